@@ -236,6 +236,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
             self._state_facts(probe.name) | probe.facts,
             answers=probe.scale.answers,
             answer_prefix=probe.prefix,
+            begin=probe.begin,
             archetype="" if again else self.archetype_key(probe),
         )
 

@@ -18,6 +18,9 @@ from parley.llm.seeding import stream
 PUBLIC, TURNS, END = ":public", ":turns", ":end"
 """Suffixes of a probe's name: the same question, answered in public, after every turn, or only once after the last survey."""
 Audience = Literal["private", "public"]
+PHRASES = "phrases"
+FROM_CLAIM = ("agreement", "belief")
+"""The constructs whose sentence follows from a claim."""
 FORECAST = "forecast"
 EMOTIONS = ("valence", "arousal")
 """The survey questions on emotion (probes.toml of a language)."""
@@ -34,7 +37,7 @@ class Probe:
     statement  the same for a statement of the mediator
     state      how the agent is reminded of its answer, with {label}; "": by question and number (prompt `recall`)
     negated    whether it asks for agreement with the opposite of a claim
-    options    whether the labels of its scale are options: listed without numbers, always in an order drawn by the seed
+    options    whether the labels of its scale are options without an order: always listed in an order drawn by the seed
     view       what the interviewer says to think of the claim: for, against; "": nothing
     """
 
@@ -74,8 +77,9 @@ class Probe:
             "high": self.scale.high,
             "anchors": self.scale.name_points(order or self.scale.points, *map(self.language.words, ("means", "and"))),
         }
-        kind = "options" if self.options else "labelled" if self.scale.kind == LABELLED else "numeric"
-        if kind == "options":
+        bare = self.options or (self.scale.kind == LABELLED and "{number}" not in self.sentence)
+        kind = "options" if bare else "labelled" if self.scale.kind == LABELLED else "numeric"
+        if bare:
             labels = [self.scale.labels[point] for point in order or self.scale.points]
             slots = {"frame": frame, "question": self.question, "anchors": ", ".join(labels)}
         if self.scale.kind == LABELLED:
@@ -115,6 +119,11 @@ class Probe:
         return self.polarity != 0
 
     @property
+    def begin(self) -> str:
+        """How a number is begun ("My rating:") where a model goes on from the beginning of its reply; "" for labels."""
+        return "" if self.scale.kind == LABELLED else self.language.words("my_rating")
+
+    @property
     def prefix(self) -> str:
         """How the answer begins before its label: "I think racism is a " (nothing on a numeric scale)."""
         return self.sentence.partition("{label}")[0] if self.scale.kind == LABELLED else ""
@@ -144,6 +153,44 @@ def forecast_probe(probe: Probe, frame: str) -> Probe:
     """Return the question which answer to a probe the agent expects to give at the end."""
     question = probe.language.prompt("forecast").fill(frame=frame, question=probe.question)
     return replace(probe, name=FORECAST, question=question)
+
+
+def phrased(probe: Probe, known: Mapping[str, Probe], claim: str = "") -> Probe:
+    """Return a question whose answer is a phrase that ends a sentence: "I think climate change is a slight problem."
+
+    It is NAME_phrases of the topic or the language; the sentence of agreement and belief follows from the claim. A question whose
+    answers are words already stays as it is. Errors: UserError where there are no phrases.
+    """
+    if probe.scale.kind == LABELLED:
+        return probe
+    if own := known.get(f"{probe.name}_{PHRASES}"):
+        return own
+    scale = scales(probe.language).get(f"{probe.construct}_{PHRASES}")
+    if probe.construct not in FROM_CLAIM or scale is None or not claim:
+        raise UserError(
+            f"survey question {probe.name} has no phrases: set asked=numbers, or add [probes.{probe.name}_{PHRASES}] to its file"
+        )
+    sentence = probe.language.words(f"{probe.construct}_phrase").replace("{claim}", claim)
+    return replace(probe, scale=scale, sentence=sentence)
+
+
+def in_phrases(name: str) -> str:
+    """Return the name of a survey question in phrases: `agreement:public` is `agreement@phrases:public`.
+
+    >>> in_phrases("attitude"), in_phrases("agreement:public"), in_phrases("attitude@phrases")
+    ('attitude@phrases', 'agreement@phrases:public', 'attitude@phrases')
+    """
+    base, mark, rest = name.partition(":")
+    return f"{base.partition('@')[0]}@{PHRASES}{mark}{rest}"
+
+
+def in_numbers(name: str) -> str:
+    """Return the name of a survey question that is not asked in phrases.
+
+    >>> in_numbers("agreement@phrases:public"), in_numbers("attitude@severity_1_7")
+    ('agreement:public', 'attitude@severity_1_7')
+    """
+    return name.replace(f"@{PHRASES}", "")
 
 
 def with_scale(probe: Probe, scale: str) -> Probe:

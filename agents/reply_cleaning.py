@@ -70,7 +70,7 @@ def _repeats(text: str, marks: Mapping[str, Sequence[Words]]) -> int | None:
 
 def _answers(text: str, asked: Asked) -> int | None:
     """Return where a text begins to answer a survey: in the requested form, or after the label `Answer:`."""
-    form = _forms(tuple([sentence for _, sentence in asked if sentence]))
+    form = _forms(tuple([sentence for _, sentence in asked if "{number}" in sentence]))  # others may be speech
     starts = [_label_start(text, _ANSWER), found.start() if form and (found := form.search(text)) else None]
     return min((start for start in starts if start is not None), default=None)
 

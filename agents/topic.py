@@ -11,8 +11,20 @@ from types import MappingProxyType
 from parley.agents.claim_questions import CLAIM_QUESTIONS, NEGATED, VIEWS, claim_question
 from parley.agents.datafiles import build_from_table, read_toml, require_section
 from parley.agents.language import Language
-from parley.agents.news import NewsItem, news_item, topic_values
-from parley.agents.probe import END, PUBLIC, TURNS, Probe, build_probes, build_scales, scales, shared_probes, with_scale
+from parley.agents.news import BELIEF, NewsItem, news_item, topic_values
+from parley.agents.probe import (
+    END,
+    PHRASES,
+    PUBLIC,
+    TURNS,
+    Probe,
+    build_probes,
+    build_scales,
+    phrased,
+    scales,
+    shared_probes,
+    with_scale,
+)
 from parley.agents.society import SOCIETIES, US, Society, load_society, society_of, split_name
 from parley.llm.errors import UserError, unknown_name
 
@@ -77,12 +89,20 @@ class Topic:
             raise UserError(f"topic {self.slug}: its agreement probe must begin with {begin!r} to be judged")
         return question.removeprefix(begin).rstrip("?")
 
+    def _stated(self, probe: Probe) -> str:
+        """Return the claim that a question of agreement or belief states; "" if it states none."""
+        agree = self.language.words("agree")
+        if probe.question.startswith(agree):
+            return probe.question.removeprefix(agree).rstrip("?")
+        return self.news.claim if self.news and probe.construct == BELIEF else ""
+
     def probe(self, name: str) -> Probe:
         """Return a probe of this topic or of any topic, by a name such as NAME, NAME:public, NAME:turns, NAME:end or NAME@SCALE.
 
         `agreement:negated` and the other names of agents/claim_questions.py ask about the topic's claim in other words.
         {claim} in a question is the topic's claim.
-        NAME@SCALE, with or without PUBLIC, TURNS or END, is the same question on another numeric scale of its construct.
+        NAME@SCALE, with or without PUBLIC, TURNS or END, is the same question on another numeric scale of its construct, and
+        NAME@phrases the same with phrases as answers.
         Errors: UserError.
         """
         if name in CLAIM_QUESTIONS:
@@ -92,7 +112,10 @@ class Topic:
         base, at, scale = plain.partition("@")
         if base not in known or name not in (plain, f"{plain}{PUBLIC}", f"{plain}{TURNS}", f"{plain}{END}"):
             raise unknown_name(f"probe of topic {self.slug}", name, known)
-        probe = with_scale(known[base], scale) if at else known[base]
+        probe = known[base]
+        if at:
+            phrases = scale == PHRASES
+            probe = phrased(probe, known, self._stated(probe)) if phrases else with_scale(probe, scale)
         if "{claim}" in probe.question:
             probe = replace(probe, question=probe.question.replace("{claim}", self.claim))
         return replace(probe, name=name, audience="public" if name.endswith(PUBLIC) else probe.audience)

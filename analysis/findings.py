@@ -8,11 +8,13 @@ from typing import Any
 
 import pandas as pd
 
+from parley.analysis.answer_reading import warnings
 from parley.analysis.bootstrap import FEWEST, too_few
 from parley.analysis.formatting import count_phrase, escape_markdown, group_title, join_phrases, seat_title
 from parley.analysis.metrics import applies
 from parley.analysis.metrics._cells import KEYS, NO_AGENT, NO_GAP, UNSURE, cells, count_signs
 from parley.analysis.metrics.drift import bounds
+from parley.analysis.rating_value import NO_DISTRIBUTION
 from parley.analysis.scores.table import MANY
 from parley.analysis.tables import Tables
 
@@ -36,6 +38,7 @@ def findings(tables: Tables, results: Results, measured: Mapping[str, ModuleType
         for name, metric in measured.items()
         if hasattr(metric, "headline") and applies(metric, tables) and len(results[name])
     ]
+    lines += warnings(tables.attitudes)
     lines = sorted(
         filter(None, lines), key=lambda line: not line.startswith("**")
     )  # warnings are bold, and stand first
@@ -56,7 +59,9 @@ def missing_ratings(tables: Tables) -> str:
         return "There are no ratings."
     if unread == ratings:
         return f"All {ratings:,} ratings are missing, so nothing can be said about opinions."
-    return f"{unread:,} of {ratings:,} ratings are missing{f' ({unread / ratings:.1%})' if unread else ''}."
+    lost = f"{unread:,} of {ratings:,} ratings are missing{f' ({unread / ratings:.1%})' if unread else ''}"
+    flat = int((tables.attitudes["reason"] == NO_DISTRIBUTION).sum())
+    return f"{lost}; {flat:,} of {ratings:,} ratings have no distribution, and are in no mean." if flat else f"{lost}."
 
 
 def _movements(tables: Tables, drifts: pd.DataFrame) -> Iterator[str]:

@@ -43,6 +43,7 @@ from scipy import stats
 
 from parley.analysis.bootstrap import ALIKE
 from parley.analysis.predicted_ratings import predict_ratings
+from parley.analysis.rating_value import EXPECTED
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 
@@ -356,8 +357,8 @@ def _agent_passages(
 ) -> tuple[RoomPassages, str, tuple[str, ...]]:
     """Each agent from one survey to the next as a room of its own, in which every line is given; how it was rated; the kinds."""
     rated = tables.attitudes[(tables.attitudes["topic"] == topic) & (tables.attitudes["group"] != "reference")]
-    how = "expected" if rated["expected"].notna().all() else "attitude"
-    levels = rated.pivot(index=["room", "agent", "party"], columns="round", values=how)
+    how = "expected" if (rated["measure"] == EXPECTED).all() else "attitude"
+    levels = rated.pivot(index=["room", "agent", "party"], columns="round", values="attitude")
     rooms, party = (pd.factorize(levels.index.get_level_values(name)) for name in ("room", "party"))
     parties = tuple(party[1]) if by_party else (ALL,)
     predicted = predict_ratings(levels.to_numpy(dtype=float), party[0], rooms[0], party[0])

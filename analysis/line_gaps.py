@@ -21,7 +21,6 @@ import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, SCALE, Ends, Floats, is_even, mean_interval
 from parley.analysis.metrics._cells import REFERENCE, with_interval
-from parley.analysis.rating_value import rating_value
 from parley.analysis.tables import Tables
 from parley.environments.base import MEDIATOR
 from parley.environments.story import RETELLING
@@ -98,7 +97,7 @@ def line_gaps(
     lines = lines.iloc[np.lexsort((lines["iteration"], pd.factorize(lines["room"])[0]))]
     lines = lines.merge(grades, how="left", on=["room", "iteration"]).astype({"grade": "float64"})
     lines["spoken"] = lines.pop("text").notna()
-    ratings = rating_value(tables).attitudes
+    ratings = tables.attitudes
     ratings = ratings.loc[ratings["probe"] == tables.header.scenario["probe"], ["room", "agent", "round", "attitude"]]
     _add_own(lines, ratings, tables.heard)
     _add_direction(lines, ratings, tables.heard)

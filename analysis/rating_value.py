@@ -1,48 +1,79 @@
-"""Decides which number of a rating the estimates use.
+"""Decides which number of a rating is the opinion that tables, figures and estimates show.
 
-A model at temperature 0 answers with its likeliest point. If
-its answers average 8.4, it always answers 8, and a little noise looks like a move of .4 although nothing moved. When a record
-has the distribution of answers, estimates use its mean (`expected`). The rating itself stays in the column `attitude` of the
-tables, and is what the paper's figures show.
+A model at temperature 0 answers with its likeliest point. If its answers average 8.4, it always answers 8, and a little noise
+looks like a move of .4 although nothing moved; where the distribution is flat, the likeliest point jumps from 8 to 1. So the
+opinion is the mean of the distribution of answers (`expected`), and the likeliest point stays in the column `answer`.
+
+One survey question has one measure, for all parties, topics and rounds: else parties would be compared in two units. A rating
+without a distribution is left out and counted (reason NO_DISTRIBUTION). Where one of the models (or a person) never gives a
+distribution, the measure of all is the answer itself. `--set measure=rating` asks for that, as in Taubenfeld et al. 2024.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+import pandas as pd
 
-from parley.analysis.tables import Tables
+from parley.analysis.event_frames import mean_answer
 
 EXPECTED, RATING = "expected", "rating"
-BY = ["probe", "topic", "party"]
+NO_DISTRIBUTION = "no_distribution"
 MEASURE_NOTES = {
-    frozenset(
-        {EXPECTED}
-    ): "Estimates use the mean of the distribution of answers, not the answer itself, which is rounded to a point.",
-    frozenset(
-        {RATING}
-    ): "The distribution of answers is not known: estimates use the answers, which are rounded to a point.",
-    frozenset(
-        {EXPECTED, RATING}
-    ): "Estimates use the mean of the distribution of answers where it is known (column `measure` of the tables).",
+    EXPECTED: "An opinion is the mean of the model's distribution of answers, not its likeliest answer, which is a whole point.",
+    RATING: "An opinion is the answer itself, a whole point{why}.",
 }
+MEASURES = ("mean", RATING)
+"""Values of the scenario's field `measure`."""
 
 
-def rating_value(tables: Tables) -> Tables:
-    """Return the tables with estimates in place of ratings: `attitude` is what to estimate with, `measure` says what it is.
+def with_opinions(ratings: pd.DataFrame, agents: pd.DataFrame, measure: str = "mean") -> pd.DataFrame:
+    """Return ratings with the columns `attitude` (the opinion, 0-10), `measure`, and `answer` (the rating itself, 0-10).
 
-    It is `expected` (mean of the answer distribution, 0-10) for a party on a topic if every rating there has one, else `rating`,
-    so that the measure does not change within a line.
+    ratings: as recorded, `attitude` is the rating itself. agents: the seats, each with its model (`llm`). measure: `mean` or
+    `rating`, as the scenario says. A rating that has no distribution, where others have one, gets the reason NO_DISTRIBUTION.
     """
-    ratings = tables.attitudes
-    without = ratings["attitude"].notna() & ratings["expected"].isna()
-    known = ~without.groupby([ratings[name] for name in BY]).transform("any").astype(bool)
-    values = ratings["attitude"].mask(known & ratings["attitude"].notna(), ratings["expected"])
-    return replace(tables, attitudes=ratings.assign(attitude=values, measure=np.where(known, EXPECTED, RATING)))
+    read, known = ratings["rating"].notna(), ratings["expected"].notna() | ratings["probabilities"].notna()
+    means = ratings["probe"].isin(
+        [] if measure == RATING else _with_means(ratings["probe"], read, known, _models(ratings, agents))
+    )
+    left_out = means & read & ~known
+    return ratings.assign(
+        answer=ratings["attitude"],
+        attitude=ratings["attitude"].mask(means, ratings["expected"]).where(read),
+        reason=ratings["reason"].mask(left_out, NO_DISTRIBUTION),
+        measure=np.where(means, EXPECTED, RATING),
+    )
 
 
-def rating_value_note(tables: Tables) -> str:
-    """Return one sentence on the number that estimates use, for a report; empty without ratings."""
-    kinds = frozenset(rating_value(tables).attitudes["measure"])
-    return MEASURE_NOTES[kinds] if kinds else ""
+def _models(ratings: pd.DataFrame, agents: pd.DataFrame) -> pd.Series:
+    """Return the model of each rating."""
+    where = ["room", "agent"]
+    return ratings[where].merge(agents[[*where, "llm"]].drop_duplicates(where), on=where, how="left")["llm"].fillna("")
+
+
+def _with_means(probes: pd.Series, read: pd.Series, known: pd.Series, models: pd.Series) -> list[str]:
+    """Return the questions whose readable answers came, from each model that gave one, with a distribution at least once."""
+    seen = pd.DataFrame({"probe": probes, "model": models.to_numpy(), "known": known})[read]
+    by_model = seen.groupby(["probe", "model"])["known"].any().groupby(level="probe").all()
+    return list(by_model.index[by_model])
+
+
+def values_on_scale(ratings: pd.DataFrame, low: int = 1) -> pd.Series:
+    """Return the opinions of `with_opinions` in points of a scale that begins at `low`, for questions off the topic's axis."""
+    means = ratings["probabilities"].map(lambda shares: mean_answer(shares, low))
+    return ratings["rating"].mask(ratings["measure"] == EXPECTED, means).where(ratings["rating"].notna())
+
+
+def rating_value_note(ratings: pd.DataFrame, measure: str = "mean") -> str:
+    """Return one sentence on what an opinion is in these ratings, and how many are left out; empty without ratings."""
+    if ratings.empty:
+        return ""
+    if (ratings["measure"] == RATING).any():
+        return MEASURE_NOTES[RATING].format(
+            why="" if measure == RATING else ": a model of this run gives no distribution"
+        )
+    left_out = int((ratings["reason"] == NO_DISTRIBUTION).sum())
+    lacking = (
+        f" {left_out:,} of {len(ratings):,} ratings have no distribution and are left out of it." if left_out else ""
+    )
+    return f"{MEASURE_NOTES[EXPECTED]}{lacking}"

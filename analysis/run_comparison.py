@@ -18,7 +18,7 @@ import pandas as pd
 
 from parley.analysis.bootstrap import ALIKE, SCALE, mean_interval
 from parley.analysis.metrics.drift import AXIS
-from parley.analysis.rating_value import RATING, rating_value
+from parley.analysis.rating_value import RATING
 from parley.analysis.scores.table import MANY
 from parley.analysis.statistics.equivalence import p_alike
 from parley.analysis.statistics.groups import compare_paired, compare_two
@@ -223,9 +223,9 @@ def _movements(*runs: Tables) -> list[pd.DataFrame]:
 
     All runs use the same number of a rating: the mean of its distribution where all have it, else the rating.
     """
-    valued = [_rated(rating_value(tables)) for tables in runs]
+    valued = [_rated(tables) for tables in runs]
     if any((ratings["measure"] == RATING).any() for ratings in valued):
-        valued = [_rated(tables) for tables in runs]
+        valued = [ratings.assign(attitude=ratings["answer"]) for ratings in valued]
     frames = []
     for ratings in valued:
         start = ratings.loc[ratings["round"] == 0, [*SEAT, "attitude"]].rename(columns={"attitude": "start"})

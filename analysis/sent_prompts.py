@@ -41,8 +41,9 @@ def when(round_: int) -> str:
 
 def sampling_words(request: Request) -> str:
     """Return how the reply was drawn: `temperature 1, at most 120 tokens, seed 17`."""
-    temperature, most, top_p, stop = request.sampling
+    temperature, most, top_p, stop, min_p, top_k = request.sampling
     parts = [f"temperature {temperature:g}", f"at most {most} tokens", *([f"top_p {top_p:g}"] if top_p != 1 else [])]
+    parts += [f"{name} {value:g}" for name, value in (("min_p", min_p), ("top_k", top_k)) if value]
     return ", ".join([*parts, *([f"stops at {', '.join(map(repr, stop))}"] if stop else []), f"seed {request.seed}"])
 
 

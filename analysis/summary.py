@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -13,7 +13,8 @@ import pandas as pd
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers, provenance
 from parley.analysis import formatting as words
-from parley.analysis.bootstrap import FEWEST, rooms_phrase
+from parley.analysis.answer_reading import ways_read
+from parley.analysis.bootstrap import FEWEST, rooms_phrase, too_few
 from parley.analysis.branch_report import add_branch
 from parley.analysis.findings import Results, findings, missing_ratings
 from parley.analysis.formatting import REFERENCE
@@ -21,7 +22,6 @@ from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._cells import DEFAULT, default_level
 from parley.analysis.model_calls import asked_of_model, mixed_models, model_names, outgrown, used_tokens
 from parley.analysis.qualify.in_reports import first_sentences, withholds
-from parley.analysis.rating_value import EXPECTED, rating_value, rating_value_note
 from parley.analysis.report import Report
 from parley.analysis.tables import Tables
 from parley.llm.budget import UNPRICED, Prices, cost_by_model
@@ -64,9 +64,13 @@ def write_summary(
     add_branch(report, tables, path.parent)
     _how_to_read(report, tables)
     report.lines(provenance.intervention_table(tables))
-    for name, metric in measured.items():
-        if metric.LABELS and applies(metric, tables):
-            add_metric(report, tables, metric, results[name])
+    shown = [metric for metric in measured if measured[metric].LABELS and applies(measured[metric], tables)]
+    short = [name for name in shown if _needs_rooms(results[name])]
+    for name in shown:
+        if name not in short:
+            add_metric(report, tables, measured[name], results[name])
+    if short:
+        report.section("Needs more rooms", _needs(measured[name].TITLE for name in short))
     missing(report, tables)
     run_on(report, tables, prices)
     again(report, tables)
@@ -99,14 +103,10 @@ def run_heading(tables: Tables) -> str:
     return f"{people}: {topics.pop()}" if len(topics) == 1 else people
 
 
-ROUNDED = "Drawn are answers in whole points; estimates in the text use the mean of each answer's distribution."
-
-
 def caption(tables: Tables, points: pd.DataFrame) -> str:
     """Return the note below every figure: scenario, model, seed, and what points and bars are."""
     rooms = rooms_phrase(points.loc[points["group"] != REFERENCE, "n"])
-    rounded = f" {ROUNDED}" if (rating_value(tables).attitudes["measure"] == EXPECTED).any() else ""
-    return words.strip_controls(f"{run_note(tables)} {rooms}.{rounded}")
+    return words.strip_controls(f"{run_note(tables)} {rooms}.")
 
 
 def run_note(tables: Tables) -> str:
@@ -139,7 +139,7 @@ def _how_to_read(report: Report, tables: Tables) -> None:
         "How to read the numbers",
         f"The unit of analysis is the room, one debate: n = {rooms} rooms per topic and group. The agents of a room are averaged "
         "first. Brackets hold 95% intervals over rooms; nothing is corrected for the number of rows."
-        f"{warnings} {rating_value_note(tables)}{_dependence(tables)}{_copies(tables)} {AXIS[scenario['survey']]}",
+        f"{warnings} {tables.opinion_note}{_dependence(tables)}{_copies(tables)} {AXIS[scenario['survey']]}",
     )
     probe = str(scenario["probe"])
     report.lines(f"- {words.escape_markdown(tables.title(topic))}: {_axis(topic, probe)}" for topic in tables.topics)
@@ -262,7 +262,6 @@ def run_on(report: Report, tables: Tables, prices: Prices, changed: Mapping[str,
     rooms = seats.loc[seats["group"] != REFERENCE, "room"].nunique()
     models = [scenario["llm"], *[f"{who}: {spec}" for who, spec in disclaimers.own_models(tables.header).items()]]
     think = scenario.get("think", "none")
-    ways = tables.attitudes["how"].value_counts().items()
     rows = {
         "model": "; ".join(models),
         "groups": "; ".join(_group(tables, group) for group in tables.groups),
@@ -278,7 +277,7 @@ def run_on(report: Report, tables: Tables, prices: Prices, changed: Mapping[str,
         "survey": f"probe {scenario['probe']}, temperature {scenario['survey_temperature']}, reader {scenario['reader']}",
         "before speaking": "" if think == "none" else think,
         "further questions": ", ".join(scenario.get("also") or ()),
-        "how ratings were read": "; ".join(f"{way}: {count:,}" for way, count in ways),
+        "how ratings were read": ways_read(tables.attitudes),
         "replies": f"temperature {scenario['temperature']}, at most {scenario['max_tokens']} tokens",
         "seed, revision": f"{scenario['seed']}, {tables.header.revision}",
         "versions": ", ".join(f"{name} {version}" for name, version in tables.header.versions.items()),
@@ -350,6 +349,19 @@ def _sent_before(calls: pd.DataFrame) -> str:
     cached = calls["cached_tokens"].sum()
     reused = f"; the server reused {cached / tokens:.0%}" if cached else ""
     return f"{share:.0%} of prompt tokens repeat the start of the same agent's earlier prompt{reused}"
+
+
+def _needs_rooms(found: pd.DataFrame) -> bool:
+    """Return whether a metric has nothing but the reason that there are fewer than 5 rooms."""
+    return len(found) > 0 and "reason" in found and bool(found["reason"].fillna("").str.startswith(too_few()).all())
+
+
+def _needs(titles: Iterable[str]) -> str:
+    """Return which tables are left out because intervals need more rooms."""
+    return (
+        f"Fewer than {FEWEST} rooms have no intervals, so these tables are left out: {', '.join(titles)}. Their numbers are in "
+        f"`tables/`. Set `--repetitions {FEW}` or more."
+    )
 
 
 def add_metric(report: Report, tables: Tables, metric: ModuleType, frame: pd.DataFrame) -> None:

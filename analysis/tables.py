@@ -27,7 +27,6 @@ from parley.analysis.event_frames import (
     insight_frame,
     intervention_frame,
     link_frame,
-    mean_answer,
     move_frame,
     outcome_frame,
     rating_frame,
@@ -37,6 +36,7 @@ from parley.analysis.event_frames import (
     with_keys,
     with_nodes,
 )
+from parley.analysis.rating_value import rating_value_note, values_on_scale, with_opinions
 from parley.environments.base import MEDIATOR, UNDER
 from parley.environments.story import RETELLING
 from parley.llm.backends.oracle.phrases import TopicBank, topic_bank
@@ -66,8 +66,10 @@ class Tables:
     private:    one row per note that an agent made for itself: the keys, round, iteration (before that turn), purpose (the
                 ability, reflection, importance), text, reason, raw, of (the line that is weighed)
     attitudes:  one row per rating: the keys, round, iteration (0: before the debate), probe, rating (on the probe's scale),
-                attitude (0-10 on the topic's axis), expected (mean of the answer distribution, 0-10), probabilities (JSON),
-                reason (why there is no rating), raw (the reply), how (the reader, and the way), asked (times),
+                attitude (the opinion, 0-10 on the topic's axis: what figures and estimates use), measure (what it is:
+                `expected`, or `rating`), answer (the rating itself on that axis), expected (mean of the answer distribution,
+                0-10), probabilities (JSON), reason (why there is no rating, or no distribution of it), raw (the reply), how
+                (the reader, and the way), asked (times),
                 earlier (JSON: replies to the same question that could not be read), covered (the probability of all
                 allowed answers together, of which `probabilities` are shares; empty when the model does not say)
     probes:     one row per rating of a further probe (`also` in the scenario, and `forecast`, the answer that an agent expects
@@ -171,6 +173,11 @@ class Tables:
         return self.names.plurals.get(party) or f"{party_name(party, self.names)}s"
 
     @property
+    def opinion_note(self) -> str:
+        """A sentence on what an opinion is in this run (analysis/rating_value.py); empty without ratings."""
+        return rating_value_note(self.attitudes, str(self.header.scenario.get("measure", "mean")))
+
+    @property
     def seeded(self) -> pd.DataFrame:
         """The posts that got a vote from outside at once."""
         return self.acts[self.acts["seeded"] != 0]
@@ -194,13 +201,11 @@ class Tables:
 
     @property
     def emotions(self) -> pd.DataFrame:
-        """The ratings of emotion with the column `value`: the mean of the answer distribution if every rating of that emotion
-        has one, else the rating. Both are in points of the question's scale.
+        """The ratings of emotion with the column `value`: the mean of the answer distribution, or the answer, as `measure` says.
+        Both are in points of the question's scale.
         """
         felt = self.probes[self.probes["probe"].isin(EMOTIONS)]
-        without = felt["rating"].notna() & felt["probabilities"].isna()
-        known = ~without.groupby(felt["probe"]).transform("any").astype(bool) & felt["rating"].notna()
-        return felt.assign(value=felt["rating"].mask(known, felt["probabilities"].map(mean_answer)))
+        return felt.assign(value=values_on_scale(felt))
 
     @property
     def emotions_on_ties(self) -> pd.DataFrame:
@@ -282,7 +287,8 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
     for name in NOTED:
         calls[name] = pd.Series([note.get(name, 0) for note in notes], dtype="int64")
     calls["served"] = text_column(served_by(note) or None for note in notes)
-    ratings = with_keys(rating_frame(frames[events.Rated]()), agents)
+    rated = with_opinions(rating_frame(frames[events.Rated]()), agents, str(header.scenario.get("measure", "mean")))
+    ratings = with_keys(rated, agents)
     further = ratings["probe"].isin({FORECAST, *header.scenario.get("also", ())})
     return Tables(
         header=header,

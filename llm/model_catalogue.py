@@ -6,6 +6,7 @@ the file of weights is kept, after its digest was compared with the one in the c
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,11 @@ from parley.llm.errors import UserError, unknown_name
 from parley.llm.user_cache import user_cache
 
 PACKAGE, HUB, EMBEDDED = "package", "hub", "embedded"
+
+
+SMALL, SMALL_SAMPLING = 3e9, (0.7, 0.9)
+"""Below so many parameters replies at temperature 1 are often noise, and these settings suit (temperature, top_p)."""
+_SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([mb])(?![a-z0-9])", re.I)
 
 
 @dataclass(frozen=True)
@@ -75,9 +81,27 @@ def fetched_names() -> list[str]:
 
 
 def recommended_sampling(name: str) -> tuple[float, float] | None:
-    """Return the temperature and the top_p that the author of a model recommends; None where nothing is known."""
+    """Return the temperature and the top_p that the author of a model recommends, or that suit a small model; None for others.
+
+    >>> recommended_sampling("openai:qwen2.5-0.5b-instruct"), recommended_sampling("openai:llama-3.1-8b")
+    ((0.7, 0.9), None)
+    """
     model = catalogue().get(name)
-    return (model.temperature, model.top_p) if model and model.temperature else None
+    if model and model.temperature:
+        return model.temperature, model.top_p
+    return SMALL_SAMPLING if 0 < parameters_of(name) < SMALL else None
+
+
+def parameters_of(name: str) -> float:
+    """Return the number of parameters of a model, by the catalogue or by its name; 0 if neither says it.
+
+    >>> parameters_of("openai:gemma-3-270m-it"), parameters_of("openai:gpt-4o")
+    (270000000.0, 0.0)
+    """
+    if name in catalogue():
+        return float(catalogue()[name].parameters)
+    sizes = _SIZE.findall(re.sub(r"[-_/:]", " ", name))
+    return float(sizes[-1][0]) * {"m": 1e6, "b": 1e9}[sizes[-1][1].lower()] if sizes else 0.0
 
 
 def cache_folder() -> Path:

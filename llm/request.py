@@ -25,12 +25,18 @@ class Message(NamedTuple):
 
 
 class Sampling(NamedTuple):
-    """How tokens are drawn. Temperature 0 is greedy; `max_tokens` counts new tokens; a reply does not include `stop` strings."""
+    """How tokens are drawn. Temperature 0 is greedy; `max_tokens` counts new tokens; a reply does not include `stop` strings.
+
+    min_p: a token is drawn only if it has at least this share of the likeliest token's probability (0: any). top_k: only the k
+    likeliest tokens are drawn (0: all).
+    """
 
     temperature: float = 1.0
     max_tokens: int = 120
     top_p: float = 1.0
     stop: tuple[str, ...] = ()
+    min_p: float = 0.0
+    top_k: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -59,7 +65,7 @@ class Request:
         The kind of agent that may share answers to a closed question (llm/answer_sharing.py); empty for no sharing. A model does
         not see it.
     begin : str
-        How the reply to an open question begins, such as the speaker's name and a colon. A backend that can continue a message
+        How the reply begins, such as the speaker's name and a colon, or "My rating:". A backend that can continue a message
         makes the model go on from there, and notes it (BEGUN); the reply is what follows. Other backends leave it out.
     names : frozenset of str, optional
         All names of which the messages may hold lines, `NAME: text`; None if unknown. So no pattern has to guess at names.
@@ -96,10 +102,12 @@ class Request:
         """
         if self._key is None or self._key[0] != (identity, seedless):
             seed = None if seedless else self.seed
-            parts: list[object] = [identity, self.messages, self.sampling, seed, self.answers]
+            usual, (min_p, top_k) = self.sampling[:4], self.sampling[4:]
+            parts: list[object] = [identity, self.messages, usual, seed, self.answers]
             if self.answer_prefix or self.adapter:
                 parts += [self.answer_prefix, self.adapter]
-            for name, value in (("voice", self.voice), ("begin", self.begin)):
+            further = {"voice": self.voice, "begin": self.begin, "min_p": min_p, "top_k": top_k}
+            for name, value in further.items():
                 if value:
                     parts.append((name, value))
             self._key = (identity, seedless), digest(*parts)
@@ -292,6 +300,15 @@ class Wrapper:
         return cast(Network, self.inner).receive(wait)
 
 
+def beginning_of(request: Request) -> str:
+    """Return how the reply to a request begins before what the model says, without a space at its end; "" where it says all.
+
+    >>> beginning_of(Request((), Sampling(), 1, ("a big", "a small"), answer_prefix="I think it is "))
+    'I think it is'
+    """
+    return (request.begin or request.answer_prefix).rstrip()
+
+
 def check_replies(replies: list[Reply], expected: int) -> list[Reply]:
     """Return the replies, if there is one per request: after a lost one, every later request would get a wrong reply."""
     if len(replies) != expected:
@@ -357,12 +374,6 @@ def fold_system_message(messages: Sequence[Message]) -> list[Message]:
     if rest and rest[0].role == "user":
         return [Message("user", f"{system}\n\n{rest[0].content}"), *rest[1:]]
     return [Message("user", system), *rest]
-
-
-COVERED = 0.5
-"""The least probability that the allowed answers must have together. With less, the model was about to say something else: its
-text is read, and an unreadable text is a missing answer.
-"""
 
 
 def set_choice(reply: Reply, request: Request, shares: Sequence[float]) -> None:

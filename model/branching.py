@@ -41,7 +41,19 @@ from parley.model.scenario_run import JOURNAL, RECORD, Branch, RunSpec, record_o
 from parley.model.validation import check_topics, topics_to_know
 
 ALLOWED = f"interventions (--intervene), rounds (--rounds), the model (--llm) and {', '.join(SETTINGS)}"
-MEASURES = ("probe", "also", "survey", "forecast", "reader", "listing", "asks", "survey_temperature", "archetypes")
+MEASURES = (
+    "probe",
+    "asked",
+    "also",
+    "survey",
+    "forecast",
+    "reader",
+    "measure",
+    "listing",
+    "asks",
+    "survey_temperature",
+    "archetypes",
+)
 Interventions = Sequence[str | Mapping[str, Any] | Intervention]
 
 

@@ -187,7 +187,9 @@ class Scenario:
     @cached_property
     def style(self) -> DebateStyle:
         """How the agents debate."""
-        sampling = Sampling(self.speech.temperature, self.speech.max_tokens, self.speech.top_p)
+        sampling = Sampling(
+            self.speech.temperature, self.speech.max_tokens, self.speech.top_p, (), self.speech.min_p, self.speech.top_k
+        )
         others = {name: self.value(name) for name in DebateStyle._fields if name != "sampling"}
         return DebateStyle(sampling=sampling, **others | {"frame": self.society.language.frame(self.speech.frame)})
 

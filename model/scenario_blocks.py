@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from parley.agents.language import GIVEN
 from parley.agents.memory import Retrieval, make_memory
-from parley.agents.probe import END, TURNS, Probe
+from parley.agents.probe import END, PHRASES, TURNS, Probe, in_numbers, in_phrases
 from parley.agents.question import Question, question_set, questions_by_id, topics_of
 from parley.agents.reasoning import open_ability
 from parley.agents.representative import CRITIQUE, STEPS, parse_knowledge
@@ -211,7 +211,14 @@ class Surveys:
         "rounds"  # when agents are surveyed: before the debate and after each round, before and after the debate, or never
     )
     forecast: bool = False  # whether agents predict before the debate what they will answer at the end
+    asked: Literal["numbers", "phrases"] = (
+        "numbers"  # how survey questions are answered: with a number, or with a phrase that ends a sentence ("I think racism is a
+        # slight problem."), which small models need
+    )
     reader: Literal["strict", "paper"] = "strict"  # how a rating is read from a reply
+    measure: Literal["mean", "rating"] = (
+        "mean"  # what an opinion is: the mean of the model's distribution of answers, where it gives one, or the rating itself
+    )
     interview: tuple[str, ...] = ()  # what agents are asked to recall after the last round: names of questions, or all
     listing: Literal["given", "reversed", "shuffled"] = (
         "given"  # the order of the answers to choose from: low to high, high to low, or random
@@ -221,6 +228,10 @@ class Surveys:
 
     def __post_init__(self) -> None:
         _check_numbers(self, asks=1, survey_temperature=0)
+        named = in_phrases if self.asked == PHRASES else in_numbers
+        object.__setattr__(self, "probe", named(self.probe))
+        for field_ in ("also", "chain"):
+            object.__setattr__(self, field_, tuple(map(named, getattr(self, field_))))
         if self.probe in self.also or len(set(self.also)) < len(self.also):
             raise UserError("also must name other survey questions than probe, each only once")
         self._check_chain()
@@ -271,6 +282,8 @@ class Speech:
     max_tokens: int = 120  # most tokens of a reply
     temperature: float = 1.0  # sampling temperature of what agents say
     top_p: float = 1.0  # nucleus sampling of what agents say; 1: the whole distribution
+    min_p: float = 0.0  # tokens below this share of the likeliest token's probability are never said; 0: all may be
+    top_k: int = 0  # only the k likeliest tokens are said; 0: all may be
     memory: str = "whole"  # what agents remember: whole, last:K, summary:K, retrieve:K
     importance: Literal["novelty", "asked"] = (
         "novelty"  # with retrieve:K, the importance of a line: by its new words, or as the agent rates it
@@ -290,7 +303,9 @@ class Speech:
     mediator: str = "draft_revise"  # how a mediator writes statements: NAME[,option=value] (agents/mediators)
 
     def __post_init__(self) -> None:
-        _check_numbers(self, words=1, max_tokens=1, temperature=0, reflect=0, plan=0)
+        _check_numbers(self, words=1, max_tokens=1, temperature=0, reflect=0, plan=0, min_p=0, top_k=0)
+        if self.min_p >= 1:
+            raise UserError(f"min_p must be at least 0 and below 1, not {self.min_p}")
         if not 0 < self.top_p <= 1:
             raise UserError(f"top_p must be above 0 and at most 1, not {self.top_p}")
         if not WORD.fullmatch(self.frame):
@@ -327,9 +342,10 @@ FIELDS = (
     "name", "title", "source", "environment", "options", "society", "topics", "questions", "split", "episodes", "repetitions",
     "rounds", "personas", "cast", "block", "disclose", "introduce",
     "reference", "frame", "wording", "spacing", "steering", "probe",
-    "also", "chain", "survey", "forecast", "interview", "reader", "listing", "asks", "mediator", "represented", "represents",
-    "knows", "sides", "format", "closing", "words", "cut", "max_tokens", "temperature", "top_p", "survey_temperature",
-    "archetypes", "memory", "importance", "relevance", "reflect", "evidence", "plan", "roles", "traits", "confirmation_bias",
+    "also", "chain", "survey", "forecast", "interview", "asked", "reader", "measure", "listing", "asks", "mediator",
+    "represented", "represents", "knows", "sides", "format", "closing", "words", "cut", "max_tokens", "temperature", "top_p",
+    "min_p", "top_k", "survey_temperature", "archetypes", "memory", "importance", "relevance", "reflect", "evidence", "plan",
+    "roles", "traits", "confirmation_bias",
     "believers", "reminder", "think", "adapters", "interventions", "llm", "llms", "seed",
 )
 # fmt: on

@@ -17,6 +17,7 @@ from parley.analysis.formatting import count_table
 from parley.analysis.human.readers import Source
 from parley.analysis.influence_model import GIVEN, RoomPassages
 from parley.analysis.predicted_ratings import predict_ratings
+from parley.analysis.rating_value import EXPECTED
 from parley.analysis.tables import Tables
 
 KEYS = ["block", "room", "topic", "group", "party", "seat", "agent", "name", "round"]
@@ -101,9 +102,8 @@ class ConditionRecords:
 def _rated(tables: Tables, further: bool, batch: int) -> pd.DataFrame:
     frames = [tables.attitudes, *([tables.probes] if further else [])]
     rated = pd.concat([frame for frame in frames if len(frame)], ignore_index=True)
-    read = rated["attitude"].notna()
-    how = "expected" if rated.loc[read, "expected"].notna().all() else "attitude"
-    named = _with_block(rated, batch).assign(level=rated[how].where(read), how=how)
+    how = np.where(rated["measure"] == EXPECTED, "expected", "attitude")
+    named = _with_block(rated, batch).assign(level=rated["attitude"], attitude=rated["answer"], how=how)
     return named[[*KEYS, "probe", "level", "attitude", "rating", "reason", "how"]]
 
 

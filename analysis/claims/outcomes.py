@@ -12,7 +12,6 @@ import pandas as pd
 
 from parley.analysis.metrics import METRICS, applies
 from parley.analysis.metrics._cells import REFERENCE
-from parley.analysis.rating_value import rating_value
 from parley.analysis.tables import Tables, load
 from parley.analysis.tables import tables as make_tables
 from parley.llm.errors import UserError, unknown_name
@@ -103,7 +102,7 @@ class Outcome:
         for a metric of ratings where one rating of the first or last survey is missing: the rest would be other agents.
         """
         keys, people = list(room_keys(tables)), _people(tables)
-        ends = self._rows(_each_room_apart(rating_value(tables), keys))
+        ends = self._rows(_each_room_apart(tables, keys))
         last, first = ({str(room): part for room, part in rows.groupby("group", sort=False)} for rows in ends)
         seats = tables.agents.groupby("room").size()
         rows = [

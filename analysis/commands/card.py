@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 
 Say = Callable[[str], object]
-PROBE, BLOCKS, MOST = "attitude_labelled", 10, 8
+BLOCKS, MOST = 10, 8
+PROBE = "attitude_labelled"
+"""The survey question of Parley's own speakers, whose native scale it is; other models are asked `attitude`, as in all runs."""
 FIXED = {
     "repetitions": "use --blocks",
     "llm": "use --llm",
@@ -158,6 +160,7 @@ def _design(options: argparse.Namespace) -> tuple[Batch, Sections, int, list[Rem
 
 def base_from_args(options: argparse.Namespace, models: Sequence[str], judge: str = "") -> Scenario:
     """Return the scenario that all conditions of a card share. judge: its spec; empty: there is none. Errors: UserError."""
+    from parley.analysis.qualify.before_run import needs_qualification
     from parley.llm.backends import check_spec, in_society
     from parley.model.scenario import load_preset, parse_settings
     from parley.model.validation import check_topics
@@ -167,11 +170,13 @@ def base_from_args(options: argparse.Namespace, models: Sequence[str], judge: st
     given = parse_settings(options.set)
     if fixed := sorted(FIXED.keys() & given.keys()):
         raise UserError(f"--set {fixed[0]}={given[fixed[0]]}: {FIXED[fixed[0]]}")
-    settings = {"probe": PROBE} | fields_from_args(options, models) | {"repetitions": options.blocks}
+    settings = fields_from_args(options, models) | {"repetitions": options.blocks}
     if "llm" not in settings:
         raise UserError(
             "--llm names a model for one party only: give also the model to audit, --llm SPEC without PARTY="
         )
+    if not needs_qualification(settings["llm"]):
+        settings = {"probe": PROBE} | settings
     base = load_preset("three_way").with_settings(settings)
     if base.surveys.survey != "rounds" or base.interventions or base.rounds < 1:
         raise UserError(

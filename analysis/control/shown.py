@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from parley.agents.traits import BIASES, level_names, trait_names
 from parley.analysis.bootstrap import ALIKE, FEWEST, Floats
 from parley.analysis.control.items import ALPHA, BROKEN, KEPT, UNKNOWN
-from parley.analysis.rating_value import rating_value
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 from parley.model.scenario import MEDIATOR
@@ -44,7 +43,6 @@ def outcomes(tables: Tables, verdicts: pd.DataFrame | None = None) -> pd.DataFra
 
     verdicts: a judge's scores of lines (1-7), as `run.py judge` writes them.
     """
-    tables = rating_value(tables)
     probe = tables.header.scenario["probe"]
     keys = ["room", "agent"]
     people = tables.agents[tables.agents["group"].isin(tables.groups) & (tables.agents["party"] != MEDIATOR)].copy()

@@ -101,8 +101,7 @@ def _further_answers(tables: Tables, topic: str, steps: pd.DataFrame) -> pd.Data
     """Return the attitudes by (room, agent, before) on the further questions that (nearly) all rows answer: a column each."""
     rated, keys, columns = tables.probes[tables.probes["topic"] == topic], pd.MultiIndex.from_frame(steps[KEY]), {}
     for name, rows in rated.rename(columns={"round": "before"}).groupby("probe", sort=True):
-        how = "expected" if rows["expected"].notna().all() else "attitude"
-        answers = rows.groupby(KEY)[how].last()
+        answers = rows.groupby(KEY)["attitude"].last()
         if np.isfinite(answers.reindex(keys).to_numpy(dtype=float)).mean() >= COVERED:
             columns[str(name)] = answers
     return pd.DataFrame(columns) if columns else pd.DataFrame(index=keys)

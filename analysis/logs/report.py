@@ -16,7 +16,6 @@ from parley.analysis.logs.log import UNKNOWN
 from parley.analysis.metrics import applies
 from parley.analysis.model_calls import asked_of_model
 from parley.analysis.network_plot import has_network, network_figure
-from parley.analysis.rating_value import rating_value_note
 from parley.analysis.report import Report
 from parley.analysis.summary import NETWORK, add_metric, caption, missing, run_note
 from parley.analysis.table_export import write_table, write_tables
@@ -144,7 +143,7 @@ def _how_to_read(report: Report, tables: Tables) -> None:
         "The unit of analysis is the room; people of one room are not independent. There are "
         f"{format_range(rooms)} rooms per topic and group. "
         f"A log without rooms is one room, and one room has no interval and no verdict.{_shared_names(tables)} "
-        f"{rating_value_note(tables)}",
+        f"{tables.opinion_note}",
     )
     report.plain(f"Ratings are shown on an axis from 0 to 10. Scales of the log: {scales or 'none'}.")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.bootstrap import FEWEST, Ends, Floats, is_even, mean_interval, share_interval, too_few
-from parley.analysis.rating_value import rating_value
+from parley.analysis.rating_value import NO_DISTRIBUTION
 from parley.analysis.tables import Tables
 from parley.environments.base import UNDER
 
@@ -20,6 +20,7 @@ KEYS = ("topic", "group", "party")
 NO_AGENT = "no agent rated first and last"
 NO_DEFAULT = "no Default agent was surveyed"
 UNREAD_DEFAULT = "no rating of the Default could be read"
+FLAT_DEFAULT = "no rating of the Default has a distribution"
 NO_GAP = "starts at the Default's level"
 UNSURE = "whether it starts above or below the Default's level is unknown"
 SMALLEST_GAP = 0.05
@@ -69,7 +70,6 @@ class Cell:
 
 def cells(tables: Tables) -> Iterator[Cell]:
     """Yield every topic, debating group and party with at least two surveys, in seating order."""
-    tables = rating_value(tables)
     wide = tables.attitudes.pivot(index=[*KEYS, "room", "agent"], columns="round", values="attitude")
     rated = set(wide.index.droplevel(["party", "room", "agent"]))
     for topic, group in product(tables.topics, tables.groups):
@@ -81,14 +81,21 @@ def cells(tables: Tables) -> Iterator[Cell]:
 
 def _party_cells(tables: Tables, topic: str, group: str, attitudes: pd.DataFrame) -> Iterator[Cell]:
     parties, level = set(attitudes.index.unique("party")), default_level(tables, topic, group)
-    asked = any(len(ratings) for _, ratings in _default_ratings(tables, topic, group))
-    lacks = None if level else UNREAD_DEFAULT if asked else NO_DEFAULT
+    asked = pd.concat([ratings for _, ratings in _default_ratings(tables, topic, group)])
+    lacks = None if level else _why_no_level(tables, asked)
     default = level.value if level else None
     measures = tables.attitudes[tables.attitudes["topic"] == topic].groupby("party")["measure"].first()
     line = attitudes.loc[DEFAULT].groupby(level="room", sort=False).mean() if DEFAULT in parties else None
     for party in tables.agents.loc[tables.agents["group"] == group, "party"].unique():
         if party in parties:
             yield Cell(topic, group, party, attitudes.loc[party], default, line, measures[party], lacks)
+
+
+def _why_no_level(tables: Tables, asked: pd.Series) -> str:
+    """Return why the Default has no level. asked: the opinions of Defaults before the debates, none of them known."""
+    if asked.empty:
+        return NO_DEFAULT
+    return FLAT_DEFAULT if (tables.attitudes.loc[asked.index, "reason"] == NO_DISTRIBUTION).any() else UNREAD_DEFAULT
 
 
 class Level(NamedTuple):

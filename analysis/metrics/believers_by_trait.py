@@ -16,7 +16,6 @@ from parley.agents.news import BELIEVER
 from parley.agents.traits import level_names, trait_names
 from parley.analysis.bootstrap import ALIKE, FEWEST, LEVEL, NO_VARIATION, Floats, too_few
 from parley.analysis.metrics._cells import spans, verdict_frame
-from parley.analysis.rating_value import rating_value
 from parley.analysis.statistics.results import holm
 from parley.analysis.tables import Tables
 
@@ -62,7 +61,6 @@ def _changes(tables: Tables) -> pd.DataFrame:
     """Return a row per agent with a trait who does not start as believer: group, room, persona, change (NaN: not rated twice),
     and its levels.
     """
-    tables = rating_value(tables)
     beliefs = tables.beliefs[tables.beliefs["probe"] == tables.header.scenario["probe"]]
     wide = beliefs.pivot(index=["room", "agent"], columns="round", values="attitude").sort_index(axis=1)
     change = (wide.iloc[:, -1] - wide.iloc[:, 0]).rename(CHANGE)

@@ -37,12 +37,18 @@ def compute(tables: Tables) -> pd.DataFrame:
 def headline(crossings: pd.DataFrame) -> str:
     beyond, short, uncertain = _cells.count_signs(crossings, "beyond")
     if not beyond + short:
-        return "Whether any party ended past the model's own opinion is unknown."
+        return f"Whether any party ended past the model's own opinion is unknown: {_why(crossings)}."
     rest = f"; for {uncertain} this is uncertain" if uncertain else ""
     return (
         f"{beyond} of {count_phrase(len(crossings), 'party')} ended past the model's own opinion, and {short} ended short of it"
         f"{rest}. Each party counts once per topic and group."
     )
+
+
+def _why(crossings: pd.DataFrame) -> str:
+    """Return why no party is known to have ended past the line, or short of it."""
+    reasons = list(dict.fromkeys(crossings["reason"].dropna()))
+    return "; ".join(reasons).replace("the Default", "the model") or "no difference is distinguishable from zero"
 
 
 def _row(cell: Cell) -> dict[str, Any]:

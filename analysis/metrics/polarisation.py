@@ -12,7 +12,6 @@ from scipy.stats import kurtosis, skew
 from parley.analysis.bootstrap import NO_VARIATION, POSITIVE, SHARE, Floats
 from parley.analysis.metrics._cells import count_signs
 from parley.analysis.metrics._rooms import KEYS, Room, RoomMeasurement, room_means, rooms, why_unknown
-from parley.analysis.rating_value import rating_value
 from parley.analysis.tables import Tables
 
 ORDER = 7
@@ -38,6 +37,8 @@ ALPHA = 1.3
 FEW = "fewer than 2 rated"
 WIDTH = 10
 """Width of the axis of attitudes (points)."""
+SMALLEST = 0.005
+"""A change of variance below this is none: it would be printed as 0.00."""
 END = 0.5
 """Points from an end of the axis within which a rating is at the end."""
 MOST_AT_ENDS = 0.1
@@ -50,7 +51,7 @@ def compute(tables: Tables) -> pd.DataFrame:
 
     ends: the share of the ratings within half a point of an end of the axis, the mean over rooms.
     """
-    rows = [_row(room, round_) for room in rooms(rating_value(tables)) for round_ in room.attitudes]
+    rows = [_row(room, round_) for room in rooms(tables) for round_ in room.attitudes]
     return with_ends(room_means(rows, MEASURES, bounds=BOUNDS), rows)
 
 
@@ -89,8 +90,11 @@ def headline(found: pd.DataFrame) -> str:
     last = found.groupby(list(KEYS), sort=False).tail(1)
     if last["change"].isna().all():
         return "Whether opinions within rooms came closer together is unknown: no room has two agents rated at both surveys."
-    reasons = [why_unknown(row, "change") for row in last.to_dict("records") if not _is_still(row)]
-    if last["change_low"].isna().all() and reasons:
+    rows = last.to_dict("records")
+    reasons = [why_unknown(row, "change") for row in rows if not _is_same(row)]
+    if last["change_low"].isna().all() and not reasons:
+        return _same_everywhere(last["change"])
+    if last["change_low"].isna().all() and any(reasons):
         return f"Whether opinions within rooms came closer together is unknown: {reasons[0]}."
     rose, fell, uncertain = count_signs(last, "change")
     if not rose + fell:
@@ -115,9 +119,19 @@ def headline(found: pd.DataFrame) -> str:
     )
 
 
-def _is_still(row: Mapping[Any, Any]) -> bool:
-    """Return whether the variance changed in no room, and there are enough of them."""
-    return bool(row["change"] == 0) and why_unknown(row, "change").startswith(NO_VARIATION)
+def _is_same(row: Mapping[Any, Any]) -> bool:
+    """Return whether the variance changed by the same amount in every room, and there are enough of them."""
+    return bool(pd.notna(row["change"])) and why_unknown(row, "change").startswith(NO_VARIATION)
+
+
+def _same_everywhere(changes: pd.Series) -> str:
+    """Return the sentence on changes of variance, one a topic and group, each the same in every room."""
+    if (changes.abs() < SMALLEST).all():
+        return "Opinions within rooms did not spread or come closer together in any room."
+    sizes = " to ".join(dict.fromkeys(f"{change:+.2f}" for change in (changes.min(), changes.max())))
+    return (
+        f"The variance of opinions within rooms changed by {sizes}, by the same in every room, so there is no interval."
+    )
 
 
 def _row(room: Room, round_: int) -> dict[str, Any]:

@@ -10,7 +10,6 @@ import pandas as pd
 
 from parley.analysis.metrics._rooms import Room, RoomMeasurement, room_means, rooms, why_unknown
 from parley.analysis.metrics.polarisation import spreading
-from parley.analysis.rating_value import rating_value
 from parley.analysis.tables import Tables
 from parley.environments.base import UNDER
 
@@ -62,7 +61,7 @@ def control(groups: list[str]) -> str:
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
-    every = {(room.topic, room.group, _repetition(room)): room for room in rooms(rating_value(tables))}
+    every = {(room.topic, room.group, _repetition(room)): room for room in rooms(tables)}
     compared = [group for group in tables.groups if UNDER in group]
     base = control(compared) if compared else ""
     for (topic, group, repetition), room in every.items():

@@ -26,7 +26,7 @@ from parley.llm.seeding import derive
 from parley.model.scenario_run import lock_folder
 
 NUMBERS, PHRASES = "numbers", "phrases"
-WAYS = {NUMBERS: "attitude", PHRASES: "attitude_labelled"}
+WAYS = {NUMBERS: "attitude", PHRASES: "attitude@phrases"}
 """The ways of asking, each with its survey question on a topic."""
 ASKED, REVERSED, ORDER, REWORDED, UNSTATED = "asked", "reversed scale", "other order", "other words", "no position"
 MANIFEST = "qualify.json"
@@ -64,6 +64,7 @@ class PlantedQuestion(NamedTuple):
             self.probe.scale.answers,
             "survey",
             self.probe.prefix,
+            begin=self.probe.begin,
             facts=self.probe.facts,
         )
 

@@ -15,7 +15,6 @@ import pandas as pd
 from parley.analysis import disclaimers
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, estimate
-from parley.analysis.rating_value import rating_value
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, conditions_report
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
@@ -47,7 +46,7 @@ def conditions(base: Scenario) -> dict[str, dict[str, list[str]]]:
 def rooms(tables: Tables) -> pd.DataFrame:
     """Return one row per room: topic, repetition, toward (points by which the skeptics move to the convincer; NaN: missing)."""
     roles = tables.characters.set_index("agent")["role"].str.partition("+")[0]
-    ratings = rating_value(tables).attitudes
+    ratings = tables.attitudes
     ratings = ratings[ratings["group"].isin(tables.groups)]
     start, end = (
         ratings[ratings["round"] == round_].set_index("agent")["attitude"]

@@ -40,7 +40,7 @@ from parley.model.scenario import Scenario
 BEFORE, AFTER, SEATS = "before", "after", "per seat"
 LINES: dict[str, Any] = {BEFORE: "-", AFTER: ":", SEATS: (0, (4, 2))}
 """Solid before and dotted after, as in the paper; dashed with adapters per seat."""
-MEASURES = {"attitude": "rating", "expected": "expected rating"}
+MEASURES = {"answer": "rating", "expected": "expected rating"}
 """What is drawn: the answer at temperature 0, as in the paper, and the mean of the answer distribution where it is known."""
 _KEYS = ("topic", "party", "measure")
 _SHIFT = ("before", "after", "shift", "shift_low", "shift_high", "seeds", "rooms_low", "rooms_high", "rooms")
@@ -96,9 +96,9 @@ def _before(records: Sequence[StudyRecords]) -> Tables:
 
 
 def points(records: Sequence[StudyRecords]) -> pd.DataFrame:
-    """Return means to draw: kind, direction, topic, party, iteration, attitude and expected with their errors, rooms, seeds.
+    """Return means to draw: kind, direction, topic, party, iteration, answer and expected with their errors, rooms, seeds.
 
-    `attitude_error` and `expected_error` are standard errors: over training seeds where there are several, else over rooms; NaN
+    `answer_error` and `expected_error` are standard errors: over training seeds where there are several, else over rooms; NaN
     of a single one.
     """
     rated = pd.concat(
@@ -108,7 +108,7 @@ def points(records: Sequence[StudyRecords]) -> pd.DataFrame:
     counts = rated.groupby(keys, sort=False).agg(rooms=("room", "nunique"), seeds=("training", "nunique"))
     several = rated.groupby(["kind", "direction"])["training"].transform("nunique") > 1
     rated["unit"] = rated["training"].astype(str).where(several, rated["room"].astype(str))
-    units = rated.groupby([*keys, "unit"], sort=False)[["attitude", "expected"]].mean().groupby(keys, sort=False)
+    units = rated.groupby([*keys, "unit"], sort=False)[["answer", "expected"]].mean().groupby(keys, sort=False)
     return pd.concat([units.mean(), units.sem().add_suffix("_error"), counts], axis=1).reset_index()
 
 
@@ -167,7 +167,7 @@ def measured(tables: Tables) -> Values:
     values: Values = {}
     last = tables.attitudes["round"].max()
     for (topic, party), ratings in tables.attitudes.groupby(["topic", "party"], sort=False):
-        for column, name in (("attitude", ""), ("expected", " expected")):
+        for column, name in (("answer", ""), ("expected", " expected")):
             rooms = ratings.pivot_table(column, "room", "round", sort=False)
             if not rooms.empty:
                 rooms = rooms.reindex(columns=sorted({0, last}))  # a round without any rating has no column
@@ -242,7 +242,7 @@ def fine_tuned_figure(result: TuningResult, caption: str) -> Figure:
     points, names = result.points, result.header.names
     looks = _looks(result.header)
     arms = points.loc[points["kind"] != BEFORE, ["kind", "direction"]].drop_duplicates()
-    drawable = [name for name in MEASURES if points[name].notna().any()] or ["attitude"]
+    drawable = [name for name in MEASURES if points[name].notna().any()] or ["answer"]
     rows = [(kind, direction, name) for kind, direction in arms.itertuples(index=False) for name in drawable]
     columns = list(points["topic"].unique())
     size = 1.75 * len(columns) + 0.6, 1.6 * len(rows) + 0.9

@@ -24,7 +24,6 @@ from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST, why_no_interval
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import Column, count_phrase, estimate, format_span
-from parley.analysis.rating_value import rating_value, rating_value_note
 from parley.analysis.sentiment import by_round, rounds_of_rooms
 from parley.analysis.studies.intervention import check_past
 from parley.analysis.studies.paired_conditions import PAIR, conditions_report, mean_row, unit_means
@@ -93,7 +92,7 @@ def first_round(base: Scenario) -> int:
 def rooms(tables: Tables, verdicts: pd.DataFrame, first: int) -> pd.DataFrame:
     """Return one row per room: PAIR and MEASURES, of posts from the round `first` on (NaN: no score, no rating)."""
     after = verdicts[(verdicts["round"] >= first) & verdicts["text"].notna()].groupby("room")["sentiment"]
-    ratings = rating_value(tables).attitudes
+    ratings = tables.attitudes
     own = ratings["group"].isin(tables.groups) & (ratings["probe"] == tables.header.scenario["probe"])
     last = ratings[own & (ratings["round"] == ratings["round"].max())]
     seats = tables.agents[tables.agents["group"].isin(tables.groups)]
@@ -197,7 +196,7 @@ def write(
     report = conditions_report(
         folder, "guidance", "Guidance with empathy and with facts", CAPTION.format(first, judge), header, **tables
     )
-    report.add(rating_value_note(runs[NONE]))
+    report.add(runs[NONE].opinion_note)
     report.figure(
         _figure(curves, first, disclaimers.model_label(header)), "guidance", "Sentiment and posts by condition"
     )

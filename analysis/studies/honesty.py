@@ -24,7 +24,6 @@ from parley.analysis.formatting import Column, count_table, estimate, format_p, 
 from parley.analysis.judge_quality import on_axis, on_scale
 from parley.analysis.known_lines import calibrations
 from parley.analysis.line_gaps import UNIT, Calibration, gap_row, line_gaps, room_gaps
-from parley.analysis.rating_value import rating_value_note
 from parley.analysis.statistics.results import holm
 from parley.analysis.studies.intervention import check_past
 from parley.analysis.studies.paired_conditions import conditions_report, mean_row
@@ -219,7 +218,7 @@ def write(
         folder, "honesty", "Public lines and private ratings", CAPTION.format(judge), header, **data
     )
     report.note(judge_quality.warning(quality))
-    report.add(rating_value_note(runs[NEUTRAL]))
+    report.add(runs[NEUTRAL].opinion_note)
     report.section(
         "In short", "\n".join(f"- {line}" for line in sentences(found, level, float(quality["error"].mean())))
     )

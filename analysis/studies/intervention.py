@@ -207,7 +207,7 @@ def _pairs(without: Tables, with_: Tables, acts: pd.DataFrame) -> pd.DataFrame:
     out.
     """
     keys = ["room", "topic", "group", "party", "agent", "round"]
-    probe, values = with_.header.scenario["probe"], ["iteration", "how", "attitude", "expected"]
+    probe, values = with_.header.scenario["probe"], ["iteration", "how", "attitude", "answer"]
     before, after = (
         rated.loc[(rated["probe"] == probe) & (rated["group"] != REFERENCE), [*keys, *values]]
         for rated in (without.attitudes, with_.attitudes)
@@ -221,16 +221,16 @@ def effects(pairs: pd.DataFrame) -> pd.DataFrame:
     """Return with minus without interventions, within rooms: one row per topic, group, party, told, round and measure.
 
     told: whether an intervention reached these agents themselves, or only others of their room.
-    measure: `attitude` (0-10), `expected` (mean of the answer distribution, where there is one; agents that a surrogate fitted to
-    ratings moves have none and are left out of it). Agents of a room are averaged first. effect: with its 95% interval over
-    `rooms`. sd: of the differences, one per room. without, with: means over the same rooms. missing: pairs left out because a
+    measure: `attitude` (the opinion, 0-10), `answer` (the rating itself, which is a whole point). Agents of a room are averaged
+    first. effect: with its 95% interval over `rooms`. sd: of the differences, one per room. without, with:
+    means over the same rooms. missing: pairs left out because a
     rating is missing. reason: why there is no interval (`fewer than 5 rooms`, `no variation`).
     """
     return pd.DataFrame(list(_effects(pairs)), columns=_COLUMNS)
 
 
 def _effects(pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    for measure in ("attitude", "expected"):
+    for measure in ("attitude", "answer"):
         columns = [f"{measure} {branch}" for branch in BRANCHES]
         unmeasured = (pairs["how"] == SURROGATE) & pairs[columns].isna().all(axis=1)
         for keys, cell in pairs[~unmeasured].groupby(_KEYS[:-1], sort=False):
@@ -395,13 +395,8 @@ def headline(result: InterventionResult) -> str:
 
 
 def estimate_rows(effects: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per topic, group, party, told and round: that of `expected` where every rating has it, else that of
-    `attitude`, which is rounded to a point.
-    """
-    rated, expected = (effects[effects["measure"] == name].set_index(_KEYS[:-1]) for name in ("attitude", "expected"))
-    counts = ["rooms", "missing"]
-    complete = expected[(expected[counts] == rated[counts].reindex(expected.index)).all(axis=1)]
-    return pd.concat([complete, rated.drop(complete.index)]).reset_index()
+    """Return one row per topic, group, party, told and round: that of the opinion."""
+    return effects[effects["measure"] == "attitude"].reset_index(drop=True)
 
 
 def effects_table(result: InterventionResult, effects: pd.DataFrame) -> tuple[list[list[str]], list[str]]:

@@ -17,7 +17,6 @@ from parley.analysis import disclaimers
 from parley.analysis.bootstrap import Floats, means_interval
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, group_title
-from parley.analysis.rating_value import rating_value
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import conditions_report, unit_means
 from parley.analysis.tables import Tables
@@ -41,7 +40,7 @@ def rooms(tables: Tables) -> pd.DataFrame:
     """Return one row per room: room, group, repetition, belief and second (points toward that debater; NaN: missing) with their
     reasons.
     """
-    seats, ratings = tables.agents, rating_value(tables).attitudes
+    seats, ratings = tables.agents, tables.attitudes
     before, after = (
         ratings[ratings["round"] == round_].set_index("agent")["attitude"]
         for round_ in (ratings["round"].min(), ratings["round"].max())

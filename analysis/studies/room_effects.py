@@ -12,7 +12,6 @@ import pandas as pd
 
 from parley.agents.probe import FORECAST
 from parley.analysis.metrics._cells import REFERENCE
-from parley.analysis.rating_value import rating_value
 from parley.analysis.tables import Tables
 
 MIDDLE = 5.0
@@ -35,7 +34,7 @@ def paired_values(without: Tables, with_: Tables, first: int, rooms: Collection[
     could be read. Variance needs two ratings. rooms: those that an intervention reached (none: all).
     """
     branches = (without, with_)
-    attitudes = _common(*[_last(rating_value(tables).attitudes, "attitude") for tables in branches])
+    attitudes = _common(*[_last(tables.attitudes, "attitude") for tables in branches])
     further = _common(*[_last(tables.probes[tables.probes["probe"] != FORECAST], "rating") for tables in branches])
     before, after = (
         dict(_columns(*parts, first))

@@ -21,7 +21,6 @@ from parley.analysis.bootstrap import FEWEST, SHARE
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.comparisons import Match, compare, comparison_table, length_row, pair_values, place_row
-from parley.analysis.rating_value import rating_value
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.tables import Tables
@@ -60,7 +59,7 @@ class SpeechPair(NamedTuple):
 
 def speeches(protocol: str, tables: Tables) -> Iterator[Speech]:
     """Yield the first statements of debaters whose side and belief are known."""
-    ratings = rating_value(tables).attitudes
+    ratings = tables.attitudes
     before = ratings[ratings["round"] == ratings["round"].min()].set_index("agent")["attitude"]
     said = (
         tables.utterances[tables.utterances["text"].notna()].sort_values("iteration").groupby("agent")["text"].first()

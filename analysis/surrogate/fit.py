@@ -22,6 +22,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from parley.analysis.bootstrap import Floats, is_few
+from parley.analysis.rating_value import EXPECTED
 from parley.analysis.statistics.clusters import effective_clusters
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
@@ -167,8 +168,8 @@ def run_transitions(tables: Tables, topic: str, grade: Grade | None, what: str =
         )
     if len(tables.interventions):
         raise UserError(f"{what} cannot be fitted to a run with interventions: choose a run without them")
-    how = "expected" if rated["expected"].notna().all() else "attitude"
-    levels = rated.pivot(index=AGENT, columns="round", values=how)
+    how = "expected" if (rated["measure"] == EXPECTED).all() else "attitude"
+    levels = rated.pivot(index=AGENT, columns="round", values="attitude")
     if levels.shape[1] < 2:
         raise UserError(
             f"{topic}: the run has no ratings before and after a round: run the debates again with --set survey=rounds"

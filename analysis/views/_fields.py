@@ -65,6 +65,8 @@ LABELS: dict[str, tuple[str, str]] = {
     "format": (ADVANCED, "Form of the debate"),
     "closing": (ADVANCED, "Closing statements"),
     "reader": (ADVANCED, "How ratings are read"),
+    "asked": (ADVANCED, "How survey questions are answered"),
+    "measure": (ADVANCED, "What an opinion is"),
     "interview": (ADVANCED, "Questions of the interview at the end"),
     "relevance": (ADVANCED, "How fitting memories are found"),
     "evidence": (ADVANCED, "Conclusions cite memories"),
@@ -77,6 +79,8 @@ LABELS: dict[str, tuple[str, str]] = {
     "max_tokens": (ADVANCED, "Most tokens in a reply"),
     "temperature": (ADVANCED, "Temperature of replies"),
     "top_p": (ADVANCED, "Nucleus sampling"),
+    "min_p": (ADVANCED, "Least share of the likeliest token"),
+    "top_k": (ADVANCED, "Number of likeliest tokens"),
     "memory": (ADVANCED, "What agents remember"),
     "importance": (ADVANCED, "Importance of a memory"),
     "reflect": (ADVANCED, "Lines before a reflection"),
@@ -166,7 +170,8 @@ HINTS = {
 """Explanations that replace the comment behind a field, and those of options of an environment."""
 RANGES: dict[str, tuple[float, float, float]] = {
     "rounds": (1, 20, 1), "repetitions": (1, 100, 1), "size": (1, 20, 1), "episodes": (1, 10, 1), "words": (10, 300, 10),
-    "asks": (1, 5, 1), "temperature": (0, 2, 0.05), "top_p": (0.05, 1, 0.05), "survey_temperature": (0, 2, 0.05),
+    "asks": (1, 5, 1), "temperature": (0, 2, 0.05), "top_p": (0.05, 1, 0.05), "min_p": (0, 0.95, 0.05), "top_k": (0, 200, 10),
+    "survey_temperature": (0, 2, 0.05),
     "exchanges": (1, 10, 1),
 }  # fmt: skip
 """Least, most and step of a slider. The number field next to the slider takes any value."""
@@ -186,6 +191,8 @@ VALUES: dict[str, dict[str, str]] = {
     },
     "order": {"random_first": "a random one begins"},
     "cut": {"last": "its last words", "sentence": "the sentences that fit"},
+    "asked": {"numbers": "with a number", "phrases": "with a phrase that ends a sentence"},
+    "measure": {"mean": "the mean of the distribution of answers", "rating": "the answer itself"},
     "listing": {"given": "low to high", "reversed": "high to low", "shuffled": "random"},
     "steering": {"given": "as written", "struck": "struck out"},
     "ties": {"own": "their own signal", "coin": "a coin"},

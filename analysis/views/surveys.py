@@ -17,9 +17,10 @@ from parley.analysis.views.conversation import person_of
 ORDER = 5
 TITLE = "Surveys"
 BARS = " ▁▂▃▄▅▆▇█"
-HEADER = ["round", "who", "question", "attitude", "expected", "answers", "read", "asked", "reply", "reason missing"]
+HEADER = ["round", "who", "question", "answer", "opinion", "answers", "read", "asked", "reply", "reason missing"]
 WORDS = (
-    "Each row is one rating. answers: the probability of each answer, the lowest answer first. expected: their mean. "
+    "Each row is one rating. answer: the rating itself. answers: the probability of each answer, the lowest answer first. "
+    "opinion: their mean, which the charts show. "
     "read: how the reply was read as a number. asked: how often the question was put until the reply could be read."
 )
 
@@ -40,7 +41,7 @@ def View(shown: Shown) -> None:
 
 
 def _row(row: dict[str, Any]) -> list[Cell]:
-    numbers = format_number(row["attitude"], 1), format_number(row["expected"], 2), spark(row["probabilities"])
+    numbers = format_number(row["answer"], 1), format_number(row["attitude"], 2), spark(row["probabilities"])
     return [
         str(row["round"]),
         named(str(row["name"]), person_of(row)),

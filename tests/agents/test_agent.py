@@ -113,11 +113,11 @@ def test_a_wrong_label_is_cut_and_the_line_is_kept(make: Make, text: str, line: 
 
 def test_a_reply_begins_with_the_own_label(make: Make) -> None:
     """A real model of 1.5B began 7 of 18 replies with a partner's label, and none that was begun with its own. Without others
-    there are no labels; a survey has an answer of its own form.
+    there are no labels; a number is begun with words of its own.
     """
     assert make("Ann", "Bob").compose_speech(1).begin == "Ann:"
     assert make("Ann").compose_speech(1).begin == ""
-    assert make("Ann", "Bob").compose_survey(ATTITUDE, 1).begin == ""
+    assert make("Ann", "Bob").compose_survey(ATTITUDE, 1).begin == "My rating:"
 
 
 @check_each("memory", ["whole", "last:3", "summary:2", "retrieve:2"])

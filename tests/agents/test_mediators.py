@@ -335,7 +335,7 @@ def test_rankings_are_greedy_and_statements_drawn_as_the_scenario_says() -> None
     brief = MediatorBrief(QUESTION, MEMBERS, None, Sampling(0.7, 10, 0.9), "mine", "theirs")
     _, asked = said("habermas,candidates=2,words=50", brief, numbered(lambda request: ranks(request, number_of)))
     by_purpose = {request.purpose: request for request in asked}
-    assert by_purpose["statement"].sampling == (0.7, 150, 0.9, ())
+    assert by_purpose["statement"].sampling == Sampling(0.7, 150, 0.9)
     assert by_purpose["ranking"].sampling.temperature == 0
     assert {(request.adapter, request.voice) for request in asked} == {("mine", "theirs")}
     assert "at most 50 words" in text(by_purpose["statement"])

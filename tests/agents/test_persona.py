@@ -26,7 +26,6 @@ from parley.agents.persona_generator import (
     list_names,
     shared_sentences,
 )
-from parley.agents.probe import scales
 from parley.agents.scales import LABELLED
 from parley.agents.society import DEFAULT, load_society
 from parley.agents.topic import load_topic, topic_names
@@ -124,8 +123,11 @@ def test_a_backstory_speaks_to_its_person(person: Persona) -> None:
 
 @check_each("person", PEOPLE, ids=lambda person: person.id)
 def test_a_backstory_uses_no_word_of_the_survey(person: Persona) -> None:
-    """An adjective of a labelled scale in the backstory would be copied into the answer, and measured as an attitude."""
-    labels = [label for scale in scales().values() if scale.kind == LABELLED for label in scale.labels.values()]
+    """A label or phrase of a scale in the backstory would be copied into the answer, and measured as an attitude."""
+    probes = [probe for slug in topic_names() for probe in load_topic(slug).probes.values()]
+    asked = {probe.scale.name: probe.scale for probe in [*probes, load_topic("racism").probe("agreement@phrases")]}
+    labels = [label for scale in asked.values() if scale.kind == LABELLED for label in scale.labels.values()]
+    assert {"an enormous problem", "a terrible idea", "fully agree", "severe"} <= {*labels}
     assert [label for label in labels if re.search(rf"\b{label}\b", person.backstory, re.I)] == []
 
 

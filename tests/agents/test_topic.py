@@ -113,8 +113,11 @@ def test_every_question_is_whole(slug: str, name: str) -> None:
     """A question names its range and its anchors and leaves no slot open."""
     probe = load_topic(slug).probe(name)
     asked = probe.ask("debate")
-    assert f"from {probe.scale.low} to {probe.scale.high}" in asked
-    assert probe.scale.anchors in asked
+    if name.endswith("_phrases"):
+        assert ", ".join(probe.scale.answers) in asked
+    else:
+        assert f"from {probe.scale.low} to {probe.scale.high}" in asked
+        assert probe.scale.anchors in asked
     assert not set("{}") & set(asked)
     assert "the debate" in asked
 
@@ -129,6 +132,7 @@ def test_every_shipped_scale_is_used() -> None:
     """A scale that no probe uses is one that nobody has tried."""
     used = {probe.scale.name for slug in [*topic_names(), *news_names()] for probe in load_topic(slug).probes.values()}
     used |= {probe.scale.name for probe in shared_probes().values()}
+    used |= {load_topic("blackout").probe(f"{name}@phrases").scale.name for name in ("attitude", "agreement")}
     used |= {load_preset(name).surveys.probe.partition("@")[2] for name in preset_names()} - {""}
     assert used == set(scales())
 

@@ -249,7 +249,14 @@ def test_answers_are_listed_otherwise_and_the_scale_stays(tmp_path: Path) -> Non
 
 def test_wordings_are_those_of_one_construct() -> None:
     """Every scale either way round; agreement with a policy is another question."""
-    assert wordings(base()) == ["attitude", "attitude_labelled", "attitude_reversed", "attitude_1_7", "attitude_0_100"]
+    assert wordings(base()) == [
+        "attitude",
+        "attitude_labelled",
+        "attitude_phrases",
+        "attitude_reversed",
+        "attitude_1_7",
+        "attitude_0_100",
+    ]
 
 
 def test_pew_points_the_way_the_topics_do() -> None:

@@ -118,19 +118,19 @@ def test_no_effect_is_claimed_below_five_rooms(branches: Callable, rooms: int, c
     assert ("are from fewer than 5 rooms" in told) == (not claims)
 
 
-def test_estimates_use_the_mean_of_the_answers_where_all_have_one() -> None:
-    """A line with one rating without a distribution is told by its ratings; every line is told once."""
-    keys = {"topic": "racism", "group": "a", "told": True, "round": 2}
-    rows = [
-        ("republican", "attitude", 9, 1.0),
-        ("republican", "expected", 9, 1.2),
-        ("democrat", "attitude", 9, 2.0),
-        ("democrat", "expected", 8, 2.2),
-    ]
-    table = pd.DataFrame(
-        [keys | {"party": a, "measure": b, "rooms": c, "missing": 0, "effect": d} for a, b, c, d in rows]
-    )
-    assert estimate_rows(table).set_index("party")["effect"].to_dict() == {"republican": 1.2, "democrat": 2.0}
+def test_estimates_are_of_opinions() -> None:
+    """The answers, which are whole points, are rows beside them."""
+    keys = {
+        "topic": "racism",
+        "group": "three",
+        "party": "republican",
+        "told": True,
+        "round": 2,
+        "rooms": 6,
+        "missing": 0,
+    }
+    table = pd.DataFrame([keys | {"measure": "attitude", "effect": 1.2}, keys | {"measure": "answer", "effect": 1.0}])
+    assert estimate_rows(table)["effect"].to_list() == [1.2]
 
 
 def test_half_a_pair_is_none(branches: Callable) -> None:
@@ -146,15 +146,15 @@ def test_who_has_no_distribution_is_not_unread() -> None:
     pairs = pd.DataFrame(
         {
             "how": ["strict, logprobs", "strict, logprobs", SURROGATE],
-            "attitude without": [5.0, 5.0, 6.0],
-            "attitude with": [7.0, 6.0, 9.0],
-            "expected without": [5.5, 5.0, None],
-            "expected with": [7.0, None, None],
+            "answer without": [5.0, 5.0, 6.0],
+            "answer with": [7.0, 6.0, 9.0],
+            "attitude without": [5.5, 5.0, None],
+            "attitude with": [7.0, None, None],
         }
     ).assign(topic="racism", group="three", party="republican", told=True, round=2, room="a")
     found = effects(pairs).set_index("measure")
-    assert found["effect"].to_dict() == {"attitude": 2.0, "expected": 1.5}
-    assert found["missing"].to_dict() == {"attitude": 0, "expected": 1}
+    assert found["effect"].to_dict() == {"attitude": 1.5, "answer": 2.0}
+    assert found["missing"].to_dict() == {"attitude": 1, "answer": 0}
 
 
 def test_branches_of_another_past_are_no_pair(branches: Callable) -> None:
@@ -256,7 +256,7 @@ def both(scenario: Scenario, out: Path) -> InterventionResult:
 def test_nothing_said_changes_nothing(small: Callable[..., Scenario], tmp_path: Path) -> None:
     """Where nobody is influenced, pulled or unsure, the same study finds exactly no effect."""
     found = both(small(llm="oracle,kappa=0,mu=0,sigma=0", interventions=SHOCK), tmp_path)
-    exact = found.effects[found.effects["measure"] == "expected"]
+    exact = found.effects[found.effects["measure"] == "attitude"]
     assert len(exact) == 3
     assert (exact["effect"].abs() < 1e-9).all()
 
@@ -404,7 +404,7 @@ def test_a_placebo_takes_the_interruption_out(small: Callable[..., Scenario], tm
     start = without[(without["party"] == "republican") & (without["round"] == 0) & (without["group"] != "reference")][
         "expected"
     ]
-    told = found.placebo[(found.placebo["measure"] == "expected") & found.placebo["told"]].set_index("contrast")[
+    told = found.placebo[(found.placebo["measure"] == "attitude") & found.placebo["told"]].set_index("contrast")[
         "effect"
     ]
     # without: the Democrat's line pulls; with a further line before it the pull acts twice

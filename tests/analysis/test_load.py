@@ -43,8 +43,10 @@ def test_a_record_becomes_these_very_tables(record: Callable, header: Callable) 
         [1, "default", "Avery", "Good evening.", None],
         [2, "republican", "Ann", None, "timeout"],
     ]
-    read = tables.attitudes[["seat", "round", "rating", "attitude", "expected", "probabilities", "how", "asked"]]
-    assert read.iloc[0].to_list() == ["republican", 0, 3.0, 3.0, 3.4, "[0.6, 0.4]", "strict", 1]
+    read = tables.attitudes[
+        ["seat", "round", "rating", "attitude", "answer", "expected", "probabilities", "how", "asked"]
+    ]
+    assert read.iloc[0].to_list() == ["republican", 0, 3.0, 3.4, 3.0, 3.4, "[0.6, 0.4]", "strict", 1]
     assert tables.calls[["agent", "failure", "prompt_tokens", "unread"]].to_numpy().tolist() == [
         [2, None, 12, 3],
         [1, "timeout", 0, 0],

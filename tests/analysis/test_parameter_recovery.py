@@ -153,7 +153,10 @@ def handmade(tables: Tables, kappa: float, mu: float, bias: float) -> Tables:
         after += (kappa * (second - after) if second is not None else 0.0) + mu * (bias - after)
         key = {"room": f"r{room}", "agent": 1, "topic": "racism", "group": "g", "party": "p"}
         agents.append(key)
-        attitudes += [key | {"round": 0, "expected": start}, key | {"round": 1, "expected": after}]
+        attitudes += [
+            key | {"round": place, "attitude": level, "measure": "expected"}
+            for place, level in enumerate((start, after))
+        ]
         said = (("4", 2), (str(second), 2), ("10", 1))  # the last is agent 1's own and moves nobody
         spoken += [key | {"agent": agent, "round": 1, "text": text} for text, agent in said]
     frames = [pd.DataFrame(rows) for rows in (agents, spoken, attitudes)]

@@ -26,6 +26,7 @@ from parley.llm.backends.oracle.phrases import banks
 from parley.llm.errors import UserError
 
 ROOMS = 20
+MEASURED = {"measure": "expected"}
 PLANTED = {"offset": 0.4, "noise": 0.5, "stay": 0.3, "intercept": 0.6, "own": -0.2, "heard": 0.1, "spread": 0.3}
 REACH = {"own_low": 0.0, "own_high": 10.0, "heard_low": 0.0, "heard_high": 10.0}
 Run = Callable[..., Path]
@@ -53,7 +54,9 @@ def made_up(
             {"room": f"r{room}", "agent": seat, "topic": "racism", "group": "g", "party": "democrat"} for seat in seats
         ]
         agents += keys
-        attitudes += [key | {"round": 0, "expected": x, "attitude": x} for key, x in zip(keys, level, strict=True)]
+        attitudes += [
+            key | {"round": 0, "expected": x, "attitude": x} | MEASURED for key, x in zip(keys, level, strict=True)
+        ]
         for round_ in range(1, surveys):
             said = level + PLANTED["offset"] + PLANTED["noise"] * rng.standard_normal(3)
             spoken += [
@@ -65,7 +68,8 @@ def made_up(
             moved = level + shift + PLANTED["spread"] * rng.standard_normal(3)
             level = np.where(rng.random(3) < PLANTED["stay"], level, moved)
             attitudes += [
-                key | {"round": round_, "expected": x, "attitude": x} for key, x in zip(keys, level, strict=True)
+                key | {"round": round_, "expected": x, "attitude": x} | MEASURED
+                for key, x in zip(keys, level, strict=True)
             ]
     frames = [pd.DataFrame(rows) for rows in (agents, spoken, attitudes)]
     return replace(tables, agents=frames[0], utterances=frames[1], attitudes=frames[2])
@@ -162,8 +166,8 @@ def test_what_is_heard_by_hand(held: Tables) -> None:
     survey before. A missing rating and nothing heard are counted by reason, and are no number."""
     key = [{"room": "r", "agent": seat, "topic": "racism", "group": "g", "party": "democrat"} for seat in range(3)]
     before, after = (5.0, 2.0, 8.0), (6.0, np.nan, 8.0)
-    rated = [k | {"round": 0, "expected": x, "attitude": x} for k, x in zip(key, before, strict=True)]
-    rated += [k | {"round": 1, "expected": x, "attitude": x} for k, x in zip(key, after, strict=True)]
+    rated = [k | {"round": 0, "expected": x, "attitude": x} | MEASURED for k, x in zip(key, before, strict=True)]
+    rated += [k | {"round": 1, "expected": x, "attitude": x} | MEASURED for k, x in zip(key, after, strict=True)]
     spoken = [
         k | {"round": 1, "iteration": n, "text": t}
         for n, (k, t) in enumerate(zip(key, ("9", "4", "?"), strict=True), 1)
@@ -188,7 +192,9 @@ def test_in_a_network_only_what_was_shown_is_heard(held: Tables) -> None:
     the graph of a prediction, in which 0 hears 1 and 1 nobody."""
     key = [{"room": "r", "agent": seat, "topic": "racism", "group": "g", "party": "democrat"} for seat in (5, 6)]
     rated = [
-        k | {"round": n, "expected": x, "attitude": x} for n in range(3) for k, x in zip(key, (5.0, 2.0), strict=True)
+        k | {"round": n, "expected": x, "attitude": x} | MEASURED
+        for n in range(3)
+        for k, x in zip(key, (5.0, 2.0), strict=True)
     ]
     spoken = [key[n % 2] | {"round": 1 + n // 2, "iteration": n + 1, "text": str(n + 1)} for n in range(4)]
     heard = pd.DataFrame({"room": "r", "round": [1, 2, 2], "agent": 5, "iteration": [2, 1, 4]})

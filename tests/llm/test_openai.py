@@ -7,7 +7,7 @@ import json
 import random
 import socket
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ from parley.llm.budget import REPEATED
 from parley.llm.driver import Conversation, ask, drive
 from parley.llm.errors import Unreachable, UserError
 from parley.llm.journal import Journal
-from parley.llm.request import Message, Reply, Request, Sampling, Usage
+from parley.llm.request import BEGUN, Message, Reply, Request, Sampling, Usage
 
 from .loopback import Act, Body, Loopback, Plan, completed, digest, echo, likely, problem, said
 
@@ -213,7 +213,7 @@ def test_what_passes_is_asked_again(trouble: str, client: str) -> None:
 def test_what_will_not_pass_is_asked_once() -> None:
     with Loopback(after_the_probe(lambda body, time: problem(400, "never"))) as server:
         backend(server).complete(questions(3))
-    assert Counter(server.times.values()) == {1: 4}, "three questions and the probe's own"
+    assert Counter(server.times.values()) == {1: 8}, "three questions and the probe's own"
 
 
 def test_a_server_says_how_long_it_wants_to_be_left_alone() -> None:
@@ -371,7 +371,7 @@ def test_thousands_of_requests_with_random_faults(tmp_path: Path, seed: int, cli
         calls = len(server.asked)
         with closing(Journal(path, backend(server, client=client))) as journal:
             assert _through(journal, asked) == replies
-        assert len(server.asked) == calls + 1, "the probe's own question"
+        assert len(server.asked) == calls + 5, "the probe's own questions"
     texts = {json.dumps(body, sort_keys=True): digest(body) for body in server.asked}
     for reply in replies:
         assert (reply.text is None) == (reply.failure is not None)
@@ -402,8 +402,8 @@ def test_addresses_share_the_load() -> None:
     with Loopback(echo) as first, Loopback(echo) as second:
         backend(first, second).complete(questions(400))
         assert 120 < len(first.asked) < 280
-        assert len(first.asked) + len(second.asked) == 400 + 2
-    with Loopback(after_the_probe(lambda body, time: problem(503))) as down, Loopback(echo) as up:
+        assert len(first.asked) + len(second.asked) == 400 + 2 * 5
+    with Loopback(after_the_probe(lambda body, time: problem(503))) as down, Loopback(after_the_probe(echo)) as up:
         assert all(reply.text for reply in backend(down, up).complete(questions(50)))
 
 
@@ -465,6 +465,14 @@ def test_a_rating_comes_with_its_distribution() -> None:
     assert reply.answers == pytest.approx({**dict.fromkeys(SCALE, 0.0), "7": 2 / 3, "8": 1 / 3})
 
 
+def test_an_improbable_answer_keeps_its_distribution() -> None:
+    """The model was about to say "I": its answers had a tenth of the probability. They are read, and the tenth is told."""
+    reply = closed(said("I think so", logprobs=likely(("I", {"I": 0.9, "7": 0.08, "8": 0.02}))), "logprobs")
+    assert (reply.text, reply.way, reply.covered) == ("7", "logprobs", pytest.approx(0.1))
+    assert reply.answers is not None
+    assert (reply.answers["7"], reply.answers["8"]) == pytest.approx((0.8, 0.2))
+
+
 def test_ten_is_not_one() -> None:
     """Where 10 is one token, 1 is told apart; where it is two, by what follows the 1; where nothing follows, not at all."""
     whole = closed(said("1", logprobs=likely(("1", {"1": 0.5, "10": 0.4, "2": 0.1}))), "logprobs")
@@ -495,7 +503,6 @@ def test_an_answer_behind_its_beginning_is_read_there() -> None:
         {"content": None},
         {"content": []},
         {"content": [{"token": "7"}]},
-        likely(("7", {"I": 0.9, "7": 0.1})),
         likely(("7", {"7": 0.9, "8": 0.9})),
         {"content": [{"token": "7", "top_logprobs": [{"token": "7", "logprob": 3}]}]},
         {"content": [{"token": "7", "top_logprobs": [{"token": "7", "logprob": "nan"}]}]},
@@ -512,6 +519,109 @@ def test_a_completion_has_likeliest_tokens_too() -> None:
     reply = closed(completed(" 7", logprobs=logs), "logprobs", api="completions")
     assert reply.answers is not None
     assert reply.answers["7"] == pytest.approx(0.6065 / (0.6065 + 0.3679), abs=1e-3)
+
+
+def test_a_completion_in_the_form_of_a_chat_has_a_distribution_too() -> None:
+    """llama.cpp answers /v1/completions so: every distribution was lost, and base models were read from their texts."""
+    reply = closed(completed(" 7", logprobs=likely((" 7", {" 7": 0.6, " 8": 0.2}))), "logprobs", api="completions")
+    assert (reply.way, reply.covered) == ("logprobs", pytest.approx(0.8))
+    assert reply.answers is not None
+    assert reply.answers["7"] == pytest.approx(0.75)
+
+
+def speaker(tables: Mapping[str, Mapping[str, float]], begins: str, flags: bool = False) -> Plan:
+    """A server that continues a message (with `flags` alone, if so): next tokens by what stands behind `begins`."""
+
+    def plan(body: Body, time: int) -> Act:
+        last = body["messages"][-1]
+        if last["role"] != "assistant" or (flags and not body.get("continue_final_message")):
+            return said("4", logprobs=likely(("4", {"4": 0.9, "5": 0.1}))) if body.get("logprobs") else said("Anew.")
+        if last["content"].startswith("blackbird"):
+            return said("bird.")
+        if not body.get("logprobs"):
+            return said(f"{last['content']} so it is." if not flags else " so it is.")
+        return said("x", "length", logprobs=likely(("x", tables[last["content"].removeprefix(begins)])))
+
+    return plan
+
+
+@check_each("flags", [False, True])
+def test_whole_answers_are_scored_behind_a_begun_sentence(flags: bool) -> None:
+    """P(10) = P(1) P(0 after 1) whatever was sampled; one of four answers was lost where the first token was not the 1."""
+    tables = {"": {" 1": 0.5, " 7": 0.4, " I": 0.1}, " 1": {"0": 0.25, ".": 0.75}}
+    with Loopback(speaker(tables, "My rating:", flags)) as server:
+        asked = backend(server, closed="auto")
+        assert (asked.can.continues, asked.can.closed) == ("flags" if flags else "message", "whole")
+        (reply,) = asked.complete([replace(question("Rate it.", 3, SCALE, t=0.0), begin="My rating:")])
+        (open_,) = asked.complete([replace(question("Why?"), begin="Ann:")])
+    assert (reply.way, reply.text, reply.covered) == ("whole", "7", pytest.approx(0.9))
+    assert reply.answers is not None
+    found = [reply.answers[answer] for answer in ("1", "7", "10")]
+    assert found == pytest.approx([0.375 / 0.9, 0.4 / 0.9, 0.125 / 0.9])
+    assert (reply.usage, reply.notes) == (Usage(40, 10), {}), "two calls"
+    assert (open_.text, open_.notes) == (" so it is.", {BEGUN: 1}), "what a server repeats is cut off"
+
+
+def test_phrases_of_several_tokens_are_told_apart() -> None:
+    labels = ("no problem", "a minor problem", "a serious problem")
+    tables = {"": {" no": 0.1, " a": 0.5, " very": 0.4}, " a": {" minor": 0.2, " serious": 0.3, " big": 0.5}}
+    tables |= {" no": {" problem": 0.9, " one": 0.1}}
+    tables |= {f" a {word}": {" problem": 0.5, " threat": 0.5} for word in ("minor", "serious")}
+    with Loopback(speaker(tables, "I think it is")) as server:
+        asked = backend(server, closed="auto")
+        (reply,) = asked.complete([question("Rate it.", 3, labels, "I think it is ", t=0.0)])
+    assert reply.answers is not None
+    assert list(reply.answers.values()) == pytest.approx([0.09 / 0.215, 0.05 / 0.215, 0.075 / 0.215])
+    assert reply.covered == pytest.approx(0.215)
+
+
+def test_top_k_min_p_and_penalties_are_sent_where_they_are_taken() -> None:
+    """llama.cpp has top_k 40 and min_p .05 of its own: the same settings meant other things on hf."""
+
+    def llama(body: Body, time: int) -> Act:
+        return said("One line.") if body.get("top_k") == 1 else said(digest(body))
+
+    warm = Request((Message("user", "Why?"),), Sampling(0.7, 30, 0.9, (), 0.05, 40), 1)
+    with Loopback(llama) as server:
+        asked = backend(server)
+        assert asked.can.filters
+        asked.complete([question()])
+        plain = server.asked[-1]
+        asked.complete([warm])
+        assert (server.asked[-1]["top_k"], server.asked[-1]["min_p"]) == (40, 0.05)
+    assert (plain["top_k"], plain["min_p"], plain["repeat_penalty"], plain["presence_penalty"]) == (0, 0.0, 1.0, 0.0)
+    with Loopback(echo) as server:
+        asked = backend(server)
+        (refused,) = asked.complete([warm])
+        asked.complete([question()])
+        assert "top_k" not in server.asked[-1]
+    assert refused.failure is not None
+    assert refused.failure.name == "not_supported"
+    assert "top_k, min_p and penalties are the server's own" in asked.says
+
+
+def test_a_forced_answer_says_what_the_model_would_have_said() -> None:
+    """Seven of seven "10" by a schema were complete ratings: the likeliest tokens beside it say that the answers had .08."""
+    places = [
+        ("{", {"{": 0.01, "I": 0.99}),
+        ('"answer": "', {'"answer": "': 1.0}),
+        ("10", {"10": 0.06, "7": 0.02, "I": 0.92}),
+    ]
+
+    def plan(body: Body, time: int) -> Act:
+        if "quagga" in str(body):
+            return said('{"answer": "okapi"}', logprobs=likely(("{", {"{": 0.2, "I": 0.8})))
+        return said('{"answer": "10"}', logprobs=likely(*places)) if body.get("logprobs") else said("No.")
+
+    with Loopback(after_the_probe(plan)) as server:
+        (reply,) = backend(server, closed="choice").complete(
+            [replace(question("Rate it.", 3, SCALE), begin="My rating:")]
+        )
+        assert server.asked[-1]["max_tokens"] >= 48, "8 of 8 replies were cut at 8 tokens"
+        assert server.asked[-1]["messages"][-1]["role"] == "user", "a schema begins the reply itself"
+    assert (reply.text, reply.way, reply.covered) == ("10", "choice", pytest.approx(0.08))
+    assert reply.answers is not None
+    assert reply.answers["10"] == pytest.approx(0.75)
 
 
 def test_a_schema_leaves_only_the_answers() -> None:
@@ -716,7 +826,8 @@ def test_a_reply_that_lands_with_the_end_of_the_run_does_not_hang() -> None:
 
 def test_a_broken_address_does_not_eat_the_load() -> None:
     """It answers fastest, with nothing: the other is asked first, and every request has its reply."""
-    with Loopback(after_the_probe(lambda body, time: problem(500, "broken"))) as broken, Loopback(echo) as well:
+    probed = after_the_probe(echo)
+    with Loopback(after_the_probe(lambda body, time: problem(500, "broken"))) as broken, Loopback(probed) as well:
         assert all(reply.text for reply in backend(broken, well, in_flight=4).complete(questions(100)))
         assert len(broken.asked) < 20
 
@@ -767,7 +878,7 @@ def test_beginnings_that_tell_nothing() -> None:
     sentence = closed(
         said("I", logprobs=likely(("I", {"I": 0.9, "against": 0.1}))), "logprobs", ("in favour", "against")
     )
-    assert (sentence.answers, sentence.way) == (None, "text")
+    assert (sentence.answers, sentence.covered) == ({"in favour": 0.0, "against": 1.0}, pytest.approx(0.1))
 
 
 def test_calls_that_were_repeated_count_in_the_next_sitting(tmp_path: Path) -> None:

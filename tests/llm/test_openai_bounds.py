@@ -156,7 +156,7 @@ def test_a_pause_beyond_the_patience_ends_the_run_and_a_shorter_one_is_told_once
 
 def test_one_of_two_addresses_that_wants_a_day_does_not_end_the_run() -> None:
     day = problem(429, "slow down", retry_after="86400")
-    with Loopback(after_the_probe(lambda body, time: day)) as tired, Loopback(echo) as well:
+    with Loopback(after_the_probe(lambda body, time: day)) as tired, Loopback(after_the_probe(echo)) as well:
         assert all(reply.text for reply in backend(tired, well).complete(questions(50)))
 
 
@@ -261,7 +261,7 @@ def test_a_model_that_changes_is_noted_and_told_once(capsys: pytest.CaptureFixtu
     count = iter(range(100))
 
     def plan(body: Body, time: int) -> Act:
-        return begun if next(count) < 6 else later
+        return begun if next(count) < 10 else later
 
     with Loopback(plan) as server:
         asked = backend(server)

@@ -44,7 +44,7 @@ def command(server: Loopback, folder: Path, *more: str) -> list[str]:
 
 def parrot(body: Body, time: int = 1) -> Act:
     """A completion model: it writes its turn, then all turns to come, surveys and answers included; it knows no stop."""
-    own = "7" if body["prompt"].endswith("Answer:") else f"{digest(body)}."
+    own = "7" if body["prompt"].rpartition("\n\n")[2].startswith("Answer:") else f"{digest(body)}."
     rest = body["prompt"].rpartition("\n\n")[0].split("\n\n")[-1]
     survey = "Privately, and apart from the debate: How big a problem is racism? Answer with one number from 0 to 10."
     return completed(f" {own}\n\n{rest}\n\nMe: And more.\n\n{survey}\n\nAnswer: 7")
@@ -61,7 +61,7 @@ def test_a_completion_model_that_goes_on(tmp_path: Path) -> None:
         ]
     lines = load(folder).utterances["text"]
     assert lines.str.fullmatch(r"I say \w+\.").all()
-    assert all(asked.count("Privately") == asked.endswith("Answer:") for asked in prompts)
+    assert all(asked.count("Privately") == asked.rpartition("\n\n")[2].startswith("Answer:") for asked in prompts)
 
 
 def test_a_debate_over_an_endpoint(
@@ -75,7 +75,10 @@ def test_a_debate_over_an_endpoint(
         assert server.keys == {"Bearer sk-very-secret-1234567890"}
     tables = load(folder)
     assert set(tables.attitudes["how"]) == {"strict, logprobs"}
-    assert "| how ratings were read | strict, logprobs: 18 |" in (folder / "summary.md").read_text()
+    assert (
+        "| how ratings were read | strict, logprobs: 18; probability of the allowed answers: median 100%, lowest 100% |"
+        in (folder / "summary.md").read_text()
+    )
     assert set(tables.attitudes["rating"]) == {7.0}
     assert set(tables.attitudes["expected"]) == {6.5}
     assert tables.calls["failure"].isna().all()

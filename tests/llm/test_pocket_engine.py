@@ -374,14 +374,13 @@ def test_a_block_stays_while_a_row_uses_it() -> None:
     assert pool.find(-1, ids[0] + ids[1]) == [first]
 
 
-def test_questions_are_not_kept_but_chats_are(asked: list[Request], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_questions_are_not_kept_but_chats_are(asked: list[Request]) -> None:
     """Two chats and the same question: what was read of the chats serves the next call, the question's blocks are free."""
     tokenizer, chats = ChatTokenizer(FOLDER), [[Message("user", said * 40)] for said in ("So it is. ", "Not at all. ")]
     question = Message("user", "Please give your answer as a number between one and ten. " * 6)
     rows = [Row(0, asked[0], tokenizer.chat([*chat, question])) for chat in chats]
     tail = len(tokenizer.chat([question])) // 4
     assert abs(common_tail(rows) - tail) < 5
-    monkeypatch.setattr("parley.llm.backends.hf.answer_tokens.COVERED", 0.0)  # else the model writes an answer
     backend = open_spec("pocket,workers=1")
     requests = [Request((*chat, question), Sampling(0.0, 4), 0, ("1", "2")) for chat in chats]
     backend.complete(requests)

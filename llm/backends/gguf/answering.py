@@ -11,7 +11,7 @@ from parley.llm.backends.gguf.calls import Sampler, read_speech, read_table, spe
 from parley.llm.backends.gguf.engine import Engine
 from parley.llm.backends.gguf.speed import SpeedLog
 from parley.llm.purposes import EMBEDDING
-from parley.llm.request import Failure, Reply, Request, Usage, set_choice, total
+from parley.llm.request import Failure, Reply, Request, Usage, beginning_of, set_choice, total
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class Answering:
         """Return the reply to a closed question: the distribution over its answers, however little probability they have."""
         usages: list[Usage] = []
         letters = any(len(answer) == 1 and answer.isalpha() for answer in request.answers)
-        lookups = answer_lookups(request.answers, request.answer_prefix, ended=letters and not request.answer_prefix)
+        begun = beginning_of(request)
+        lookups = answer_lookups(request.answers, begun, ended=letters and not begun)
         texts = next(lookups)
         while True:
             tables = []

@@ -91,7 +91,7 @@ class Hf:
         if requests and not self._checked:
             self._ensure_same_replies()
         replies: dict[int, Reply] = {}
-        groups: dict[tuple[tuple[str, ...], str], list[PromptRow]] = defaultdict(list)
+        groups: dict[tuple[tuple[str, ...], str, str], list[PromptRow]] = defaultdict(list)
         prompts = encode(requests, self.loaded.tokenizer, self.style)
         plain = is_plain(self.loaded.tokenizer, self.style)
         for place, (request, ids) in enumerate(zip(requests, prompts, strict=True)):
@@ -102,8 +102,9 @@ class Hf:
             if problem := self._problem(row):
                 replies[place] = problem
             else:
-                groups[(request.answers, request.answer_prefix) if self.exact else ((), "")].append(row)
-        for (answers, _), rows in sorted(groups.items()):
+                closed = (request.answers, request.answer_prefix, request.begin)
+                groups[closed if self.exact else ((), "", "")].append(row)
+        for (answers, *_), rows in sorted(groups.items()):
             replies |= self._closed(rows, len(answers)) if answers else self._open(rows)
         for place, request in enumerate(requests):
             if request.begin:
@@ -117,13 +118,11 @@ class Hf:
         return self._run(rows, size, partial(generate, self.loaded, read_batch=self.read_batch))
 
     def _closed(self, rows: list[PromptRow], answers: int) -> dict[int, Reply]:
-        """Return replies by place to questions with the same answers.
-
-        Where the answers have too little probability together, the reply is the text that the model writes.
-        """
+        """Return replies by place to questions with the same answers."""
         tokenizer = self.loaded.tokenizer
-        space = " " if is_plain(tokenizer, self.style) else ""  # a plain prompt ends in a cue, `Answer:`
-        allowed = AnswerTokens(rows[0].request, partial(encode_text, tokenizer), self.loaded.ends, space)
+        begin = rows[0].request.begin
+        space = " " if begin or is_plain(tokenizer, self.style) else ""  # a plain prompt ends in a cue, `Answer:`
+        allowed = AnswerTokens(rows[0].request, partial(encode_text, tokenizer), self.loaded.ends, space, begin)
         copies = 1 if allowed.single else answers
 
         def size(row: PromptRow) -> tuple[int, int]:
@@ -131,12 +130,7 @@ class Hf:
 
         begun = [row._replace(ids=row.ids + allowed.common) for row in rows]
         score = partial(score_choices, self.loaded, read_batch=self.read_batch, allowed=allowed)
-        replies = self._run(begun, size, score)
-        unanswered = [row for row in rows if replies[row.place].text is None]
-        for place, reply in self._open(unanswered).items():
-            reply.way, reply.covered = replies[place].way, replies[place].covered
-            replies[place] = reply
-        return replies
+        return self._run(begun, size, score)
 
     def _run(
         self,

@@ -2,9 +2,9 @@
 
 An answer's probability is that of its tokens and of the reply ending there (an end token, a full stop or a line break). So "1"
 does not take what belongs to "10", and a long answer is not compared with the mere beginning of a reply. The probabilities are
-then scaled to sum to 1 over the allowed answers. Before that, their sum must be at least one half (`COVERED`). With less, the
-model was about to say something else; it writes its reply, which is read like any text. Where a question says how the answer
-begins (`Request.answer_prefix`), the answers are scored behind that beginning, and need not end the reply.
+then scaled to sum to 1 over the allowed answers. Their sum before that is kept as `covered`: where it is low, the model was about
+to say something else. Where a question says how the answer begins (`Request.answer_prefix`), the answers are scored behind that
+beginning, and need not end the reply.
 
 The prompt, and what all answers begin with, goes through the model once. If every answer is one token of its own, nothing more
 is read, because no answer can be the beginning of another.
@@ -36,7 +36,7 @@ def score_choices(
         else:
             shares = _log_probabilities(batch, allowed).exp()
     replies = [
-        scored_reply(row.request, len(row.ids), share)
+        scored_reply(row.request, len(row.ids), allowed.apart(share))
         for row, share in zip(rows, shares.double().tolist(), strict=True)
     ]
     return list(map(AnsweredRow, replies, prefixes))

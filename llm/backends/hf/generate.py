@@ -25,7 +25,7 @@ STOP_TOKENS = 4
 
 
 class Sampler:
-    """Draws the next token of every row: temperature, top-p, and one uniform number for each token of each row.
+    """Draws the next token of every row: temperature, top-k, top-p, min-p, and one uniform number for each token of each row.
 
     `copied` are the forms of names (of the pocket model), of which a row may say one only if its prompt holds one.
     """
@@ -39,6 +39,8 @@ class Sampler:
         self._seed([request.seed for request in requests], device)
         self.temperature = torch.tensor([request.sampling.temperature for request in requests], device=device)
         self.top_p = torch.tensor([request.sampling.top_p for request in requests], device=device)
+        self.min_p = torch.tensor([request.sampling.min_p for request in requests], device=device)
+        self.top_k = torch.tensor([request.sampling.top_k for request in requests], device=device)
 
     def _seed(self, seeds: Sequence[int], device: torch.device) -> None:
         generators = [torch.Generator().manual_seed(seed) for seed in seeds]
@@ -68,14 +70,20 @@ class Sampler:
         """Keep only some rows."""
         self.uniform, self.temperature = self.uniform[places], self.temperature[places]
         self.top_p, self.barred = self.top_p[places], self.barred[places]
+        self.min_p, self.top_k = self.min_p[places], self.top_k[places]
 
     def _nucleus(self, probabilities: torch.Tensor) -> torch.Tensor:
-        """Keep the most probable tokens until they reach top_p together (always the first; all, where top_p is 1)."""
-        if (self.top_p >= 1).all():
+        """Keep the most probable tokens that top_k, top_p and min_p allow (always the first)."""
+        if self.min_p.any():
+            least = self.min_p[:, None] * probabilities.amax(-1, keepdim=True)
+            probabilities = probabilities.masked_fill(probabilities < least, 0.0)
+        if (self.top_p >= 1).all() and not self.top_k.any():
             return probabilities
         ordered, order = probabilities.sort(dim=-1, descending=True)
         before = ordered.cumsum(dim=-1) - ordered
         cut = (before >= self.top_p[:, None]) & (self.top_p < 1)[:, None]
+        places = torch.arange(ordered.shape[-1], device=ordered.device)
+        cut |= (places >= self.top_k[:, None]) & (self.top_k > 0)[:, None]
         dropped = torch.zeros_like(probabilities, dtype=torch.bool).scatter(-1, order, cut)
         return probabilities.masked_fill(dropped, 0.0)
 
@@ -85,7 +93,7 @@ class RaceSampler(Sampler):
 
     def __init__(self, rows: Sequence[PromptRow], loaded: Loaded):
         super().__init__(rows, loaded.copied, loaded.model.device)
-        self.suppressed, self.min_p = list(loaded.suppressed), loaded.min_p
+        self.suppressed, self.min_p = list(loaded.suppressed), self.min_p.clamp(min=loaded.min_p)
 
     def _seed(self, seeds: Sequence[int], device: torch.device) -> None:
         self.uniform = torch.from_numpy(np.stack([race_keys(seed, self.longest) for seed in seeds]).astype(np.int64))
@@ -95,7 +103,6 @@ class RaceSampler(Sampler):
         return super().draw(logits, steps)
 
     def _draw(self, chances: torch.Tensor, steps: list[int]) -> torch.Tensor:
-        chances = chances.masked_fill(chances < self.min_p * chances.amax(-1, keepdim=True), 0.0)
         keys = self.uniform[torch.arange(len(steps)), steps].numpy().astype(np.uint32)
         times = torch.from_numpy(waiting_times(keys, chances.shape[-1])).to(chances.device)
         return (times / chances.double()).argmin(-1)

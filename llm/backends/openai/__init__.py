@@ -3,8 +3,9 @@
     base_url   the address; several addresses, joined by +, share the load (default: $OPENAI_BASE_URL, else the OpenAI API)
     key        name of the environment variable that holds the key (OPENAI_API_KEY)
     api        chat, completions (one plain text, as for gpt-3.5-turbo-instruct), or embeddings (a model that embeds texts)
-    closed     how closed questions are answered: auto (the best way that the probe finds), logprobs (from the likeliest tokens: a
-               distribution), choice (a schema that allows nothing else), text (free text, then read)
+    closed     how closed questions are answered: auto (the best way that the probe finds), whole (whole answers from the next
+               tokens behind their beginnings, where the server continues a begun reply: a distribution), logprobs (from the
+               likeliest tokens of one reply), choice (a schema that allows nothing else), text (free text, then read)
     once       yes: the same question at temperature 0 is sent once in a run, as if the server had one reply to it (no); see
                docs/savings.md
     thinking   extra tokens for a model that thinks before it replies (-1: the probe finds out)
@@ -15,7 +16,8 @@
     patience   seconds for which a busy or missing server is called again
     client     fast (aiohttp), or official (each call through the openai client)
 
-    payload.py       writes requests as JSON; reads a reply, a named failure, a distribution over the answers
+    payload.py       writes requests as JSON; reads a reply, a named failure
+    answers.py       reads the distribution over the answers from the likeliest tokens
     capabilities.py  finds out what an endpoint can do, and opens it
     transport.py     sends one call; how many at once, how fast
     body.py          reads and unpacks the body of an answer, up to a length
@@ -54,7 +56,7 @@ MANNER = frozenset({"base_url", "key", "in_flight", "rpm", "tpm", "timeout", "at
 SHARED = ("in_flight", "rpm", "tpm")
 CHOICES = {
     "api": ("chat", "completions", "embeddings"),
-    "closed": ("auto", "logprobs", "choice", "text"),
+    "closed": ("auto", "whole", "logprobs", "choice", "text"),
     "client": ("fast", "official"),
     "once": ("no", "yes"),
 }

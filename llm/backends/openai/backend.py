@@ -8,20 +8,25 @@ import random
 import threading
 import time
 import weakref
-from collections.abc import Coroutine, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from parley.llm.answer_tree import answer_lookups
 from parley.llm.backends.openai import pauses, payload
 from parley.llm.backends.openai.payload import BUSY, STOP, Capabilities
-from parley.llm.backends.openai.transport import MALFORMED, NO_ROOM, Clock, Connection, Endpoint, NoAnswer
+from parley.llm.backends.openai.transport import MALFORMED, NO_ROOM, Clock, Connection, Endpoint, HttpAnswer, NoAnswer
 from parley.llm.budget import REPEATED
 from parley.llm.driver import complete_all
 from parley.llm.errors import UserError
 from parley.llm.notices import notify
-from parley.llm.request import Reply, Request, Usage, served_by
+from parley.llm.request import Reply, Request, Usage, beginning_of, served_by, set_choice, total
 from parley.llm.secrets import hide_in
 
 Result = TypeVar("Result")
+Read = Callable[[HttpAnswer], Reply]
 GATHER = 1e-5
 """Seconds for each request in flight (100 at most) to wait for further replies after the first one: replies that are taken
 together are one transaction of the journal.
@@ -118,14 +123,17 @@ class Openai:
         """What the probe found, in words: `gpt-4o-mini (chat): closed questions by the 20 likeliest tokens`."""
         can = self.can
         ways = {
+            payload.WHOLE: "closed questions by the probability of whole answers",
             payload.LOGPROBS: f"closed questions by the {can.top} likeliest tokens",
             payload.CHOICE: "closed questions by a schema",
             payload.TEXT: "closed questions in free text",
         }
         took = f"took {self.probe_tokens} for one word, " if self.probe_tokens else ""
         notes = {
+            "continues a begun reply": can.can_continue,
             "no seed": not can.seed,
             "no temperature": not can.sampling,
+            "top_k, min_p and penalties are the server's own": can.sampling and not can.filters,
             "no system role, so personas begin the first message of the user": not can.system,
             f"thinks first ({took}up to {can.thinking} tokens allowed; no plan counts them)": can.thinking,
         }
@@ -178,24 +186,61 @@ class Openai:
     async def _land(self, request: Request) -> None:
         outcome: Reply | BaseException
         try:
-            outcome = self._error or hide_in(await self._repeat(request))
+            outcome = self._error or hide_in(await self._answer(request))
         except Exception as error:  # noqa: BLE001  carried over to the thread that waits, and raised there
             outcome = error
         if isinstance(outcome, BaseException):
             self._error = self._error or outcome
         self._landed.put((request, outcome))
 
-    async def _repeat(self, request: Request) -> Reply:
-        """Call until a reply or a failure is final."""
+    async def _answer(self, request: Request) -> Reply:
+        """Return the reply to a request. An answer without any probability is asked for in free text."""
         if refused := payload.refuse(request, self.can):
             return refused
+        can, spent = self.can, Usage()
+        if request.answers and can.closed == payload.WHOLE:
+            reply = await self._whole(request)
+            if reply.answers or reply.failure:
+                return reply
+            can, spent = replace(can, closed=payload.TEXT), reply.usage
+        body = payload.request_body(self.settings.model, request, can)
+        read = partial(payload.parse_response, request=request, can=can, served=self.served)
+        reply = await self._repeat(request, body, read)
+        reply.usage = total([spent, reply.usage])
+        return reply
+
+    async def _whole(self, request: Request) -> Reply:
+        """Return the distribution over whole answers, by the next tokens behind their beginnings; none where all have 0."""
+        begun = beginning_of(request)
+        letters = any(len(answer) == 1 and answer.isalpha() for answer in request.answers)  # "A" begins many sentences
+        lookups = answer_lookups(request.answers, begun, ended=letters and not begun)
+        texts, replies = next(lookups), list[Reply]()
+        while True:
+            bodies = [payload.lookup_body(self.settings.model, request, text, self.can) for text in texts]
+            read = partial(payload.parse_lookup, served=self.served)
+            found = await asyncio.gather(*[self._repeat(request, body, read) for body in bodies])
+            replies += found
+            notes: Counter[str] = sum((Counter(each.notes) for each in replies), Counter())
+            reply = Reply(None, usage=total(each.usage for each in replies), way=payload.WHOLE, notes=dict(notes))
+            if failed := next((each for each in found if each.failure), None):
+                reply.failure = failed.failure
+                return reply
+            try:
+                texts = lookups.send([each.answers or {} for each in found])
+            except StopIteration as end:
+                if sum(end.value.shares):
+                    set_choice(reply, request, end.value.shares)
+                return reply
+
+    async def _repeat(self, request: Request, fields: Mapping[str, Any], read: Read) -> Reply:
+        """Call until a reply or a failure is final."""
         settings = self.settings
-        body = payload.encode_body(payload.request_body(settings.model, request, self.can))
+        body = payload.encode_body(dict(fields))
         tokens, began = payload.request_size(request), self.clock.now()
         failures, calls, usage = 0, 0, Usage()
         while True:
             endpoint = min(self.endpoints, key=lambda endpoint: endpoint.load)
-            reply = await self._call(endpoint, request, body, tokens)
+            reply = await self._call(endpoint, read, body, tokens)
             calls, usage = calls + 1, Usage(*map(sum, zip(usage, reply.usage, strict=True)))
             failure = reply.failure
             if failure is None or not failure.transient:
@@ -224,14 +269,14 @@ class Openai:
             return min(endpoint.pause for endpoint in self.endpoints)
         return PAUSE * 2.0 ** (failures - 1) * random.Random(request.seed + failures).uniform(0.75, 1.25)
 
-    async def _call(self, endpoint: Endpoint, request: Request, body: bytes, tokens: int) -> Reply:
+    async def _call(self, endpoint: Endpoint, read: Read, body: bytes, tokens: int) -> Reply:
         path, patience = payload.PATHS[self.can.api], self.settings.patience
         try:
             answer, sent = await endpoint.post(path, body, tokens, patience)
         except NoAnswer as error:
             name = "busy" if error.name == NO_ROOM else error.name
             return Reply.failed(name, str(error), transient=name != MALFORMED)  # what is too long once is so again
-        reply = payload.parse_response(answer, request, self.can, self.served)
+        reply = read(answer)
         if reply.failure and reply.failure.name in BUSY:
             wanted = pauses.retry_after(answer)
             if wanted and 0 < patience < wanted and len(self.endpoints) == 1:

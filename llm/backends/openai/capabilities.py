@@ -12,13 +12,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
-from parley.llm.backends.openai import pauses, payload
+from parley.llm.backends.openai import answers, pauses, payload
 from parley.llm.backends.openai.backend import EndpointSettings, Loop, Openai
 from parley.llm.backends.openai.payload import (
     CHAT,
     CHOICE,
     EMBEDDINGS,
+    FLAGS,
     LOGPROBS,
+    MESSAGE,
+    WHOLE,
     Capabilities,
     EndpointAbilities,
     sanitise,
@@ -50,6 +53,8 @@ NO_SYSTEM = ("system role", "system message", "system prompt", "role 'system'", 
 """How servers say that a model takes no system message; most of them quote its template."""
 NO_SAMPLING = ("temperature", "top_p", "'stop'", '"stop"', "stop is not", "parameter: stop")
 DIGITS = tuple("0123456789")
+WORD, CUT = "blackbird", 5
+"""A word that a weak model repeats, and after how many of its letters it is cut (where tokenizers cut it)."""
 ANIMALS = ("quagga", "okapi")
 """Words that answer no question about colours, unless a schema allows no other."""
 
@@ -95,12 +100,20 @@ class Probe:
         if self.settings.api == EMBEDDINGS:  # it answers no question, so there is nothing to find out
             return Capabilities(EndpointAbilities(EMBEDDINGS, sampling=False, seed=False), "")
         can, data = await self._usual_fields()
-        likely, certain = await self._likeliest_tokens(can) if closed in ("auto", LOGPROBS) else (can, False)
+        can = replace(can, continues=await self._continues(can), filters=await self._filters(can))
+        wanted = closed in ("auto", LOGPROBS, WHOLE)
+        likely, certain = await self._likeliest_tokens(can) if wanted else (can, False)
+        whole = likely.closed == LOGPROBS and likely.can_continue and not can.thinking
+        if closed == WHOLE and not whole:
+            raise UserError(
+                f"{url} does not both continue a begun reply and return token probabilities for {model}: leave out closed=whole"
+            )
         if closed == LOGPROBS and likely.closed != LOGPROBS:
             raise UserError(f"{url} returns no token probabilities for {model}: leave out closed=logprobs")
-        chosen = likely
-        if not certain and closed in ("auto", CHOICE) and can.api == CHAT and await self._keeps_schema(can):
-            chosen = replace(can, closed=CHOICE)
+        chosen = replace(likely, closed=WHOLE) if whole and closed != LOGPROBS else likely
+        weak = not certain and not whole
+        if weak and closed in ("auto", CHOICE) and can.api == CHAT and await self._keeps_schema(can):
+            chosen = await self._with_likeliest(replace(can, closed=CHOICE))
         if closed == CHOICE and chosen.closed != CHOICE:
             raise UserError(f"{url} cannot restrict replies of {model} to a schema: leave out closed=choice")
         if not isinstance(data, dict):
@@ -151,10 +164,40 @@ class Probe:
             answer, reply = await self._try(request, trying)
             if reply.way == LOGPROBS:
                 return trying, True
-            given = answer.status == 200 and payload.has_logprobs(_logprobs(answer), can.api == CHAT)
+            given = answer.status == 200 and answers.has_logprobs(_logprobs(answer))
             if given and not can.thinking:
                 return trying, False
         return can, False
+
+    async def _continues(self, can: EndpointAbilities) -> str:
+        """Return how the endpoint is told to continue a message ("" if it begins a new one): it has to end a begun word."""
+        if can.api != CHAT or can.thinking:
+            return ""
+        messages = (Message("user", f"Is the sky full of {WORD}s? Say {WORD} four times."),)
+        request = Request(messages, Sampling(0.0, 8), 1, begin=f"{WORD}, {WORD}, {WORD}, {WORD[:CUT]}")
+        for way in (MESSAGE, FLAGS):
+            answer, reply = await self._try(request, replace(can, continues=way))
+            if answer.status == 200 and (reply.text or "").startswith(WORD[CUT:]):
+                return way
+        return ""
+
+    async def _filters(self, can: EndpointAbilities) -> bool:
+        """Return whether the endpoint takes top_k: with top_k=1 the hottest reply has to be the same with any seed."""
+        if not (can.sampling and can.seed) or can.thinking:
+            return False
+        texts, hot = set(), Sampling(2.0, 12, top_k=1)
+        for seed in (1, 2):
+            question = Request((Message("user", "Is the sky the limit? Write a line of a poem."),), hot, seed)
+            answer, reply = await self._try(question, replace(can, filters=True))
+            texts.add(reply.text if answer.status == 200 else None)
+        return len(texts) == 1 and None not in texts
+
+    async def _with_likeliest(self, can: EndpointAbilities) -> EndpointAbilities:
+        """Return the abilities with the likeliest tokens beside a schema, if the endpoint gives them."""
+        trying = replace(can, forced=True, top=TOPS[0])
+        answer, reply = await self._try(_question("Name the colour of grass.", 40, ANIMALS), trying)
+        given = reply.way == CHOICE and answers.has_logprobs(_logprobs(answer))
+        return trying if given else can
 
     async def _keeps_schema(self, can: EndpointAbilities) -> bool:
         request = _question("Name the colour of grass.", 40, ANIMALS)

@@ -4,33 +4,35 @@ Nothing that a status of 200 claims is believed unchecked. A transient failure i
 until its time is up. Other transient failures are the request's: it is repeated a few times. After a failure in `STOP` no call
 can succeed, so it ends the run.
 
-The distribution over allowed answers comes from the likeliest tokens at the place where the answer begins.
+The distribution over allowed answers comes from the likeliest tokens at the place where the answer begins (answers.py), or from
+the next tokens behind the beginnings of the answers, where the server continues a message (lookup_body).
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from parley.llm.backends.openai.answers import choice_probabilities, next_tokens
 from parley.llm.backends.openai.pauses import LONG_PAUSE
 from parley.llm.backends.openai.transport import HttpAnswer
 from parley.llm.budget import UNCOUNTED
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import (
-    COVERED,
+    BEGUN,
     MOST,
     SERVED,
     SHORTENED,
     Failure,
+    Message,
     Reply,
     Request,
     Usage,
     answer_line,
+    beginning_of,
     fold_system_message,
     plain_text,
     set_choice,
@@ -42,21 +44,26 @@ from parley.llm.thinking import split_thinking
 CHAT, COMPLETIONS = "chat", "completions"
 EMBEDDINGS = "embeddings"
 PATHS = {CHAT: "/chat/completions", COMPLETIONS: "/completions", EMBEDDINGS: "/embeddings"}
-LOGPROBS, CHOICE, TEXT = "logprobs", "choice", "text"
-"""How a closed question is answered: from the likeliest tokens, from a schema that allows nothing else, or in free text."""
+WHOLE, LOGPROBS, CHOICE, TEXT = "whole", "logprobs", "choice", "text"
+"""How a closed question is answered: whole answers from the next tokens behind their beginnings, from the likeliest tokens of one
+reply, from a schema that allows nothing else, or in free text.
+"""
+MESSAGE, FLAGS = "message", "flags"
+"""How a server is told to continue the last message: by the message alone, or with two more fields (vLLM, SGLang)."""
+NO_PENALTIES = {"repeat_penalty": 1.0, "repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
+"""No penalties for repetitions, in the words of llama.cpp and of vLLM, which read only their own."""
+CONTINUE = {"add_generation_prompt": False, "continue_final_message": True}
 LETTERS, FEWEST_LETTERS = 20, 2000
 """Characters of a text for each token that it may have (a token has 4 on average), and for any text: the rest is cut off."""
 MOST_DETAIL = 300
 """Characters of a server's message, and of the name of a model."""
-ANSWER_TOKENS = 16
-"""Tokens for a closed answer, besides those with which it begins."""
+ANSWER_TOKENS, SCHEMA_TOKENS = 16, 48
+"""Tokens for a closed answer, besides those with which it begins, and for one in a schema: servers put line breaks into it."""
+IN_SCHEMA = '{"answer": "'
 BUSY = frozenset({"busy", "unreachable"})
 STOP = frozenset({"not_allowed", "no_such_model", "no_credit", "redirected", LONG_PAUSE})
 PASSING = frozenset({408, 409, 425, 429, 502, 503, 504, 529})
 """The statuses of a server that is busy or absent for a moment."""
-SHARED = 0.02
-"""The most probability that may lie on tokens with which several answers begin."""
-AROUND = " \t\n\"'`*_([“‘"
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _TOO_LONG = re.compile(
     r"context.?(?:length|window|size)|maximum (?:context|.{0,20}tokens)|too (?:long|many tokens)|exceeds? .{0,40}token",
@@ -75,7 +82,9 @@ class EndpointAbilities:
     `closed` is the way of closed questions, `top` the number of likeliest tokens per position. `most` is the name of the field
     for the length of a reply. `sampling`: does it take temperature, top_p and stop strings (reasoning models do not)? `seed`:
     does it take a seed? `thinking` is the number of extra tokens for a model that thinks first. `system`: does it take a system
-    message? Gemma and similar models do not; the text then begins the first message of the user.
+    message? Gemma and similar models do not; the text then begins the first message of the user. `continues`: how it is told to
+    continue the assistant's last message ("": it does not). `forced`: does it give the likeliest tokens with a schema too?
+    `filters`: does it take top_k, min_p and penalties? Else those that the server has by itself are in force.
     """
 
     api: str = CHAT
@@ -86,13 +95,19 @@ class EndpointAbilities:
     seed: bool = True
     thinking: int = 0
     system: bool = True
+    continues: str = ""
+    forced: bool = False
+    filters: bool = False
 
     def to_identity(self) -> dict[str, Any]:
-        """Return the abilities for keys and headers; `system` only where it is false, so that keys of earlier runs hold."""
-        fields = asdict(self)
-        if self.system:
-            del fields["system"]
-        return fields
+        """Return the abilities for keys and headers; the last ones only where they are not usual: so earlier keys hold."""
+        usual = {"system": True, "continues": "", "forced": False, "filters": False}
+        return {name: value for name, value in asdict(self).items() if name not in usual or value != usual[name]}
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether the model goes on from the beginning of a reply."""
+        return bool(self.continues) or self.api == COMPLETIONS
 
 
 class Capabilities(NamedTuple):
@@ -108,16 +123,27 @@ def request_body(model: str, request: Request, can: EndpointAbilities) -> dict[s
     if can.api == EMBEDDINGS:
         return {"model": model, "input": request.messages[-1].content}
     sampling = request.sampling
-    body: dict[str, Any] = {"model": model, **_prompt(request, can), can.most: sampling.max_tokens + can.thinking}
+    forced = bool(request.answers) and can.closed == CHOICE
+    begun = beginning_of(request) if can.can_continue and not forced else ""
+    body: dict[str, Any] = {
+        "model": model,
+        **_prompt(request, can, begun),
+        can.most: sampling.max_tokens + can.thinking,
+    }
     if can.sampling:
         # without these fields, some servers use values of their own
         body |= {"temperature": sampling.temperature, "top_p": sampling.top_p}
         if stop := stop_strings(request) if can.api == COMPLETIONS else sampling.stop[:MOST]:
             body["stop"] = list(stop)
+    if can.filters:
+        body |= {"top_k": sampling.top_k, "min_p": sampling.min_p, **NO_PENALTIES}
     if can.seed:
         body["seed"] = request.seed & 0x7FFFFFFF
-    if request.answers and can.closed == CHOICE:
-        body["response_format"] = answer_schema(request.answers)
+    if forced:
+        longest = max(map(len, request.answers))
+        body |= {"response_format": answer_schema(request.answers)}
+        body[can.most] = max(sampling.max_tokens, SCHEMA_TOKENS + longest) + can.thinking
+        body |= {"logprobs": True, "top_logprobs": can.top} if can.forced else {}
     elif request.answers and can.closed == LOGPROBS and can.api == COMPLETIONS:
         body |= {"logprobs": can.top, can.most: ANSWER_TOKENS + can.thinking}
     elif request.answers and can.closed == LOGPROBS:
@@ -126,8 +152,43 @@ def request_body(model: str, request: Request, can: EndpointAbilities) -> dict[s
     return body
 
 
+def lookup_body(model: str, request: Request, text: str, can: EndpointAbilities) -> dict[str, Any]:
+    """Return the fields of a call for the next token behind the beginning of a reply. Temperature 1: some servers scale by it."""
+    body: dict[str, Any] = {
+        "model": model,
+        **_prompt(request, can, text),
+        can.most: 1,
+        "temperature": 1.0,
+        "top_p": 1.0,
+    }
+    if can.seed:
+        body["seed"] = request.seed & 0x7FFFFFFF
+    return body | ({"logprobs": can.top} if can.api == COMPLETIONS else {"logprobs": True, "top_logprobs": can.top})
+
+
+def parse_lookup(answer: HttpAnswer, served: str = "") -> Reply:
+    """Return a reply whose `answers` are the likeliest next tokens; a named failure where the server gives none.
+
+    A server that samples the end of the reply may give no tokens: then nothing follows.
+    """
+    if answer.status != 200:
+        return failure_from(answer)
+    try:
+        data = json.loads(answer.body)
+        choice, (usage, notes) = data["choices"][0], usage_of(data.get("usage"))
+        tokens = next_tokens(choice.get("logprobs"))
+    except (ValueError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
+        return Reply.failed("malformed", "the likeliest tokens cannot be read", transient=True)
+    ended = choice.get("finish_reason") == "stop"
+    if not tokens and not ended:
+        return Reply.failed("malformed", "the likeliest tokens are missing", transient=True)
+    return Reply("", usage=usage, answers=tokens or {"": 1.0}, notes=notes | _changed_model(data, served))
+
+
 def refuse(request: Request, can: EndpointAbilities) -> Reply | None:
-    """Return a named failure for an embedding of a model that writes, and for words of one that embeds; else None."""
+    """Return a named failure for what the endpoint cannot do: embeddings or words, settings that it does not take; else None."""
+    if (request.sampling.min_p or request.sampling.top_k) and not can.filters:
+        return Reply.failed("not_supported", "the server takes no min_p and top_k: leave these settings out")
     if (request.purpose == EMBEDDING) == (can.api == EMBEDDINGS):
         return None
     return Reply.failed(
@@ -155,12 +216,15 @@ def answer_schema(answers: tuple[str, ...]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": shape}}
 
 
-def _prompt(request: Request, can: EndpointAbilities) -> dict[str, Any]:
+def _prompt(request: Request, can: EndpointAbilities, begun: str) -> dict[str, Any]:
+    """Return the fields that hold the conversation. begun: the beginning of the reply, which the server continues."""
     if can.api == COMPLETIONS:
-        text = plain_text(request.messages, closed=bool(request.answers))
-        return {"prompt": f"{text} {request.answer_prefix}".rstrip() if request.answers else text}
-    messages = request.messages if can.system else fold_system_message(request.messages)
-    return {"messages": [message._asdict() for message in messages]}
+        return {"prompt": f"{plain_text(request.messages, closed=bool(request.answers))} {begun}".rstrip()}
+    messages = [*(request.messages if can.system else fold_system_message(request.messages))]
+    if not begun:
+        return {"messages": [message._asdict() for message in messages]}
+    told = [message._asdict() for message in [*messages, Message("assistant", begun)]]
+    return {"messages": told, **(CONTINUE if can.continues == FLAGS else {})}
 
 
 def parse_response(answer: HttpAnswer, request: Request, can: EndpointAbilities, served: str = "") -> Reply:
@@ -173,8 +237,7 @@ def parse_response(answer: HttpAnswer, request: Request, can: EndpointAbilities,
             code = error.get("code") if isinstance(error, dict) else None
             return failure_from(answer._replace(status=code if isinstance(code, int) and 400 <= code < 600 else 500))
         reply = _reply(data, request, can)
-        if served and data.get("model") != served and (name := served_name(data)) not in ("", served):
-            reply.notes = {**reply.notes, SERVED + name: 1}
+        reply.notes = {**reply.notes, **_changed_model(data, served)}
         return reply
     except (ValueError, RecursionError, OverflowError):
         return Reply.failed("malformed", "the reply is no JSON", transient=True)
@@ -242,6 +305,8 @@ def _reply(data: Any, request: Request, can: EndpointAbilities) -> Reply:
     usage, notes = usage_of(data.get("usage"))
     choice = data["choices"][0]
     text, thinking, lost = _text_and_thinking(choice, request.sampling.max_tokens, can)
+    if can.continues and not text.startswith(" "):  # some servers repeat what the reply begins with
+        text = text.removeprefix(beginning_of(request))
     notes |= {SHORTENED: lost} if lost else {}
     if can.api == COMPLETIONS and request.answers:
         text = answer_line(text)
@@ -258,6 +323,8 @@ def _reply(data: Any, request: Request, can: EndpointAbilities) -> Reply:
     else:
         reply.text = text
         reply.notes = {**notes, "cut": 1} if reason == "length" else notes
+        if request.begin and can.can_continue:
+            reply.notes = {**reply.notes, BEGUN: 1}
         if request.answers:
             _read_answer(reply, choice, request, can)
     return reply
@@ -267,7 +334,8 @@ def _read_answer(reply: Reply, choice: Any, request: Request, can: EndpointAbili
     """Put the answer into a closed question's reply: the distribution, else the answer of the schema, else the text."""
     reply.way = TEXT
     if can.closed == LOGPROBS:
-        shares = choice_probabilities(choice.get("logprobs"), request, can.api == CHAT)
+        prefix = "" if can.can_continue else request.answer_prefix
+        shares = choice_probabilities(choice.get("logprobs"), request.answers, prefix)
         if shares is not None:
             set_choice(reply, request, shares)
             reply.way = LOGPROBS
@@ -277,7 +345,17 @@ def _read_answer(reply: Reply, choice: Any, request: Request, can: EndpointAbili
         except (ValueError, KeyError, TypeError):
             return
         if answer in request.answers:
+            shares = choice_probabilities(choice.get("logprobs"), request.answers, IN_SCHEMA) if can.forced else None
+            if shares is not None:  # what the model would have answered: the text stays what the schema let it say
+                set_choice(reply, request, shares)
             reply.text, reply.way = answer, CHOICE
+
+
+def _changed_model(data: Any, served: str) -> dict[str, int]:
+    """Return a note of the model that replied, where it is not the one so far (`served`; "" for none)."""
+    if not served or data.get("model") == served or (name := served_name(data)) in ("", served):
+        return {}
+    return {SERVED + name: 1}
 
 
 def served_name(data: Any) -> str:
@@ -327,101 +405,3 @@ def _count(counts: Any, name: str) -> int | None:
     """Return a number of tokens, or None for what cannot be one."""
     count = counts.get(name) if isinstance(counts, dict) else None
     return count if type(count) is int and 0 <= count < 1 << 40 else None
-
-
-class TokenPosition(NamedTuple):
-    """One position of a reply: its token, and the likeliest tokens there with their probabilities."""
-
-    token: str
-    likely: Mapping[str, float]
-
-    @property
-    def is_distribution(self) -> bool:
-        return 0 < sum(self.likely.values()) < 1.02
-
-
-def choice_probabilities(logprobs: Any, request: Request, chat: bool) -> list[float] | None:
-    """Return a share for each allowed answer (not scaled), or None where the likeliest tokens do not determine them.
-
-    They do not when they are missing, when they are no probabilities, when the answers have less than half of the probability
-    together, or when more than .02 lies on a beginning that several answers share ("1" of 1 and 10, where a tokenizer has no
-    token for 10).
-    """
-    positions = _positions(logprobs, chat)
-    start = _answer_start(positions, request.answer_prefix if chat else "")
-    if start is None or not positions[start].is_distribution:
-        return None
-    shares, shared = _sum_probabilities(positions[start:], [answer.lower() for answer in request.answers])
-    return shares if sum(shares) >= COVERED and shared <= SHARED else None
-
-
-def has_logprobs(logprobs: Any, chat: bool) -> bool:
-    """Are these the likeliest tokens of a reply: probabilities, several per position, and the token of the reply too?"""
-    positions = _positions(logprobs, chat)
-    several = all(len(position.likely) > 1 and position.is_distribution for position in positions)
-    return bool(positions) and several and positions[0].token in positions[0].likely
-
-
-def _positions(logprobs: Any, chat: bool) -> list[TokenPosition]:
-    """Return the positions of a reply; none where they cannot be read."""
-    try:
-        if chat:
-            return [
-                TokenPosition(str(at["token"]), _shares((one["token"], one["logprob"]) for one in at["top_logprobs"]))
-                for at in logprobs["content"]
-            ]
-        pairs = zip(logprobs["tokens"], logprobs["top_logprobs"], strict=True)
-        return [TokenPosition(str(token), _shares(likely.items())) for token, likely in pairs]
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
-        return []
-
-
-def _shares(logprobs: Iterable[tuple[Any, Any]]) -> dict[str, float]:
-    shares: dict[str, float] = {}
-    for token, logprob in logprobs:
-        share = math.exp(float(logprob))
-        if not 0 <= share <= 1.001:
-            raise ValueError("no probability")
-        shares[str(token)] = shares.get(str(token), 0.0) + share
-    return shares
-
-
-def _sum_probabilities(positions: Sequence[TokenPosition], answers: Sequence[str]) -> tuple[list[float], float]:
-    """Return a share for each answer, and what lies on beginnings that several answers share."""
-    shares, shared, first = [0.0] * len(answers), 0.0, positions[0]
-    known = {_bare(token) for token in first.likely}
-    for token, share in first.likely.items():
-        begun = _bare(token)
-        if len(begun) == 1 and begun not in answers:  # "I" begins "in favour", and most sentences
-            continue
-        fits = [place for place, answer in enumerate(answers) if begun and answer.startswith(begun)]
-        longer = [place for place in fits if answers[place] != begun and answers[place] not in known]
-        if len(fits) == 1 or (begun in answers and not longer):
-            shares[fits[0] if len(fits) == 1 else answers.index(begun)] += share
-        elif fits and begun in answers and _bare(first.token) == begun and len(longer) == 1 and len(positions) > 1:
-            continued = _continued(positions[1], answers[longer[0]][len(begun) :])
-            shares[answers.index(begun)] += share * (1 - continued)
-            shares[longer[0]] += share * continued
-        elif fits:
-            shared += share
-    return shares, shared
-
-
-def _continued(position: TokenPosition, rest: str) -> float:
-    """Return the probability that the answer continues with `rest`: "0" behind "1"."""
-    likely = position.likely.items()
-    return sum(share for token, share in likely if token and rest.startswith(token.rstrip().lower() or "?"))
-
-
-def _answer_start(positions: Sequence[TokenPosition], prefix: str) -> int | None:
-    """Return where the answer begins: behind the prefix, else at the first token that is more than punctuation."""
-    text, prefix = "", " ".join(prefix.lower().split())
-    for number, position in enumerate(positions):
-        if prefix and " ".join(text.lower().split()).endswith(prefix) and _bare(position.token):
-            return number
-        text += position.token
-    return next((number for number, position in enumerate(positions) if _bare(position.token)), None)
-
-
-def _bare(token: str) -> str:
-    return token.strip(AROUND).lower()

@@ -106,6 +106,8 @@ class Compiled:
         return [replies[place] for place in range(len(requests))]
 
     def _too_long(self, row: Row) -> Reply | None:
+        if row.request.sampling.top_k:
+            return Reply.failed("not_supported", "pocket does not know top_k: set top_k=0, or use min_p")
         most, context = row.request.sampling.max_tokens, self.definition.context
         if row.count + most <= context:
             return None
@@ -119,10 +121,7 @@ class Compiled:
         return self._run(rows, lambda row: row.request.sampling.max_tokens, 0, write)
 
     def _closed(self, rows: list[Row]) -> dict[int, Reply]:
-        """Return replies by place to questions with the same answers.
-
-        Where the answers have too little probability together, the reply is the text that the model writes.
-        """
+        """Return replies by place to questions with the same answers."""
         allowed = AnswerTokens(rows[0].request, self.tokenizer.encode, self.definition.ends)
         if len(allowed.common) + allowed.longest > SPARE:
             raise UserError(f"an answer of more than {SPARE} tokens is too long for this model")
@@ -133,12 +132,7 @@ class Compiled:
         def score(batch: list[Row]) -> list[Reply]:
             return score_answers(self.reader, self.vocabulary, batch, allowed, tail)
 
-        replies = self._run(asked, lambda _: 0, blocks_for(allowed), score)
-        unanswered = [row for row in rows if replies[row.place].text is None]
-        for place, reply in self._open(unanswered).items():
-            reply.way, reply.covered = replies[place].way, replies[place].covered
-            replies[place] = reply
-        return replies
+        return self._run(asked, lambda _: 0, blocks_for(allowed), score)
 
     def _run(
         self, rows: list[Row], more: Callable[[Row], int], spare: int, answer: Callable[[list[Row]], list[Reply]]

@@ -118,7 +118,7 @@ def write_replies(  # type: ignore[no-untyped-def]
     top_ps,
     keys,
     barred,
-    min_p,
+    min_ps,
     ends,
     steps,
 ):
@@ -136,6 +136,8 @@ def write_replies(  # type: ignore[no-untyped-def]
         The tokens that a row may not say; -1: none.
     keys : array of uint32 (rows, most)
         A random number for each token of each reply.
+    min_ps : array of float64 (rows,)
+        The least share of the likeliest token's probability that a token needs to be said.
     ends : array of int32
         The tokens that end a reply.
     """
@@ -152,7 +154,7 @@ def write_replies(  # type: ignore[no-untyped-def]
                 if token >= 0:
                     logits[row, token] = -1e30
             key = keys[row, counts[row]]
-            token = draw(logits[row], vocabulary, temperatures[row], top_ps[row], min_p, key, chances, numbers)
+            token = draw(logits[row], vocabulary, temperatures[row], top_ps[row], min_ps[row], key, chances, numbers)
             said[row, counts[row]] = token
             counts[row] += 1
             done[row] = counts[row] >= limits[row]

@@ -31,6 +31,7 @@ class Writing:
         self.done = np.zeros(len(rows), np.bool_)
         self.temperatures = np.array([sampling.temperature for sampling in samplings], np.float32)
         self.top_ps = np.array([sampling.top_p for sampling in samplings], np.float64)
+        self.min_ps = np.array([max(sampling.min_p, definition.min_p) for sampling in samplings], np.float64)
         self.keys = np.stack([race_keys(row.request.seed, most) for row in rows])
         self.barred = self._barred()
         self.ends = np.array(sorted(definition.ends), np.int32)
@@ -62,7 +63,7 @@ class Writing:
         arrays = [self.tables, self.positions, self.logits, self.said, self.counts, self.limits, self.done]
         table, positions, logits, said, counts, limits, done = (array[numbers] for array in arrays)
         settings = [array[numbers] for array in (self.temperatures, self.top_ps, self.keys, self.barred)]
-        min_p, blocks = self.definition.min_p, self.reader.pool.blocks
+        min_ps, blocks = self.min_ps[numbers], self.reader.pool.blocks
         while not done.all():
             write_replies(
                 weights,
@@ -75,7 +76,7 @@ class Writing:
                 limits,
                 done,
                 *settings,
-                min_p,
+                min_ps,
                 self.ends,
                 steps,
             )
