@@ -94,6 +94,7 @@ COMMANDS: Mapping[str, str] = {
     "audit": "audit --llm MODEL --topic racism --blocks 2 --sections bias,pull",
     "archetypes": f"archetypes --llm MODEL {ONE} --size 2",
     "intervene": "intervene --llm MODEL --topic racism --repetitions 1 --rounds 4",
+    "qualify": "qualify --llm MODEL --short --topic racism",
     "judge": "judge RUN:two_way --llm MODEL",
     "rhetoric": "rhetoric RUN:persuasion_trace --llm MODEL",
     "deviation": "deviation RUN:news_evolution --llm MODEL",

@@ -42,7 +42,8 @@ def test_a_command_reads_every_answer_in_a_manner_of_chat_models(name: str, mate
     """One manner each, in turn. Before, "I would say B." lost all answers of herding, conjoint, distributions and elicit."""
     manner = MANNERS[list(COMMANDS).index(name) % len(MANNERS)]
     found = share_read(name, f"oracle,manner={manner}", materials, f"{name} {manner}")
-    assert (found.code, found.missing, found.tries[1]) == (0, {}, 0), f"{manner}: {found.said}"
+    lost = set(found.missing) - {"no_known_sentence"}  # an oracle that judges knows the sentences of one topic only
+    assert (found.code, lost, found.tries[1]) == (0, set(), 0), f"{manner}: {found.said}"
     assert found.asked > 0 or name.startswith(("personas", "case")), "these write a file"
 
 

@@ -20,10 +20,11 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.persona import Persona, all_personas, parties, persona_reminder, persona_set
+from parley.agents.reply_cleaning import clean_speech
 from parley.agents.society import US, Society, load_society
 from parley.analysis import judging
 from parley.analysis.journaled_calls import check_manifest, open_journal, run_journaled
-from parley.analysis.judging import Judge, load_rubric, one_line
+from parley.analysis.judging import Judge, load_rubric
 from parley.analysis.table_export import write_csv
 from parley.analysis.table_files import read_table
 from parley.llm.backends import check_spec, identity_spec, open_spec
@@ -124,7 +125,7 @@ def verdict_item(item: Item, answer: Reply) -> judging.Item | judging.Verdict:
     if answer.text is None or not answer.text.strip():
         return judging.missing(f"no answer ({answer.failure.name if answer.failure else 'empty'})")
     described = person(item.persona.party, load_society(item.persona.society))
-    slots = {"question": item.question.text, "statement": one_line(answer.text), "person": described}
+    slots = {"question": item.question.text, "statement": clean_speech(answer.text, item.persona.name, None), "person": described}
     return judging.Item((), slots)
 
 
