@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from parley.llm.request import Backend
     from parley.model.debate import DebateModel
     from parley.model.scenario import Scenario
-    from parley.model.scenario_run import RunSpec
 
 EXAMPLES = """--list
 --scenario echo_chamber
@@ -151,7 +150,12 @@ def run_debates(scenario: Scenario, given: tuple[str, ...], options: argparse.Na
     folder = options.out or Path("runs") / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
     (limits,) = budgets_from_args(options, scenario)
     spec = RunSpec(scenario, folder, given, limits, options.retry_failures)
-    backend = None if options.no_qualify else qualified_model(spec)
+    backend = None
+    if not options.no_qualify:
+        from parley.analysis.qualify.before_run import qualified_run
+
+        spec, backend = qualified_run(spec, bar)
+        scenario = spec.scenario
     with ExitStack() as stack:
         progress = stack.enter_context(Progress(scenario))
         steps: list[Callable[[DebateModel], object]] = [progress.step]
@@ -179,20 +183,6 @@ def run_debates(scenario: Scenario, given: tuple[str, ...], options: argparse.Na
     if outcome.stopped:
         raise UserError(outcome.stopped)
     return 0
-
-
-def qualified_model(spec: RunSpec) -> Backend | None:
-    """Return the opened model of a new run, after it was checked whether it plays people; None where nothing has to be checked."""
-    from parley.analysis.qualify.before_run import needs_qualification, qualify_before
-    from parley.model.run_folder import check_folder
-    from parley.model.scenario_run import RECORD, is_complete, open_models
-
-    if not needs_qualification(spec.scenario.models.llm) or is_complete(spec.folder / RECORD):
-        return None
-    check_folder(spec.folder, spec.scenario, spec.classes)
-    backend = open_models(spec)
-    qualify_before(spec.scenario, backend, spec.folder, bar, spec.budget)
-    return backend
 
 
 NOT_FOR_THE_PAGE = ("out", "dry_run", "retry_failures", "max_calls", "max_tokens", "max_cost", "price", "prices")

@@ -125,7 +125,11 @@ def verdict_item(item: Item, answer: Reply) -> judging.Item | judging.Verdict:
     if answer.text is None or not answer.text.strip():
         return judging.missing(f"no answer ({answer.failure.name if answer.failure else 'empty'})")
     described = person(item.persona.party, load_society(item.persona.society))
-    slots = {"question": item.question.text, "statement": clean_speech(answer.text, item.persona.name, None), "person": described}
+    slots = {
+        "question": item.question.text,
+        "statement": clean_speech(answer.text, item.persona.name, None),
+        "person": described,
+    }
     return judging.Item((), slots)
 
 

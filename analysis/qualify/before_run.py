@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from parley.agents.topic import society_topics
@@ -15,8 +16,12 @@ from parley.llm.budget import Budget
 from parley.llm.driver import Bar
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
+from parley.model.run_folder import check_folder
 from parley.model.scenario import Scenario
+from parley.model.scenario_run import RECORD, RunSpec, is_complete, open_models
 
+ASKED = "asked"
+"""The field of a scenario that says in which way survey questions are asked."""
 OWN_SPEAKERS = ("oracle", "pocket", "organism", "replay", "chatter")
 """Speakers of known bias, recordings, and a stand-in that answers by chance: nothing has to be found out about them."""
 
@@ -61,6 +66,34 @@ def qualify_before(
     result.write(own)
     say(f"qualify  {headline('this model', list(result.verdicts)).replace('**', '')}")
     return result
+
+
+def qualified_run(spec: RunSpec, bar: Bar) -> tuple[RunSpec, Backend | None]:
+    """Return a run with the way of asking that serves its model, and the opened model; None where nothing had to be opened.
+
+    A way that the user set stays. Errors: UserError, as run_scenario.
+    """
+    if not needs_qualification(spec.scenario.models.llm):
+        return spec, None
+    if known := read_qualification(spec.folder / FILE):
+        spec = _asked_in(spec, known)
+    if is_complete(spec.folder / RECORD):
+        return spec, None
+    check_folder(spec.folder, spec.scenario, spec.classes)
+    backend = open_models(spec)
+    result = qualify_before(spec.scenario, backend, spec.folder, bar, spec.budget)
+    return (_asked_in(spec, result) if result else spec), backend
+
+
+def _asked_in(spec: RunSpec, result: Qualification) -> RunSpec:
+    """Return the run with its questions asked in the way that serves the model, where they have that form."""
+    if ASKED in spec.given or not result.plays:
+        return spec
+    try:
+        scenario = spec.scenario.with_settings({ASKED: result.best.way})
+    except UserError:  # a question without phrases
+        return spec
+    return replace(spec, scenario=scenario, given=(*spec.given, ASKED)) if scenario != spec.scenario else spec
 
 
 def _read_kept(path: Path) -> Qualification | None:

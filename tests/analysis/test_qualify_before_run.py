@@ -11,7 +11,7 @@ import pytest
 import run
 from parley.analysis.qualify.in_reports import UNCHECKED, first_sentences, withholds
 from parley.analysis.qualify.kept import FILE, Qualification, read_qualification
-from parley.analysis.qualify.verdict import FOLLOWS, WayVerdict
+from parley.analysis.qualify.verdict import FOLLOWS, WEAK, WayVerdict
 from parley.analysis.tables import load
 from parley.llm.errors import UserError
 
@@ -108,3 +108,18 @@ def test_a_file_of_results_keeps_its_numbers_and_takes_no_text(tmp_path: Path) -
     path.write_text(" " * 30_000)
     with pytest.raises(UserError, match="too long"):
         read_qualification(path)
+
+
+def test_the_way_that_serves_the_model_is_asked_in_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kept result chooses phrases: the run asks in phrases, says so in its header, and resumes; a way of the user stays."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "new.py").write_text(MODEL)
+    model = f"{tmp_path / 'new.py'}:open_model"
+    weak = WayVerdict("numbers", WEAK, 32, 0, 48, 0.7, ends=0.2, p=0.001)
+    strong = WayVerdict("phrases", FOLLOWS, 32, 0, 48, 1.0, ends=7.0, p=0.001)
+    for name, more in (("a", ()), ("b", ("--set", "asked=numbers"))):
+        Qualification((weak, strong), 2, short=True).write(tmp_path / name / FILE)
+        assert debate(model, tmp_path / name, *more) == 0
+    headers = [load(tmp_path / name).header.scenario["asked"] for name in "ab"]
+    assert headers == ["phrases", "numbers"]
+    assert debate(model, tmp_path / "a") == 0
