@@ -77,12 +77,14 @@ class Probe:
             "high": self.scale.high,
             "anchors": self.scale.name_points(order or self.scale.points, *map(self.language.words, ("means", "and"))),
         }
-        bare = self.options or (self.scale.kind == LABELLED and "{number}" not in self.sentence)
-        kind = "options" if bare else "labelled" if self.scale.kind == LABELLED else "numeric"
-        if bare:
+        words = "labelled" if "{number}" in self.sentence else PHRASES
+        kind = "options" if self.options else words if self.scale.kind == LABELLED else "numeric"
+        if kind == PHRASES:  # they are not listed: a small model repeats what it reads
+            slots = {"frame": frame, "question": self.question}
+        if kind == "options":
             labels = [self.scale.labels[point] for point in order or self.scale.points]
             slots = {"frame": frame, "question": self.question, "anchors": ", ".join(labels)}
-        if self.scale.kind == LABELLED:
+        if kind in ("options", "labelled"):
             label, number = (f"[{self.language.words(slot)}]" for slot in ("label", "number"))
             slots["sentence"] = self.sentence.replace("{label}", label).replace("{number}", number)
         return self.language.prompt(f"survey_{kind}{'_public' if self.audience == 'public' else ''}").fill(**slots)

@@ -86,7 +86,8 @@ def _topic_questions(topic: Topic, battery: Battery) -> list[PlantedQuestion]:
             asked += [PlantedQuestion(way, REVERSED, person, reversed_) for person in people]
         if battery.short:
             continue
-        asked += [PlantedQuestion(way, ORDER, person, probe, "reversed") for person in people]
+        if way == NUMBERS:  # phrases are not listed
+            asked += [PlantedQuestion(way, ORDER, person, probe, "reversed") for person in people]
         for wording in topic.language.wordings[1:]:
             reworded = topic.worded(wording).probe(name)
             asked += [PlantedQuestion(way, REWORDED, person, reworded) for person in people]

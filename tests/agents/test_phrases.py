@@ -40,15 +40,14 @@ def numbered(language: Language) -> list[str]:
 
 @check_each(("society", "slug"), [*SHIPPED, *EVERYWHERE, *NEWS])
 def test_every_question_has_phrases_that_end_its_sentence(society: str, slug: str) -> None:
-    """Four to seven phrases, of which none begins another; the prompt lists them without numbers, and asks for the sentence."""
+    """Four to seven phrases, none the beginning of another. The prompt lists none: a small model repeats what it reads."""
     for probe in asked_in_phrases(slug):
         labels = probe.scale.answers
         assert 4 <= len(labels) <= 7, probe.name
         assert probe.prefix.endswith(" "), probe.name
         assert len(probe.prefix) > 1, probe.name
-        text = probe.ask("debate")
-        assert ", ".join(labels) in text
-        assert not re.search(r"\d", text.removeprefix(probe.question)), text
+        asked = probe.ask("debate")
+        assert not all(label in asked for label in labels), probe.name
         for place, label in enumerate(labels):
             assert not any(other.startswith(label) for other in labels if other != label)
             said = probe.sentence.replace("{label}", label)

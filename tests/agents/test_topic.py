@@ -114,7 +114,7 @@ def test_every_question_is_whole(slug: str, name: str) -> None:
     probe = load_topic(slug).probe(name)
     asked = probe.ask("debate")
     if name.endswith("_phrases"):
-        assert ", ".join(probe.scale.answers) in asked
+        assert asked.endswith("Answer in one sentence.")
     else:
         assert f"from {probe.scale.low} to {probe.scale.high}" in asked
         assert probe.scale.anchors in asked

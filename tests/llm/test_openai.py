@@ -600,6 +600,17 @@ def test_top_k_min_p_and_penalties_are_sent_where_they_are_taken() -> None:
     assert "top_k, min_p and penalties are the server's own" in asked.says
 
 
+def test_a_server_that_begins_anew_gets_the_phrases_in_the_question() -> None:
+    """Where a begun sentence is not continued, the sentence and its ends are listed, once."""
+    labels = ("no problem", "a large problem")
+    with Loopback(echo) as server:
+        asked = backend(server)
+        asked.complete([question("How bad?", 3, labels, "I think it is ")])
+        assert server.asked[-1]["messages"][-1]["content"] == "How bad?\n\nI think it is [no problem / a large problem]"
+        asked.complete([question("no problem or a large problem?", 3, labels, "I think it is ")])
+        assert server.asked[-1]["messages"][-1]["content"] == "no problem or a large problem?"
+
+
 def test_a_forced_answer_says_what_the_model_would_have_said() -> None:
     """Seven of seven "10" by a schema were complete ratings: the likeliest tokens beside it say that the answers had .08."""
     places = [

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -222,9 +223,21 @@ def _prompt(request: Request, can: EndpointAbilities, begun: str) -> dict[str, A
         return {"prompt": f"{plain_text(request.messages, closed=bool(request.answers))} {begun}".rstrip()}
     messages = [*(request.messages if can.system else fold_system_message(request.messages))]
     if not begun:
-        return {"messages": [message._asdict() for message in messages]}
+        return {"messages": [message._asdict() for message in with_phrases(messages, request)]}
     told = [message._asdict() for message in [*messages, Message("assistant", begun)]]
     return {"messages": told, **(CONTINUE if can.continues == FLAGS else {})}
+
+
+def with_phrases(messages: Sequence[Message], request: Request) -> list[Message]:
+    """Return the messages with the sentence to complete and its possible ends, where the question does not list them.
+
+    A model that goes on from the beginning of the sentence needs no list; others would say it in words of their own.
+    """
+    last = messages[-1]
+    if not request.answer_prefix or all(answer in last.content for answer in request.answers):
+        return [*messages]
+    listed = f"{last.content}\n\n{request.answer_prefix}[{' / '.join(request.answers)}]"
+    return [*messages[:-1], last._replace(content=listed)]
 
 
 def parse_response(answer: HttpAnswer, request: Request, can: EndpointAbilities, served: str = "") -> Reply:
