@@ -32,7 +32,7 @@ _SMALL_NAMED = re.compile(
     r"(?<![\w-])((?:option|answer|letter|antwort|choice) )([a-z])(?=[^\w\n']*$|[.,;:!?)])", re.M | re.I
 )
 
-_LISTED = re.compile(r"^([^\w\n]{0,4}\d{1,2})\. (?=\w)", re.M)
+_LISTED = re.compile(r"^([^\w\n]{0,4}\d{1,2})\. (?=[^\W\d])", re.M)
 _SLASH = re.compile(r"(?<=\d) ?/ ?(?=\d)")
 
 

@@ -202,6 +202,7 @@ _MARKED = re.compile(
     r"(?=[\"',} .]|$)"
 )
 """Marks of a final answer: in words anywhere, or the name of an answer and a colon where a line or a JSON object begins."""
+_LIST_NUMBER = re.compile(r"^\W{0,3}\d+[.)] ?\D", re.M)
 _WEIGHED = ("several_numbers", "unclear_number", "other_scale", "several_labels")
 """Why a reply with further numbers could not be read, although it may have a marked answer."""
 _POINTS = re.compile(
@@ -258,7 +259,7 @@ def _read_final(text: str, scale: Scale, read: Callable[[str, Scale], Reading]) 
     marked = {piece for line in lines for found in _MARKED.findall(line) for piece in found if piece}
     alone = [line for line in lines if _ALONE.fullmatch(line)]
     rest = "\n".join(line for line in lines if line not in alone)
-    pieces = marked or (set(alone) if not _ANSWER.search(rest) else set())
+    pieces = marked or (set() if _ANSWER.search(rest) or _LIST_NUMBER.search(rest) else set(alone))
     readings = {read(piece, scale) for piece in (*pieces, *alone)}
     return readings.pop() if pieces and len(readings) == 1 else None
 

@@ -195,6 +195,19 @@ def test_options(text: str | None, expected: str) -> None:
     assert read_choice(text, OPTIONS) == ((expected, None) if expected in OPTIONS else (None, expected))
 
 
+@check_each(
+    "text",
+    [
+        "Which one?\n1\n2. This is the opposite of 1.",
+        "1. 2. This is the opposite of 1.",
+        "1. Message one is clear.\n2. It is fair.",
+    ],
+)
+def test_a_list_of_both_messages_is_no_choice(text: str) -> None:
+    """SmolLM2 wrote the first two, and a number on a line of its own was taken for the answer."""
+    assert read_number(text, (1, 2)).value is None
+
+
 NINE = tuple("ABCDEFGHI")
 
 
