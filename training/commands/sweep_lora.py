@@ -11,7 +11,7 @@ from parley.model import cli
 from parley.model.arguments import fields_from_args, shared_budget
 from parley.model.cli import Parser, add_option, positive
 from parley.model.progress import bar
-from parley.training.commands.tuning import DRY_RUN, add_plan, plan_from_args
+from parley.training.commands.tuning import DRY_RUN, add_plan, in_its_scale, plan_from_args
 
 
 def sweep_lora_parser() -> Parser:
@@ -76,7 +76,7 @@ def sweep_lora(arguments: Sequence[str]) -> int:
 
     tasks, plan = options.tasks.split(",") if options.tasks else list(LOCAL), plan_from_args(options)
     settings, model = fields_from_args(options, models=()), base_model(plan.llm)
-    base = load_preset("fine_tuned").with_settings(settings)
+    base = in_its_scale(load_preset("fine_tuned").with_settings(settings), settings, plan.llm)
     plan, party = replace(plan, people=base.people.personas), base.society.seat(options.party or "first")
     plan.compared(party)  # reports a wrong party before the first training
     ranks, preferred = options.ranks or study.RANKS[model.kind], options.dpo or study.PREFERRED[model.kind]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from parley.training.tuning.recipe import Recipe, seated_parties
 
 if TYPE_CHECKING:
     from parley.analysis.studies.fine_tuned import Arm
+    from parley.model.scenario import Scenario
     from parley.training.tuning.pipeline import TuningPlan
 
 EXAMPLES = """train --party first --out runs/tuned                          (the paper's SFT, on pocket)
@@ -163,6 +164,15 @@ def fine_tuned_parser() -> Parser:
     return parser
 
 
+def in_its_scale(base: Scenario, settings: Mapping[str, Any], llm: str) -> Scenario:
+    """Return the debates of the preset with the survey question of other models than pocket, whose native scale has labels."""
+    from parley.llm.backends import split_spec
+
+    if "probe" in settings or split_spec(llm).name == "pocket":
+        return base
+    return base.with_settings({"probe": "attitude"})
+
+
 def fine_tuned(arguments: Sequence[str]) -> int:
     """Run the debates before and after fine-tuning and with adapters per seat, and compare them."""
     options = fine_tuned_parser().parse_args(arguments)
@@ -178,6 +188,7 @@ def fine_tuned(arguments: Sequence[str]) -> int:
     settings = args.fields_from_args(options, models=())
     base = load_preset("fine_tuned").with_settings(settings)
     planned = arms(folders, options.method, options.r, llm or None, seated_parties(base))
+    base = in_its_scale(base, settings, planned[0].spec)
     if options.dry_run:
         return show(of_debates(base, planned[0].spec, len(planned)))
     out = results_folder(options, "fine_tuned")
