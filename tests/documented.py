@@ -74,10 +74,9 @@ SMALL = "--repetitions 2 --rounds 1 --topic racism"
 DELIBERATION = "--repetitions 1 --set episodes=2 --set size=3"
 NETWORK = "--repetitions 2 --rounds 2 --set size=16"
 CARD = "--topic climate_change --blocks 2 --sections bias,null_conditions --set rounds=1"
-SERVER, TORCH, ORACLE, HERE = (
+SERVER, TORCH, HERE = (
     "asks a server",
     "needs torch; tests/training runs it",
-    "asks the model for minutes; tests/tools/test_evaluation_measures.py does it on the oracle",
     "needs a file that is not in the box",
 )
 RULES = (
@@ -103,8 +102,7 @@ RULES = (
         how="foreign",
     ),
     Rule(r"^run\.py( --help)?$", why="the command itself; tests/test_run.py asks for its help", how="foreign"),
-    Rule(r"^python -m parley(\.training[\w.]+)?$", why="a name", how="exists"),
-    Rule(r"^python -m parley\.training\.pocket\.evaluate", why=ORACLE, how="parse"),
+    Rule(r"^python -m (parley(\.training[\w.]+)?|tools[\w.]+)$", why="a name", how="exists"),
     Rule(r"^python -m parley\.training", why=TORCH, how="parse"),
     Rule(
         r"^run\.py (sheet|bundle|verify) ",

@@ -198,7 +198,7 @@ def test_what_it_names_is_there(command: Command) -> None:
     assert unheard_of(command) == []
     if words[0] == "run.py":
         assert callable(run.command(words[1]))
-    elif words[1].startswith("parley.training."):
+    elif words[1].startswith(("parley.training.", "tools.")):
         assert (ROOT / words[1].removeprefix("parley.").replace(".", "/")).with_suffix(".py").exists()
     elif words[:2] == ["sh", "do.sh"]:
         assert re.search(rf"^{words[2]}\)$", (ROOT / "do.sh").read_text(encoding="utf-8"), re.M)
