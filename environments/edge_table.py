@@ -1,22 +1,19 @@
 """Reads the links of a graph as columns: edge lists (.csv, .tsv, plain text) and sparse matrices (.npz).
 
 A file of a million nodes and five million links is read into arrays, without an object for each link. `EdgeTable.graph`
-makes a networkx graph of it, for debates; `EdgeTable.array` a sparse array, for populations. A packed file (.gz, .bz2)
-is unpacked in memory. Errors are ValueErrors of one line without the name of the file, or UserErrors with it.
+makes a networkx graph of it, for debates; `EdgeTable.array` a sparse array, for populations. Errors are
+ValueErrors of one line without the name of the file, or UserErrors with it.
 """
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import re
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -27,18 +24,10 @@ from pyarrow import csv as arrow_csv
 from scipy import sparse
 
 from parley.environments.link_attributes import END, SIGN, START, WEIGHT, check_static, simple_graph
-from parley.llm.table_text import TableText
+from parley.llm.table_text import LARGE, RATIO, TableText
 
 SOURCE, TARGET = "source", "target"
 COLUMNS = (SOURCE, TARGET, WEIGHT, SIGN, START, END)
-UNPACK: Mapping[str, Callable[[IO[bytes]], gzip.GzipFile | bz2.BZ2File]] = {
-    ".gz": lambda file: gzip.GzipFile(fileobj=file),
-    ".bz2": bz2.BZ2File,
-}
-LARGE, RATIO = 1 << 26, 100
-"""A packed file that unpacks to more than LARGE bytes and to more than RATIO times its own is no list of links: those shrink to
-a third or a tenth.
-"""
 MOST_NODES = 1_000_000
 """Rows that a matrix may have, unless its file has more bytes."""
 WHOLE = (SIGN, START, END)
@@ -108,25 +97,6 @@ class EdgeTable:
         starts = np.searchsorted(rows, np.arange(size + 1))
         parts = (weights[~again], columns.astype(np.int32), starts.astype(np.int32))
         return sparse.csr_array(parts, shape=(size, size))
-
-
-def unpacked(path: str) -> tuple[bytes, str]:
-    """Return the bytes of a file and its ending in lower case, unpacked if it is packed.
-
-    Errors: ValueError for a packed file that is far larger than its size lets expect.
-    """
-    place = Path(path)
-    content = place.read_bytes()
-    if unpack := UNPACK.get(place.suffix.lower()):
-        most = max(LARGE, RATIO * len(content))
-        with unpack(io.BytesIO(content)) as packed:
-            content = packed.read(most + 1)
-        if len(content) > most:
-            raise ValueError(
-                f"it unpacks to more than {most:,} bytes, {RATIO} times its size: unpack it and give the plain file"
-            )
-        return content, Path(place.stem).suffix.lower()
-    return content, place.suffix.lower()
 
 
 def read_lines(content: bytes, directed: bool) -> EdgeTable:

@@ -26,10 +26,10 @@ from xml.etree import ElementTree
 import networkx as nx
 
 from parley.environments.edge_columns import read_csv
-from parley.environments.edge_table import EdgeTable, read_lines, read_npz, read_texts, unpacked
+from parley.environments.edge_table import EdgeTable, read_lines, read_npz, read_texts
 from parley.environments.gexf import read_gexf, write_gexf
 from parley.environments.link_attributes import simple_graph
-from parley.llm.table_text import table_text, utf8
+from parley.llm.table_text import table_text, unpacked, utf8
 
 PLAIN = ("", ".txt", ".edgelist", ".edges")
 TABLES = (".csv", ".tsv", ".npz", *PLAIN)

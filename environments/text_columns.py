@@ -11,10 +11,10 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from parley.environments.edge_table import Floats, as_numbers, read_texts, row_words, unpacked
+from parley.environments.edge_table import Floats, as_numbers, read_texts, row_words
 from parley.llm.registry import unknown_name
-from parley.llm.table_text import TableText, table_text
-from parley.llm.user_file import READERS, read_user_table
+from parley.llm.table_text import TableText, table_text, unpacked
+from parley.llm.user_file import CODE, READERS, read_user_table
 
 TABLES = (".csv", ".tsv")
 
@@ -28,7 +28,11 @@ class TextColumns(NamedTuple):
     text: TableText | None
 
     def numbers(self, texts: pa.ChunkedArray, name: str, what: str) -> Floats:
-        """Return texts of a column as numbers, NaN where they are missing. Errors: ValueError that names the row."""
+        """Return texts of a column as numbers, NaN where they are missing; `10 - A very big problem` is 10.
+
+        Errors: ValueError that names the row.
+        """
+        texts = pc.replace_substring_regex(texts, rf"^{CODE}\pL.*$", r"\1")
         if self.text is None:
             return as_numbers(texts, what)
         return as_numbers(texts, what, self.text.mark == ";", partial(row_words, self.text, name))

@@ -1,4 +1,4 @@
-"""Reads the text of a table: its encoding, the mark between its columns, their names, and its rows (docs/files.md).
+"""Reads the text of a table, also packed: its encoding, the mark between its columns, their names, its rows (docs/files.md).
 
 Nothing is guessed that could change a value: a row with more or fewer values than the header has columns is an error, and so
 are a text in a column of numbers and a column that is named twice.
@@ -6,13 +6,16 @@ are a text in a column of numbers and a column that is named twice.
 
 from __future__ import annotations
 
+import bz2
 import csv
+import gzip
 import io
 import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import IO, NamedTuple
 
 from parley.llm.errors import UserError
 from parley.llm.formula_cells import from_cell
@@ -35,6 +38,14 @@ IMPORT_ID = re.compile(r"""\{\s*["']ImportId["']""")
 """How the cells of Qualtrics' last header row begin."""
 PLATFORM_ROWS = 2
 """Header rows of Qualtrics below the names of the columns: the text of each question, and its ImportId."""
+UNPACK: Mapping[str, Callable[[IO[bytes]], gzip.GzipFile | bz2.BZ2File]] = {
+    ".gz": lambda file: gzip.GzipFile(fileobj=file),
+    ".bz2": bz2.BZ2File,
+}
+LARGE, RATIO = 1 << 26, 100
+"""A packed file that unpacks to more than LARGE bytes and to more than RATIO times its own is no table: those shrink to a third
+or a tenth.
+"""
 csv.field_size_limit(2**31 - 1)  # a cell may hold a whole debate; the default is 128 kB
 
 
@@ -71,6 +82,26 @@ class TableText(NamedTuple):
                     f"each row one value per column, and put texts with {MARKS[self.mark]} in quotation marks"
                 )
             yield number, [from_cell(value) for value in row[: len(self.names)]]
+
+
+def unpacked(path: Path | str) -> tuple[bytes, str]:
+    """Return the bytes of a file and its ending in lower case, unpacked if it is packed.
+
+    Errors: ValueError for a packed file that is far larger than its size lets expect; OSError, EOFError or zlib.error for one
+    that is damaged.
+    """
+    place = Path(path)
+    content = place.read_bytes()
+    if unpack := UNPACK.get(place.suffix.lower()):
+        most = max(LARGE, RATIO * len(content))
+        with unpack(io.BytesIO(content)) as packed:
+            content = packed.read(most + 1)
+        if len(content) > most:
+            raise ValueError(
+                f"it unpacks to more than {most:,} bytes, {RATIO} times its size: unpack it and give the plain file"
+            )
+        return content, Path(place.stem).suffix.lower()
+    return content, place.suffix.lower()
 
 
 def utf8(content: bytes, file: str) -> bytes:

@@ -1,4 +1,5 @@
-"""Reads a table of the user: CSV of any common make, JSON lines, Parquet, SPSS, Stata and Excel (docs/files.md).
+"""Reads a table of the user: CSV of any common make, also packed (.csv.gz, .csv.bz2), JSON lines, Parquet, SPSS, Stata and
+Excel (docs/files.md).
 
 A file may be followed by options, wherever a command takes a table:
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -23,10 +25,13 @@ from typing import Any, NamedTuple
 
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.spec import parse_spec
-from parley.llm.table_text import table_text
+from parley.llm.table_text import table_text, unpacked
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+CODE = r"([+-]?\d+)(?: *[=:] *| +[-–—] +| *\()"
+"""A code before its words, as survey platforms write the ends of a scale: `10 - A very big problem`, `0 (not at all)`."""
+LABELLED = re.compile(rf"{CODE}[^\W\d_].*")
 NONE = frozenset(("", "NA", "N/A", "#N/A", "NaN", "nan", "null", "None", "."))
 """What programs write for a number that is missing. In a column of texts these are texts."""
 OPTIONS = ("columns", "missing")
@@ -109,7 +114,8 @@ class UserTable:
             texts = [text.replace(",", ".") if COMMA.fullmatch(text) else text for text in texts]
         numbers = []
         for row, text in zip(self.rows, texts, strict=True):
-            number = math.nan if text in NONE else _number(text)
+            code = LABELLED.fullmatch(text)
+            number = math.nan if text in NONE else _number(code[1] if code else text)
             if number is None or number < low or number > high:
                 limits = "" if (low, high) == (-math.inf, math.inf) else f" {within(low, high)}"
                 raise UserError(
@@ -174,11 +180,15 @@ def _open(spec: FileSpec, wanted: Sequence[str]) -> UserTable:
     try:
         if reader := READERS.get(ending):
             return reader(path)
-        return _from_text(path.read_bytes(), str(path), wanted)
+        content, ending = unpacked(path)
+        if ending in READERS:
+            raise UserError(f"{path} is packed, which only a CSV may be: unpack it, and give the file {path.stem}")
+        return _from_text(content, str(path), wanted)
     except ImportError as error:
         raise UserError(f"{path} needs the library {error.name}, which is not installed: {EXTRA}") from error
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {' '.join((error.strerror or str(error)).split())}") from error
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise UserError(f"cannot read {path}: {' '.join(why.split())}") from error
 
 
 def _from_text(content: bytes, file: str, wanted: Sequence[str]) -> UserTable:

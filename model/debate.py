@@ -199,6 +199,13 @@ class DebateModel(SteppedModel):
         )
         self._run_and_collect(self._before_first_round)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refuse to be copied or pickled. Errors: TypeError."""
+        raise TypeError(
+            "a DebateModel cannot be copied or pickled, because it holds an open language model: make a second one with the same "
+            "settings and rng, which gives the same debates; or record the run, and continue it with run.py branch RUN --round N"
+        )
+
     @property
     def grid(self) -> Any:
         """The networked rooms as a space of Mesa with the current links, for drawing; None without networked rooms."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -26,6 +27,12 @@ settings.load_profile("steady")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Nothing of a test comes from the cache of the user who runs it, or goes there."""
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files with most thorough tests first: what is left at the end is short, so that no process waits long for the other."""
+    thorough = Counter(item.path for item in items if item.get_closest_marker("thorough"))
+    items.sort(key=lambda item: -thorough[item.path])
 
 
 @pytest.fixture

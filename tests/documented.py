@@ -134,8 +134,8 @@ RULES = (
         why="trains, or asks for a minute; tests/training/test_organisms.py does it",
         how="parse",
     ),
-    Rule(r"lab\.toml", why="refused on purpose; tests/test_trust.py has such files", how="foreign"),
-    Rule(r"path=trust\.csv", why=HERE, how="parse"),
+    Rule(r"lab\.toml", why="refused on purpose; test_trust_page.py runs it", how="foreign"),
+    Rule(r"path=trust\.csv", "--repetitions 1 --rounds 1 --topic racism"),
     Rule(
         r"rating_noise\.py:",
         why="a model of benchmarks/, audited for minutes",

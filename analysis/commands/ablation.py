@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from parley.analysis.commands.runs import judge_from_args, print_paths
+from parley.analysis.commands.runs import judge_from_args, print_calls, print_paths
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.cli import Parser, add_option
@@ -20,6 +20,7 @@ def ablation_parser() -> Parser:
         "planning or memory (docs/days.md).",
         "ablation runs/days --llm oracle",
         *cli.asking("RUN/ablation", "the model that scores the answers"),
+        cli.dry_run("print the number of questions and the servers that are asked, and stop: no model is called"),
     )
     add_option(parser, "RUN", "a run folder with interviews (--scenario days)", Path)
     return parser
@@ -36,6 +37,8 @@ def ablation(words: Sequence[str]) -> int:
     if problem := check_interviews(tables):
         raise UserError(f"{options.run} {problem}")
     folder, spec, budget = judge_from_args(options, tables, "ablation")
+    if options.dry_run:
+        return print_calls(f"{len(tables.interviews):,} answers", spec)
     verdicts = judge_interviews(tables, folder, spec, options.seed, bar, budget)
     print(missing_lines(verdicts[["recall"]], verdicts["reason"], "answers"))
     print_paths(verdicts=folder / "verdicts.csv", report=write_ablation(verdicts, tables, folder, spec))

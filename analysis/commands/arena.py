@@ -58,6 +58,7 @@ def arena(words: Sequence[str]) -> int:
     return run_messages(
         options,
         "arena",
+        f"at most {task.calls:,} calls",
         lambda panel, writer, desk: study.run_arena(task, panel, writer, desk),
         lambda outcome, panel, writer, folder: study.write(outcome, task, panel, writer, folder, votes),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from parley.analysis.commands.runs import print_paths, results_folder, split_names
+from parley.analysis.commands.runs import print_calls, print_paths, results_folder, split_names
 from parley.model import cli
 from parley.model.arguments import model_from_args, shared_budget, society_from_args
 from parley.model.cli import Parser, add_option, amount, positive
@@ -61,8 +61,7 @@ def choose_side(words: Sequence[str]) -> int:
     people = read_choices(options.people) if options.people else None
     planned = f"{count_phrase(len(study.people), 'persona')}, {count_phrase(len(topics), 'topic')}, at most {study.calls:,} calls"
     if options.dry_run:
-        print(planned)
-        return 0
+        return print_calls(planned, spec)
     folder = results_folder(options, "choose-side")
     print_paths(folder=folder, calls=planned)
     spending = shared_budget(options, folder, spec)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import print_paths, results_folder
+from parley.analysis.commands.runs import print_calls, print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget, society_from_args
@@ -78,8 +78,7 @@ def community(words: Sequence[str]) -> int:
     real = read_posts(options.data) if options.data else []
     planned = planned_calls(study, options)
     if options.dry_run:
-        print(planned)
-        return 0
+        return print_calls(planned, llm, judge)
     folder = results_folder(options, "community")
     print_paths(folder=folder, calls=planned)
     desk = CallDesk(folder, bar, options.keep_going, shared_budget(options, folder, *dict.fromkeys((llm, judge))))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import print_paths, results_folder, split_names
+from parley.analysis.commands.runs import print_calls, print_paths, results_folder, split_names
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import model_from_args, shared_budget, society_from_args
@@ -64,8 +64,7 @@ def depth(words: Sequence[str]) -> int:
     calls = (study.calls if study else 0) + (len(people) * (options.checked + 2 * len(taxonomy.core)) if judge else 0)
     planned = f"{len(people):,} people, at most {calls:,} calls"
     if options.dry_run:
-        print(planned)
-        return 0
+        return print_calls(planned, study.base.llm if study else "", judge)
     folder = results_folder(options, "depth")
     print_paths(folder=folder, calls=planned)
     specs = [spec for spec in (study.base.llm if study else "", judge) if spec]

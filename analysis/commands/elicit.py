@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import print_paths, results_folder
+from parley.analysis.commands.runs import print_calls, print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget
@@ -97,8 +97,8 @@ def elicit(words: Sequence[str]) -> int:
     study = ElicitationStudy(survey_from_args(options), llm, *sizes)
     calls = study.planned_calls()  # refuses a survey with too few answers, before anything is asked
     if options.dry_run:
-        print(f"at most {calls:,} questions (times {study.samples} for a model that gives no probabilities)")
-        return 0
+        planned = f"at most {calls:,} questions (times {study.samples} for a model that gives no probabilities)"
+        return print_calls(planned, llm)
     out = results_folder(options, "elicit")
     spending = shared_budget(options, out, llm)
     print_paths(folder=out)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import print_paths, results_folder
+from parley.analysis.commands.runs import print_calls, print_paths, results_folder
 from parley.llm.errors import UserError, unknown_name
 from parley.model import cli
 from parley.model.arguments import model_from_args, shared_budget, society_from_args
@@ -58,8 +58,7 @@ def evolve(words: Sequence[str]) -> int:
 
     planned = f"{count_phrase(study.repeats, 'repetition')}, at most {study.calls:,} calls"
     if options.dry_run:
-        print(planned)
-        return 0
+        return print_calls(planned, study.base.llm)
     from parley.analysis.deep.evolution_report import PEOPLE, write_evolution
     from parley.analysis.journaled_calls import CallDesk, check_manifest
     from parley.model.scenario_run import lock_folder

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import judge_from_args, print_paths, split_names
+from parley.analysis.commands.runs import judge_from_args, print_calls, print_paths, split_names
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.cli import Parser, add_option, amount, natural
@@ -26,6 +26,7 @@ def judge_parser() -> Parser:
         "Let a model score every statement of a run from 1 to 7 on the topic's claim, and report how reliable the scores are.",
         "judge runs/a --llm oracle",
         *cli.asking("RUN/judge", "the model that judges"),
+        cli.dry_run("print the number of questions and the servers that are asked, and stop: no model is called"),
     )
     add_option(parser, "RUN", "a run folder", Path)
     add_judging(parser)
@@ -57,6 +58,7 @@ def judge(words: Sequence[str]) -> int:
     from parley.analysis.judge_quality import against_truth, warning, write
     from parley.analysis.note_alignment import with_notes, write_notes
     from parley.analysis.statement_judge import Judging, judge_run, score_table
+    from parley.analysis.table_export import write_csv
     from parley.analysis.tables import load
     from parley.model.validation import check_topics
 
@@ -73,11 +75,14 @@ def judge(words: Sequence[str]) -> int:
     _check_statements(tables, options.run)
     noted = with_notes(tables) if options.notes else None
     folder, spec, budget = judge_from_args(options, tables, "judge")
+    if options.dry_run:
+        spoken = _count(tables) + (_count(noted) if noted else 0)
+        return print_calls(f"{spoken:,} statements, at most {spoken * judging.calls:,} calls", spec)
     check_topics(spec, map(load_topic, sorted(set(tables.utterances["topic"]))))
     verdicts = judge_run(tables, folder, spec, judging, bar, budget)
     _print_missing(verdicts, ["score"], "reasons", "verdicts")
     scores = folder / "scores.csv"
-    score_table(verdicts).to_csv(scores, index=False)
+    write_csv(score_table(verdicts), scores)
     print_paths(verdicts=folder / "verdicts.csv", scores=f"{scores}  (python run.py analyse {scores})")
     print_paths(report=write(verdicts, tables, folder, spec, judging))
     if noted:
@@ -95,6 +100,8 @@ def _judge_by_rubric(options: argparse.Namespace, tables: Tables) -> int:
 
     rubric, seed = load_rubric(options.rubric), options.seed
     folder, spec, budget = judge_from_args(options, tables, rubric.name)
+    if options.dry_run:
+        return print_calls(f"{_count(tables):,} statements", spec)
     verdicts = journaled_verdicts(
         rubric, spec, folder, bar, seed, lambda judge: judge_by_rubric(rubric, tables, judge, seed), budget
     )
@@ -112,6 +119,7 @@ def rhetoric_parser() -> Parser:
         "utterance (--set also=attitude:turns), the report also says how far the opinions of its readers moved.",
         "rhetoric runs/a --llm oracle",
         *cli.asking("RUN/rhetoric", "the model that tags"),
+        cli.dry_run("print the number of questions and the servers that are asked, and stop: no model is called"),
     )
     add_option(parser, "RUN", "a run folder", Path)
     return parser
@@ -126,6 +134,8 @@ def rhetoric(words: Sequence[str]) -> int:
     tables = load(options.run)
     _check_statements(tables, options.run)
     folder, spec, budget = judge_from_args(options, tables, "rhetoric")
+    if options.dry_run:
+        return print_calls(f"{_count(tables):,} utterances, {len(APPEALS)} questions on each", spec)
     tags = tag_run(tables, folder, spec, options.seed, bar, budget)
     _print_missing(tags, list(APPEALS), "reasons", "utterances")
     print_paths(tags=folder / "tags.csv", report=write_rhetoric(tags, tables, folder, spec))
@@ -140,6 +150,7 @@ def deviation_parser() -> Parser:
         "(preset news_evolution, docs/news.md).",
         "deviation runs/n --llm oracle",
         *cli.asking("RUN/deviation", "the model that judges the versions"),
+        cli.dry_run("print the number of questions and the servers that are asked, and stop: no model is called"),
     )
     add_option(parser, "RUN", "a run folder", Path)
     return parser
@@ -155,6 +166,9 @@ def deviation(words: Sequence[str]) -> int:
     tables = load(options.run)
     check_story(tables, str(options.run))
     folder, spec, budget = judge_from_args(options, tables, "deviation")
+    if options.dry_run:
+        texts = int(tables.versions["text"].notna().sum())
+        return print_calls(f"at most {texts:,} texts, {len(DIMENSIONS)} questions on each", spec)
     verdicts = judge_versions(tables, folder, spec, options.seed, bar, budget)
     _print_missing(verdicts, list(DIMENSIONS), "reasons", "texts")
     print_paths(verdicts=folder / "verdicts.csv", report=write(verdicts, tables, folder, spec))
@@ -169,6 +183,7 @@ def sentiment_parser() -> Parser:
         "together with data of your own (docs/guidance.md).",
         "sentiment runs/p --llm oracle\nsentiment runs/p --llm oracle --data weibo.csv --data-range=-1,1",
         *cli.asking("RUN/sentiment", "the model that scores the posts"),
+        cli.dry_run("print the number of questions and the servers that are asked, and stop: no model is called"),
     )
     add_option(parser, "RUN", "a run folder", Path)
     add_option(
@@ -193,6 +208,8 @@ def sentiment(words: Sequence[str]) -> int:
     _check_statements(tables, options.run)
     data = read_data(options.data, _range(options.data_range)) if options.data else None
     folder, spec, budget = judge_from_args(options, tables, "sentiment")
+    if options.dry_run:
+        return print_calls(f"{_count(tables):,} posts", spec)
     verdicts = judge_sentiment(tables, folder, spec, options.seed, bar, budget)
     _print_missing(verdicts, ["sentiment"], "reason", "verdicts")
     print_paths(verdicts=folder / "verdicts.csv", report=write(verdicts, tables, folder, spec, data))
@@ -210,8 +227,13 @@ def _range(text: str) -> tuple[float, float]:
 
 def _check_statements(tables: Tables, run: Path) -> None:
     """Errors: UserError for a run in which no agent spoke."""
-    if tables.utterances["text"].notna().sum() == 0:
+    if not _count(tables):
         raise UserError(f"{run} has no statement to judge, because no agent spoke in it: choose another run")
+
+
+def _count(tables: Tables) -> int:
+    """Return how many statements a run has."""
+    return int(tables.utterances["text"].notna().sum())
 
 
 def _print_missing(verdicts: pd.DataFrame, columns: list[str], reasons: str, what: str) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parley.analysis.commands.runs import print_paths, results_folder
+from parley.analysis.commands.runs import print_calls, print_paths, results_folder
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, amount, positive
@@ -23,7 +23,8 @@ def message_parser(command: str, about: str, example: str, topic: str, readers: 
     topic: what is taken without --topic. readers: what --llm plays. file: what is in FILE.
     """
     asking = cli.asking(f"runs/{command}-<time>", f"the model that plays the {readers}")
-    parser = Parser(command, about, example, cli.society(), cli.topic(topic, default=""), *asking)
+    plan = cli.dry_run("print the largest number of calls and the servers, and stop: no model is called")
+    parser = Parser(command, about, example, cli.society(), cli.topic(topic, default=""), *asking, plan)
     add_option(parser, "FILE", file, Path, nargs="?")
     add_option(parser, "--writer SPEC", "the model that writes (default: that of --llm)")
     add_option(parser, "--personas SET", "name of the set of personas", default="voters")
@@ -42,18 +43,22 @@ def fields_of(options: argparse.Namespace, *names: str) -> dict[str, Any]:
 def run_messages(
     options: argparse.Namespace,
     command: str,
+    planned: str,
     study: Callable[[str, str, CallDesk], Any],
     write: Callable[[Any, str, str, Path], Path],
 ) -> int:
     """Run a study with the model of --llm and that of --writer in a folder, and write its report.
 
-    study: takes both models and the desk, and returns what `write` takes first, before both models and the folder.
+    planned: what --dry-run prints. study: takes both models and the desk, and returns what `write` takes first, before both
+    models and the folder.
     """
     from parley.analysis.journaled_calls import CallDesk
 
     *models, given = models_from_args(options, "writer")
     reader = only_model(models)
     writer, folder = given or reader, results_folder(options, command)
+    if options.dry_run:
+        return print_calls(planned, reader, writer)
     print_paths(folder=folder)
     desk = CallDesk(folder, bar, options.keep_going, shared_budget(options, folder, *dict.fromkeys((reader, writer))))
     found = study(reader, writer, desk)

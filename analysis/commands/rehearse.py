@@ -48,6 +48,7 @@ def rehearse(words: Sequence[str]) -> int:
     return run_messages(
         options,
         "rehearse",
+        f"at most {task.calls:,} calls",
         lambda audience, writer, desk: study.run_rehearsal(task, audience, writer, desk),
         lambda found, audience, writer, folder: study.write(task, found, audience, writer, folder),
     )

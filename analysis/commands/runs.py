@@ -161,7 +161,15 @@ def print_plan(conditions: Mapping[str, Scenario], options: argparse.Namespace, 
     print("\n".join(estimate_cost([(plan, 1) for plan in plans.values()], prices)))
     print(estimate_time(list(conditions.values()), total))
     if judge:
-        print(f"  in addition, {judge} judges what is said; its calls, tokens and cost are not planned")
+        print_calls(f"  in addition, {judge} judges what is said; its calls, tokens and cost are not planned", judge)
+    return 0
+
+
+def print_calls(planned: str, *specs: str) -> int:
+    """Print for --dry-run the planned calls, and the servers of these models with the names of their keys; return 0."""
+    from parley.llm.backends import server_lines
+
+    print("\n".join([planned, *server_lines(filter(None, specs))]))
     return 0
 
 
@@ -203,8 +211,7 @@ def ask_questions(
     for the message about a folder of something else. write: writes the report into the folder, and returns its path.
     """
     if options.dry_run:
-        print(planned)
-        return 0
+        return print_calls(planned, study.llm)
     from parley.analysis.journaled_calls import CallDesk, check_manifest
     from parley.model.scenario_run import lock_folder
 

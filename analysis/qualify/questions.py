@@ -17,6 +17,7 @@ from parley.agents.planted_people import PlantedPerson, planted_people
 from parley.agents.probe import Probe, answer_order
 from parley.agents.topic import Topic, load_topic
 from parley.analysis.journaled_calls import check_manifest, run_journaled
+from parley.analysis.table_export import write_csv
 from parley.llm.backends import identity_spec
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar, Conversation, ask
@@ -112,7 +113,7 @@ def ask_planted(
         replies = run_journaled(conversations, backend or spec, folder, bar, "answers", budget, name=spec)
         rows = [_row(question, reply) for question, reply in zip(asked, replies, strict=True)]
         table = pd.DataFrame(rows, columns=COLUMNS).astype({"attitude": float, "mean": float, "covered": float})
-        table.to_csv(folder / "answers.csv", index=False)
+        write_csv(table, folder / "answers.csv")
     return table
 
 

@@ -83,6 +83,14 @@ class Arena:
         """The language of the prompts."""
         return load_language(self.language)
 
+    @property
+    def calls(self) -> int:
+        """The most calls: to write, both orders of each pair, and the same for each rewriting next to its message."""
+        count = len(self.texts) or self.count
+        pairs = min(self.pairs, math.comb(count, 2)) if self.pairs else math.comb(count, 2)
+        rewritten = count * len(rewritings.FORMS) * (1 + 2 * self.panel) if self.rewrite else 0
+        return (0 if self.texts else count) + 2 * self.panel * pairs + rewritten
+
     def readers(self) -> list[Reader]:
         """Return the panel."""
         people = draw_people(self.personas, self.panel, self.seed)

@@ -13,6 +13,7 @@ from parley.agents.persona import Persona, parties, persona_set
 from parley.analysis.journaled_calls import check_manifest, run_journaled
 from parley.analysis.respondents import respondents
 from parley.analysis.studies.questionnaire import Answer, Item, ask_item
+from parley.analysis.table_export import write_csv
 from parley.llm.backends import identity_spec
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar, Conversation
@@ -72,7 +73,7 @@ def ask_panel(panel: Panel, spec: str, folder: Path, bar: Bar, budget: Budget = 
         ]
         table = pd.DataFrame(rows, columns=["condition", "person", "party", "wave", "question", "answer", "reason"])
         table = table.astype({"answer": "float64"})
-        table.to_csv(folder / "answers.csv", index=False)
+        write_csv(table, folder / "answers.csv")
     return table
 
 

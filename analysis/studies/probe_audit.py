@@ -27,6 +27,7 @@ from parley.analysis.journaled_calls import check_manifest, run_journaled
 from parley.analysis.report import Report
 from parley.analysis.respondents import respondents
 from parley.analysis.studies.paired_conditions import mean_row
+from parley.analysis.table_export import write_csv
 from parley.llm.backends import identity_spec
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar, Conversation, ask
@@ -84,7 +85,7 @@ def audit_probe(audit: ProbeAudit, spec: str, folder: Path, bar: Bar, budget: Bu
         ]
         table = pd.DataFrame(rows, columns=["persona", "party", "order", "repeat", "rating", "attitude", "reason"])
         table = table.astype({"rating": "float64", "attitude": "float64"})
-        table.to_csv(folder / "answers.csv", index=False)
+        write_csv(table, folder / "answers.csv")
     return table
 
 

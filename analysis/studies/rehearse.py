@@ -57,6 +57,13 @@ class Rehearsal:
         """The language of the prompts."""
         return load_language(self.language)
 
+    @property
+    def calls(self) -> int:
+        """The most calls: for advice, for candidates, and for their ratings by all readers."""
+        ways = len(self.spoken.entry("persuade_ways"))
+        candidates = ways * self.pieces + self.plain
+        return len(self.problems) * (ways + candidates * (1 + 2 * self.audience))
+
     def readers(self) -> dict[str, list[Reader]]:
         """Return the audience that chooses, and others that rate the choice: no one is in both."""
         people = draw_people(self.personas, 2 * self.audience, self.seed)

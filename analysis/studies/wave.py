@@ -19,6 +19,7 @@ import pandas as pd
 from parley.agents.society import DEFAULT, Society
 from parley.analysis.journaled_calls import check_manifest, run_journaled
 from parley.analysis.studies.questionnaire import Item, ask_item
+from parley.analysis.table_export import write_csv
 from parley.analysis.table_files import read_table
 from parley.llm.backends import identity_spec
 from parley.llm.budget import NO_LIMIT, Budget
@@ -106,7 +107,7 @@ def ask_wave(wave: Wave, spec: str, folder: Path, bar: Bar, budget: Budget = NO_
         ]
         table = pd.DataFrame(rows, columns=["steering", "question", "repeat", "rating", "value", "reason"])
         table = table.astype({"rating": "float64", "value": "float64"})
-        table.to_csv(folder / ANSWERS, index=False)
+        write_csv(table, folder / ANSWERS)
     return table
 
 

@@ -79,13 +79,14 @@ def _load_folder(folder: Path) -> Answers:
     if not (folder / ABOUT).exists() or not (folder / ANSWERS).exists():
         raise UserError(f"{folder} is no finished wave: run run.py wave --out {folder} first")
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    table = pd.read_csv(folder / ANSWERS, dtype={"steering": str, "question": str})
+    answers = read_table(folder / ANSWERS, ("steering", "question", "value"), "docs/waves.md", numbers=("value",))
+    table, texts = answers.reset_index(drop=True), about["questions"]
     pairs = {
         frozenset(pair): pair
         for one in reversed(about["steerings"].values())
         if all(pair := (one["name"], one["opposite"]))
     }
-    return Answers(folder.name, str(about["llm"]), about["date"], table, about["questions"], list(pairs.values()))
+    return Answers(folder.name, str(about["llm"]), about["date"], table, texts, list(pairs.values()))
 
 
 def _load_file(path: Path) -> Answers:

@@ -41,3 +41,30 @@ def test_a_judge_is_named_and_not_counted(tmp_path: Path, capsys: pytest.Capture
 def test_a_training_has_no_plan(capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(["prior-beliefs", "--llm", "pocket", "--compare", "oracle", "--train", "dpo", "--dry-run"]) == 2
     assert "leave out --train" in capsys.readouterr().err
+
+
+SERVER = "openai:some,base_url=https://lab.example/v1"
+ASKING = {
+    "arena": ("at most 246 calls", "--panel", "8"),
+    "rehearse": ("at most 251 calls", "--audience", "15", "--topic", "racism"),
+    "conjoint": ("calls", "--respondents", "2"),
+    "choose-side": ("calls", "--respondents", "2", "--topic", "racism"),
+    "community": ("30 posts", "--judge", "oracle", "--rooms", "1"),
+    "evolve": ("calls", "planted"),
+}
+
+
+@pytest.mark.parametrize("command", ASKING)
+def test_a_plan_of_questions_names_the_servers(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where prompts and keys will go is known before anything is sent, in commands without a debate as well.
+
+    arena: 6 messages that are written, 8 readers, 15 pairs, both orders. rehearse: 3 ways, 3 * 2 + 2 candidates, 30 readers.
+    """
+    planned, *more = ASKING[command]
+    assert run.main([command, *more, "--llm", SERVER, "--out", str(tmp_path / "none"), "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert planned in shown
+    assert shown.splitlines()[-1] == "lab.example gets no key"
+    assert not any(tmp_path.iterdir())

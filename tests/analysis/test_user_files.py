@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -38,6 +39,7 @@ from parley.analysis.survey_prediction.answers import read_items
 from parley.analysis.survey_prediction.answers import read_survey as read_answers
 from parley.analysis.table_files import read_table
 from parley.environments.game import Game
+from parley.environments.text_columns import read_columns
 from parley.llm.errors import UserError
 
 DESIGN = ConjointDesign("?", {"age": ("36", "52"), "job": ("bäcker", "doctor")}, (), 1, ENGLISH)
@@ -190,6 +192,61 @@ def test_bad_files_are_refused_in_one_line_with_their_name(name: str, tmp_path: 
             assert "'seven'" in str(raised.value)
 
 
+@check_each("name", READERS)
+def test_packed_tables_are_read_or_refused(name: str, tmp_path: Path) -> None:
+    """.csv.gz is read by each command as its .csv is; a damaged one, and other formats that are packed, are one line."""
+    reader = READERS[name]
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "packed").mkdir()
+    plain, packed = tmp_path / "plain/file.csv", tmp_path / "packed/file.csv.gz"
+    plain.write_text(reader.rows, encoding="utf-8")
+    packed.write_bytes(gzip.compress(reader.rows.encode()))
+    expected = shown(reader.read(plain)).replace("file.csv", "file")
+    assert shown(reader.read(packed)).replace("file.csv.gz", "file").replace("file.csv", "file") == expected
+    packed.write_bytes(packed.read_bytes()[:-9])
+    with pytest.raises(UserError, match=r"file\.csv\.gz") as raised:
+        reader.read(packed)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_packed_table_of_zeros_or_of_another_format_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A megabyte may unpack to a gigabyte; a library that reads a path cannot read a packed one."""
+    path = tmp_path / "a.csv.gz"
+    monkeypatch.setattr("parley.llm.table_text.LARGE", 1 << 16)
+    path.write_bytes(gzip.compress(b"name,n\n" + bytes(1 << 20)))
+    with pytest.raises(UserError, match=r"a\.csv\.gz: it unpacks to more than"):
+        read_table(path, ("name",), "")
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"name": "a"}\n'))
+    with pytest.raises(UserError, match=r"unpack it, and give the file a\.jsonl"):
+        read_table(tmp_path / "a.jsonl.gz", ("name",), "")
+
+
+@check_each(
+    "text, code",
+    [
+        ("10 - A very big problem", 10),
+        ("0 – überhaupt nicht", 0),
+        ("1=agree", 1),
+        ("3 (neutral)", 3),
+        ("-1: refused", -1),
+    ],
+)
+def test_a_code_with_its_words_is_the_code(text: str, code: float, tmp_path: Path) -> None:
+    """Survey platforms write the ends of a scale so. In a column of texts the words stay; `1 - 2 times` is no code."""
+    path = tmp_path / "file.csv"
+    path.write_text(f'who,n\n"{text}","{text}"\nb,5\n', encoding="utf-8")
+    table = read_table(path, ("who", "n"), "", numbers=("n",))
+    assert table["n"].tolist() == [code, 5]
+    assert table["who"].tolist() == [text, "b"]
+    columns = read_columns(str(path), ["n"])
+    assert columns.numbers(columns.table["n"], "n", "answer").tolist() == [code, 5]
+    path.write_text("who,n\na,1 - 2 times\n", encoding="utf-8")
+    with pytest.raises(UserError, match="n must be a number"):
+        read_table(path, ("n",), "", numbers=("n",))
+
+
 def test_words_that_look_missing_are_words(tmp_path: Path) -> None:
     """A condition called None, an agent called NA: texts in a column of texts, missing in a column of numbers."""
     path = tmp_path / "file.csv"
@@ -264,7 +321,7 @@ def test_spss_files_give_words_and_numbers(tmp_path: Path) -> None:
 OWN_TABLES = {
     "analysis/judge_quality.py", "analysis/preregistration/pilot.py", "analysis/schemas/validation.py",
     "analysis/sheets/results.py",
-    "analysis/studies/wave_comparison.py", "training/representatives/measures.py", "training/representatives/outcomes.py",
+    "training/representatives/measures.py", "training/representatives/outcomes.py",
     "llm/table_text.py", "llm/user_file.py", "environments/edge_table.py",
 }  # fmt: skip
 """Files that read a table which Parley itself wrote, the reader itself, and the columns of links by the million."""
@@ -273,10 +330,20 @@ OWN_TABLES = {
 def test_no_command_reads_a_table_by_hand() -> None:
     """A reader of its own shifts columns, loses a condition called None, or fails where others read: there is one reader."""
     by_hand = re.compile(r"\bpd\.read_csv\(|DictReader\(|csv\.reader\(|read_excel\(")
-    found = {
+    assert files_with(by_hand) <= OWN_TABLES
+
+
+def test_no_command_writes_a_table_by_hand() -> None:
+    """A question called =HYPERLINK(...) is a formula in a spreadsheet, unless the one writer has put an apostrophe before it."""
+    scores_of_its_own = "training/representatives/measures.py"
+    assert files_with(re.compile(r"\.to_csv\([^)]")) == {"analysis/table_export.py", scores_of_its_own}
+
+
+def files_with(pattern: re.Pattern[str]) -> set[str]:
+    """Return the product files in which a pattern is."""
+    return {
         path.relative_to(ROOT).as_posix()
         for room in ("llm", "agents", "environments", "model", "analysis", "training")
         for path in (ROOT / room).rglob("*.py")
-        if by_hand.search(path.read_text(encoding="utf-8"))
+        if pattern.search(path.read_text(encoding="utf-8"))
     }
-    assert found <= OWN_TABLES

@@ -104,6 +104,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         friends = nx.relabel_nodes(nx.cycle_graph(40), lambda number: f"friend {number}")
         nx.set_node_attributes(friends, {name: ("republican", "democrat")[len(name) % 2] for name in friends}, "party")
         nx.write_graphml(friends, "friends.graphml")
+        rows = [f"person {one},person {(one + 1) % 40},{7 if one % 5 else -7}" for one in range(40)]
+        Path("trust.csv").write_text("\n".join(rows), encoding="utf-8")
         Path("survey.csv").write_text(SURVEY, encoding="utf-8")
         Path("margins.csv").write_text(MARGINS, encoding="utf-8")
         Path("data").mkdir()

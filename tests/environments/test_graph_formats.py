@@ -384,7 +384,8 @@ def test_a_mark_of_windows_is_no_part_of_a_name(tmp_path: Path, name: str) -> No
 
 def test_a_packed_file_made_to_fill_the_memory_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """1.5 GB of commas pack into 1.5 MB: unpacking stops at a bound, and so do the rows of a matrix that has none."""
-    monkeypatch.setattr("parley.environments.edge_table.LARGE", 1 << 16)
+    for module in ("parley.environments.edge_table", "parley.llm.table_text"):
+        monkeypatch.setattr(f"{module}.LARGE", 1 << 16)
     lines = b"source,target\n" + b"a,b\n" * (1 << 16)
     for ending, packed in ((".csv.gz", gzip.compress(lines)), (".csv.bz2", bz2.compress(lines))):
         (tmp_path / f"bomb{ending}").write_bytes(packed)

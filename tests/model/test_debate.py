@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import itertools
+import pickle
 import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -231,6 +233,17 @@ def test_models_are_not_leaked(small: Small) -> None:
     del model
     gc.collect()
     assert gone() is None
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_a_model_is_made_again_and_not_copied(small: Small, copied: Callable[[object], object]) -> None:
+    """A copy would share the open language model and its journal. Mesa users try deepcopy: one sentence says what to do."""
+    model = DebateModel(small("two_way"), backend=Fake(opinionated))
+    for thing in (model, next(iter(model.agents))) if copied is not copy.copy else (model,):
+        with pytest.raises(
+            TypeError, match=r"cannot be copied or pickled, .*: make a second one with the same settings"
+        ):
+            copied(thing)
 
 
 def test_agents_are_mesa_agents_of_one_population(small: Small) -> None:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from copy import deepcopy
 from dataclasses import replace
+from hashlib import blake2b
 from itertools import chain
 from pathlib import Path
 
@@ -384,3 +385,13 @@ def test_a_model_to_begin_with_that_is_not_there_is_told(tmp_path: Path) -> None
     with pytest.raises(SystemExit, match="holds no model"):
         train.main(["--corpus", "c", "--out", str(tmp_path / "out"), "--start", str(tmp_path / "none")])
     assert not list(tmp_path.iterdir())
+
+
+def test_kept_rows_hold_no_pickle(tmp_path: Path) -> None:
+    """A folder of a training is handed on: its rows are arrays of numbers, and an array of objects is not unpickled."""
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text("", encoding="utf-8")
+    digest = blake2b(corpus.read_bytes() + Path(packing.__file__).read_bytes(), digest_size=8).hexdigest()
+    np.savez(tmp_path / f"rows-{digest}.npz", lengths=np.array([object()], dtype=object))
+    with pytest.raises(ValueError, match="allow_pickle=False"):
+        train._kept_rows(corpus, tmp_path, PreTrainedTokenizerFast)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import print_paths, results_folder
+from parley.analysis.commands.runs import print_calls, print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget, society_from_args
@@ -94,8 +94,7 @@ def compete(words: Sequence[str]) -> int:
     given = read_pitches(options.messages, study.competitions) if options.messages else None
     planned = planned_calls(study, (options.shuffles or 1) if options.train else 0, given)
     if options.dry_run:
-        print(planned)
-        return 0
+        return print_calls(planned, writer, against, audience, judge)
     written = {"messages": given[0]} if given else {"writer": identity_spec(writer), "rival": identity_spec(against)}
     identity = study.to_dict() | written
     folder = results_folder(options, "compete")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import print_paths, results_folder
+from parley.analysis.commands.runs import print_calls, print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget
@@ -82,8 +82,8 @@ def correct(words: Sequence[str]) -> int:
     study, out = study_from_args(options), results_folder(options, "correct")
     _check_options(options)
     if options.dry_run:
-        print(planned_calls(study, (options.shuffles or 1) if options.train else 0, options.panel or 0))
-        return 0
+        planned = planned_calls(study, (options.shuffles or 1) if options.train else 0, options.panel or 0)
+        return print_calls(planned, study.llm, study.judge)
     panel = _panel(options, study)
     training = _training(options, study, out) if options.train else None
     spending = shared_budget(options, out, study.llm, study.judge)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parley.analysis.commands.elicit import add_survey, survey_from_args
-from parley.analysis.commands.runs import print_paths, results_folder
+from parley.analysis.commands.runs import print_calls, print_paths, results_folder
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, amount, positive
@@ -74,8 +74,7 @@ def predict(words: Sequence[str]) -> int:
     study, out = _study(options), results_folder(options, "predict")
     _check_options(options)
     if options.dry_run:
-        print(_planned(study, options.shuffles or 1 if options.train else 0))
-        return 0
+        return print_calls(_planned(study, options.shuffles or 1 if options.train else 0), study.llm)
     training = _training(options, study, out) if options.train else None
     spending = shared_budget(options, out, study.llm)
     print_paths(folder=out)

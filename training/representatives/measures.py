@@ -185,7 +185,7 @@ def measure(builder: DatasetBuilder, llm: str, lesson: Lesson, judge: str, limit
 
 
 def _write_csv(parts: Mapping[str, pd.DataFrame], column: str, path: Path) -> None:
-    pd.concat([part.assign(**{column: name}) for name, part in parts.items()]).to_csv(path, index=False)
+    write_csv(pd.concat([part.assign(**{column: name}) for name, part in parts.items()]), path)
 
 
 def _add_likelihoods(report: Report, scores: Mapping[str, pd.DataFrame]) -> None:
