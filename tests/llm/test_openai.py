@@ -600,6 +600,25 @@ def test_top_k_min_p_and_penalties_are_sent_where_they_are_taken() -> None:
     assert "top_k, min_p and penalties are the server's own" in asked.says
 
 
+def test_a_phrase_that_is_not_among_twenty_tokens_has_no_probability_of_zero() -> None:
+    """SmolLM2 over a server: "a large problem" was 0 in 6 of 7 ratings, as "large" was not among 20 tokens behind "a"."""
+    labels, tables = (
+        ("no problem", "a large problem"),
+        {"": {" no": 0.1, " a": 0.5}, " no": {" problem": 1.0}, " a": {" big": 0.9}},
+    )
+    for most, way in ((1000, "whole"), (20, "text")):
+
+        def plan(body: Body, time: int, most: int = most) -> Act:
+            if body.get("top_logprobs", 0) > most:
+                return problem(400, "top_logprobs too large")
+            return speaker(tables, "I think it is")(body, time)
+
+        with Loopback(plan) as server:
+            asked = backend(server, closed="auto")
+            (reply,) = asked.complete([question("Rate it.", 3, labels, "I think it is ", t=0.0)])
+        assert (asked.can.top, reply.way) == (most, way)
+
+
 def test_a_server_that_begins_anew_gets_the_phrases_in_the_question() -> None:
     """Where a begun sentence is not continued, the sentence and its ends are listed, once."""
     labels = ("no problem", "a large problem")

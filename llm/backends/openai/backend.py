@@ -210,7 +210,7 @@ class Openai:
         return reply
 
     async def _whole(self, request: Request) -> Reply:
-        """Return the distribution over whole answers, by the next tokens behind their beginnings; none where all have 0."""
+        """Return the distribution over whole answers, by the next tokens behind their beginnings; none where they do not tell."""
         begun = beginning_of(request)
         letters = any(len(answer) == 1 and answer.isalpha() for answer in request.answers)  # "A" begins many sentences
         lookups = answer_lookups(request.answers, begun, ended=letters and not begun)
@@ -228,8 +228,10 @@ class Openai:
             try:
                 texts = lookups.send([each.answers or {} for each in found])
             except StopIteration as end:
-                if sum(end.value.shares):
-                    set_choice(reply, request, end.value.shares)
+                shares = end.value.shares
+                hidden = self.can.top <= payload.FEW_TOP and request.answer_prefix and not all(shares)
+                if sum(shares) and not hidden:  # a phrase that 20 tokens do not show is not one of probability 0
+                    set_choice(reply, request, shares)
                 return reply
 
     async def _repeat(self, request: Request, fields: Mapping[str, Any], read: Read) -> Reply:

@@ -18,6 +18,7 @@ from parley.llm.backends.openai.payload import (
     CHAT,
     CHOICE,
     EMBEDDINGS,
+    FEW_TOP,
     FLAGS,
     LOGPROBS,
     MESSAGE,
@@ -45,8 +46,8 @@ from parley.llm.secrets import note_address, note_secret
 
 TRIES = 4
 """Calls of one question of the probe."""
-TOPS = (20, 5)
-"""Numbers of likeliest tokens to ask for."""
+TOPS = (1000, FEW_TOP, 5)
+"""Numbers of likeliest tokens to ask for: llama.cpp gives any number, most others 20, some 5."""
 THINKING = 4000
 """Extra tokens for a model that thinks first, unless the user says otherwise."""
 NO_SYSTEM = ("system role", "system message", "system prompt", "role 'system'", 'role "system"', "must alternate")
@@ -110,7 +111,9 @@ class Probe:
             )
         if closed == LOGPROBS and likely.closed != LOGPROBS:
             raise UserError(f"{url} returns no token probabilities for {model}: leave out closed=logprobs")
-        chosen = replace(likely, closed=WHOLE) if whole and closed != LOGPROBS else likely
+        chosen = replace(likely, top=min(likely.top, FEW_TOP))  # for every token of a reply, more would be megabytes
+        if whole and closed != LOGPROBS:
+            chosen = replace(likely, closed=WHOLE)
         weak = not certain and not whole
         if weak and closed in ("auto", CHOICE) and can.api == CHAT and await self._keeps_schema(can):
             chosen = await self._with_likeliest(replace(can, closed=CHOICE))
@@ -194,7 +197,7 @@ class Probe:
 
     async def _with_likeliest(self, can: EndpointAbilities) -> EndpointAbilities:
         """Return the abilities with the likeliest tokens beside a schema, if the endpoint gives them."""
-        trying = replace(can, forced=True, top=TOPS[0])
+        trying = replace(can, forced=True, top=FEW_TOP)
         answer, reply = await self._try(_question("Name the colour of grass.", 40, ANIMALS), trying)
         given = reply.way == CHOICE and answers.has_logprobs(_logprobs(answer))
         return trying if given else can

@@ -60,6 +60,8 @@ MOST_DETAIL = 300
 """Characters of a server's message, and of the name of a model."""
 ANSWER_TOKENS, SCHEMA_TOKENS = 16, 48
 """Tokens for a closed answer, besides those with which it begins, and for one in a schema: servers put line breaks into it."""
+FEW_TOP = 20
+"""With so few likeliest tokens, or fewer, the beginning of an unlikely phrase may be missing from them."""
 IN_SCHEMA = '{"answer": "'
 BUSY = frozenset({"busy", "unreachable"})
 STOP = frozenset({"not_allowed", "no_such_model", "no_credit", "redirected", LONG_PAUSE})
