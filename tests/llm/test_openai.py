@@ -601,7 +601,7 @@ def test_top_k_min_p_and_penalties_are_sent_where_they_are_taken() -> None:
 
 
 def test_a_phrase_that_is_not_among_twenty_tokens_has_no_probability_of_zero() -> None:
-    """SmolLM2 over a server: "a large problem" was 0 in 6 of 7 ratings, as "large" was not among 20 tokens behind "a"."""
+    """SmolLM2 over a server: "a large problem" was 0 in 6 of 6 ratings, as "large" was not among 20 tokens behind "a"."""
     labels, tables = (
         ("no problem", "a large problem"),
         {"": {" no": 0.1, " a": 0.5}, " no": {" problem": 1.0}, " a": {" big": 0.9}},
