@@ -164,7 +164,7 @@ def _noisy(tables_: Tables, noise: float, rng: np.random.Generator) -> Tables:
     for name in ("attitudes", "probes"):
         frame = getattr(tables_, name)
         value = (frame["expected"].astype(float) + noise * rng.normal(size=len(frame))).clip(0, 10)
-        frames[name] = frame.assign(expected=value, attitude=value.round().where(frame["attitude"].notna()))
+        frames[name] = frame.assign(expected=value, attitude=value, answer=value.round().where(frame["answer"].notna()))
     return replace(tables_, **frames)
 
 
@@ -172,8 +172,12 @@ def _told(tables_: Tables, measure: str) -> Tables:
     """The tables of a speaker that does not tell the distribution of its answers, where that is wanted."""
     if measure == "expected":
         return tables_
-    frames = {name: getattr(tables_, name).assign(expected=float("nan")) for name in ("attitudes", "probes")}
-    return replace(tables_, **frames)
+    frames = {name: getattr(tables_, name) for name in ("attitudes", "probes")}
+    rated = {
+        name: frame.assign(expected=float("nan"), attitude=frame["answer"], measure="rating")
+        for name, frame in frames.items()
+    }
+    return replace(tables_, **rated)
 
 
 def rows(number_: int, options: argparse.Namespace) -> pd.DataFrame:

@@ -100,7 +100,8 @@ def matched(whole: Tables, shared: Tables) -> pd.DataFrame:
 
 def _rated(tables: Tables) -> pd.DataFrame:
     ratings = tables.attitudes
-    return ratings[(ratings["group"] != REFERENCE) & (ratings["probe"] == tables.header.scenario["probe"])]
+    own = ratings[(ratings["group"] != REFERENCE) & (ratings["probe"] == tables.header.scenario["probe"])]
+    return own.assign(attitude=own["answer"])  # the answers themselves are drawn
 
 
 def from_others(values: pd.Series) -> Floats:

@@ -62,11 +62,11 @@ def test_nobody_draws_from_another_party_survey_or_starting_point(both: tuple[Ta
     """A rating that was drawn is one that somebody of the kind gave when asked."""
     _, shared = both
     ratings = shared.attitudes.sort_values("round")
-    ratings["before"] = ratings.groupby("agent")["attitude"].shift().round().astype("string").fillna("none")
+    ratings["before"] = ratings.groupby("agent")["answer"].shift().round().astype("string").fillna("none")
     kind = ["party", "round", "before"]
-    asked = ratings[ratings["how"] == "strict"].groupby(kind)["attitude"].agg(set)
+    asked = ratings[ratings["how"] == "strict"].groupby(kind)["answer"].agg(set)
     for row in ratings[ratings["how"] == "strict, archetype"].to_dict("records"):
-        assert row["attitude"] in asked[tuple(row[name] for name in kind)]
+        assert row["answer"] in asked[tuple(row[name] for name in kind)]
 
 
 def test_a_resumed_run_draws_the_same(tmp_path: Path) -> None:

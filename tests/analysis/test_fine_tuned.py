@@ -130,10 +130,10 @@ def test_missing_ratings_leave_their_room_out() -> None:
     """Not a zero, and not half a pair."""
     ratings = pd.DataFrame(
         [("a", 0, 4.0), ("a", 1, 6.0), ("b", 0, 4.0), ("b", 1, np.nan), ("c", 0, 5.0), ("c", 1, 9.0)],
-        columns=["room", "round", "attitude"],
+        columns=["room", "round", "answer"],
     ).assign(topic="racism", party="default", expected=np.nan)
     tables = _Bare(ratings)
-    other = _Bare(ratings.assign(attitude=ratings["attitude"] + 1))
+    other = _Bare(ratings.assign(answer=ratings["answer"] + 1))
     (last,) = [
         told
         for told in shifts(
@@ -154,8 +154,8 @@ class _Bare:
 
 
 def two_rooms(*ratings: tuple[str, int, float, float], party: str = "republican") -> pd.DataFrame:
-    """Rows of room, round, attitude and expected attitude."""
-    columns = ["room", "round", "attitude", "expected"]
+    """Rows of room, round, answer and expected attitude."""
+    columns = ["room", "round", "answer", "expected"]
     return pd.DataFrame(ratings, columns=columns).assign(topic="racism", party=party)
 
 
@@ -164,14 +164,14 @@ def test_a_party_whose_ratings_were_not_read_leaves_its_lines_empty() -> None:
     rest = two_rooms(("a", 0, 5.0, np.nan), ("a", 1, 6.0, np.nan), party="democrat")
     whole = two_rooms(("a", 0, 4.0, np.nan), ("a", 1, 6.0, np.nan))
     for unread in (
-        whole.assign(attitude=[4.0, np.nan]),
-        whole.assign(attitude=[np.nan, 6.0]),
-        whole.assign(attitude=np.nan),
+        whole.assign(answer=[4.0, np.nan]),
+        whole.assign(answer=[np.nan, 6.0]),
+        whole.assign(answer=np.nan),
     ):
         arms = [_Bare(pd.concat([whole, rest])), _Bare(pd.concat([unread, rest]))]
         held = [StudyRecords(Arm(BEFORE, ""), arms[0]), StudyRecords(Arm(AFTER, "", "democrat"), arms[1])]  # type: ignore[arg-type]
         told = shifts(held).set_index(["party", "measure"])["rooms"]
-        assert told["republican"].tolist() == unread["attitude"].notna().tolist()
+        assert told["republican"].tolist() == unread["answer"].notna().tolist()
         assert told["democrat"].tolist() == [1, 1]
         measured(arms[1])  # type: ignore[arg-type]
 

@@ -102,7 +102,7 @@ def test_cut_links_polarise_where_lines_influence_and_only_there() -> None:
 def test_an_angry_message_moves_those_who_hear_it() -> None:
     """A fifth of the people hear it: their opinions move toward its end of the axis, by more than those of the others."""
     result = studied("inflammatory", size=20, rounds=4)
-    last = result.effects[(result.effects["round"] == 4) & (result.effects["measure"] == "expected")]
+    last = result.effects[(result.effects["round"] == 4) & (result.effects["measure"] == "attitude")]
     means = last.groupby("told")["effect"].mean()
     assert means[True] > means[False]
     assert means[True] > 0
