@@ -23,6 +23,7 @@ from typing import Any
 
 from parley.agents.claim_questions import AGAINST, FOR, SILENT
 from parley.agents.persona import all_personas, persona_set
+from parley.agents.probe import PHRASES
 from parley.agents.society import DEFAULT, Society
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import FEWEST
@@ -198,11 +199,15 @@ def interviewed(batch: Batch) -> Conditions:
 
 
 def wordings(base: Scenario) -> list[str]:
-    """The probes that ask what the main question asks, on every scale and in both directions, and that all topics have."""
+    """The probes that ask what the main question asks, on every scale and in both directions, and that all topics have.
+
+    Without phrases: a run has one way of asking, and the prompt of phrases names none of them.
+    """
     topics = [load_topic(slug) for slug in base.subject.topics]
     about = {topic.slug: topic.probe("attitude").construct for topic in topics}
     return [
         name
         for name in topics[0].probes
-        if all(name in topic.probes and topic.probes[name].construct == about[topic.slug] for topic in topics)
+        if not name.endswith(f"_{PHRASES}")
+        and all(name in topic.probes and topic.probes[name].construct == about[topic.slug] for topic in topics)
     ]

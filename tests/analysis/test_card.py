@@ -252,7 +252,6 @@ def test_wordings_are_those_of_one_construct() -> None:
     assert wordings(base()) == [
         "attitude",
         "attitude_labelled",
-        "attitude_phrases",
         "attitude_reversed",
         "attitude_1_7",
         "attitude_0_100",
