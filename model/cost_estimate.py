@@ -322,9 +322,10 @@ def _advice_lines(scenario: Scenario) -> Iterator[str]:
     for spec in sorted({scenario.models.llm, *scenario.llm_by_party.values()}):
         name, model, _ = split_spec(spec)
         advised = recommended_sampling(model if name == "gguf" else f"{name}:{model}")
-        if advised and advised != (scenario.speech.temperature, scenario.speech.top_p):
-            temperature, top_p = advised
-            yield f"  recommended for {spec}: --set temperature={temperature:g} --set top_p={top_p:g}"
+        names = ("temperature", "top_p", "min_p")
+        if advised and advised != tuple(scenario.value(each) for each in names):
+            settings = " ".join(f"--set {each}={number:g}" for each, number in zip(names, advised, strict=True))
+            yield f"  recommended for {spec}: {settings}"
 
 
 def _machine_lines(spec: str, usage: Usage) -> Iterator[str]:

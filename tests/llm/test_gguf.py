@@ -13,7 +13,6 @@ from data_checks import check_each
 from parley.llm.backends import check_spec, full_spec, identity_spec, open_spec, recorded_name, run_costs, split_spec
 from parley.llm.backends.gguf import context_of
 from parley.llm.backends.gguf.backend import Gguf
-from parley.llm.backends.gguf.calls import Sampler
 from parley.llm.backends.gguf.engine import EngineSettings
 from parley.llm.backends.gguf.fake_engine import FakeEngine, NextTokens
 from parley.llm.backends.gguf.header import read_header
@@ -64,7 +63,7 @@ def file(tmp_path: Path) -> Path:
 
 def opened(file: Path, next_tokens: NextTokens, slots: int = 1, keep: int = 512, is_chat: bool = True) -> Gguf:
     settings = EngineSettings(file, 1, 2048, slots, keep)
-    return Gguf(FakeEngine(next_tokens, 500), read_header(file), settings, Sampler(), is_chat)
+    return Gguf(FakeEngine(next_tokens, 500), read_header(file), settings, 1.0, is_chat)
 
 
 def fixed(tables: Mapping[str, Mapping[str, float]]) -> NextTokens:
@@ -128,13 +127,13 @@ def test_a_speech_goes_on_from_its_beginning(file: Path) -> None:
 def test_every_setting_of_the_sampler_is_in_the_call(file: Path) -> None:
     """Protects from defaults of the engine: llama.cpp would cut at 40 tokens, and temperature would come last."""
     backend = opened(file, fixed({"": {"Yes": 1.0}}))
-    answer(backend, replace(ASKED, answers=(), sampling=Sampling(0.7, 8, 0.9, ("\n",)), seed=1 << 40 | 5))
+    answer(backend, replace(ASKED, answers=(), sampling=Sampling(0.7, 8, 0.9, ("\n",), 0.05), seed=1 << 40 | 5))
     (call,) = backend.engine.calls  # type: ignore[attr-defined]
     expected = {"temperature": 0.7, "top_p": 0.9, "top_k": 0, "min_p": 0.05, "repeat_penalty": 1.0, "seed": 5}
     assert {name: call[name] for name in expected} == expected
     assert call["samplers"] == ["penalties", "temperature", "top_k", "top_p", "min_p"]
     assert (call["stop"], call["max_tokens"]) == (["\n"], 8)
-    assert backend.identity["sampler"] == {"top_k": 0, "min_p": 0.05, "penalty": 1.0}
+    assert backend.identity["penalty"] == 1.0
 
 
 def test_a_base_model_gets_one_plain_text(file: Path) -> None:
@@ -311,7 +310,7 @@ def test_a_template_that_begins_a_new_reply_is_refused_in_one_line(file: Path) -
             return {"choices": [{"message": {"content": "Hello."}, "finish_reason": "length"}], "usage": {}}
 
     settings = EngineSettings(file, 1, 2048, 1, 512)
-    backend = Gguf(New(fixed({})), read_header(file), settings, Sampler(), True)
+    backend = Gguf(New(fixed({})), read_header(file), settings, 1.0, True)
     with pytest.raises(UserError, match="tiny cannot go on from a begun reply: add the option style=plain"):
         backend.check_begun()
     opened(file, fixed({"I think": {" so": 1.0}})).check_begun()

@@ -6,8 +6,6 @@
     keep     MiB for what was read before, so that a debate is not read again at every turn; 0: each request is read alone, and
              its reply depends on nothing else
     style    auto (chat when the file has a chat template), chat, plain (one text, as for a base model)
-    min_p    a token is never drawn that has less than this share of the likeliest one's probability (0.05)
-    top_k    only so many likeliest tokens are drawn (0: no limit)
     penalty  how much less likely a token becomes that was said already (1: not at all)
 
     header.py       reads the header of a GGUF file
@@ -21,10 +19,10 @@
 Closed questions get the exact probability of every allowed answer, behind the beginning of the reply where the question gives one
 (llm/answer_tree.py). The distribution is always kept; `covered` says how much of the model's replies it stands for.
 
-Temperature, top_p and the length come with each request; everything else is in the identity of the model. What llama.cpp has read
-before changes the last digits of a probability, and so a text now and then. With one slot the order of requests is fixed, and the
-same seed gives the same record on the same machine; a run that was killed and goes on may end differently, unless keep=0. Needs
-the extra `[gguf]`.
+Temperature, top_p, min_p, top_k and the length come with each request; everything else is in the identity of the model. What
+llama.cpp has read before changes the last digits of a probability, and so a text now and then. With one slot the order of
+requests is fixed, and the same seed gives the same record on the same machine; a run that was killed and goes on may end
+differently, unless keep=0. Needs the extra `[gguf]`.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ LONGEST_CONTEXT = 8192
 def check_options(model: str, **options: Any) -> None:
     """Errors: UserError for a file that is none, and for a value that cannot be."""
     file_of(model)
-    least = {"threads": 0, "context": 0, "slots": 1, "keep": 0, "top_k": 0, "min_p": 0, "penalty": 0}
+    least = {"threads": 0, "context": 0, "slots": 1, "keep": 0, "penalty": 0}
     for name, lowest in least.items():
         if options.get(name, lowest) < lowest:
             raise UserError(f"option {name} of gguf must be {lowest} or more, not {options[name]}")
@@ -78,16 +76,13 @@ def open_backend(
     slots: int = 1,
     keep: int = 512,
     style: str = "auto",
-    min_p: float = 0.05,
-    top_k: int = 0,
     penalty: float = 1.0,
 ) -> Backend:
     """Load a GGUF file. Errors: UserError when it cannot be found or loaded, or when the `[gguf]` extra is not installed."""
     given = {"threads": threads, "context": context, "slots": slots, "keep": keep, "style": style}
-    check_options(model, **given, min_p=min_p, top_k=top_k, penalty=penalty)
+    check_options(model, **given, penalty=penalty)
     header = read_header(file_of(model))
     from parley.llm.backends.gguf.backend import Gguf
-    from parley.llm.backends.gguf.calls import Sampler
     from parley.llm.backends.gguf.engine import EngineSettings, LlamaCpp
 
     alone = parent_process() is None  # a worker of a sweep has others beside it, each with a model of its own
@@ -95,7 +90,7 @@ def open_backend(
         header.path, threads or (free_cores() if alone else 1), context or context_of(header), slots, keep
     )
     is_chat = header.is_chat if style == "auto" else style == "chat"
-    backend = Gguf(LlamaCpp(settings), header, settings, Sampler(top_k, min_p, penalty), is_chat)
+    backend = Gguf(LlamaCpp(settings), header, settings, penalty, is_chat)
     backend.check_begun()
     return backend
 

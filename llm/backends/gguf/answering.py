@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from parley.llm.answer_tree import answer_lookups
-from parley.llm.backends.gguf.calls import Sampler, read_speech, read_table, speech_call, table_call
+from parley.llm.backends.gguf.calls import read_speech, read_table, speech_call, table_call
 from parley.llm.backends.gguf.engine import Engine
 from parley.llm.backends.gguf.speed import SpeedLog
 from parley.llm.purposes import EMBEDDING
@@ -19,7 +19,7 @@ class Answering:
     """How requests are answered. keeps: a prompt may go on from what was read for earlier requests."""
 
     engine: Engine
-    sampler: Sampler
+    penalty: float
     is_chat: bool
     keeps: bool
     speed: SpeedLog
@@ -30,7 +30,7 @@ class Answering:
             return Reply.failed("no_embeddings", "a model of a GGUF file writes, and gives no embeddings here")
         if request.answers:
             return self._closed(request)
-        data = self._call(speech_call(request, self.sampler, self.is_chat))
+        data = self._call(speech_call(request, self.penalty, self.is_chat))
         return read_speech(data, request, self.is_chat)
 
     def _closed(self, request: Request) -> Reply:

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parley.llm.backends.gguf.answering import Answering
-from parley.llm.backends.gguf.calls import Sampler
 from parley.llm.backends.gguf.engine import PACKAGE, Engine, EngineSettings
 from parley.llm.backends.gguf.header import Header
 from parley.llm.backends.gguf.speed import SpeedLog
@@ -23,9 +22,9 @@ Landed = tuple[Request, Reply | BaseException]
 class Gguf:
     """A model of a GGUF file as a network of `slots` requests in flight, so that a journal keeps each reply when it is there."""
 
-    def __init__(self, engine: Engine, header: Header, settings: EngineSettings, sampler: Sampler, is_chat: bool):
-        self.engine, self.header, self.settings, self.sampler, self.is_chat = engine, header, settings, sampler, is_chat
-        self._answering = Answering(engine, sampler, is_chat, settings.keep > 0, SpeedLog(header.size))
+    def __init__(self, engine: Engine, header: Header, settings: EngineSettings, penalty: float, is_chat: bool):
+        self.engine, self.header, self.settings, self.penalty, self.is_chat = engine, header, settings, penalty, is_chat
+        self._answering = Answering(engine, penalty, is_chat, settings.keep > 0, SpeedLog(header.size))
         self._asked: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._landed: queue.SimpleQueue[Landed] = queue.SimpleQueue()
         self._flying = 0
@@ -47,7 +46,7 @@ class Gguf:
             "weights": self.header.digest,
             "style": "chat" if self.is_chat else "plain",
             "closed": "exact",
-            "sampler": self.sampler._asdict(),
+            "penalty": self.penalty,
             "context": self.settings.context,
             "slots": self.settings.slots,
             "keep": self.settings.keep,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from parley.llm.request import BEGUN, Failure, Reply, Request, Usage, label_stops, plain_text, stop_strings
 from parley.llm.thinking import split_thinking
@@ -33,28 +33,16 @@ SPECIAL = re.compile(r"<[|/]?\w+\|?>")
 """Tokens that end a turn, in the table of next tokens: the reply ends there."""
 
 
-class Sampler(NamedTuple):
-    """What a request does not say about the drawing of tokens.
-
-    `top_k` 0: all tokens. `min_p`: tokens below this share of the likeliest one are never drawn. `penalty` 1: a repeated token
-    is as likely as any.
-    """
-
-    top_k: int = 0
-    min_p: float = 0.05
-    penalty: float = 1.0
-
-
-def speech_call(request: Request, sampler: Sampler, is_chat: bool) -> dict[str, Any]:
-    """Return the call for a reply to an open question."""
+def speech_call(request: Request, penalty: float, is_chat: bool) -> dict[str, Any]:
+    """Return the call for a reply to an open question. penalty: of repeated tokens; 1 for none."""
     sampling = request.sampling
     return _prompt(request, request.begin, is_chat) | {
         "max_tokens": sampling.max_tokens,
         "temperature": sampling.temperature,
         "top_p": sampling.top_p,
-        "top_k": sampling.top_k or sampler.top_k,
-        "min_p": sampling.min_p or sampler.min_p,
-        "repeat_penalty": sampler.penalty,
+        "top_k": sampling.top_k,
+        "min_p": sampling.min_p,
+        "repeat_penalty": penalty,
         "samplers": list(SAMPLERS),
         "seed": request.seed & 0x7FFFFFFF,
         "stop": [*sampling.stop, *label_stops(request)] if is_chat else list(stop_strings(request)),
