@@ -63,6 +63,8 @@ class Lines:
 
     def update(self, number: int) -> None:
         self.done += number
+        if self.total and self.done > self.total:  # some questions took several calls
+            self.total = None
         if self.clock() - self.last_line >= EVERY:
             self.last_line = self.clock()
             sys.stderr.write(f"{self.line}\n")

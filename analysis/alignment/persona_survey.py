@@ -58,6 +58,12 @@ class PersonaSurvey:
         check_names(people)
         return people
 
+    @property
+    def calls(self) -> int:
+        """How many calls a model gets, if each person answers every question of the interview at once."""
+        people, asked = self.people(), [party for party in load_society(self.society).parties if party != DEFAULT]
+        return len(people) * (self.turns + len(self.topics) * (1 + len(asked)))
+
 
 def run_survey(
     survey: PersonaSurvey, spec: str, folder: Path, bar: Bar, budget: Budget = NO_LIMIT, ledger: Ledger | None = None

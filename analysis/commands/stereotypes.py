@@ -23,6 +23,7 @@ def stereotypes_parser() -> Parser:
         cli.society(),
         cli.topic("all topics on which personas take a position", default=""),
         *cli.asking("runs/stereotypes-<time>", "the model that plays the personas", "oracle"),
+        cli.dry_run("print the number of personas, topics and calls, and stop: no model is called"),
     )
     add_option(parser, "--personas SET", "the set of personas", default="voters")
     about = (
@@ -67,6 +68,9 @@ def stereotypes(words: Sequence[str]) -> int:
             raise UserError("--answers reads finished answers: leave out --llm and --interview")
         given = report.read_answers(options.answers, ends)
         report.check_guesses(given, given if people is None else people, options.answers)
+        if options.dry_run:
+            print("no calls: the answers are in a file")
+            return 0
         answers, spec, title = {report.PLAIN: given}, "", options.answers.stem
         folder = results_folder(options, "stereotypes")
     else:
@@ -76,7 +80,11 @@ def stereotypes(words: Sequence[str]) -> int:
         if options.interview:
             life_questions(society.language, options.interview)  # refuses more than there are
             surveys[report.INTERVIEW] = PersonaSurvey(title, topics, options.interview, options.seed, society.name)
-        surveys[report.PLAIN].people()  # refuses before anything is asked
+        people_asked = surveys[report.PLAIN].people()  # refuses before anything is asked
+        if options.dry_run:
+            calls = sum(survey.calls for survey in surveys.values())
+            print(f"{len(people_asked):,} personas, {len(topics):,} topics: {calls:,} calls")
+            return 0
         (budget,), folder = budgets_from_args(options, spec), results_folder(options, "stereotypes")
         print_paths(folder=folder)
         places = {report.PLAIN: folder / "plain", report.INTERVIEW: folder / "interview"}

@@ -15,6 +15,8 @@ from tempfile import NamedTemporaryFile
 import numpy as np
 from numpy.typing import NDArray
 
+from parley.llm.user_cache import user_cache
+
 KEPT, FEWEST = 200, 100
 """Layouts that are kept, and the fewest agents for which one is kept: of fewer it takes no time."""
 RULE = "2"
@@ -46,7 +48,7 @@ def kept_layout(
 
 def folder() -> Path:
     """Return the folder of the layouts in the user's cache."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "parley" / "layouts"
+    return user_cache() / "layouts"
 
 
 def digest(people: int, source: NDArray[np.int64], target: NDArray[np.int64]) -> str:

@@ -255,3 +255,23 @@ def test_few_people_and_missing_groups_are_unknown(people: int, lost: str, tmp_p
     assert mine[["value", "low"]].isna().all(axis=None) or (people == 1 and mine["low"].isna().all())
     assert (mine["reason"] != "").all()
     assert write({PLAIN: table}, full, "x", "oracle", 0, tmp_path).exists()
+
+
+def test_the_plan_counts_what_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There was no --dry-run. The plan names as many calls as the same command then makes."""
+    command = ["stereotypes", "--topic", "racism,abortion", "--personas", "twins", "--llm", "oracle"]
+    assert run.main([*command, "--interview", "2", "--dry-run", "--out", str(tmp_path / "run")]) == 0
+    planned = capsys.readouterr().out
+    assert not (tmp_path / "run").exists()
+    asked: list[int] = []
+    survey = PersonaSurvey("twins", ("racism", "abortion"), 2)
+
+    def count(title: str, total: int) -> contextlib.AbstractContextManager[Callable[[int], object]]:
+        return contextlib.nullcontext(asked.append)
+
+    run_survey(survey, "oracle", tmp_path / "run", count)
+    assert sum(asked) == survey.calls
+    plain = PersonaSurvey("twins", ("racism", "abortion")).calls
+    assert planned == f"{len(survey.people()):,} personas, 2 topics: {sum(asked) + plain:,} calls\n"

@@ -8,7 +8,7 @@ import json
 import math
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,8 @@ REASONS = {200: "OK"}
 @dataclass
 class Act:
     """What to do with a call. `half` sends so much of the body and breaks off, `hang` never answers, `reset` hangs up at once,
-    `drip` sends a byte of the body now and then, `flood` sends megabytes without an end.
+    `drip` sends a byte of the body now and then, `flood` sends megabytes without an end. `events` are sent one by one in place of
+    a body, each after `gap` seconds.
     """
 
     status: int = 200
@@ -30,6 +31,8 @@ class Act:
     reset: bool = False
     drip: bool = False
     flood: bool = False
+    events: Sequence[Any] = ()
+    gap: float = 0.0
 
 
 Plan = Callable[[Body, int], Act]
@@ -39,11 +42,11 @@ Plan = Callable[[Body, int], Act]
 class Loopback:
     """`with Loopback(plan) as server:` `asked` are the bodies in the order of their coming, `keys` the keys they came with,
     `passes` those to it as a proxy, `targets` what each call asked for, `most` how many it had at once. `slow` is how many
-    seconds it takes for each.
+    seconds it takes for each, and `slots` how many it says that it works on at once (0: it does not say).
     """
 
-    def __init__(self, plan: Plan, slow: float = 0.0):
-        self.plan, self.asked, self.keys, self.slow = plan, [], set(), slow
+    def __init__(self, plan: Plan, slow: float = 0.0, slots: int = 0):
+        self.plan, self.asked, self.keys, self.slow, self.slots = plan, [], set(), slow, slots
         self.times: Counter[str] = Counter()
         self.targets: list[str] = []
         self.passes: set[str] = set()
@@ -98,6 +101,8 @@ class Loopback:
         self.keys.add(fields.get("authorization", ""))
         if head[0].startswith("GET"):
             act = Act(body=json.dumps({"data": [{"id": "echo"}, {"id": "other"}]}).encode())
+            if self.slots and self.targets[-1] == "/props":
+                act = Act(body=json.dumps({"total_slots": self.slots}).encode())
         else:
             body = json.loads(told)
             self.asked.append(body)
@@ -106,7 +111,10 @@ class Loopback:
             self.most = max(self.most, self.now)
             await asyncio.sleep(self.slow)
             act = self.plan(body, self.times[told.decode()])
-            self.now -= 1
+            try:
+                return await self._do(act, writer)
+            finally:
+                self.now -= 1
         return await self._do(act, writer)
 
     async def _do(self, act: Act, writer: asyncio.StreamWriter) -> bool:
@@ -115,6 +123,8 @@ class Loopback:
         if act.reset:
             writer.transport.abort()
             return False
+        if act.events:
+            return await self._send_events(act, writer)
         head = {"Content-Type": "application/json", "Content-Length": str(len(act.body)), **act.headers}
         lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
         writer.write(f"HTTP/1.1 {act.status} {REASONS.get(act.status, 'No')}\r\n{lines}\r\n".encode())
@@ -128,6 +138,28 @@ class Loopback:
         writer.write(act.body[: math.floor(len(act.body) * act.half)])
         await writer.drain()
         return act.half == 1.0
+
+    async def _send_events(self, act: Act, writer: asyncio.StreamWriter) -> bool:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for event in [*map(json.dumps, act.events), "[DONE]"]:
+            line = f"data: {event}\n\n".encode()
+            writer.write(b"%x\r\n%s\r\n" % (len(line), line))
+            await writer.drain()
+            await asyncio.sleep(act.gap)
+        writer.write(b"0\r\n\r\n")
+        await writer.drain()
+        return True
+
+
+def streamed(*pieces: str, gap: float = 0.0, reason: str | None = "stop") -> Act:
+    """A chat completion that comes in pieces; without a `reason` it breaks off."""
+    events = [{"model": "echo-1", "choices": [{"index": 0, "delta": {"role": "assistant", "content": None}}]}]
+    events += [{"choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]} for piece in pieces]
+    if reason:
+        events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+        usage = {"prompt_tokens": 20, "completion_tokens": len(pieces)}
+        events.append({"choices": [], "usage": usage})
+    return Act(events=events, gap=gap)
 
 
 def said(text: str | None, reason: str = "stop", message: Mapping[str, Any] | None = None, **more: Any) -> Act:

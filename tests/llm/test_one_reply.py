@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +14,7 @@ torch = pytest.importorskip("torch", reason="the [local] extra is not installed"
 pytest.importorskip("transformers", reason="the [local] extra is not installed")
 
 from parley.llm.backends import open_spec  # noqa: E402
-from parley.llm.backends.hf import prefill  # noqa: E402
+from parley.llm.backends.hf import prefill, same_sums  # noqa: E402
 from parley.llm.backends.hf.backend import Hf  # noqa: E402
 from parley.llm.backends.hf.prefill import ColumnBatch  # noqa: E402
 from parley.llm.request import Backend, Message, Reply, Request, Sampling, Wrapper  # noqa: E402
@@ -81,9 +83,10 @@ def test_who_draws_beside_it_changes_no_draw(hf_spec: str) -> None:
 
 
 def test_a_machine_on_which_sums_depend_on_the_batch_is_found_out(
-    hf_spec: str, monkeypatch: pytest.MonkeyPatch
+    hf_spec: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Then each request is read alone, nothing is kept: slow, and the same reply all the same."""
+    """Then each request is read alone, nothing is kept: slow, the same reply all the same, and the `model` line says so."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     asked = [Request((Message("user", f"Why {n}?"),), Sampling(max_tokens=8), n) for n in range(3)]
     plainly = open_spec(hf_spec).complete(asked)
     forward = ColumnBatch.forward
@@ -92,11 +95,41 @@ def test_a_machine_on_which_sums_depend_on_the_batch_is_found_out(
         return forward(self, *given) * (1 + 1e-7 * (len(self.rows) - 1))  # type: ignore[arg-type]
 
     monkeypatch.setattr(ColumnBatch, "forward", unsteady)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
     backend = open_spec(hf_spec)
     assert isinstance(backend, Hf)
     assert not prefill.is_batch_invariant(backend.loaded)
     assert backend.complete(asked) == plainly
     assert (backend.most, backend.prefixes) == (1, None)
+    assert "one by one" in backend.says
+    assert "one by one" not in open_spec(f"{hf_spec},same=no").says
+
+
+@pytest.mark.parametrize(("border", "step"), [(3, 4), (6, 8), (15, 16), (31, 32), (63, 0)])
+def test_the_number_of_rows_is_found_on_the_machine(
+    hf_spec: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, border: int, step: int
+) -> None:
+    """Where products of up to 15 rows are added up in another order, rows come in multiples of 16: batches and cache stay.
+
+    On one machine that was the border for every shape of a real model, and all requests were read alone.
+    """
+    product = torch.nn.Linear.forward
+
+    def linear(self: torch.nn.Linear, rows: torch.Tensor) -> torch.Tensor:
+        result = product(self, rows)
+        return result * (1 + 1e-6) if rows.numel() <= border * rows.shape[-1] else result
+
+    monkeypatch.setattr(torch.nn.Linear, "forward", linear)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    asked = [Request((Message("user", f"Why {n}?"),), Sampling(max_tokens=8), n) for n in range(5)]
+    backend, again = open_spec(hf_spec), open_spec(hf_spec)
+    together = backend.complete(asked)
+    assert [backend.complete([request])[0] for request in asked] == together
+    assert (backend.prefixes is None) == (step == 0)
+    (path,) = tmp_path.rglob("*.json")
+    assert json.loads(path.read_text())["products"] == step
+    monkeypatch.setattr(same_sums, "_product_step", None)  # what was found is kept: nothing is tried again
+    assert again.complete(asked) == together
 
 
 @pytest.mark.parametrize(("options", "alone"), [("", False), (",same=yes", True)])

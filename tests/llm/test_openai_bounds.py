@@ -175,7 +175,7 @@ def test_time_outs_halve_the_calls_at_once() -> None:
     """32 in flight before a server of one stream: all time out, are dropped, and are sent again together. Now half of them."""
 
     class Slow:
-        host = "slow"
+        host, timeout = "slow", 120.0
 
         async def post(self, path: str, body: bytes) -> HttpAnswer:
             await clock.sleep(1)
@@ -189,6 +189,7 @@ def test_time_outs_halve_the_calls_at_once() -> None:
     endpoint = Endpoint(Slow(), 32, 0, 0, clock)  # type: ignore[arg-type]
     asyncio.run(storm(32))
     assert (endpoint.limit, endpoint.pause) == (16, 0), "once for the calls of one moment, and without a pause"
+    assert endpoint.connection.timeout == 120, "and no more time than `patience` allows, here 60 s"
     asyncio.run(storm(16))
     assert endpoint.limit == 8
 

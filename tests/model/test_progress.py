@@ -33,6 +33,15 @@ def test_a_total_that_nobody_knows(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "verdicts: 80 calls, 2.0 a second\n"
 
 
+def test_more_calls_than_were_planned(capsys: pytest.CaptureFixture[str]) -> None:
+    """A question without probabilities takes several calls: `11 of 5 calls` was printed."""
+    now = 0.0
+    shown = Lines("answers", 5, "call", "", lambda: now)
+    now = 44.0
+    shown.update(11)
+    assert capsys.readouterr().err == "answers: 11 calls, 0.2 a second\n"
+
+
 @pytest.mark.parametrize("widgets", [True, False])
 def test_a_notebook_has_a_bar_and_no_warning(widgets: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel has no terminal. Where ipywidgets is missing the bar is one of text, and tqdm does not complain."""

@@ -52,7 +52,7 @@ def train(
     with quiet():
         loaded = load_model(base.name, base.dtype, base.load, base.device)
         _check_model(recipe, base, loaded, start)
-        if loaded.model.config._attn_implementation == grouped_attention.NAME:
+        if grouped_attention.step_of(loaded.model.config._attn_implementation):
             loaded.model.set_attn_implementation("sdpa")  # the backend's own serves generation only
         examples, held_out = (fit_template(some, loaded.tokenizer) for some in (examples, held_out))
         check_lengths([*examples, *held_out], loaded.tokenizer, recipe.length)

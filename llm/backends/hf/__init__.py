@@ -18,6 +18,7 @@
     prompts.py            turns messages into token ids
     kv_cache.py           keeps the keys and values of earlier prompts
     prefill.py            reads a batch of prompts; checks that a reply depends on its request alone
+    same_sums.py          finds out in which numbers rows come on this machine, so that sums do not depend on the batch
     grouped_attention.py  attention through a mask, where heads share keys
     generate.py           open questions: samples with a random stream for each request
     answer_tokens.py      the allowed answers of closed questions as tokens
@@ -26,11 +27,12 @@
 
 Every request has its own seed. On a CPU in float32 a reply and its probabilities depend on nothing else: they are the same to
 the last bit, alone or in a batch, whatever was read or kept before. So a run that was killed continues to the record that it
-would have had. Before the first request, prefill.py checks this on the machine; a model that fails the check reads each request
-alone. On a GPU, in bfloat16 or float16, and when quantised, sums depend on the batch: probabilities differ by some thousandths,
-and texts at temperature 1 differ now and then. There the same requests in the same batches get the same replies. A killed run
-may end differently, unless `same=yes` reads each request alone. Needs the `[local]` extra. Code that comes with a model is never
-run.
+would have had. Before the first request, same_sums.py finds out how this is so on the machine (seconds for a model of 135M
+parameters; what it finds is kept in the user's cache). Where nothing works, each request is read alone, and the `model` line
+of the run says so. On a GPU, in bfloat16 or float16, and when quantised, sums depend on the batch: probabilities differ by
+some thousandths, and texts at temperature 1 differ now and then. There the same requests in the same batches get the same
+replies. A killed run may end differently, unless `same=yes` reads each request alone. Needs the `[local]` extra. Code that
+comes with a model is never run.
 """
 
 from __future__ import annotations

@@ -2,51 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from parley.llm.request import Failure, Reply, Request, Usage, set_choice
 
 
-class AnswerTokens:
-    """The allowed answers as tokens: `common` is what all of them begin with, `rest` what tells them apart.
+@dataclass
+class TokenTree:
+    """Tokens behind a prompt: `parents` says behind which token each lies (-1: behind the prompt). Parents come first."""
 
-    `single`: each answer is one token of its own behind `common`. `begun`: the beginning of the reply is given, and the answer
-    need not end the reply. `ends` are the tokens after which an answer is over: the model's end tokens, a full stop, a
-    line break.
+    tokens: list[int] = field(default_factory=list)
+    parents: list[int] = field(default_factory=list)
+
+    def add(self, ids: Sequence[int]) -> list[int]:
+        """Add a path of tokens; return the node of each."""
+        path = [-1]
+        for token in ids:
+            pairs = list(zip(self.tokens, self.parents, strict=True))
+            if (token, path[-1]) not in pairs:
+                self.tokens.append(token)
+                self.parents.append(path[-1])
+                pairs.append((token, path[-1]))
+            path.append(pairs.index((token, path[-1])))
+        return path[1:]
+
+    def path(self, node: int) -> list[int]:
+        """Return the nodes from the prompt to a node, this one included."""
+        return [*(self.path(self.parents[node]) if self.parents[node] >= 0 else []), node]
+
+    def paths(self) -> list[list[int]]:
+        """Return the path to each node behind which there is none."""
+        return [self.path(node) for node in range(len(self.tokens)) if node not in self.parents]
+
+    def depths(self) -> list[int]:
+        """Return for each node how many nodes lie above it."""
+        return [len(self.path(node)) - 1 for node in range(len(self.tokens))]
+
+    def above(self) -> list[list[bool]]:
+        """Return for each node whether each other node is above it, or itself."""
+        return [[other in self.path(node) for other in range(len(self.tokens))] for node in range(len(self.tokens))]
+
+
+class AnswerTokens:
+    """The allowed answers as tokens.
+
+    `common` is what all of them begin with, and `rest` what tells them apart. `tree` holds what has to be read behind the prompt:
+    the tokens behind which an answer goes on. It is empty where each answer is one token.
     """
 
-    def __init__(
-        self,
-        request: Request,
-        encode: Callable[[str], list[int]],
-        ends: Collection[int],
-        space: str = "",
-        begun: str = "",
-    ):
-        """`space` comes before an answer; `encode` adds no special tokens; `begun` is what the prompt has of the reply."""
-        self.begun = bool(request.answer_prefix or begun)
+    def __init__(self, request: Request, encode: Callable[[str], list[int]], space: str = ""):
+        """`space` comes before an answer; `encode` adds no special tokens."""
         answers = [encode(space + request.answer_prefix + answer) for answer in request.answers]
         shared = 0
-        while self.begun and min(map(len, answers)) > shared + 1 and len({ids[shared] for ids in answers}) == 1:
+        while (
+            request.answer_prefix and min(map(len, answers)) > shared + 1 and len({ids[shared] for ids in answers}) == 1
+        ):
             shared += 1
         self.common, self.rest = answers[0][:shared], [ids[shared:] for ids in answers]
-        self.first = [ids[0] for ids in self.rest]
-        self.longest = max(map(len, self.rest))
-        self.single = self.longest == 1 and len(set(self.first)) == len(self.first)
-        before = encode("5")  # behind an answer: alone, many tokenizers put a space in front of a mark
-        marked = [encode(f"5{mark}") for mark in (".", "\n")]
-        self.ends = sorted({*ends, *[ids[-1] for ids in marked if ids[:-1] == before]})
+        self.tree = TokenTree()
+        paths = [[0, *(node + 1 for node in self.tree.add(ids[:-1]))] for ids in self.rest]
+        longest = max(map(len, self.rest))
+        self._nodes = np.array([path + [0] * (longest - len(path)) for path in paths])
+        self._tokens = np.array([ids + [0] * (longest - len(ids)) for ids in self.rest])
+        self._padding = np.arange(longest) >= np.array(list(map(len, self.rest)))[:, None]
+        self._longer = np.array(
+            [[self._is_next(short, long) for short in self.rest] for long in self.rest], dtype=float
+        )
 
-    def apart(self, shares: list[float]) -> list[float]:
-        """Return the share of each answer without that of the longer ones that begin with it: "1" without "10"."""
-        if not self.begun or self.single:
-            return shares
-        exact = list(shares)
-        for place in sorted(range(len(exact)), key=lambda place: -len(self.rest[place])):
-            own = self.rest[place]
-            longer = [other for other, ids in enumerate(self.rest) if len(ids) > len(own) and ids[: len(own)] == own]
-            exact[place] = max(0.0, exact[place] - sum(exact[other] for other in longer))
-        return exact
+    def _is_next(self, short: list[int], long: list[int]) -> bool:
+        """Is an answer the longest one with which another begins?"""
+        begun = [ids for ids in self.rest if len(ids) < len(long) and long[: len(ids)] == ids]
+        return bool(begun) and short == max(begun, key=len)
+
+    def shares(self, logs: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return the probability that a reply begins with each answer and with no longer one, (prompts, answers).
+
+        `logs` takes nodes and tokens (answers, longest), and returns the log-probability of each token behind its node (prompts,
+        answers, longest). Node 0 is the prompt, and n + 1 the node n of the tree.
+        """
+        begun = np.exp(np.where(self._padding, 0.0, logs(self._nodes, self._tokens)).sum(-1))
+        shares: np.ndarray = np.maximum(begun - begun @ self._longer, 0.0)
+        return shares
 
 
 def scored_reply(request: Request, prompt_tokens: int, shares: list[float]) -> Reply:

@@ -28,13 +28,12 @@ from parley.llm.backends.hf.prefill import (
     is_batch_invariant,
 )
 from parley.llm.backends.hf.prompts import encode, encode_text, is_plain
+from parley.llm.backends.hf.same_sums import same_sums
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import BEGUN, Reply, Request, label_stops, stop_strings
 
 SIMILAR = 32
 """Rows whose lengths differ by fewer tokens count as equally long."""
-ANSWER_TOKENS = 16
-"""Tokens reserved for an allowed answer when the size of a closed question is computed."""
 Row = TypeVar("Row")
 Result = TypeVar("Result")
 
@@ -69,11 +68,24 @@ class Hf:
         exact = model.device.type == "cpu" and model.dtype == torch.float32 and self.loaded.identity["load"] == "full"
         if self.same == "auto" and not exact:
             return
-        check = partial(is_batch_invariant, self.loaded)
+        check = partial(same_sums, self.loaded, is_batch_invariant)
         if not (
             exact and self.read_batch is ColumnBatch and (self._pool.submit(check).result() if self._pool else check())
         ):
             self.most, self.prefixes = 1, None
+
+    @property
+    def says(self) -> str:
+        """How requests are read, in words; this checks it."""
+        if not self._checked:
+            self._ensure_same_replies()
+        name, alone = self.loaded.identity["model"], self.most == 1
+        batches = (
+            "requests are read one by one, so that no reply depends on another"
+            if alone
+            else "requests are read in batches"
+        )
+        return f"{name}: {batches}{', which is slow (same=no reads batches)' if alone else ''}"
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -105,7 +117,7 @@ class Hf:
                 closed = (request.answers, request.answer_prefix, request.begin)
                 groups[closed if self.exact else ((), "", "")].append(row)
         for (answers, *_), rows in sorted(groups.items()):
-            replies |= self._closed(rows, len(answers)) if answers else self._open(rows)
+            replies |= self._closed(rows) if answers else self._open(rows)
         for place, request in enumerate(requests):
             if request.begin:
                 replies[place].notes = {**replies[place].notes, BEGUN: 1}
@@ -117,16 +129,14 @@ class Hf:
 
         return self._run(rows, size, partial(generate, self.loaded, read_batch=self.read_batch))
 
-    def _closed(self, rows: list[PromptRow], answers: int) -> dict[int, Reply]:
+    def _closed(self, rows: list[PromptRow]) -> dict[int, Reply]:
         """Return replies by place to questions with the same answers."""
         tokenizer = self.loaded.tokenizer
-        begin = rows[0].request.begin
-        space = " " if begin or is_plain(tokenizer, self.style) else ""  # a plain prompt ends in a cue, `Answer:`
-        allowed = AnswerTokens(rows[0].request, partial(encode_text, tokenizer), self.loaded.ends, space, begin)
-        copies = 1 if allowed.single else answers
+        cue = rows[0].request.begin or is_plain(tokenizer, self.style)  # a plain prompt ends in one, `Answer:`
+        allowed = AnswerTokens(rows[0].request, partial(encode_text, tokenizer), " " if cue else "")
 
         def size(row: PromptRow) -> tuple[int, int]:
-            return copies * row.unread, copies * (row.shared + ANSWER_TOKENS)
+            return row.unread, row.shared + len(allowed.tree.tokens)
 
         begun = [row._replace(ids=row.ids + allowed.common) for row in rows]
         score = partial(score_choices, self.loaded, read_batch=self.read_batch, allowed=allowed)

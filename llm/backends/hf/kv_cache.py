@@ -15,13 +15,13 @@ import torch
 from transformers import DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-from parley.llm.backends.hf import grouped_attention
+from parley.llm.backends.hf.grouped_attention import STEPS, name_of
 
 BLOCK = 32
 """Tokens between two points at which a kept prompt can be found; from there on, tokens are compared one by one."""
 CONTINUED = 0.75
 """A prompt that continues at least this share of a kept prompt takes its place."""
-MASKED = frozenset({"sdpa", grouped_attention.NAME})
+MASKED = frozenset({"sdpa", *map(name_of, STEPS)})
 """Kinds of attention that take a mask of numbers as it is."""
 BY_LENGTH = frozenset({"longrope", "dynamic"})
 """Encodings of positions that depend on the longest row of a batch."""

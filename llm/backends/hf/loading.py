@@ -62,7 +62,7 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
     if load == "4bit" and place.type == "cpu":
         _keep_trainable(model)
     if place.type == "cpu" and model.config._attn_implementation == "sdpa":
-        model.set_attn_implementation(grouped_attention.NAME)
+        model.set_attn_implementation(grouped_attention.name_of(1))
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
     identity = _identity(name, model, dtype, load)

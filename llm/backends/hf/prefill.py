@@ -7,8 +7,8 @@ or because positions depend on the batch.
 values of a row lie where they would lie if the row were alone, whatever its batch, its pieces and its cached prefix. On a CPU in
 float32 two more things could change the last digit of a result, and are prevented (docs/log.md, 2026-11-23):
 
-- The product of a matrix of fewer than `LEAST` rows is added up in another order. So no pass has fewer tokens, and attention no
-  fewer queries (grouped_attention.py).
+- The product of few rows is added up in another order. So products and attention take rows and queries in multiples of a number
+  that is found on this machine (same_sums.py).
 - Attention adds up its keys in blocks of `BLOCK`, and a shorter block in another order. So columns come in whole blocks.
 
 `is_batch_invariant` checks on this machine that this is enough. It reads some tokens alone and in one piece, then in several
@@ -25,13 +25,14 @@ from torch.nn.functional import pad
 from transformers import Cache, DynamicCache
 from transformers.cache_utils import DynamicLayer
 
-from parley.llm.backends.hf.grouped_attention import LEAST, NAME
+from parley.llm.backends.hf.answer_tokens import TokenTree
+from parley.llm.backends.hf.grouped_attention import BLOCK, step_of
 from parley.llm.backends.hf.kv_cache import CachedPrefix
 from parley.llm.backends.hf.loading import Loaded
 from parley.llm.request import Reply, Request, Sampling
 
-BLOCK, OTHER_BLOCK = 512, 64
-"""Columns of a block: the keys that attention on a CPU adds up at once; on other devices, where the order is the library's."""
+OTHER_BLOCK = 64
+"""Columns of a block on other devices, where the order of sums is the library's."""
 
 
 class PromptRow(NamedTuple):
@@ -90,18 +91,27 @@ class PrefilledBatch:
 
     def append(self, tokens: Sequence[Sequence[int]]) -> torch.Tensor:
         """Read more tokens of every row; return logits (rows, tokens, vocabulary) of what follows each of them."""
-        ids = self.pad_right(tokens, self._least_width())
+        ids = self.pad_right(tokens)
         positions = self.position[:, None] + torch.arange(ids.shape[1], device=self.device)
         self.position = self.position + self._tensor(list(map(len, tokens)))
         return self._append(ids, positions)
 
-    def pad_right(self, tokens: Sequence[Sequence[int]], width: int = 0) -> torch.Tensor:
-        """Return tokens (rows, tokens) padded to `width`, or to the longest row."""
-        width = max(width, *map(len, tokens))
-        return self._tensor([[*row, *[self.padding] * (width - len(row))] for row in tokens])
+    def append_tree(self, tree: TokenTree) -> torch.Tensor:
+        """Read the tokens of a tree behind every row; return logits (rows, nodes, vocabulary) of what follows each node.
 
-    def _least_width(self) -> int:
-        return 1
+        This is the last thing that a batch reads.
+        """
+        count, paths = len(self.rows), tree.paths()
+        self.select([number for number in range(count) for _ in paths])
+        logits = self.append([[tree.tokens[node] for node in path] for path in paths] * count)
+        places = {node: (row, place) for row, path in enumerate(paths) for place, node in enumerate(path)}
+        rows, at = zip(*(places[node] for node in range(len(tree.tokens))), strict=True)
+        return logits.view(count, len(paths), *logits.shape[1:])[:, list(rows), list(at)]
+
+    def pad_right(self, tokens: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Return tokens (rows, tokens) padded to the longest row."""
+        width = max(map(len, tokens))
+        return self._tensor([[*row, *[self.padding] * (width - len(row))] for row in tokens])
 
     def _append(self, ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
         self.mask = torch.cat([self.mask, self.mask.new_ones(ids.shape)], 1)
@@ -128,7 +138,7 @@ class PrefilledBatch:
             input_ids=ids,
             attention_mask=mask,
             position_ids=positions,
-            past_key_values=self.cache,
+            cache=self.cache,
             use_cache=True,
             logits_to_keep=keep,
             **({"adapter_names": adapters} if self.loaded.adapters else {}),
@@ -182,38 +192,60 @@ class ColumnBatch(PrefilledBatch):
 
     def _read(self) -> torch.Tensor:
         config = self.loaded.model.config.get_text_config()
-        self.grouped = config._attn_implementation == NAME
+        self.step = step_of(config._attn_implementation)
         self.layers = [GrowingCacheLayer() for _ in range(config.num_hidden_layers)]
         self.cache = Cache(layers=list(self.layers))
         self._grow(self._whole_blocks(max(row.length for row in self.rows) + 1))
         self._copy_prefixes()
-        width = max(self._least_width(), *(row.unread for row in self.rows))
+        step = self.step or 1
+        width = -(-max(row.unread for row in self.rows) // step) * step  # so that no layer has to fill up its rows
         padding = [width - row.unread for row in self.rows]
         ids = [[self.padding] * n + row.ids[row.shared :] for n, row in zip(padding, self.rows, strict=True)]
         columns = [
             [len(row.ids)] * n + [*range(row.shared, len(row.ids))] for n, row in zip(padding, self.rows, strict=True)
         ]
-        return self._append(self._tensor(ids), self._tensor(columns), keep=-(-LEAST // len(self.rows)))[:, -1]
+        return self._append(self._tensor(ids), self._tensor(columns), keep=1)[:, -1]
 
     def _append(self, ids: torch.Tensor, positions: torch.Tensor, keep: int = 0) -> torch.Tensor:
         """Read tokens into the columns of their positions; padding goes to columns that are not yet filled."""
-        shown = self._whole_blocks(int(positions.max()) + 1)
+        shown = self._show(positions)
+        unseen = torch.arange(shown, device=self.device) > positions[:, :, None]
+        return self._pass(ids, unseen, positions, keep)
+
+    def append_tree(self, tree: TokenTree) -> torch.Tensor:
+        """Read the tokens of a tree behind every row, in one pass and with no copy of a row.
+
+        A node lies in a column of its own, at the position of its depth, and sees the prompt and the nodes above it.
+        """
+        nodes = torch.arange(len(tree.tokens), device=self.device)
+        columns = self.position[:, None] + nodes
+        shown = self._show(columns)
+        number = (
+            torch.arange(shown, device=self.device) - self.position[:, None]
+        )  # of the node in a column; below 0: the prompt
+        above = self._tensor(tree.above())[:, number.clamp(0, len(nodes) - 1)].transpose(0, 1)
+        within = (number < len(nodes))[:, None]
+        unseen = ~((number < 0)[:, None] | (above & within))
+        ids = self._tensor([tree.tokens] * len(self.rows))
+        return self._pass(ids, unseen, self.position[:, None] + self._tensor(tree.depths()))
+
+    def _show(self, columns: torch.Tensor) -> int:
+        """Prepare the layers to take tokens into columns (rows, tokens); return the number of columns that attention sees."""
+        shown = self._whole_blocks(int(columns.max()) + 1)
         self._grow(shown)
         for layer in self.layers:
-            layer.at, layer.shown = positions, shown
-        width = -positions.shape[1] % LEAST if self.grouped else 0  # as grouped_attention.py pads its queries
-        unseen = torch.arange(shown, device=self.device) > pad(positions, (0, width))[:, None, :, None]
+            layer.at, layer.shown = columns, shown
+        return shown
+
+    def _pass(self, ids: torch.Tensor, unseen: torch.Tensor, positions: torch.Tensor, keep: int = 0) -> torch.Tensor:
+        """Read tokens (rows, tokens). `unseen` (rows, tokens, columns) says which columns a token does not see."""
         dtype = self.loaded.model.dtype
         mask = torch.zeros(unseen.shape, dtype=dtype, device=self.device).masked_fill_(unseen, torch.finfo(dtype).min)
-        return self.forward(ids, mask, positions.clamp(max=self.loaded.context - 1), keep)
-
-    def _least_width(self) -> int:
-        """Tokens a row for a pass: no product has fewer than LEAST rows, nor that of an adapter with one row in the batch."""
-        return -(-LEAST // (1 if self.loaded.adapters else len(self.rows)))
+        return self.forward(ids, mask[:, None], positions.clamp(max=self.loaded.context - 1), keep)
 
     def _whole_blocks(self, length: int) -> int:
         """Return the number of columns for so many tokens."""
-        block = BLOCK if self.grouped else OTHER_BLOCK
+        block = BLOCK if self.step else OTHER_BLOCK
         return -(-length // block) * block
 
     def _grow(self, columns: int) -> None:
@@ -241,39 +273,27 @@ class ColumnBatch(PrefilledBatch):
         return CachedPrefix(ids, self.rows[number].request.adapter, layers)
 
 
-CHECKED_LENGTHS = (40, BLOCK - 9)
-"""Tokens read before the pieces: of a short prompt, and of one where a block of columns ends within the pieces."""
-PIECES = (1, 1, 4, 2, 3, 1, 6)
-COMPARED = (0, 1, 4, 7)
-"""Pieces after which the logits are compared."""
-BATCH_SIZES = (1, 2, 7)
+CHECKED, PIECES = 40, (1, 4, 2, 1, 6)
+"""Tokens that are read before the pieces, and the tokens of each piece."""
 
 
 def is_batch_invariant(loaded: Loaded) -> bool:
-    """Are a row's logits the same to the last bit, alone or in a batch, whole or in pieces? The model must be `can_cache`."""
-    added = sum(PIECES)
-    lengths = [length for length in CHECKED_LENGTHS if length + added < loaded.context]
-    generator = torch.Generator().manual_seed(0)
+    """Are a row's logits the same to the last bit, alone or beside others, whole or in pieces? The model must be `can_cache`."""
+    length = min(CHECKED, loaded.context - sum(PIECES) - 1)
     vocabulary = loaded.model.get_input_embeddings().num_embeddings
-    ids = torch.randint(vocabulary, (max(lengths, default=0) + added,), generator=generator).tolist()
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(vocabulary, (length + sum(PIECES),), generator=generator).tolist()
     with torch.inference_mode():
-        return bool(lengths) and all(_same_in_pieces(loaded, ids[: length + added], length) for length in lengths)
-
-
-def _same_in_pieces(loaded: Loaded, ids: list[int], length: int) -> bool:
-    ends = [length + sum(PIECES[:place]) for place in range(len(PIECES) + 1)]
-    expected = {place: ColumnBatch(loaded, [_row(ids[: ends[place]])]).logits[0] for place in COMPARED}
-    prefix = ColumnBatch(loaded, [_row(ids[: length // 2])]).prefix(0, [])
-    for size in BATCH_SIZES:
-        others = [_row(ids[place : 9 * place + 9]) for place in range(size - 1)]
-        batch = ColumnBatch(loaded, [*others, _row(ids[:length])._replace(prefix=prefix, shared=length // 2)])
-        logits = {0: batch.logits[-1]}
-        for place, piece in enumerate(PIECES):
-            appended = batch.append([*[row.ids[:piece] for row in others], ids[ends[place] : ends[place + 1]]])
-            logits[place + 1] = appended[-1, piece - 1]
-        if not all(torch.equal(logits[place], expected[place]) for place in COMPARED):
-            return False
-    return True
+        whole = ColumnBatch(loaded, [_row(ids)]).logits[0]
+        begun = ColumnBatch(loaded, [_row(ids[:length])])
+        others = [_row(ids[place : 9 * place + 9]) for place in range(2)]
+        beside = _row(ids[:length])._replace(prefix=begun.prefix(0, []), shared=length // 2)
+        batch = ColumnBatch(loaded, [*others, beside])
+        same = torch.equal(batch.logits[-1], begun.logits[0])
+        for piece in PIECES:
+            appended = batch.append([*[row.ids[:piece] for row in others], ids[length : length + piece]])
+            length += piece
+        return bool(same and torch.equal(appended[-1, PIECES[-1] - 1], whole))
 
 
 def _row(ids: Sequence[int]) -> PromptRow:

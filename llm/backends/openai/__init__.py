@@ -9,9 +9,10 @@
     once       yes: the same question at temperature 0 is sent once in a run, as if the server had one reply to it (no); see
                docs/savings.md
     thinking   extra tokens for a model that thinks before it replies (-1: the probe finds out)
-    in_flight  requests in flight at once; halved when the server says that it is too much or calls time out, then slowly raised
+    in_flight  requests in flight at once, and no more than the slots of a llama.cpp server; halved when the server says that it
+               is too much or calls time out, then slowly raised
     rpm, tpm   requests and tokens a minute at each address (0: no limit)
-    timeout    seconds for one reply
+    timeout    seconds for one reply; of a long one, between two of its tokens. Doubled when calls time out, up to patience
     attempts   calls of a request that fails by itself (time-outs, broken bodies, server errors)
     patience   seconds for which a busy or missing server is called again
     client     fast (aiohttp), or official (each call through the openai client)
@@ -21,6 +22,7 @@
     capabilities.py  finds out what an endpoint can do, and opens it
     transport.py     sends one call; how many at once, how fast
     body.py          reads and unpacks the body of an answer, up to a length
+    event_stream.py  puts together an answer that comes token by token
     pauses.py        how long a server wants to be left alone
     proxy.py         the proxy of the network
     backend.py       sends and receives, and repeats what failed

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from parley.llm.answer_tree import answer_lookups
-from parley.llm.backends.openai import pauses, payload
+from parley.llm.backends.openai import event_stream, pauses, payload
 from parley.llm.backends.openai.payload import BUSY, STOP, Capabilities
 from parley.llm.backends.openai.transport import MALFORMED, NO_ROOM, Clock, Connection, Endpoint, HttpAnswer, NoAnswer
 from parley.llm.budget import REPEATED
@@ -109,7 +109,7 @@ class Openai:
         self._tasks: set[asyncio.Task[None]] = set()
         self._flying = 0
         self._error: BaseException | None = None
-        self._mixed = False
+        self._mixed, self._streams = False, self.can.api != payload.EMBEDDINGS
         self.close = weakref.finalize(self, loop.close, [endpoint.connection for endpoint in endpoints])
 
     @property
@@ -237,7 +237,8 @@ class Openai:
     async def _repeat(self, request: Request, fields: Mapping[str, Any], read: Read) -> Reply:
         """Call until a reply or a failure is final."""
         settings = self.settings
-        body = payload.encode_body(dict(fields))
+        streams = self._streams and int(fields.get(self.can.most, 0)) >= event_stream.LONG
+        body = payload.encode_body({**fields, **(event_stream.FIELDS if streams else {})})
         tokens, began = payload.request_size(request), self.clock.now()
         failures, calls, usage = 0, 0, Usage()
         while True:
@@ -245,6 +246,9 @@ class Openai:
             reply = await self._call(endpoint, read, body, tokens)
             calls, usage = calls + 1, Usage(*map(sum, zip(usage, reply.usage, strict=True)))
             failure = reply.failure
+            if streams and failure and not failure.transient and "stream" in failure.detail:
+                self._streams = False  # the server takes no such field
+                return await self._repeat(request, fields, read)
             if failure is None or not failure.transient:
                 break
             failures += failure.name not in BUSY
@@ -287,7 +291,7 @@ class Openai:
         elif reply.failure and reply.failure.transient:
             endpoint.note_failure()
         else:
-            endpoint.note_success()
+            endpoint.note_success(sent)
         if not self._mixed and (name := served_by(reply.notes)):
             self._mixed = True
             notify(

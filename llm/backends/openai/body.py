@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import aiohttp
 
@@ -17,20 +17,25 @@ class BadBody(Exception):
     """A body that is too long, or that is packed in a way that was not asked for."""
 
 
-async def read_body(response: aiohttp.ClientResponse) -> bytes:
-    """Return the whole body of a response that its session does not unpack, unpacked. Errors: BadBody."""
+async def read_body(response: aiohttp.ClientResponse, on_chunk: Callable[[bytes], None] | None = None) -> bytes:
+    """Return the whole body of a response that its session does not unpack, unpacked. Errors: BadBody.
+
+    `on_chunk` gets each piece as it comes.
+    """
     packing = response.headers.get("Content-Encoding", "").strip().lower()
-    if (response.content_length or MOST_BYTES) < MOST_BYTES:  # the usual case, in one step
+    if not on_chunk and (response.content_length or MOST_BYTES) < MOST_BYTES:  # the usual case, in one step
         body = await response.read()
     else:
-        body = b"".join([chunk async for chunk in _bounded(response.content)])
+        body = b"".join([chunk async for chunk in _bounded(response.content, on_chunk)])
     return body if packing in ("", "identity") else _unpack(body, packing)
 
 
-async def _bounded(stream: aiohttp.StreamReader) -> AsyncIterator[bytes]:
+async def _bounded(stream: aiohttp.StreamReader, on_chunk: Callable[[bytes], None] | None) -> AsyncIterator[bytes]:
     length = 0
     async for chunk in stream.iter_any():
         length += len(chunk)
+        if on_chunk:
+            on_chunk(chunk)
         if length > MOST_BYTES:
             raise _too_long()
         yield chunk

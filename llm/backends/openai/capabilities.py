@@ -82,8 +82,10 @@ def open_endpoints(settings: EndpointSettings, clock: Clock | None = None) -> Op
                     f"{settings.urls[0]}: give only servers that are set up alike"
                 )
         undo.pop_all()
-    each = max(1, -(-settings.in_flight // len(connections)))
-    endpoints = [Endpoint(connection, each, settings.rpm, settings.tpm, clock) for connection in connections]
+    each, endpoints = max(1, -(-settings.in_flight // len(connections))), []
+    for connection in connections:
+        most = min(each, loop.run(connection.slots()) or each)
+        endpoints.append(Endpoint(connection, most, settings.rpm, settings.tpm, clock))
     return Openai(settings, endpoints, found[0], loop, clock)
 
 

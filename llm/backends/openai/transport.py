@@ -2,15 +2,17 @@
 
 At first, as many calls run at once as allowed. When the server says that this is too much, or a call times out, the number is
 halved (at most once for the calls of one moment). It grows slowly again with every call that succeeds. This is the rule of TCP:
-additive increase, multiplicative decrease.
+additive increase, multiplicative decrease. A server that says how many calls it works on (the slots of llama.cpp) gets no more:
+the others would wait in its queue, and their time would run out there.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -19,6 +21,7 @@ import httpx2
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI
 
 from parley.llm.backends.openai.body import PACKING, BadBody, read_body
+from parley.llm.backends.openai.event_stream import MEDIA, read_stream
 from parley.llm.backends.openai.proxy import proxy_of
 from parley.llm.notices import notify
 
@@ -27,6 +30,8 @@ CONNECT = 10.0
 UNREACHABLE, CONNECTION, TIMEOUT, MALFORMED, NO_ROOM = "unreachable", "connection", "timeout", "malformed", "no_room"
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 """Seconds of pause after a refusal that names no time; doubled with each further refusal in a row, up to the longest."""
+QUICK = 4
+"""After a time-out a call may take twice as long, until one takes less than this part of it."""
 GONE = 5
 """After so many broken connections in a row, with no successful call between them, the server counts as unreachable."""
 TELL, TELL_AGAIN = 5.0, 600.0
@@ -59,17 +64,19 @@ class Connection:
 
     def __init__(self, url: str, key: str, timeout: float):
         self.url, self.timeout = url, timeout
+        self.on_event: Callable[[], None] = lambda: None
         self.host = urlsplit(url).netloc
         self._base, _, query = url.partition("?")
         self._base, self._query = self._base.rstrip("/"), f"?{query}" if query else ""
         self.client = AsyncOpenAI(api_key=key, base_url=self._base, default_query=dict(parse_qsl(query)))
+        self._proxy = proxy_of(url)
         headers = {**self.client.default_headers, **self.client.auth_headers, "Accept-Encoding": PACKING}
         self._session = aiohttp.ClientSession(
             headers={name: value for name, value in headers.items() if isinstance(value, str)},
             connector=aiohttp.TCPConnector(limit=0),
-            timeout=aiohttp.ClientTimeout(total=self.timeout, sock_connect=CONNECT),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT),
             auto_decompress=False,
-            proxy=proxy_of(url),
+            proxy=self._proxy,
         )
 
     async def post(self, path: str, body: bytes) -> HttpAnswer:
@@ -83,11 +90,25 @@ class Connection:
     async def close(self) -> None:
         await self._session.close()
 
+    async def slots(self) -> int:
+        """Return how many calls the server works on at once, as llama.cpp says it; 0 where the server does not say.
+
+        Only a server near by is asked: no https, proxy or query in its address.
+        """
+        if self._query or self._proxy or not self._base.startswith("http://"):
+            return 0
+        try:
+            answer = await self.exchange("GET", f"{self._base.removesuffix('/v1')}/props", None)
+            return max(0, int(json.loads(answer.body)["total_slots"])) if answer.status == 200 else 0
+        except (aiohttp.ClientError, OSError, BadBody, ValueError, KeyError, TypeError):
+            return 0
+
     async def _answer(self, method: str, path: str, body: bytes | None = None) -> HttpAnswer:
+        allowed = self.timeout
         try:
             return await self._request(method, path, body)
         except (aiohttp.ClientError, OSError, BadBody, APIConnectionError) as error:
-            failure = _no_answer(error, self.timeout)
+            failure = _no_answer(error, allowed)
         try:
             raise failure
         finally:
@@ -99,9 +120,24 @@ class Connection:
     async def exchange(
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str] | None = None
     ) -> HttpAnswer:
-        """Send one call, and read its answer up to a length. Errors: those of aiohttp, BadBody."""
-        async with self._session.request(method, url, data=body, headers=headers, allow_redirects=False) as response:
-            return HttpAnswer(response.status, response.headers, await read_body(response))
+        """Send one call, and read its answer up to a length. Errors: those of aiohttp, BadBody, and TimeoutError.
+
+        The time allowed is that for the whole answer, or between two tokens where they come one by one.
+        """
+        loop, allowed = asyncio.get_running_loop(), self.timeout
+        async with (
+            asyncio.timeout(allowed) as deadline,
+            self._session.request(method, url, data=body, headers=headers, allow_redirects=False) as response,
+        ):
+            if response.content_type != MEDIA:
+                return HttpAnswer(response.status, response.headers, await read_body(response))
+
+            def on_event() -> None:
+                deadline.reschedule(loop.time() + allowed)
+                self.on_event()
+
+            status, whole = await read_stream(response, on_event)
+            return HttpAnswer(status, response.headers, whole)
 
 
 class OfficialConnection(Connection):
@@ -198,6 +234,7 @@ class Endpoint:
 
     def __init__(self, connection: Connection, most: int, rpm: float, tpm: float, clock: Clock):
         self.connection, self.most, self.clock = connection, most, clock
+        self.timeout, connection.on_event = connection.timeout, self._note_life
         self.limit, self.in_flight, self.calls = float(most), 0, 0
         self._requests, self._tokens = RateLimiter(rpm), RateLimiter(tpm)
         self._paused_until = self._halved_at = self._avoided_until = self._told = self._told_at = 0.0
@@ -228,8 +265,8 @@ class Endpoint:
         except NoAnswer as error:
             self.note_failure()
             self._breaks += error.name == CONNECTION
-            if error.name == TIMEOUT:  # a server that works through a queue: with fewer calls each is quicker
-                self._halve(sent)
+            if error.name == TIMEOUT and self._halve(sent):  # with fewer calls at once each is quicker
+                self.connection.timeout = min(2 * self.connection.timeout, max(patience, self.timeout))
             if error.name != UNREACHABLE and (error.name != CONNECTION or self._breaks < GONE):
                 raise
             self.slow_down(sent, None)
@@ -242,8 +279,15 @@ class Endpoint:
         """A call failed, but not because of the load: for a while other addresses are chosen first."""
         self._avoided_until = self.clock.now() + LONGEST_PAUSE
 
-    def note_success(self) -> None:
+    def _note_life(self) -> None:
+        """A token came: whoever waits for room knows that the server works."""
+        self.last_success = self.clock.now()
+
+    def note_success(self, sent: float) -> None:
+        """A call that began at `sent` went well. A server that has become quick gets less time again."""
         self._refusals, self._breaks, self.last_success, self._avoided_until = 0, 0, self.clock.now(), 0.0
+        took = self.last_success - sent
+        self.connection.timeout = max(self.timeout, min(self.connection.timeout, QUICK * took))
         if self.limit < self.most:
             self.limit = min(self.most, self.limit + 1 / self.limit)
             self._wake()

@@ -122,8 +122,8 @@ class Compiled:
 
     def _closed(self, rows: list[Row]) -> dict[int, Reply]:
         """Return replies by place to questions with the same answers."""
-        allowed = AnswerTokens(rows[0].request, self.tokenizer.encode, self.definition.ends)
-        if len(allowed.common) + allowed.longest > SPARE:
+        allowed = AnswerTokens(rows[0].request, self.tokenizer.encode)
+        if len(allowed.common) + max(map(len, allowed.rest)) > SPARE:
             raise UserError(f"an answer of more than {SPARE} tokens is too long for this model")
         asked = [begun(row, allowed) for row in rows]
         last = rows[0].request.messages[-1:]

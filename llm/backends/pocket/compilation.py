@@ -6,7 +6,6 @@ a digest of the sources. So new sources never meet old compiled code. NUMBA_CACH
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +13,8 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+
+from parley.llm.user_cache import user_cache
 
 SECONDS = 15
 """About how long the compilation takes."""
@@ -55,8 +56,7 @@ def _digest() -> str:
 
 def _folder(given: str) -> Path:
     """Return the first folder that can be written to: the given one, the package's own, the user's cache, a temporary one."""
-    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "parley"
-    for folder in ([Path(given)] if given else []) + [HERE / "__pycache__", user]:
+    for folder in ([Path(given)] if given else []) + [HERE / "__pycache__", user_cache()]:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder):
