@@ -27,6 +27,7 @@ import run
 from parley.agents.closed_answers import read_choice, read_number
 from parley.agents.scales import read_rating
 from parley.agents.social_choice import read_ranking
+from parley.agents.society import US, load_society
 from parley.analysis.judging import UNASKED
 from parley.model.missing_replies import MissingTally
 
@@ -101,8 +102,8 @@ COMMANDS: Mapping[str, str] = {
     "sentiment": "sentiment RUN:platform --llm MODEL",
     "ablation": "ablation RUN:days --llm MODEL",
     "mediators": "mediators RUN:consensus --mediator draft_revise --llm MODEL --judge MODEL",
-    "personas": "personas --llm MODEL --set voters --party democrat",
-    "personas deep": "personas --llm MODEL --set deep --party democrat --count 1 --depth 2",
+    "personas": "personas --llm MODEL --set voters --party PARTY",
+    "personas deep": "personas --llm MODEL --set deep --party PARTY --count 1 --depth 2",
     "case": "case --topic racism --llm MODEL --for 'It is widespread.' --against 'It is rare.'",
 }
 RUNS = {
@@ -200,11 +201,15 @@ class Materials:
                 if llm.startswith("chatter")
                 else llm
             )
+        if word == "PARTY":
+            return load_society(US).debaters[1]
         if word.startswith("RUN:"):
             name = word.removeprefix("RUN:")
             return self._made(name, f"--scenario {name} --llm oracle {RUNS[name]}")
         if word == "DEEP":
-            return self._made("deep", "personas --llm oracle --set deep --party democrat --count 2 --depth 2")
+            return self._made(
+                "deep", f"personas --llm oracle --set deep --party {load_society(US).debaters[1]} --count 2 --depth 2"
+            )
         if word == "STATEMENTS":
             path = self.folder / "statements.csv"
             path.write_text(

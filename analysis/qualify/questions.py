@@ -89,9 +89,9 @@ def _topic_questions(topic: Topic, battery: Battery) -> list[PlantedQuestion]:
             continue
         if way == NUMBERS:  # phrases are not listed
             asked += [PlantedQuestion(way, ORDER, person, probe, "reversed") for person in people]
-        for wording in topic.language.wordings[1:]:
-            reworded = topic.worded(wording).probe(name)
-            asked += [PlantedQuestion(way, REWORDED, person, reworded) for person in people]
+        others = [topic.worded(wording).probe(name) for wording in topic.language.wordings]
+        reworded = next((other for other in others if other.ask("debate") != probe.ask("debate")), None)
+        asked += [PlantedQuestion(way, REWORDED, person, reworded) for person in people if reworded]
     return asked
 
 

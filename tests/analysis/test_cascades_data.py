@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from data_checks import check_each
 
-from parley.analysis.bootstrap import mean_interval
+from parley.analysis.bootstrap import POSITIVE, mean_interval
 from parley.analysis.formatting import format_estimate
 from parley.analysis.human.cascades import read_cascades, run_trees, shape, write_cascades
 from parley.analysis.human.rooms import casts_of_rooms
@@ -90,4 +90,4 @@ def test_the_same_people_on_two_topics_are_one_unit(tmp_path: Path) -> None:
     rooms = run_trees(found)
     assert f"run, {len(rooms)} rooms of 5 sets of people" in text
     sets = rooms.groupby([casts_of_rooms(found)[room] for room in rooms.index])["scale"].mean()
-    assert format_estimate(sets.mean(), *mean_interval(sets.to_numpy())) in text
+    assert format_estimate(sets.mean(), *mean_interval(sets.to_numpy(), bounds=POSITIVE)) in text

@@ -42,12 +42,18 @@ def test_the_library_is_a_file_of_a_wheel_that_is_installed() -> None:
 
 
 def test_means_have_the_interval_of_students_t_over_rooms(five: Tables) -> None:
-    """Five rooms at 0, 1, 2, 3, 4: mean 2, t of 2.776 with 4 degrees, standard deviation 1.581."""
+    """Five rooms at 0, 1, 2, 3, 4: mean 2, t of 2.776 with 4 degrees, standard deviation 1.581; the ends stay within 0 to 10.
+
+    Wilson's form: the ends are the m with (2 - m)^2 = r (m)(10 - m), r = reach^2 / 16 = .2409: (4 + 10 r -+ root) / (2 + 2 r).
+    """
     chart = attitude_chart(five, "x")
     (panel,) = chart.panels
     lines = {line.key: line for line in panel.lines}
     reach = 2.7764 * math.sqrt(2.5) / math.sqrt(5)
-    assert lines["republican"].means[0] == pytest.approx([2, 2 - reach, 2 + reach], abs=0.001)
+    ratio = reach**2 / 16
+    middle, root = 4 + 10 * ratio, math.sqrt((4 + 10 * ratio) ** 2 - 16 * (1 + ratio))
+    ends = [(middle - root) / (2 + 2 * ratio), (middle + root) / (2 + 2 * ratio)]
+    assert lines["republican"].means[0] == pytest.approx([2, *ends], abs=0.001)
     assert lines["republican"].means[1][0] == 6
     assert lines["republican"].middle == [[1.0, 3.0], [5.0, 7.0]]
     assert [values[0] for values in lines["republican"].thin] == [0, 1, 2, 3, 4]

@@ -36,7 +36,8 @@ def said(found: Tables, *lines: tuple[int, int, str, str | None]) -> Tables:
     seats = found.agents.set_index(["room", "party"])
     rows = [
         {**seats.loc[(room, party)].to_dict(), "room": room, "party": party, "round": round_, "iteration": iteration,
-         "text": text, "reason": None if text else "empty", "raw": None, "form": "reply"}
+         "text": text, "reason": None if text else "empty", "raw": None, "form": "reply",
+         "mended": None, "earlier": None}
         for room in found.agents["room"].unique()
         for round_, iteration, party, text in lines
     ]  # fmt: skip

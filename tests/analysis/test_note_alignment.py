@@ -14,7 +14,7 @@ from parley.analysis.note_alignment import alignment_table, sentences, summary, 
 from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
 
-SMALL = "--topic racism --repetitions 6 --rounds 3 --llm oracle"
+SMALL = "--topic racism --repetitions 12 --rounds 3 --llm oracle"
 
 
 @pytest.fixture(scope="module")

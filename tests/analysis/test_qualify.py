@@ -25,6 +25,7 @@ from parley.analysis.qualify.questions import (
     Battery,
     ask_planted,
     battery_topics,
+    questions,
 )
 from parley.analysis.qualify.verdict import (
     FOLLOWS,
@@ -213,3 +214,10 @@ def test_that_ratings_do_not_depend_needs_an_interval() -> None:
     sentences = [headline("m", way_verdicts(planted_order(answered(grid)))) for grid in (flat, flat[:4], loose)]
     begins = ["**The ratings of m do not depend", "**No sign was found", "**No sign was found"]
     assert [sentence.startswith(begin) for sentence, begin in zip(sentences, begins, strict=True)] == [True] * 3
+
+
+def test_each_person_is_asked_once_in_each_form() -> None:
+    """A wording that leaves the survey question as it is adds nothing; no form asks a person twice."""
+    asked = [(one.way, one.form, one.person.block, one.person.level) for one in questions(Battery(("racism",)))]
+    assert len(asked) == len(set(asked))
+    assert {form for _, form, _, _ in asked} == {ASKED, REVERSED, UNSTATED, "other order", "other words"}

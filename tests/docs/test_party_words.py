@@ -14,6 +14,7 @@ ALLOWED = (
     "agents/languages/en/questions.toml",  # parties of several countries, whose names a question may not have
     "analysis/studies/structured/paper.toml",  # what a paper reports
     "llm/backends/pocket/weights/",
+    "tools/pocket/",  # the maker of the weights, whose speakers are those of us
     "docs/",
     "tests/",
     "README.md",

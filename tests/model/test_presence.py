@@ -91,7 +91,7 @@ def test_who_comes_late_is_not_told_that_it_starts(scenario: Scenario) -> None:
     """It has heard nothing, as whoever starts; but the others have begun."""
     asked: list[Request] = []
     events(scenario, Fake(lambda request: asked.append(request) or opinionated(request)))
-    starts = [request for request in asked if "You are the one who starts" in request.messages[-1].content]
+    starts = [request for request in asked if "Nobody has spoken in this" in request.messages[-1].content]
     assert {request.messages[0] for request in starts}.isdisjoint(
         {agent._system for agent in DebateModel(scenario, backend=Fake(opinionated)).agents if agent.seat == "default"}
     )
