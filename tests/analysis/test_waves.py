@@ -12,6 +12,7 @@ import run
 from parley.agents.society import load_society
 from parley.analysis.studies.wave import PLAIN, party_steerings
 from parley.analysis.studies.wave_comparison import Answers, changes, contrast, movements, symmetry
+from parley.analysis.studies.wave_report import write_waves
 from parley.llm.backends.oracle import open_backend
 
 QUESTIONS = [f"q{number}" for number in range(8)]
@@ -76,6 +77,14 @@ def test_opposite_identities_by_hand() -> None:
     assert symmetry([wave("w", mirrored, (("a", "b"),))]).iloc[0]["verdict"] == "not clear"
     few = symmetry([wave("w", rows[::4], (("a", "b"),))]).iloc[0]
     assert (few["verdict"], few["reason"]) == ("unknown", "a question with fewer than 4 answers")
+
+
+def test_a_wave_with_few_answers_has_its_page(tmp_path: Path) -> None:
+    """Where opposites have too few answers, the page has dashes for their sizes, and the reason."""
+    sides = ((PLAIN, 5.0), ("a", 7.0), ("b", 3.0))
+    rows = [(side, name, at) for name in QUESTIONS for side, at in sides]
+    page = write_waves([wave("w", rows, (("a", "b"),))], tmp_path).read_text()
+    assert "| w | a | b | 8 | – | – |" in page
 
 
 def test_noise_in_answers_is_no_movement() -> None:
