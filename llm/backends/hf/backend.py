@@ -115,7 +115,7 @@ class Hf:
                 replies[place] = problem
             else:
                 closed = (request.answers, request.answer_prefix, request.begin)
-                groups[closed if self.exact else ((), "", "")].append(row)
+                groups[closed if self.exact and request.answers else ((), "", "")].append(row)
         for (answers, *_), rows in sorted(groups.items()):
             replies |= self._closed(rows) if answers else self._open(rows)
         for place, request in enumerate(requests):
