@@ -254,6 +254,7 @@ RULES = (
     Rule(r"^run\.py structured", "--repetitions 2 --rounds 2 --topic abortion"),
     Rule(r"^run\.py (personalised|prior-beliefs|bets|arguments|herding)\b", "--repetitions 2 --topic racism"),
     Rule(r"^run\.py audit-probe", "--repeats 2 --personas simple"),
+    Rule(r"^run\.py qualify .*--base-url", why="needs a server of the user", how="parse"),
     Rule(r"^run\.py qualify", "--short"),
     Rule(r"^run\.py stereotypes .*(--people|--answers) ", why="needs a table of your own; tests make one", how="parse"),
     Rule(r"^run\.py stereotypes", "--personas simple --topic racism"),

@@ -169,7 +169,7 @@ def test_two_lines_by_hand(recorded: Callable[..., Tables]) -> None:
     Start 1, kappa 0.1, mu 0.2, bias 6: heard 4 -> 1 + 0.3 + 1.0 = 2.3; heard 9 -> 2.3 + 0.67 + 0.74 = 3.71.
     """
     tables = handmade(recorded(0, repetitions=1, rounds=1, topics="racism"), 0.1, 0.2, 6.0)
-    assert tables.attitudes["expected"][1] == pytest.approx(3.71)
+    assert tables.attitudes["attitude"][1] == pytest.approx(3.71)
     found = recover_parameters(tables, lambda topic, text: None if text == "None" else float(text)).set_index(
         "parameter"
     )

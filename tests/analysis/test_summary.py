@@ -138,7 +138,7 @@ def test_several_topics_are_one_sentence_a_party(ran: Callable, tmp_path: Path) 
 @pytest.mark.thorough
 def test_rows_of_several_topics_and_groups_name_them(ran: Callable, tmp_path: Path) -> None:
     """Rows are told apart in words, not in slugs."""
-    text = summary(load(ran("echo_chamber", topics="racism,abortion")), tmp_path)
+    text = summary(load(ran("echo_chamber", topics="racism,abortion", repetitions=5)), tmp_path)
     assert rows(section(text, "Drift toward the Default"))[0][:2] == ["Racism", "Two Republicans and a Default"]
     assert "republican+" not in text
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -102,6 +103,8 @@ class Hf:
             return [next(vectors if request.purpose == EMBEDDING else others) for request in requests]
         if requests and not self._checked:
             self._ensure_same_replies()
+        if self.loaded.races:  # a model of the pocket kind never read a label before its own words
+            requests = [replace(request, begin="") for request in requests]
         replies: dict[int, Reply] = {}
         groups: dict[tuple[tuple[str, ...], str, str], list[PromptRow]] = defaultdict(list)
         prompts = encode(requests, self.loaded.tokenizer, self.style)
