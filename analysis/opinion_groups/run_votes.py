@@ -51,7 +51,8 @@ def run_votes(tables: Tables, survey: str) -> RunVotes:
         1 if probe == usual else load_topic(topic).probe(probe).polarity
         for topic, probe in zip(rows["topic"], rows["probe"], strict=True)
     ]
-    vote = np.sign(rows["attitude"].astype(float) - MIDDLE) * sides
+    # a vote is the answer itself, where an agent can pass; the mean of its distribution is hardly ever the middle
+    vote = np.sign(rows["answer"].astype(float) - MIDDLE) * sides
     rows = rows.assign(person=person, statement=statements, vote=vote)
     if rows["statement"].nunique() < FEWEST:
         raise UserError(

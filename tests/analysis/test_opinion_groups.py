@@ -214,9 +214,15 @@ def _represents(table: np.ndarray, slate: list[int], level: int) -> bool:
 
 
 def attitudes(rows: list[tuple[str, str, str, int, float]]) -> pd.DataFrame:
-    """Ratings of seats: topic, seat, probe, round, attitude."""
-    frame = pd.DataFrame(rows, columns=["topic", "seat", "probe", "round", "attitude"])
-    return frame.assign(room=frame["topic"] + "/mixed", group="mixed", repetition=2, party=frame["seat"].str[0])
+    """Ratings of seats: topic, seat, probe, round, answer. An opinion is never the middle: a vote goes by the answer."""
+    frame = pd.DataFrame(rows, columns=["topic", "seat", "probe", "round", "answer"])
+    return frame.assign(
+        attitude=frame["answer"] + 0.1,
+        room=frame["topic"] + "/mixed",
+        group="mixed",
+        repetition=2,
+        party=frame["seat"].str[0],
+    )
 
 
 def test_votes_of_agents_by_hand() -> None:
@@ -251,7 +257,7 @@ def test_members_of_a_deliberation_vote_on_its_questions(tmp_path: Path) -> None
     for survey, round_ in (("first", 0), ("last", 2)):
         votes, _ = run_votes(tables, survey)
         assert votes.columns.tolist() == sorted(asked["topic"].unique())
-        rated = asked.loc[asked["round"] == round_, "attitude"].dropna()
+        rated = asked.loc[asked["round"] == round_, "answer"].dropna()
         assert votes.stack().value_counts().to_dict() == np.sign(rated - 5).value_counts().to_dict()
     assert main(["opinion-groups", str(run), "--out", str(tmp_path / "groups")]) == 0
 
