@@ -65,15 +65,14 @@ class Hf:
 
         On a CPU in float32 this is checked on this machine; elsewhere a reply is taken to depend on them.
         """
-        self._checked, model = True, self.loaded.model
+        model = self.loaded.model
         exact = model.device.type == "cpu" and model.dtype == torch.float32 and self.loaded.identity["load"] == "full"
-        if self.same == "auto" and not exact:
-            return
-        check = partial(same_sums, self.loaded, is_batch_invariant)
-        if not (
-            exact and self.read_batch is ColumnBatch and (self._pool.submit(check).result() if self._pool else check())
-        ):
-            self.most, self.prefixes = 1, None
+        if exact or self.same != "auto":
+            check = partial(same_sums, self.loaded, is_batch_invariant)
+            certain = exact and self.read_batch is ColumnBatch
+            if not (certain and (self._pool.submit(check).result() if self._pool else check())):
+                self.most, self.prefixes = 1, None
+        self._checked = True  # last: an interrupted check leaves the model as it was, and is done again
 
     @property
     def says(self) -> str:
