@@ -113,7 +113,7 @@ def make_card(options: argparse.Namespace, say: Say) -> Path:
     say(f"folder   {first.folder}")
     if not options.no_qualify and needs_qualification(first.base.models.llm):
         model = open_spec(first.base.models.llm)
-        qualify_before(first.base, model, first.folder, bar, bench.budgets[0], say)
+        qualify_before(first.base, model, first.folder, bar, bench.budgets[0], bench.ledger, say)
     records, stopped = run_conditions(first, sections, batches, options.tight, bench)
     if not records.records:
         raise UserError(stopped)

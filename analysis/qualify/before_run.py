@@ -12,13 +12,14 @@ from parley.analysis.qualify.measures import planted_order
 from parley.analysis.qualify.questions import Battery, ask_planted, battery_topics
 from parley.analysis.qualify.verdict import headline, way_verdicts
 from parley.llm.backends import is_scripted, split_spec
-from parley.llm.budget import Budget
+from parley.llm.budget import Budget, Ledger
 from parley.llm.driver import Bar
 from parley.llm.errors import UserError
+from parley.llm.journal import shared_ledger
 from parley.llm.request import Backend
 from parley.model.run_folder import check_folder
 from parley.model.scenario import Scenario
-from parley.model.scenario_run import RECORD, RunSpec, is_complete, open_models
+from parley.model.scenario_run import JOURNAL, RECORD, RunSpec, is_complete, open_models
 
 ASKED = "asked"
 """The field of a scenario that says in which way survey questions are asked."""
@@ -36,7 +37,13 @@ def needs_qualification(spec: str) -> bool:
 
 
 def qualify_before(
-    scenario: Scenario, backend: Backend, folder: Path, bar: Bar, budget: Budget, say: Callable[[str], object] = print
+    scenario: Scenario,
+    backend: Backend,
+    folder: Path,
+    bar: Bar,
+    budget: Budget,
+    ledger: Ledger | None = None,
+    say: Callable[[str], object] = print,
 ) -> Qualification | None:
     """Return the qualification of a run's model: that of its folder, else the kept one, else ask a short battery and keep it.
 
@@ -58,7 +65,7 @@ def qualify_before(
         say(
             f"qualify  no result for this model yet: {len(battery.topics)} topics, about a minute (--no-qualify leaves it out)"
         )
-        answers = ask_planted(battery, scenario.models.llm, folder / ASIDE, bar, budget, backend)
+        answers = ask_planted(battery, scenario.models.llm, folder / ASIDE, bar, budget, backend, ledger)
         result = Qualification(
             tuple(way_verdicts(planted_order(answers, battery.seed))), len(battery.topics), short=True
         )
@@ -81,7 +88,11 @@ def qualified_run(spec: RunSpec, bar: Bar) -> tuple[RunSpec, Backend | None]:
         return spec, None
     check_folder(spec.folder, spec.scenario, spec.classes)
     backend = open_models(spec)
-    result = qualify_before(spec.scenario, backend, spec.folder, bar, spec.budget)
+    journals = [spec.folder / ASIDE / JOURNAL, spec.folder / JOURNAL]
+    ledger = shared_ledger(spec.budget, [(path, spec.budget) for path in journals])
+    result = qualify_before(spec.scenario, backend, spec.folder, bar, spec.budget, ledger)
+    if journals[0].exists():  # the questions count as calls of the run
+        spec = replace(spec, ledger=ledger)
     return (_asked_in(spec, result) if result else spec), backend
 
 

@@ -19,7 +19,7 @@ from parley.agents.topic import Topic, load_topic
 from parley.analysis.journaled_calls import check_manifest, run_journaled
 from parley.analysis.table_export import write_csv
 from parley.llm.backends import identity_spec
-from parley.llm.budget import NO_LIMIT, Budget
+from parley.llm.budget import NO_LIMIT, Budget, Ledger
 from parley.llm.driver import Bar, Conversation, ask
 from parley.llm.errors import UserError
 from parley.llm.request import Backend, Message, Reply, Request, Sampling
@@ -96,9 +96,15 @@ def _topic_questions(topic: Topic, battery: Battery) -> list[PlantedQuestion]:
 
 
 def ask_planted(
-    battery: Battery, spec: str, folder: Path, bar: Bar, budget: Budget = NO_LIMIT, backend: Backend | None = None
+    battery: Battery,
+    spec: str,
+    folder: Path,
+    bar: Bar,
+    budget: Budget = NO_LIMIT,
+    backend: Backend | None = None,
+    ledger: Ledger | None = None,
 ) -> pd.DataFrame:
-    """Return one row per answer, with COLUMNS. backend: the model of the spec, if it is open.
+    """Return one row per answer, with COLUMNS. backend: the model of the spec, if it is open. ledger: what a run shares with it.
 
     attitude: the answer read from the text, 0 to 10 on the topic's axis. mean: that of the distribution of answers (NaN where it
     is not known). covered: the probability of all answers together.
@@ -110,7 +116,7 @@ def ask_planted(
         check_manifest(folder / MANIFEST, {"llm": identity_spec(spec), **asdict(battery)}, "qualification")
         conversations = [_answer(question, battery.seed) for question in asked]
         budget = budget._replace(keep_going=True)  # that answers cannot be read is a result
-        replies = run_journaled(conversations, backend or spec, folder, bar, "answers", budget, name=spec)
+        replies = run_journaled(conversations, backend or spec, folder, bar, "answers", budget, ledger, name=spec)
         rows = [_row(question, reply) for question, reply in zip(asked, replies, strict=True)]
         table = pd.DataFrame(rows, columns=COLUMNS).astype({"attitude": float, "mean": float, "covered": float})
         write_csv(table, folder / "answers.csv")

@@ -14,6 +14,8 @@ from parley.analysis.qualify.kept import FILE, Qualification, read_qualification
 from parley.analysis.qualify.verdict import FOLLOWS, WEAK, WayVerdict
 from parley.analysis.tables import load
 from parley.llm.errors import UserError
+from parley.llm.journal import usage_of_journal
+from parley.model.scenario_run import JOURNAL
 
 MODEL = """
 from parley.llm.backends.oracle import open_backend
@@ -123,3 +125,14 @@ def test_the_way_that_serves_the_model_is_asked_in_the_run(tmp_path: Path, monke
     headers = [load(tmp_path / name).header.scenario["asked"] for name in "ab"]
     assert headers == ["phrases", "numbers"]
     assert debate(model, tmp_path / "a") == 0
+
+
+def test_the_questions_count_as_calls_of_the_run(
+    new_model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After 56 questions a limit of 60 calls leaves 4 for the debate, also in a second start; a limit of 200 is enough."""
+    for _ in range(2):
+        assert debate(new_model, tmp_path / "run", "--max-calls", "60") == 2
+        assert "--max-calls 60 is spent" in capsys.readouterr().err
+        assert usage_of_journal(tmp_path / "run" / JOURNAL)[0] == 4
+    assert debate(new_model, tmp_path / "run", "--max-calls", "200") == 0
