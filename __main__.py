@@ -8,9 +8,8 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -19,14 +18,12 @@ from typing import TYPE_CHECKING
 from parley.llm import trust
 from parley.llm.errors import UserError, unknown_name
 from parley.model import cli
-from parley.model.arguments import budgets_from_args, fields_from_args, prices_from_args, scenario_from_args
+from parley.model.arguments import fields_from_args, prices_from_args, scenario_from_args
 from parley.model.cli import Parser, add_option, port_number, program
-from parley.model.progress import Interrupted, Progress, bar, stoppable, summary_line
+from parley.model.progress import Interrupted, stoppable
 
 if TYPE_CHECKING:
-    from parley.llm.request import Backend
-    from parley.model.debate import DebateModel
-    from parley.model.scenario import Scenario
+    pass
 
 EXAMPLES = """--list
 --scenario echo_chamber
@@ -139,50 +136,9 @@ def run(arguments: Sequence[str]) -> int:
 
         print("\n".join(estimate_lines(scenario, prices_from_args(options, scenario))))
         return 0
+    from parley.analysis.commands.debates import run_debates
+
     return run_debates(scenario, given, options)
-
-
-def run_debates(scenario: Scenario, given: tuple[str, ...], options: argparse.Namespace) -> int:
-    """Run the debates, then write the report."""
-    from parley.model.people import people_in_page
-    from parley.model.scenario_run import RunSpec, run_scenario
-
-    folder = options.out or Path("runs") / f"{scenario.name}-{time.strftime('%Y%m%d-%H%M%S')}"
-    (limits,) = budgets_from_args(options, scenario)
-    spec = RunSpec(scenario, folder, given, limits, options.retry_failures)
-    backend = None
-    if not options.no_qualify:
-        from parley.analysis.qualify.before_run import qualified_run
-
-        spec, backend = qualified_run(spec, bar)
-        scenario = spec.scenario
-    with ExitStack() as stack:
-        progress = stack.enter_context(Progress(scenario))
-        steps: list[Callable[[DebateModel], object]] = [progress.step]
-
-        def begin(backend: Backend) -> None:
-            """Print the folder. It is made only after the model has opened. Open the page of people, if they answer there."""
-            progress.bar.write(f"folder   {folder}")
-            progress.found(backend)
-            if people_in_page(scenario.llm_by_party):
-                from parley.analysis.seats.server import serve_people
-
-                own = scenario.rounds, options.host, options.port, progress.bar.write, options.public_name or ()
-                steps.append(serve_people(stack, backend, folder, *own))
-
-        outcome = run_scenario(spec, progress.calls, lambda model: [step(model) for step in steps], backend, begin)
-    print(summary_line(scenario, folder, outcome))
-
-    from parley.analysis.run_report import SUMMARY, main_figure, write_report
-
-    if outcome.already and (folder / SUMMARY).exists():
-        figure = main_figure(folder)
-    else:
-        figure = write_report(folder, prices_from_args(options, scenario))
-    print(f"summary  {folder / SUMMARY}\nfigure   {figure}")
-    if outcome.stopped:
-        raise UserError(outcome.stopped)
-    return 0
 
 
 NOT_FOR_THE_PAGE = ("out", "dry_run", "retry_failures", "max_calls", "max_tokens", "max_cost", "price", "prices")

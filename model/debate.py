@@ -58,7 +58,7 @@ from parley.model.reporters import attitudes_by_party, reporters
 from parley.model.room import RoomState, RunContext
 from parley.model.round import run_round
 from parley.model.scenario import Scenario
-from parley.model.stepping import SteppedModel
+from parley.model.stepping import SteppedModel, refuse_copy
 from parley.model.story_round import run_story_round
 from parley.model.surrogate_seats import load_surrogates
 from parley.model.surveys import run_closing, run_interviews, run_questionnaire, run_surveys
@@ -199,12 +199,7 @@ class DebateModel(SteppedModel):
         )
         self._run_and_collect(self._before_first_round)
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        """Refuse to be copied or pickled. Errors: TypeError."""
-        raise TypeError(
-            "a DebateModel cannot be copied or pickled, because it holds an open language model: make a second one with the same "
-            "settings and rng, which gives the same debates; or record the run, and continue it with run.py branch RUN --round N"
-        )
+    __reduce_ex__ = refuse_copy
 
     @property
     def grid(self) -> Any:

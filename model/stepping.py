@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import mesa
 
@@ -61,3 +62,11 @@ class SteppedModel(mesa.Model):
 
     def _before_collecting(self) -> None:
         """Compute what several reporters need."""
+
+
+def refuse_copy(model: mesa.Model, protocol: Any) -> Any:
+    """Refuse to copy or pickle a model of debates. Errors: TypeError."""
+    raise TypeError(
+        f"a {type(model).__name__} cannot be copied or pickled, because it holds an open language model: make a second one with "
+        "the same settings and rng, which gives the same debates; or record the run, and continue it: run.py branch RUN --round N"
+    )
