@@ -24,7 +24,7 @@ def qualify_parser() -> Parser:
         cli.dry_run(),
     )
     add_option(
-        parser, "--short", "two topics, without other orders, other words and the short debate", action="store_true"
+        parser, "--short", "three topics, without other orders, other words and the short debate", action="store_true"
     )
     return parser
 

@@ -11,12 +11,12 @@ from parley.llm.errors import UserError
 from parley.model.events import Header
 
 UNCHECKED = (
-    "Whether this model can play people was not checked, so what moved may be anything: `python run.py qualify --llm MODEL` "
+    "Whether this model can play people was not checked, so what moved may be anything: `run.py qualify --llm MODEL` "
     "checks it in a minute."
 )
-WITHHELD = "What moved is left out here, because movements of such ratings are no change of opinion. The tables have all numbers."
+WITHHELD = "What moved is left out here, because such ratings may move without a change of opinion. The tables have all numbers."
 
-NO_ANSWER = "This is withheld, because its ratings show no sign that they depend on who the model plays."
+NO_ANSWER = "This is withheld, because it was not shown that the ratings of this model depend on who it plays."
 """In place of each answer of a bias card."""
 
 

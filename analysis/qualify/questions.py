@@ -30,6 +30,8 @@ NUMBERS, PHRASES = "numbers", "phrases"
 WAYS = {NUMBERS: "attitude", PHRASES: "attitude@phrases"}
 """The ways of asking, each with its survey question on a topic."""
 ASKED, REVERSED, ORDER, REWORDED, UNSTATED = "asked", "reversed scale", "other order", "other words", "no position"
+SHORT = 3
+"""Topics of a short battery: with two wordings six blocks, the fewest with an interval that leave room for a missing one."""
 MANIFEST = "qualify.json"
 COLUMNS = [
     "way", "form", "topic", "wording", "level", "block", "attitude", "mean", "covered", "how", "reason", "text",
@@ -140,7 +142,7 @@ def _row(question: PlantedQuestion, reply: Reply) -> list[object]:
 def battery_topics(society_topics: Sequence[str], given: Sequence[str], short: bool) -> tuple[str, ...]:
     """Return the topics of a battery: those that were given, else those of the society on which people can be planted.
 
-    A short battery has two. Errors: UserError where none is left.
+    A short battery has SHORT. Errors: UserError where none is left.
     """
     if given:
         return tuple(given)
@@ -155,4 +157,4 @@ def battery_topics(society_topics: Sequence[str], given: Sequence[str], short: b
         raise UserError(
             "this society has no topic on which a person can be given a known position: name one with --topic"
         )
-    return tuple(known[:2] if short else known)
+    return tuple(known[:SHORT] if short else known)

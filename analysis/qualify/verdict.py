@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from parley.analysis.bootstrap import FEWEST
 from parley.analysis.formatting import format_estimate, format_p
 from parley.analysis.qualify.measures import MOST_LOST, main_rows
 from parley.analysis.qualify.questions import REVERSED, WAYS
@@ -17,6 +18,8 @@ FOLLOWS, WEAK, IGNORES, UNREADABLE = "follows", "weakly", "ignores", "unreadable
 RANKS = (UNREADABLE, IGNORES, WEAK, FOLLOWS)
 P = 0.01
 """The P of the null below which ratings are said to depend on the position."""
+PAIRS = 6
+"""Pairs of the four people of a block."""
 RIGHT, APART = 0.8, 2.0
 """The share of pairs ranked right, and the points between the ends, from which on ratings follow the position."""
 
@@ -41,6 +44,11 @@ class WayVerdict:
     ends_low: float = math.nan
     ends_high: float = math.nan
     turned: float = math.nan
+
+    @property
+    def same_for_all(self) -> bool:
+        """Whether each answer is the same at both ends, in enough blocks for an interval, which such answers do not have."""
+        return self.ends == 0 and self.right == 0.5 and self.pairs >= FEWEST * PAIRS and math.isnan(self.ends_high)
 
     @property
     def figures(self) -> str:
@@ -94,10 +102,15 @@ def headline(model: str, verdicts: list[WayVerdict]) -> str:
             f"{best.answers} are missing)."
         )
     if best.outcome == IGNORES:
-        found = f"The ratings of {model} do not depend on who it plays"
-        if not best.ends_high < APART:  # no interval, or one that has ends as far apart as those of a model that plays
-            found = f"No sign was found that the ratings of {model} depend on who it plays"
-        return f"**{found}** ({best.figures}). What its debates show is not opinion change: use another model."
+        if best.ends_high < APART or best.same_for_all:
+            return (
+                f"**The ratings of {model} do not depend on who it plays** ({best.figures}). What its debates show is not "
+                "opinion change: use another model."
+            )
+        return (  # no interval, or one that has ends as far apart as those of a model that plays
+            f"**Whether the ratings of {model} depend on who it plays is not clear** ({best.figures}). `python run.py qualify` "
+            "asks more. Until it shows that they do, what moves in debates is no change of opinion."
+        )
     if best.outcome == WEAK:
         return (
             f"**The ratings of {model} depend only weakly on who it plays** ({best.figures}). Differences between its agents "

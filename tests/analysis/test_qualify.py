@@ -169,12 +169,12 @@ def test_the_oracle_follows_and_the_deaf_oracle_does_not(tmp_path: Path, capsys:
     follows = capsys.readouterr().out
     assert run.main([*common, str(tmp_path / "b"), "--llm", "oracle,ignores=party"]) == 0
     ignores = capsys.readouterr().out
-    assert "follow who it plays (24 pairs" in follows
+    assert "follow who it plays (36 pairs" in follows
     assert "100% are ranked as planted" in follows
-    assert "No sign was found that the ratings of oracle,ignores=party" in ignores
+    assert "do not depend on who it plays" in ignores
     assert "50% are ranked as planted" in ignores
     page = (tmp_path / "b" / "qualify.md").read_text()
-    assert page.index("No sign was found") < page.index("## What was asked")
+    assert page.index("do not depend on who it plays") < page.index("## What was asked")
     assert (tmp_path / "a" / "positions.png").exists()
 
 
@@ -188,8 +188,12 @@ def test_what_cannot_be_read_is_unknown(tmp_path: Path) -> None:
 
 
 def test_topics_of_a_battery() -> None:
-    """Two of the society in a short one; given ones as they are; none left is told."""
-    assert battery_topics(["racism", "abortion", "gun_violence"], [], short=True) == ("racism", "abortion")
+    """Three of the society in a short one; given ones as they are; none left is told."""
+    assert battery_topics(["racism", "abortion", "gun_violence", "inflation"], [], short=True) == (
+        "racism",
+        "abortion",
+        "gun_violence",
+    )
     assert battery_topics(["racism"], ["abortion"], short=True) == ("abortion",)
     with pytest.raises(UserError, match="no topic on which a person can be given a known position"):
         battery_topics([], [], short=False)
@@ -208,11 +212,11 @@ def test_the_people_of_the_short_debate_are_at_opposite_ends(tmp_path: Path) -> 
 
 
 def test_that_ratings_do_not_depend_needs_an_interval() -> None:
-    """With four blocks, or ends that may be two points apart, only "no sign was found" is said."""
+    """With four blocks, or ends that may be two points apart, it is not clear."""
     flat = 5 + 0.1 * np.random.default_rng(0).standard_normal((8, 4))
     loose = 5 + 4 * np.random.default_rng(1).standard_normal((8, 4))
     sentences = [headline("m", way_verdicts(planted_order(answered(grid)))) for grid in (flat, flat[:4], loose)]
-    begins = ["**The ratings of m do not depend", "**No sign was found", "**No sign was found"]
+    begins = ["**The ratings of m do not depend", "**Whether the ratings", "**Whether the ratings"]
     assert [sentence.startswith(begin) for sentence, begin in zip(sentences, begins, strict=True)] == [True] * 3
 
 

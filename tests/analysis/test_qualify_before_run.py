@@ -73,7 +73,7 @@ def test_findings_of_a_model_that_ignores_its_personas_are_withheld(new_model: s
     """The tables keep all numbers; no sentence says that anybody moved."""
     assert debate(f"{new_model},deaf=1", tmp_path / "run") == 0
     short = (tmp_path / "run" / "summary.md").read_text().split("## In short\n\n")[1].split("\n\n")[0]
-    assert short.startswith("- **No sign was found that the ratings of this model depend on who it plays**")
+    assert short.startswith("- **The ratings of this model do not depend on who it plays**")
     assert "moved 0" not in short
     assert "Republicans" not in short
     assert "0 of 30 ratings are missing" in short or "ratings are missing" in short
@@ -130,9 +130,9 @@ def test_the_way_that_serves_the_model_is_asked_in_the_run(tmp_path: Path, monke
 def test_the_questions_count_as_calls_of_the_run(
     new_model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """After 56 questions a limit of 60 calls leaves 4 for the debate, also in a second start; a limit of 200 is enough."""
+    """After 84 questions a limit of 88 calls leaves 4 for the debate, also in a second start; a limit of 200 is enough."""
     for _ in range(2):
-        assert debate(new_model, tmp_path / "run", "--max-calls", "60") == 2
-        assert "--max-calls 60 is spent" in capsys.readouterr().err
+        assert debate(new_model, tmp_path / "run", "--max-calls", "88") == 2
+        assert "--max-calls 88 is spent" in capsys.readouterr().err
         assert usage_of_journal(tmp_path / "run" / JOURNAL)[0] == 4
     assert debate(new_model, tmp_path / "run", "--max-calls", "200") == 0
