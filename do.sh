@@ -37,11 +37,11 @@ install() { # install EXTRAS [REQUIREMENT]: once for every state of setup.cfg
 check_code() { # style, floors, types
     "$env/bin/ruff" check .
     "$env/bin/ruff" format --check .
-    "$env/bin/lint-imports"
-    for room in __init__.py __main__.py testing.py llm agents environments model analysis training; do # mypy looks for `parley` on a path (setup.cfg)
-        mkdir -p build/types/parley
+    for room in __init__.py __main__.py testing.py llm agents environments model analysis training; do # what is installed, as a package on a path:
+        mkdir -p build/types/parley                                                                    # in the checkout, tools/ is not part of it
         ln -sfn "$PWD/$room" "build/types/parley/$room"
     done
+    PYTHONPATH=build/types "$env/bin/lint-imports"
     "$env/bin/mypy"
 }
 
