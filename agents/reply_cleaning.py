@@ -25,7 +25,7 @@ Asked = tuple[tuple[str, str], ...]
 INSTRUCTIONS = (
     "start", "turn", "reask", "reminder", "side", "opening", "opening_structured", "opinion", "critique",
     "statement_opening", "statement_closing", "statement_post", "statement_talk", "role_listener", "role_persuader",
-    "survey_numeric", "survey_labelled", "survey_numeric_public", "survey_labelled_public",
+    *(f"survey_{kind}{public}" for kind in ("numeric", "labelled", "phrases", "options") for public in ("", "_public")),
 )  # fmt: skip
 FEWEST, MOST = 4, 8
 """A sentence of a prompt is recognised by so many first words: fewer may be the agent's own, more are not needed."""

@@ -14,6 +14,7 @@ import numpy as np
 from gguf import GGUFWriter, TokenType
 from safetensors.numpy import load_file
 
+from parley.llm.backends.gguf.adapters import in_order
 from parley.llm.errors import UserError
 
 NAMES = {
@@ -110,6 +111,4 @@ def _arranged(name: str, weights: np.ndarray, config: dict[str, Any]) -> np.ndar
     heads = {"q_proj": "num_attention_heads", "k_proj": "num_key_value_heads"}.get(name.split(".")[-2])
     if heads is None:
         return weights
-    count = config[heads]
-    parts = weights.reshape(count, 2, weights.shape[0] // count // 2, weights.shape[1])
-    return np.ascontiguousarray(parts.swapaxes(1, 2).reshape(weights.shape))
+    return in_order(weights, config[heads])

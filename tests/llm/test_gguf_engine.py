@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import math
 import threading
 import urllib.error
@@ -11,12 +12,15 @@ import weakref
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("xllamacpp")
-from tiny_gguf import write_tiny_gguf
+from safetensors.numpy import save_file
+from tiny_gguf import HEADS, INNER, WIDTH, write_tiny_gguf
 
 from parley.llm.backends import open_spec
+from parley.llm.backends.gguf.adapters import in_order
 from parley.llm.backends.gguf.backend import Gguf
 from parley.llm.backends.gguf.calls import read_table, table_call
 from parley.llm.model_catalogue import find_weights
@@ -66,6 +70,51 @@ def test_ten_has_the_probability_of_its_tokens(tiny: str) -> None:
     assert reply.answers["10"] * reply.covered == pytest.approx(
         ten, rel=0.05
     )  # the last digits depend on what was read before
+
+
+def write_adapter(folder: Path, scale: float) -> dict[str, np.ndarray]:
+    """Write a LoRA adapter of rank 2 as PEFT does, and return what it adds to the weights, by their names in llama.cpp."""
+    draw = np.random.default_rng(3)
+    shapes = {"self_attn.q_proj": (WIDTH, WIDTH), "mlp.down_proj": (WIDTH, INNER)}
+    lows = {part: draw.standard_normal((2, width)).astype(np.float32) for part, (_, width) in shapes.items()}
+    highs = {part: draw.standard_normal((height, 2)).astype(np.float32) for part, (height, _) in shapes.items()}
+    folder.mkdir()
+    halves = {
+        f"base_model.model.model.layers.1.{part}.lora_{half}.weight": weights[part]
+        for half, weights in (("A", lows), ("B", highs))
+        for part in shapes
+    }
+    save_file(halves, folder / "adapter_model.safetensors")
+    config = {"peft_type": "LORA", "r": 2, "lora_alpha": 2 * scale, "target_modules": ["q_proj", "down_proj"]}
+    (folder / "adapter_config.json").write_text(json.dumps(config))
+    return {
+        "blk.1.attn_q.weight": scale * in_order(highs["self_attn.q_proj"], HEADS) @ lows["self_attn.q_proj"],
+        "blk.1.ffn_down.weight": scale * highs["mlp.down_proj"] @ lows["mlp.down_proj"],
+    }
+
+
+def test_an_adapter_answers_where_it_is_named_and_as_if_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table of the model whose weights hold the adapter's product, and that of the model alone where no adapter is named."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    added = write_adapter(tmp_path / "partisan", 0.1)
+    write_adapter(tmp_path / "other", 0.5)
+    alone = write_tiny_gguf(tmp_path / "alone.gguf")
+    merged = write_tiny_gguf(tmp_path / "merged.gguf", added=added)
+    backend = opened(f"gguf:{alone},threads=1,adapters={tmp_path / 'other'}+{tmp_path / 'partisan'}")
+    request = asked(answers=SCALE, answer_prefix="My rating:")
+
+    def shares(backend: Gguf, adapter: str = "") -> list[float]:
+        return list(backend.complete([replace(request, adapter=adapter)])[0].answers.values())
+
+    without, partisan, other = (shares(backend, adapter) for adapter in ("", "partisan", "other"))
+    assert partisan == pytest.approx(shares(opened(f"gguf:{merged},threads=1")), abs=1e-3)
+    assert without == pytest.approx(shares(opened(f"gguf:{alone},threads=1")), abs=1e-3)
+    assert max(abs(x - y) for x, y in zip(without, partisan, strict=True)) > 0.01
+    assert max(abs(x - y) for x, y in zip(other, partisan, strict=True)) > 0.01
+    assert set(backend.identity["adapters"]) == {"other", "partisan"}
+    failure = backend.complete([replace(request, adapter="third")])[0].failure
+    assert failure
+    assert failure.name == "unknown_adapter"
 
 
 def test_the_port_is_closed_to_others(tiny: str) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -27,8 +29,10 @@ WORDS = [
 ]
 
 
-def write_tiny_gguf(path: Path, template: str | None = CHAT) -> Path:
-    """Write a model of the Llama shape, always the same one; without a template it is a base model."""
+def write_tiny_gguf(
+    path: Path, template: str | None = CHAT, added: Mapping[str, np.ndarray] = MappingProxyType({})
+) -> Path:
+    """Write a model of the Llama shape, always the same one; without a template it is a base model. added: to weights by name."""
     gguf = pytest.importorskip("gguf")
     pytest.importorskip("xllamacpp")
     tokens = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), *WORDS]
@@ -54,7 +58,8 @@ def write_tiny_gguf(path: Path, template: str | None = CHAT) -> Path:
     draw = np.random.default_rng(7)
 
     def add(name: str, *shape: int, scale: float = 0.5) -> None:
-        writer.add_tensor(name, (draw.standard_normal(shape) * scale).astype(np.float32))
+        weights = draw.standard_normal(shape) * scale + added.get(name, 0.0)
+        writer.add_tensor(name, weights.astype(np.float32))
 
     add("token_embd.weight", len(tokens), WIDTH)
     add("output.weight", len(tokens), WIDTH)

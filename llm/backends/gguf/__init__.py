@@ -7,9 +7,12 @@
              its reply depends on nothing else
     style    auto (chat when the file has a chat template), chat, plain (one text, as for a base model)
     penalty  how much less likely a token becomes that was said already (1: not at all)
+    adapters folders of LoRA adapters, joined by +; an adapter has the name of its folder; a request names the one that answers,
+             or none
 
     header.py       reads the header of a GGUF file
     speed.py        the memory and the time that a run takes on this machine
+    adapters.py     brings LoRA adapters into the form that llama.cpp loads
     engine.py       llama.cpp in this process
     calls.py        writes requests as calls of the engine, and reads its replies
     answering.py    answers one request by calls of the engine
@@ -77,20 +80,30 @@ def open_backend(
     keep: int = 512,
     style: str = "auto",
     penalty: float = 1.0,
+    adapters: str = "",
 ) -> Backend:
     """Load a GGUF file. Errors: UserError when it cannot be found or loaded, or when the `[gguf]` extra is not installed."""
     given = {"threads": threads, "context": context, "slots": slots, "keep": keep, "style": style}
     check_options(model, **given, penalty=penalty)
     header = read_header(file_of(model))
+    from parley.llm.backends.gguf.adapters import adapter_files
     from parley.llm.backends.gguf.backend import Gguf
     from parley.llm.backends.gguf.engine import EngineSettings, LlamaCpp
 
     alone = parent_process() is None  # a worker of a sweep has others beside it, each with a model of its own
+    files = adapter_files(header, adapters)
     settings = EngineSettings(
-        header.path, threads or (free_cores() if alone else 1), context or context_of(header), slots, keep
+        header.path,
+        threads or (free_cores() if alone else 1),
+        context or context_of(header),
+        slots,
+        keep,
+        tuple(file for file, _ in files.values()),
     )
     is_chat = header.is_chat if style == "auto" else style == "chat"
-    backend = Gguf(LlamaCpp(settings), header, settings, penalty, is_chat)
+    backend = Gguf(
+        LlamaCpp(settings), header, settings, penalty, is_chat, {name: digest for name, (_, digest) in files.items()}
+    )
     backend.check_begun()
     return backend
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,21 +16,24 @@ from parley.llm.request import Failure, Reply, Request, Usage, beginning_of, set
 
 @dataclass(frozen=True)
 class Answering:
-    """How requests are answered. keeps: a prompt may go on from what was read for earlier requests."""
+    """How requests are answered. keeps: a prompt may go on from what was read for earlier requests. adapters: their names."""
 
     engine: Engine
     penalty: float
     is_chat: bool
     keeps: bool
     speed: SpeedLog
+    adapters: Sequence[str] = ()
 
     def reply(self, request: Request) -> Reply:
         """Return the reply to a request, or its named failure."""
         if request.purpose == EMBEDDING:
             return Reply.failed("no_embeddings", "a model of a GGUF file writes, and gives no embeddings here")
+        if request.adapter and request.adapter not in self.adapters:
+            return Reply.failed("unknown_adapter", f"{request.adapter} is none of {', '.join(self.adapters) or 'none'}")
         if request.answers:
             return self._closed(request)
-        data = self._call(speech_call(request, self.penalty, self.is_chat))
+        data = self._call(request, speech_call(request, self.penalty, self.is_chat))
         return read_speech(data, request, self.is_chat)
 
     def _closed(self, request: Request) -> Reply:
@@ -43,7 +46,7 @@ class Answering:
         while True:
             tables = []
             for text in texts:
-                table = read_table(self._call(table_call(request, text, self.is_chat), is_first=not usages))
+                table = read_table(self._call(request, table_call(request, text, self.is_chat), is_first=not usages))
                 if isinstance(table, Failure):
                     return Reply(None, table, total(usages))
                 tables.append(table[0])
@@ -61,11 +64,16 @@ class Answering:
             reply.failure = Failure("not_covered", "none of the allowed answers is among the likeliest replies")
         return reply
 
-    def _call(self, body: Mapping[str, Any], is_first: bool = True) -> Mapping[str, Any]:
+    def _call(self, request: Request, body: Mapping[str, Any], is_first: bool = True) -> Mapping[str, Any]:
         """Return the answer to a call. It may go on from what was read before: within a request always, else if that is kept."""
         ask: Callable[[Mapping[str, Any]], Mapping[str, Any]] = (
             self.engine.chat if self.is_chat else self.engine.complete
         )
-        data = ask({**body, "cache_prompt": not is_first or self.keeps})
+        data = ask({**body, "cache_prompt": not is_first or self.keeps, **self._adapters(request)})
         self.speed.add(data, is_first)
         return data
+
+    def _adapters(self, request: Request) -> dict[str, Any]:
+        """Return how much of each adapter answers: all of the one that is named, and nothing of the others."""
+        scales = [{"id": number, "scale": float(name == request.adapter)} for number, name in enumerate(self.adapters)]
+        return {"lora": scales} if scales else {}

@@ -6,6 +6,7 @@ import queue
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from parley.llm.backends.gguf.answering import Answering
@@ -22,9 +23,20 @@ Landed = tuple[Request, Reply | BaseException]
 class Gguf:
     """A model of a GGUF file as a network of `slots` requests in flight, so that a journal keeps each reply when it is there."""
 
-    def __init__(self, engine: Engine, header: Header, settings: EngineSettings, penalty: float, is_chat: bool):
+    def __init__(
+        self,
+        engine: Engine,
+        header: Header,
+        settings: EngineSettings,
+        penalty: float,
+        is_chat: bool,
+        adapters: Mapping[str, str] = MappingProxyType({}),
+    ):
+        """adapters: digests of their weights by name, in the order of `settings.adapters`."""
         self.engine, self.header, self.settings, self.penalty, self.is_chat = engine, header, settings, penalty, is_chat
-        self._answering = Answering(engine, penalty, is_chat, settings.keep > 0, SpeedLog(header.size))
+        self.adapters = adapters
+        speed = SpeedLog(header.size)
+        self._answering = Answering(engine, penalty, is_chat, settings.keep > 0, speed, tuple(adapters))
         self._asked: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
         self._landed: queue.SimpleQueue[Landed] = queue.SimpleQueue()
         self._flying = 0
@@ -50,6 +62,7 @@ class Gguf:
             "context": self.settings.context,
             "slots": self.settings.slots,
             "keep": self.settings.keep,
+            **({"adapters": dict(self.adapters)} if self.adapters else {}),
             "versions": {PACKAGE: self.engine.version},
         }
 
@@ -76,7 +89,7 @@ class Gguf:
         """Errors: UserError where the chat template of the file cannot go on from a begun reply, as closed questions need."""
         request = Request((Message("user", "Hello."),), Sampling(0.0, 1), 0, begin="I think")
         reply = self._answering.reply(request)
-        if self.is_chat and (reply.failure or not reply.notes.get(BEGUN)):
+        if self.is_chat and not reply.notes.get(BEGUN):
             reason = f" ({reply.failure.detail})" if reply.failure else ""
             raise UserError(
                 f"the chat template of {self.header.name} cannot go on from a begun reply{reason}: add the option style=plain"

@@ -19,13 +19,15 @@ SILENT = -1
 
 
 class EngineSettings(NamedTuple):
-    """How the engine runs: `context` tokens for each of `slots` requests at the same time, and MiB to keep what was read."""
+    """How the engine runs: `context` tokens for each of `slots` requests at the same time, MiB to keep what was read, and
+    the files of adapters, of which each call names the one that answers."""
 
     path: Path
     threads: int
     context: int
     slots: int
     keep: int
+    adapters: tuple[Path, ...] = ()
 
 
 class Engine(Protocol):
@@ -59,6 +61,7 @@ class LlamaCpp:
         params.n_parallel, params.n_ctx, params.kv_unified = settings.slots, settings.context * settings.slots, True
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings.threads
         params.cache_ram_mib, params.warmup, params.verbosity = settings.keep, False, SILENT
+        params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(file)) for file in settings.adapters]
         try:
             self._server = xllamacpp.Server(params)
         except RuntimeError as error:

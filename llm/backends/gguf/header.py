@@ -52,7 +52,7 @@ class Header:
     @property
     def context(self) -> int:
         """The most tokens of a prompt and its reply that the model was trained on; 0 if the file does not say."""
-        return self._number("context_length")
+        return self.number("context_length")
 
     @property
     def size(self) -> int:
@@ -62,10 +62,10 @@ class Header:
     @property
     def bytes_per_token(self) -> int:
         """The bytes of keys and values of one token."""
-        heads, width = self._number("attention.head_count"), self._number("embedding_length")
-        key_heads = self._number("attention.head_count_kv") or heads
-        head_size = self._number("attention.key_length") or width // max(heads, 1)
-        return 2 * KEY_BYTES * self._number("block_count") * key_heads * head_size
+        heads, width = self.number("attention.head_count"), self.number("embedding_length")
+        key_heads = self.number("attention.head_count_kv") or heads
+        head_size = self.number("attention.key_length") or width // max(heads, 1)
+        return 2 * KEY_BYTES * self.number("block_count") * key_heads * head_size
 
     @cached_property
     def digest(self) -> str:
@@ -77,7 +77,8 @@ class Header:
                 found.update(file.read(SAMPLE))
         return found.hexdigest()
 
-    def _number(self, name: str) -> int:
+    def number(self, name: str) -> int:
+        """Return a number of the kind of model, such as `block_count`; 0 if the file does not say."""
         number = self.fields.get(f"{self.fields.get('general.architecture')}.{name}", 0)
         return number if isinstance(number, int) else 0
 
