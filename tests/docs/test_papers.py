@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from collections import Counter
+from functools import cache
 from typing import NamedTuple
 
 import pytest
@@ -16,7 +18,11 @@ from parley.model.scenario import preset_names
 PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 LISTED = 52
 COMMAND = re.compile(r"`python run\.py (?:--scenario (\w+)|([a-z][a-z-]*))")
-NUMBER = re.compile(r"(?<![\w`])[−-]?\d*\.?\d+")
+DIGITS = r"[−+-]?(?:\d{1,3}(?:,\d{3})+|\d*\.?\d+)(?:e-?\d+)?"
+NUMBER = re.compile(rf"(?<![\w`.-]){DIGITS}(?!\w)")
+ANY = re.compile(rf"(?<![\w.]){DIGITS}")
+COLUMNS = ["place", "numbers", "command", "date", "subject", "weights", "source"]
+EXAMPLES = ROOT / "docs" / "examples.md"
 
 
 class Row(NamedTuple):
@@ -25,16 +31,40 @@ class Row(NamedTuple):
     number: int
     level: int
     figure: str
+    seen: str
     text: str
 
 
 ROWS = [
-    Row(int(number), int(level), figure, text)
-    for number, level, figure, text in re.findall(
-        r"^\| (\d+) \| [^|]+ \| ([0-3]) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE
+    Row(int(number), int(level), figure, seen, text)
+    for number, level, figure, seen, text in re.findall(
+        r"^\| (\d+) \| [^|]+ \| ([0-3]) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE
     )
 ]
-STUDIES = PAGE[: PAGE.index("## The listing")]
+STUDIES = PAGE[: PAGE.index("The level says how far")]
+THREE = re.findall(r"^\|(?! study|-).*\| ([0-3]) \| ([^|]+) \| ([^|]+) \|$", STUDIES, re.MULTILINE)
+"""Level, where it was seen, and command of each row of the three studies."""
+FIGURES = {str(row.number): NUMBER.findall(row.figure) for row in ROWS if row.level} | {
+    name: NUMBER.findall(text)
+    for name, text in re.findall(r"^\| ([TUJR]\d+) \| [^|]+ \| ([^|]+) \|", PAGE, re.MULTILINE)
+}
+with (ROOT / "docs" / "papers_measured.csv").open(encoding="utf-8", newline="") as file:
+    MEASURED = list(csv.DictReader(file))
+
+
+def plain(number: str) -> str:
+    """A number without sign, separators of thousands and a zero in front: pages write .5, 0.5 and −.5 of the same."""
+    digits = number.lstrip("−+-").replace(",", "")
+    return digits.lstrip("0") or "0"
+
+
+@cache
+def section(place: str) -> str:
+    """What stands under a heading of a page of the documentation: "page.md#heading", or the whole page."""
+    page, _, heading = place.partition("#")
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    parts = {part.partition("\n")[0].lstrip("# ").strip(): part for part in re.split(r"(?m)^(?=#{1,4} )", text)}
+    return parts[heading] if heading else text
 
 
 def names_a_command(text: str) -> bool:
@@ -74,33 +104,49 @@ def test_the_counts_at_the_top_are_those_of_the_rows() -> None:
 
 
 def test_every_row_of_the_three_studies_has_a_level_and_a_command() -> None:
-    rows = re.findall(r"^\|(?! study|-).*\| (\S+) \| ([^|]+) \|$", STUDIES, re.MULTILINE)
-    assert len(rows) == STUDIES.count("\n| ") - 1
-    assert {level for level, _ in rows} <= {"2", "3"}
-    assert [text for _, text in rows if not (names_a_command(text) or "`python benchmarks/" in text)] == []
+    assert len(THREE) == STUDIES.count("\n| ") - 1
+    assert {level for level, _, _ in THREE} <= {"2", "3"}
+    assert [text for _, _, text in THREE if not (names_a_command(text) or "`python benchmarks/" in text)] == []
 
 
-@pytest.mark.parametrize(("study", "page"), [("Taubenfeld et al.", "tuning"), ("Jarrett et al.", "deliberation")])
-def test_what_was_measured_of_a_study_is_on_the_page_that_it_names(study: str, page: str) -> None:
-    """A figure of an older training, or of another representative, does not stay here when its page has a new one."""
-    text = STUDIES[STUDIES.index(f"- *{study}*") :].partition("\n- *")[0]
-    measured = text[: text.index("The personas")] if page == "tuning" else text[: text.index("A payoff model")]
-    measured = measured.partition("400 fits.")[2] or measured
-    assert f"({page}.md)" in text
-    source = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    figures = re.findall(r"-?\d+\.\d+", measured)
-    assert len(figures) >= 4
-    assert [one for one in figures if one not in source] == []
+@check_each("measured", MEASURED, ids=lambda measured: measured["place"])
+def test_a_figure_of_the_page_is_that_of_the_file_and_of_its_source(measured: dict[str, str]) -> None:
+    """A number of this page has a command, a date and a speaker, and stands where its source describes the run.
+
+    Figures of an older run, and the oracle's as those of a trained model, were on this page.
+    """
+    assert list(measured) == COLUMNS
+    assert all(measured.values())
+    assert re.fullmatch(r"2026-\d\d-\d\d", measured["date"])
+    with_weights = not re.match("oracle|made data|published people|data of the paper", measured["subject"])
+    assert bool(re.search(r"\b[0-9a-f]{16,}\b", measured["weights"])) == with_weights
+    assert FIGURES[measured["place"]] == measured["numbers"].split()
+    described = {plain(number) for place in measured["source"].split("; ") for number in ANY.findall(section(place))}
+    assert [number for number in measured["numbers"].split() if plain(number) not in described] == []
+
+
+def test_every_figure_of_the_page_is_in_the_file() -> None:
+    """A row with a figure that the file lacks has no command and no speaker."""
+    assert sorted(FIGURES) == sorted(measured["place"] for measured in MEASURED)
+
+
+def test_a_command_seen_on_a_real_model_has_its_run_among_the_examples() -> None:
+    """The column names a model only with a link to what it said."""
+    cells = [row.seen for row in ROWS] + [seen for _, seen, _ in THREE]
+    assert [cell for cell in cells if cell != "–" and "(examples.md#" not in cell] == []
+    links = set(re.findall(r"\(examples\.md#([\w-]+)\)", PAGE))
+    headings = re.findall(r"^## (.+)$", EXAMPLES.read_text(encoding="utf-8"), re.MULTILINE) if links else []
+    assert links <= {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize(
     ("row", "lacks"),
     [
-        (Row(1, 2, "–", "`python run.py sweep`. No one speaks."), "has no figure"),
-        (Row(1, 2, "`x`: .71 (.60 to .80)", "`python run.py swoop`. No."), "unknown"),
-        (Row(1, 1, "–", "a part. No command."), "names no command that exists"),
-        (Row(1, 0, "–", "not built"), "does not say why nothing is there"),
-        (Row(1, 2, "`x`: .71", "`python run.py sweep`. No people."), ""),
+        (Row(1, 2, "–", "–", "`python run.py sweep`. No one speaks."), "has no figure"),
+        (Row(1, 2, "`x`: .71 (.60 to .80)", "–", "`python run.py swoop`. No."), "unknown"),
+        (Row(1, 1, "–", "–", "a part. No command."), "names no command that exists"),
+        (Row(1, 0, "–", "–", "not built"), "does not say why nothing is there"),
+        (Row(1, 2, "`x`: .71", "–", "`python run.py sweep`. No people."), ""),
     ],
 )
 def test_a_row_that_promises_too_much_is_found(row: Row, lacks: str) -> None:
