@@ -158,7 +158,7 @@ def is_refusal(text: str) -> bool:
     return bool(denies and (_SORRY.match(said) or _UNABLE.search(said))) or refuses_elsewhere(said)
 
 
-_STOP = re.compile(r"[.!?]['\"”’)\]]*$")
+_STOP, _LISTED = re.compile(r"[.!?]['\"”’)\]*]*$"), re.compile(r"\W*\d{1,2}\.\W*")
 _PREAMBLE = re.compile(
     r"""^\W*(?:(?:sure|certainly|of\ course|absolutely|okay|ok|yes|great)\W+)?  # Sure!
     (?:here(?:['’]s|\ is|\ are)|this\ is|below\ is)\ [^:.\n]{0,60}?  # Here is my next
@@ -240,5 +240,16 @@ def shortened(text: str, words: int, cut: str) -> str:
         return text
     if cut == "last":  # as the public code of the UCL study does
         return " ".join(said[-words:])
-    ends = [place for place, word in enumerate(said[:words], 1) if _STOP.search(word)]
-    return " ".join(said[: ends[-1]]) if ends else f"{' '.join(said[:words])}…"
+    begun = " ".join(said[:words])
+    return whole_sentences(begun) or f"{begun}…"
+
+
+def whole_sentences(text: str) -> str:
+    """Return a text up to the end of its last whole sentence; empty if no sentence ends. The number of a list ends none.
+
+    >>> whole_sentences("Taxes are too high. 2. We should"), whole_sentences("We should")
+    ('Taxes are too high.', '')
+    """
+    said = text.split()
+    ends = [place for place, word in enumerate(said, 1) if _STOP.search(word) and not _LISTED.fullmatch(word)]
+    return " ".join(said[: ends[-1]]) if ends else ""

@@ -184,15 +184,15 @@ def _slips(tables: Tables, turns: pd.DataFrame, texts: Sequence[str], society: S
         labels = {code: one.label for code, one in society.parties.items()}
         own = (labels[party],) if party in labels else ()
         slips = [
-            _claim(tuple(forms["is_name"]), "{name}", names),
-            _claim(tuple(forms["is_party"]), "{party}", tuple(sorted({*labels.values()} - {*own}))),
-            _claim(tuple(forms["is_not_party"]), "{party}", own),
+            claim_pattern(tuple(forms["is_name"]), "{name}", names),
+            claim_pattern(tuple(forms["is_party"]), "{party}", tuple(sorted({*labels.values()} - {*own}))),
+            claim_pattern(tuple(forms["is_not_party"]), "{party}", own),
         ]
         yield float(any(slip.search(text) for slip in slips if slip))
 
 
 @cache
-def _claim(forms: tuple[str, ...], slot: str, names: tuple[str, ...]) -> re.Pattern[str] | None:
+def claim_pattern(forms: tuple[str, ...], slot: str, names: tuple[str, ...]) -> re.Pattern[str] | None:
     """Return a pattern for forms such as `as a {party}` with one of the names, which keep their capitals; None without names."""
     if not names:
         return None

@@ -121,7 +121,7 @@ def measure(work: Work) -> Timing:
 def _work(plan: TuningPlan, calls: dict[str, int], recipes: Iterable[Recipe]) -> Work:
     kind = base_model(plan.llm).kind
     filled = tuple(recipe.filled(kind) for recipe in recipes)
-    return Work(plan.llm, calls, filled, plan.questions * plan.answers, plan.tokens)
+    return Work(plan.llm, calls, filled, plan.questions * plan.answers, plan.max_tokens)
 
 
 def _answers(plan: TuningPlan, party: str) -> int:

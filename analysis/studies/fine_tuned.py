@@ -2,6 +2,7 @@
 
     before     every seat speaks through the model as it is
     after      every seat speaks through the adapter of one party
+    shuffled   every seat speaks through an adapter that was trained on answers of shuffled parties: what training moves by itself
     per seat   each party speaks through its own adapter, the Default through the model as it is:
                does drift toward the model's own bias stop?
 
@@ -37,9 +38,10 @@ from parley.llm.backends.oracle.phrases import topic_bank
 from parley.model.events import Header
 from parley.model.scenario import Scenario
 
-BEFORE, AFTER, SEATS = "before", "after", "per seat"
-LINES: dict[str, Any] = {BEFORE: "-", AFTER: ":", SEATS: (0, (4, 2))}
-"""Solid before and dotted after, as in the paper; dashed with adapters per seat."""
+BEFORE, AFTER, SHUFFLED, SEATS = "before", "after", "shuffled", "per seat"
+LINES: dict[str, Any] = {BEFORE: "-", AFTER: ":", SHUFFLED: (0, (1, 3)), SEATS: (0, (4, 2))}
+"""Solid before and dotted after, as in the paper; sparse dots with shuffled parties, dashed with adapters per seat."""
+ROWS_OF = {SHUFFLED: "shuffled parties", SEATS: "adapters per seat"}
 MEASURES = {"answer": "rating", "expected": "expected rating"}
 """What is drawn: the answer at temperature 0, as in the paper, and the mean of the answer distribution where it is known."""
 _KEYS = ("topic", "party", "measure")
@@ -49,19 +51,27 @@ Values = dict[tuple[str, str, str], pd.Series]
 
 
 class Arm(NamedTuple):
-    """One run: its kind, its model, the party of its adapter (empty before), the training seed, and PARTY:ADAPTER."""
+    """One run: its kind, its model, the party of its adapter (empty before, and of shuffled parties), the training seed,
+    PARTY:ADAPTER, and which adapter of shuffled parties it is.
+    """
 
     kind: str
     spec: str
     direction: str = ""
     seed: int = 0
     adapters: tuple[str, ...] = ()
+    null: str = ""
 
     @property
     def name(self) -> str:
         """The run's folder: `after-spd-0`."""
         seed = f"{self.seed}" if self.adapters else ""
-        return "-".join(filter(None, (self.kind.replace(" ", "_"), self.direction, seed)))
+        return "-".join(filter(None, (self.kind.replace(" ", "_"), self.direction, seed, self.null)))
+
+    @property
+    def training(self) -> str:
+        """What tells the trainings of a kind and direction apart."""
+        return f"{self.seed} {self.null}".strip()
 
 
 class StudyRecords(NamedTuple):
@@ -102,7 +112,8 @@ def points(records: Sequence[StudyRecords]) -> pd.DataFrame:
     of a single one.
     """
     rated = pd.concat(
-        tables.attitudes.assign(kind=arm.kind, direction=arm.direction, training=arm.seed) for arm, tables in records
+        tables.attitudes.assign(kind=arm.kind, direction=arm.direction, training=arm.training)
+        for arm, tables in records
     )
     keys = ["kind", "direction", "topic", "party", "iteration"]
     counts = rated.groupby(keys, sort=False).agg(rooms=("room", "nunique"), seeds=("training", "nunique"))
@@ -117,15 +128,23 @@ def shifts(records: Sequence[StudyRecords]) -> pd.DataFrame:
 
     Columns: before, after, shift, shift_low, shift_high (95%, over training seeds; NaN below five), seeds (shift by training
     seed), rooms_low, rooms_high (95%, over rooms: of these adapters only), rooms, wanted (the side of the direction: 1 up, -1
-    down). No interval where nothing varies.
+    down), shuffled (shift by adapter of shuffled parties). No interval where nothing varies.
     """
     after, before = [record for record in records if record.arm.kind == AFTER], measured(_before(records))
+    nulls = [measured(tables) for arm, tables in records if arm.kind == SHUFFLED]
     rows = [
-        {"direction": direction, **row, "wanted": side(row["topic"], direction)}
+        {"direction": direction, **row, "wanted": side(row["topic"], direction), "shuffled": _means(before, nulls, row)}
         for direction in dict.fromkeys(arm.direction for arm, _ in after)
         for row in _shifts(before, [measured(tables) for arm, tables in after if arm.direction == direction])
     ]
-    return pd.DataFrame(rows, columns=["direction", *_KEYS, *_SHIFT, "wanted"])
+    return pd.DataFrame(rows, columns=["direction", *_KEYS, *_SHIFT, "wanted", "shuffled"])
+
+
+def _means(before: Values, after: Sequence[Values], row: Mapping[str, Any]) -> tuple[float, ...]:
+    """Return the mean shift of each training at the topic, party and measure of a row."""
+    key = (row["topic"], row["party"], row["measure"])
+    changes = [values.get(key, before[key] * math.nan) - before[key] for values in after]
+    return tuple(round(float(change.mean()), 3) for change in changes)
 
 
 def remedy(records: Sequence[StudyRecords]) -> pd.DataFrame:
@@ -213,7 +232,8 @@ def write_fine_tuned(result: TuningResult, folder: Path, base: Scenario) -> Path
         f"{base.repetitions} rooms per topic, {base.rounds} rounds, seed {base.seed}, {base.surveys.probe}, {model}"
     )
     names = result.header.names
-    columns = {**SHIFTS, "party": lambda row: party_name(row["party"], names)}
+    party_column: dict[str, Column] = {"party": lambda row: party_name(row["party"], names)}
+    columns, drift_columns = {**NULL, **party_column}, {**SHIFTS, **party_column}
     report = Report(folder, "fine_tuned", "Before and after fine-tuning")
     report.data(points=result.points, shifts=result.shifts, remedy=result.remedy)
     report.add(f"{caption}.\n{_unit(result.shifts)} Every comparison is within rooms: same people, seats and seeds.")
@@ -224,10 +244,11 @@ def write_fine_tuned(result: TuningResult, folder: Path, base: Scenario) -> Path
         party = party_name(str(direction), names)
         report.section(f"With the {party} adapter")
         report.lines(_headlines(rows, party))
-        report.table(rows, columns)
+        report.add(_null(rows))
+        report.table(rows, columns if rows["shuffled"].map(len).any() else drift_columns)
     if len(result.remedy):
         report.section("Adapters per seat", _verdict(result.remedy))
-        report.table(result.remedy, columns)
+        report.table(result.remedy, drift_columns)
     return report.write()
 
 
@@ -253,7 +274,7 @@ def fine_tuned_figure(result: TuningResult, caption: str) -> Figure:
         for axes, (kind, direction, measure) in zip(grid, rows, strict=False):
             for axis, topic in zip(axes, columns, strict=True):
                 _panel(axis, points[points["topic"] == topic], {BEFORE: "", kind: direction}, measure, looks)
-            adapter = f"{party_name(direction, names)} adapter" if direction else "adapters per seat"
+            adapter = f"{party_name(direction, names)} adapter" if direction else ROWS_OF[kind]
             axes[0].set_ylabel(f"{adapter}\n{MEASURES[measure]}")
         for axis in grid[-1]:
             axis.set_xticks(sorted(points["iteration"].unique()))
@@ -303,6 +324,9 @@ SHIFTS: Mapping[str, Column] = {
     "by training seed": lambda row: ", ".join(map(format_number, row["seeds"])),
     "over rooms, these adapters": lambda row: format_span(row["rooms_low"], row["rooms_high"]), "rooms": "rooms",
 }  # fmt: skip
+NULL: Mapping[str, Column] = {
+    **SHIFTS, "with shuffled parties": lambda row: ", ".join(map(format_number, row["shuffled"])),
+}  # fmt: skip
 
 
 def _unit(rows: pd.DataFrame) -> str:
@@ -322,28 +346,63 @@ def _seeds(rows: pd.DataFrame) -> int:
 
 
 def _headlines(rows: pd.DataFrame, party: str) -> Iterator[str]:
-    """Return for each measure how far the Default moves toward the adapter's party, and on how many topics."""
+    """Return for each measure how far the Default's rating changes toward the adapter's party, on how many topics clearly, and
+    how far it changes with shuffled parties.
+    """
     for measure, part in rows[rows["party"] == DEFAULT].groupby("measure", sort=False):
         move = (part["shift"] * part["wanted"]).mean()
-        way = "toward" if move >= 0 else "away from"
         yield (
-            f"- `{measure}`: the Default moves {abs(move):.2f} of 10 points {way} the {party} side, averaged over "
-            f"{count_phrase(len(part), 'topic')}. {_topics(part)}"
+            f"- `{measure}`: the Default changes by {_way(move, party)}, averaged over "
+            f"{count_phrase(len(part), 'topic')}. {_topics(part)}{_beyond(part, move, party)}"
         )
 
 
+def _way(move: float, party: str) -> str:
+    return f"{abs(move):.2f} of 10 points {'toward' if move >= 0 else 'away from'} the {party} side"
+
+
 def _topics(part: pd.DataFrame) -> str:
-    """Return on how many topics the shift is clear: by intervals over training seeds, or with every adapter of too few seeds."""
-    ends = part[["shift_low", "shift_high"]].mul(part["wanted"], axis=0)
-    if _seeds(part) >= FEWEST:
-        toward, away = int((ends > 0).all(axis=1).sum()), int((ends < 0).all(axis=1).sum())
-        sides = f"on that party's side on {toward} of {count_phrase(len(part), 'topic')}, on the other side on {away}"
-        return f"The 95% interval is {sides}, and includes 0 on {len(part) - toward - away}."
-    seeds = [np.array(by_seed) * wanted for by_seed, wanted in zip(part["seeds"], part["wanted"], strict=True)]
-    toward, away = (sum(bool(len(own)) and bool((sign * own > 0).all()) for own in seeds) for sign in (1, -1))
+    """Return on how many topics the shift is clear: by intervals over training seeds, or over rooms with too few seeds."""
+    over = "training seeds" if _seeds(part) >= FEWEST else "rooms"
+    ends = part[["shift_low", "shift_high"] if over == "training seeds" else ["rooms_low", "rooms_high"]]
+    ends = ends.mul(part["wanted"], axis=0)
+    toward, away = int((ends > 0).all(axis=1).sum()), int((ends < 0).all(axis=1).sum())
+    none = int(ends.isna().any(axis=1).sum())
     return (
-        f"With every adapter the Default moves toward that side on {toward} of "
-        f"{count_phrase(len(part), 'topic')}, and away from that side on {away}."
+        f"The 95% interval over {over} is on that party's side on {toward} of {count_phrase(len(part), 'topic')}, on the other "
+        f"side on {away}, and includes 0 on {len(part) - toward - away - none}"
+        f"{f'; {none} without an interval, because nothing varies or there are too few {over}' * bool(none)}."
+    )
+
+
+def _beyond(part: pd.DataFrame, move: float, party: str) -> str:
+    """Return how far each adapter of shuffled parties moves the Default to the same side, and whether the party's moves it
+    further than all of them.
+    """
+    moves = [float(np.mean(np.array(by_topic) * part["wanted"])) for by_topic in zip(*part["shuffled"], strict=True)]
+    known = [null for null in moves if not math.isnan(null)]
+    if not known:
+        return ""
+    below = sum(null < move for null in known)
+    listed = ", ".join(f"{null:+.2f}" for null in known)
+    return (
+        f" Adapters of shuffled parties change it by {listed} toward that side: the {party} "
+        f"{'adapters change it further than' if below == len(known) else 'change is not larger than with'} all {len(known)}."
+    )
+
+
+def _null(rows: pd.DataFrame) -> str:
+    """Return what adapters of shuffled parties can show, or how to train them."""
+    count = max(map(len, rows["shuffled"]), default=0)
+    if not count:
+        return (
+            "No adapter of shuffled parties is there, so what training moves by itself is not known: train some with "
+            "`--shuffle 1`, `--shuffle 2` in the same folder."
+        )
+    return (
+        f"Adapters of shuffled parties ({count}) learned answers of both parties, drawn by lot: what they move, training "
+        f"moves by itself. If the party made no difference, its adapter would move the Default furthest with a probability of "
+        f"1 in {count + 1}{'' if count + 1 >= 20 else ', so this is no test at the 5% level'}."
     )
 
 

@@ -214,9 +214,10 @@ def test_the_report_says_it_in_words_and_pictures(found: TuningResult, tmp_path:
     assert "There are 2 training seeds: the results hold for these adapters only" in told
     for party in ("Republican", "Democrat"):
         assert re.search(
-            rf"- `first`: the Default moves \d\.\d\d of 10 points (toward|away from) the {party} side", told
+            rf"- `first`: the Default changes by \d\.\d\d of 10 points (toward|away from) the {party} side", told
         )
-    assert "With every adapter the Default moves toward that side on" in told
+    assert "The 95% interval over rooms is on that party's side on" in told
+    assert "No adapter of shuffled parties is there" in told
     assert "This does not show that the training method works" in told
     drawn = fine_tuned_figure(found, "caption")
     assert len(drawn.axes) == 2 * 3 * 2, "what the paper draws and what is expected, by direction and topic"

@@ -25,6 +25,7 @@ from parley.analysis.judging import load_rubric
 from parley.llm.request import Message, Reply
 from parley.llm.thinking import split_thinking
 from parley.training.tuning import dataset
+from parley.training.tuning.interviews import word_runs
 
 GERMAN = load_language("de")
 RACISM = load_topic("racism")
@@ -81,7 +82,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "generated question": lambda text: parse_question(text, ["pets"]),
     "question": lambda text: question_problem(Question("", text, text, text, "pets")),
     "interview questions": dataset.parse_questions,
-    "quoted runs": dataset.word_runs,
+    "quoted runs": word_runs,
     "relevance": lambda text: relevance("dark bread", [text, "white bread"]),
     **{f"judge {name}": partial(judge, load_rubric(name)) for name in RUBRICS},
 }

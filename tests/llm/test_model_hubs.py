@@ -27,7 +27,7 @@ tried = []
 socket.getaddrinfo, socket.socket.connect = refused("look-up"), refused("connection")
 import run
 out = sys.argv[1]
-data = ["--questions", "10", "--answers", "1", "--tokens", "40"]
+data = ["--questions", "10", "--answers", "1", "--set", "max_tokens=40"]
 rc = run.main(["train", "--party", "republican", "--llm", "pocket", *data, "--out", out])
 sys.exit(rc or (f"tried {tried}" if tried else 0))
 """

@@ -40,6 +40,18 @@ def test_before_after_and_per_seat_for_every_training_seed(tmp_path: Path) -> No
     assert seats.spec.count("+") == 1
 
 
+def test_every_adapter_of_shuffled_parties_debates_once(tmp_path: Path) -> None:
+    """It serves both parties: what training moves by itself has no party."""
+    folder = tuned(tmp_path / "a", 0, "republican", "democrat")
+    for number in (1, 2):
+        null = folder / "adapters" / f"republican-sft-r16-shuffle{number}"
+        null.mkdir()
+    found = [arm for arm in arms([folder], "sft", 16, None, SEATED) if arm.kind == "shuffled"]
+    assert [arm.name for arm in found] == [f"shuffled-0-republican-sft-r16-shuffle{number}" for number in (1, 2)]
+    assert [arm.direction for arm in found] == ["", ""]
+    assert found[0].adapters[0] == "republican:republican-sft-r16-shuffle1"
+
+
 def test_folders_that_cannot_be_compared_are_one_line(tmp_path: Path) -> None:
     first, same = tuned(tmp_path / "a", 0, "democrat"), tuned(tmp_path / "b", 0, "democrat")
     other, bare = tuned(tmp_path / "c", 1, "democrat", llm="hf:m"), tuned(tmp_path / "d", 2)

@@ -12,7 +12,7 @@ from parley.model.scenario import load_preset
 from parley.training.capability.measure import Capability, Score, saved_capability
 from parley.training.estimate import UNKNOWN, of_sweep, of_training
 from parley.training.sweep_lora import PAPER, PREFERRED, cells
-from parley.training.tuning.dataset import draw_personas
+from parley.training.tuning.interviews import draw_personas
 from parley.training.tuning.pipeline import TuningPlan
 from parley.training.tuning.recipe import DPO, Recipe
 
@@ -63,7 +63,7 @@ def test_training_takes_any_set_of_personas(tmp_path: Path, capsys: pytest.Captu
     assert run.main(["train", "--party", "democrat", "--set", "personas=voterz", "--dry-run"]) == 2
     assert "did you mean voters" in capsys.readouterr().err
     assert run.main(["train", "--party", "democrat", "--set", "probe=attitude", "--dry-run"]) == 2
-    assert "train takes only --set personas=NAME" in capsys.readouterr().err
+    assert "train takes only --set personas, words," in capsys.readouterr().err
 
 
 def test_capability_is_measured_once(tmp_path: Path) -> None:

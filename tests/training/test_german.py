@@ -23,8 +23,14 @@ from parley.llm.backends.hf.loading import load_model
 from parley.llm.request import Message
 from parley.model.sent_requests import sent_requests
 from parley.training.likelihood import Text, likelihoods
-from parley.training.tuning import dataset
-from parley.training.tuning.dataset import PersonaAnswer
+from parley.training.tuning.interviews import (
+    AnswerForm,
+    PersonaAnswer,
+    draw_personas,
+    interview,
+    read_answers,
+    write_answers,
+)
 
 GERMAN = re.compile(r"\b(der|die|das|du|ich|nicht|und|was|wie|über|eine?)\b", re.IGNORECASE)
 SETTINGS = [
@@ -60,12 +66,14 @@ def tuned(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """
     out = tmp_path_factory.mktemp("runs") / "tuned"
     words = ["train", *SETTINGS, "--party", "spd", "--llm", f"hf:{model},dtype=float32", "--writer", "oracle"]
+    words += ["--keep-going"]
     run.main([*words, "--out", str(out)])
     society, speaker = load_society("germany"), open_spec("oracle,society=germany")
     questions = json.loads((out / "questions.json").read_text(encoding="utf-8"))["questions"]
     for party in ("spd", "cdu"):
-        people = dataset.draw_personas(party, 1, 0, society.folder / "parties")
-        dataset.write_answers(dataset.interview(people, questions, 4, 120, 0, speaker), out / "data" / f"{party}.jsonl")
+        people = draw_personas(party, 1, 0, society.folder / "parties")
+        answers = interview(people, questions, 4, AnswerForm(), 0, speaker, society)
+        write_answers(answers, out / "data" / f"{party}.jsonl")
     for path in (out / "adapters").rglob("*"):
         path.unlink() if path.is_file() else None
     for path in sorted((out / "adapters").glob("**/*"), reverse=True):
@@ -75,7 +83,7 @@ def tuned(model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def answers(tuned: Path, party: str) -> list[PersonaAnswer]:
-    return [one for one in dataset.read_answers(tuned / "data" / f"{party}.jsonl") if one.text]
+    return [one for one in read_answers(tuned / "data" / f"{party}.jsonl") if one.text]
 
 
 def test_questions_and_answers_are_german(tuned: Path) -> None:

@@ -25,6 +25,7 @@ from parley.training.commands.tuning import arms, society_of_folders
 from parley.training.estimate import of_training
 from parley.training.sweep_lora import cells, report, sweep
 from parley.training.tuning import dataset
+from parley.training.tuning.interviews import PersonaAnswer, word_runs
 from parley.training.tuning.pipeline import TuningPlan
 from parley.training.tuning.recipe import DPO, Recipe, seated_parties
 
@@ -94,15 +95,15 @@ def test_a_question_that_names_one_of_its_parties_takes_a_side(question: str, re
 def test_its_survey_questions_are_kept_out_of_training(land: Society) -> None:
     question = dataset.survey_questions(land)[0]
     assert dataset.question_problem(question, [], land) == "a survey's own question"
-    examples = dataset.sft_examples([dataset.PersonaAnswer("Why?", 0, f"You know: {question}")], 0)
+    examples = dataset.sft_examples([PersonaAnswer("Why?", 0, f"You know: {question}")], 0)
     with pytest.raises(RuntimeError, match="survey's own question"):
         dataset.check_examples(examples, [], land)
 
 
 def test_words_with_any_letters_are_words() -> None:
     """An umlaut parted a word in two, so that five words made a quote of eight."""
-    assert not dataset.word_runs("Über die Straße gehört größere Führung")
-    assert len(dataset.word_runs("Über die Straße gehört größere Führung als für Äcker")) == 2
+    assert not word_runs("Über die Straße gehört größere Führung")
+    assert len(word_runs("Über die Straße gehört größere Führung als für Äcker")) == 2
     assert dataset.parse_questions("1. „Was ist gerecht?“") == ["Was ist gerecht?"]
 
 

@@ -16,25 +16,32 @@ from parley.agents.topic import load_topic, topic_names
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
-from parley.llm.request import DECLINED, Message, Reply, Request
+from parley.llm.request import Message, Request
 from parley.training.tuning import dataset
 from parley.training.tuning.dataset import (
     TURNS,
-    PersonaAnswer,
     check_examples,
     digest_of,
     dpo_examples,
-    draw_personas,
     given_questions,
     held_out_questions,
-    interview,
     parse_questions,
     question_problem,
     sft_examples,
+    shuffle_parties,
     split_examples,
     survey_questions,
-    word_runs,
+    turn_pairs,
     write_questions,
+)
+from parley.training.tuning.interviews import (
+    AnswerForm,
+    PersonaAnswer,
+    draw_personas,
+    interview,
+    read_answers,
+    word_runs,
+    write_answers,
 )
 
 US = load_society()
@@ -117,48 +124,6 @@ def test_fewer_questions_than_ten_ask_nobody() -> None:
     assert write_questions(4, 0, Fake(lambda request: pytest.fail("asked")), US).questions == given_questions(US)[:4]
 
 
-def test_answers_are_given_in_the_role_and_kept_without_it() -> None:
-    who = draw_personas("republican", 2, 0)
-    asked: list[Request] = []
-
-    def reply(request: Request) -> str:
-        asked.append(request)
-        return f"I hold what I hold, number {len(asked)}."
-
-    found = interview(who, ["Why?", "How?"], 3, 50, 0, Fake(reply))
-    assert [(one.question, one.number) for one in found] == [(q, n) for q in ("Why?", "How?") for n in range(3)]
-    assert [request.messages[0].content for request in asked] == [who[n % 2].backstory for n in range(6)]
-    assert {request.sampling.temperature for request in asked} == {1.0}
-    assert len({request.seed for request in asked}) == 6
-
-
-def test_what_cannot_be_learned_from_is_dropped_with_its_reason() -> None:
-    (ann,) = draw_personas("democrat", 1, 0)
-    said = {
-        "1?": "I am for it.",
-        "2?": f"My name is {ann.name}.",
-        "3?": " ".join(ann.backstory.split()[12:24]),
-        "4?": "As an AI language model, I cannot have opinions.",
-        "5?": " ",
-        "6?": Reply.failed("timeout"),
-        "7?": Reply("I do not know enough about that to answer.", notes={DECLINED: 1}),
-    }
-    found = interview([ann], list(said), 1, 50, 0, Fake(said))
-    assert [one.reason for one in found] == [
-        "", "names the person", "quotes a persona", "refusal", "empty", "timeout", "declined",
-    ]  # fmt: skip
-    assert [one.text is None for one in found] == [False, True, True, True, True, True, True]
-    assert sum(dataset.count_reasons(found).values()) == 6
-
-
-def test_an_answer_that_was_cut_off_is_none() -> None:
-    """As many tokens as it may have: learned as it is, it would teach to break off. It is counted like the others."""
-    (ann,) = draw_personas("democrat", 1, 0)
-    found = interview([ann], ["1?", "2?"], 1, 4, 0, Fake({"1?": "I am for", "2?": "I am for it"}))
-    assert [(one.text, one.reason) for one in found] == [("I am for", ""), (None, "cut off")]
-    assert "cut off 1" in dataset.data_card({"democrat": found}, {}, "")
-
-
 def test_a_quote_is_eight_words_in_a_row() -> None:
     told = word_runs("One, two three four five six seven eight nine")
     assert word_runs("well, one two three four five six seven eight") & told
@@ -187,6 +152,29 @@ def test_pairs_are_of_one_question_and_place() -> None:
     other = _answers({"Why?": ["Never.", "Alike."], "How?": [None, "Thus."]})
     (found,) = dpo_examples(own, other, 0)
     assert [found[name][0]["content"] for name in ("prompt", "chosen", "rejected")] == ["Why?", "Because.", "Never."]
+
+
+def test_the_null_has_as_many_answers_to_each_question_and_no_party() -> None:
+    """Two usable answers of three to one question, one of two to the other. Drawn of both parties, each text at most once."""
+    own = _answers({"Why?": ["own a", None, "own b"], "How?": ["own c"]})
+    other = _answers({"Why?": ["other a", "other b", None], "How?": ["other c"]})
+    drawn = [shuffle_parties(own, other, 0, number) for number in range(1, 201)]
+    for null in drawn:
+        assert [answer.question for answer in null] == ["Why?", "Why?", "How?"]
+        assert len({answer.text for answer in null}) == 3
+    assert drawn[0] == shuffle_parties(own, other, 0, 1)
+    share = sum((answer.text or "").startswith("own") for null in drawn for answer in null) / 600
+    assert share == pytest.approx(0.5, abs=0.08), "half of the texts are the party's own"
+
+
+def test_the_null_of_dpo_turns_half_of_the_pairs_round() -> None:
+    pairs = dpo_examples(_answers({"Why?": list("abcdef")}), _answers({"Why?": list("uvwxyz")}), 0)
+    turned = turn_pairs(pairs, 0, 1)
+    assert sum(pair["chosen"][0]["content"] in "uvwxyz" for pair in turned) == 3
+    assert [{pair["chosen"][0]["content"], pair["rejected"][0]["content"]} for pair in turned] == [
+        {pair["chosen"][0]["content"], pair["rejected"][0]["content"]} for pair in pairs
+    ]
+    assert turned != turn_pairs(pairs, 0, 2)
 
 
 @drawn(st.lists(st.sampled_from("abcdefgh"), min_size=1), st.floats(0, 0.9))
@@ -227,7 +215,7 @@ def test_the_whole_way_with_the_known_truth_speaker(party: str) -> None:
     """A hundred questions and their answers by real personas pass the check; every debated topic is among them."""
     oracle = open_spec("oracle")
     who = draw_personas(party, 1, 0)
-    found = interview(who, write_questions(100, 0, oracle, US).questions, 2, 120, 0, oracle)
+    found = interview(who, write_questions(100, 0, oracle, US).questions, 2, AnswerForm(), 0, oracle, US)
     usable = [one for one in found if one.text]
     assert len(usable) > 150
     check_examples(sft_examples(found, 0), load_personas(party), US)
@@ -242,10 +230,10 @@ def test_the_whole_way_with_the_known_truth_speaker(party: str) -> None:
 
 def test_answers_survive_their_file(tmp_path: Path) -> None:
     found = [*_answers({"Why?": ["Zoë\u2028 “so” 🙂", None]}), PersonaAnswer("How?", 0, None, "refusal")]
-    dataset.write_answers(found, tmp_path / "a.jsonl")
-    assert dataset.read_answers(tmp_path / "a.jsonl") == found
+    write_answers(found, tmp_path / "a.jsonl")
+    assert read_answers(tmp_path / "a.jsonl") == found
     with pytest.raises(UserError, match="cannot read the answers"):
-        dataset.read_answers(tmp_path / "b.jsonl")
+        read_answers(tmp_path / "b.jsonl")
 
 
 def test_the_card_counts_and_shows_text_as_text() -> None:

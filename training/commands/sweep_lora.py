@@ -11,7 +11,7 @@ from parley.model import cli
 from parley.model.arguments import fields_from_args, shared_budget
 from parley.model.cli import Parser, add_option, positive
 from parley.model.progress import bar
-from parley.training.commands.tuning import DRY_RUN, add_plan, in_its_scale, plan_from_args
+from parley.training.commands.tuning import DRY_RUN, add_plan, in_its_scale, interviewed, plan_from_args
 
 
 def sweep_lora_parser() -> Parser:
@@ -77,7 +77,7 @@ def sweep_lora(arguments: Sequence[str]) -> int:
     tasks, plan = options.tasks.split(",") if options.tasks else list(LOCAL), plan_from_args(options)
     settings, model = fields_from_args(options, models=()), base_model(plan.llm)
     base = in_its_scale(load_preset("fine_tuned").with_settings(settings), settings, plan.llm)
-    plan, party = replace(plan, people=base.people.personas), base.society.seat(options.party or "first")
+    plan, party = interviewed(plan, base), base.society.seat(options.party or "first")
     plan.compared(party)  # reports a wrong party before the first training
     ranks, preferred = options.ranks or study.RANKS[model.kind], options.dpo or study.PREFERRED[model.kind]
     planned = study.cells(ranks, preferred, options.trainings)
@@ -87,7 +87,7 @@ def sweep_lora(arguments: Sequence[str]) -> int:
     out = results_folder(options, "sweep_lora")
     spending = shared_budget(options, out, plan.llm, plan.written_by)
     seeds = range(options.trainings)
-    pipelines = [Pipeline(replace(plan, seed=seed), out / f"seed-{seed}", bar, spending) for seed in seeds]
+    pipelines = [Pipeline(replace(plan, seed=seed), out / f"seed-{seed}", bar, spending, print) for seed in seeds]
     capability = saved_capability(
         partial(measure, tasks=tasks, limit=options.limit, load=model.load),
         out / "capability",

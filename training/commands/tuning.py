@@ -32,7 +32,6 @@ PLAN = (
     ("questions", "number of neutral questions to train on; in the society us ten come from the paper (default: 100)"),
     ("answers", "number of answers to each question (default: 20)"),
     ("personas", "number of personas of each party that answer (default: 1)"),
-    ("tokens", "maximum tokens per answer (default: 120)"),
 )
 RECIPE: tuple[tuple[str, Any, str], ...] = (
     ("r", natural, "rank of the LoRA adapter: its size (default: 16)"),
@@ -48,6 +47,12 @@ RECIPE: tuple[tuple[str, Any, str], ...] = (
         amount,
         "share of the questions kept out of training to measure the loss on them, 0 to 1 (default: 0)",
     ),
+    (
+        "shuffle",
+        natural,
+        "a control: train on answers of both parties in an order drawn by lot (1, 2, ...: which draw), and "
+        "compare what the training moves by itself",
+    ),
 )
 
 
@@ -61,7 +66,10 @@ def train_parser() -> Parser:
         with_debaters(EXAMPLES),
         cli.society(),
         cli.settings(
-            "personas=NAME or personas=./folder: the set of personas that answer; no other field can be set here"
+            "personas=NAME or personas=./folder: the set of personas that answer\n"
+            "words=N, max_tokens=N: the length of an answer, as it is asked for (60) and at most (120); what is cut "
+            "off ends with its last whole sentence\n"
+            "temperature=X, top_p=X, min_p=X, top_k=N: how an answer is drawn (1, 1, 0, 0)"
         ),
         cli.model("the model that answers and is trained", "pocket", trained=True),
         cli.budget(),
@@ -87,7 +95,7 @@ def train(arguments: Sequence[str]) -> int:
     from parley.training.tuning.pipeline import Pipeline
 
     out = results_folder(options, "tuned")
-    plan, recipe = replace(plan_from_args(options), people=personas_from_args(options)), from_args(Recipe, options)
+    plan, recipe = interviewed(plan_from_args(options), settings_of_train(options)), from_args(Recipe, options)
     recipe = replace(recipe, party=plan.home.seat(recipe.party))
     plan.compared(recipe.party)  # reports a wrong party before anything is written
     if options.dry_run:
@@ -95,7 +103,7 @@ def train(arguments: Sequence[str]) -> int:
     spending = args.shared_budget(options, out, plan.llm, plan.written_by)
     print(f"folder   {out}", flush=True)
     with lock_folder(out):
-        adapter = Pipeline(plan, out, bar, spending).adapter(recipe, options.start)
+        adapter = Pipeline(plan, out, bar, spending, print).adapter(recipe, options.start)
     print(f"data     {out / 'data' / 'card.md'}\nadapter  {adapter}\ncard     {adapter / 'README.md'}")
     return 0
 
@@ -130,14 +138,23 @@ def plan_from_args(options: argparse.Namespace) -> TuningPlan:
     return from_args(TuningPlan, options)  # type: ignore[no-any-return]
 
 
-def personas_from_args(options: argparse.Namespace) -> str:
-    """Return the personas of `--set personas=...`. Errors: UserError on another field."""
-    from parley.training.tuning.pipeline import TuningPlan
+def settings_of_train(options: argparse.Namespace) -> Scenario:
+    """Return debates with the fields of `--set`. Errors: UserError on a field that an interview has not."""
+    from parley.model.scenario import load_preset, parse_settings
+    from parley.training.tuning.pipeline import DRAWN
 
-    settings = {name: value for name, _, value in (text.partition("=") for text in options.set)}
-    if other := [name for name in settings if name != "personas"]:
-        raise UserError(f"train takes only --set personas=NAME: leave out {other[0]!r}")
-    return str(settings.get("personas", TuningPlan.people))
+    settings, known = parse_settings(options.set), ("personas", *DRAWN)
+    if other := [name for name in settings if name not in known]:
+        raise UserError(f"train takes only --set {', '.join(known)}: leave out {other[0]!r}")
+    society = {"society": options.society} if options.society else {}
+    return load_preset("fine_tuned").with_settings({**society, **settings})
+
+
+def interviewed(plan: TuningPlan, base: Scenario) -> TuningPlan:
+    """Return the plan with the personas of debates, and with the length and sampling of what is said there."""
+    from parley.training.tuning.pipeline import DRAWN
+
+    return replace(plan, people=base.people.personas, **{name: base.value(name) for name in DRAWN})
 
 
 def from_args(kind: Any, options: argparse.Namespace) -> Any:
@@ -217,13 +234,14 @@ def society_of_folders(folders: Sequence[Path], named: str | None) -> str | None
 
 
 def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None, seated: Sequence[str]) -> list[Arm]:
-    """Return the arms: before; after, per party and training seed; per seat, per seed with adapters of all partisan seats.
+    """Return the arms: before; after, per party and training seed; shuffled, per such adapter; per seat, per seed with adapters
+    of all partisan seats.
 
     seated: the parties that debate. A party with an adapter need not debate itself.
     Errors: UserError on folders of different models or the same seed, and on a folder without such an adapter.
     """
     from parley.agents.society import DEFAULT, US, load_society
-    from parley.analysis.studies.fine_tuned import AFTER, BEFORE, SEATS, Arm
+    from parley.analysis.studies.fine_tuned import AFTER, BEFORE, SEATS, SHUFFLED, Arm
     from parley.llm.backends.hf.checkpoint import check_base
     from parley.training.base_model import base_model
     from parley.training.tuning.pipeline import read_plan
@@ -235,7 +253,7 @@ def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None, seate
         )
     spec = llm or plans[0]["llm"]
     identity = base_model(spec).identity
-    after, per_seat = [], []
+    after, shuffled, per_seat = [], [], []
     for folder, plan in zip(folders, plans, strict=True):
         parties = [party for party in load_society(plan.get("society", US)).parties if party != DEFAULT]
         paths = {party: folder / "adapters" / f"{party}-{method}-r{rank}" for party in parties}
@@ -245,13 +263,19 @@ def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None, seate
                 f"{folder} has no adapter {method}-r{rank}: train it with python run.py train --method {method} "
                 f"--r {rank} --out {folder}"
             )
-        for party, path in adapters.items():
+        nulls = [
+            path for party in parties for path in sorted(paths[party].parent.glob(f"{paths[party].name}-shuffle*"))
+        ]
+        for party, path in [*adapters.items(), *(("", path) for path in nulls)]:
             check_base(path, identity)
-            seats = tuple(f"{seat}:{path.name}" for seat in seated)
-            after.append(Arm(AFTER, f"{spec},adapters={path}", party, plan["seed"], seats))
+            seats, llm_spec = tuple(f"{seat}:{path.name}" for seat in seated), f"{spec},adapters={path}"
+            if party:
+                after.append(Arm(AFTER, llm_spec, party, plan["seed"], seats))
+            else:
+                shuffled.append(Arm(SHUFFLED, llm_spec, "", plan["seed"], seats, path.name))
         partisans = [party for party in seated if party != DEFAULT]
         if set(partisans) <= adapters.keys():
             own = f"{spec},adapters={'+'.join(str(adapters[party]) for party in partisans)}"
             seats = tuple(f"{party}:{adapters[party].name}" for party in partisans)
             per_seat.append(Arm(SEATS, own, "", plan["seed"], seats))
-    return [Arm(BEFORE, spec), *after, *per_seat]
+    return [Arm(BEFORE, spec), *after, *shuffled, *per_seat]

@@ -1,15 +1,14 @@
-"""The training data of a fine-tuning: neutral questions, the answers of personas, and examples made of both.
+"""The training data of a fine-tuning: neutral questions, and examples made of them and of the answers of personas.
 
 Source: Taubenfeld et al. 2024, section 5. A model that is shown a question writes ten more (the prompt of their Table 2). The
 questions shown are those of the society's questions_of_politics.toml, for `us` the paper's ten, which are also trained on.
 Without that file they are the questions of its topics, and the model writes all that is trained on. A question that repeats
-another one or takes a side is dropped and counted. Personas of a party answer each question at temperature 1; the persona is
-the system message, as in a debate. An answer that names the person, quotes a backstory, refuses or was cut off is dropped with
-its reason: the model should learn what is said, not who says it.
+another one or takes a side is dropped and counted. Personas answer the questions in interviews (interviews.py).
 
 An example has no persona, so that the model itself changes. For SFT it is a question with an answer of the party. For DPO it
 is a question with an answer of the party (chosen) and the answer of the other party (`Society.other`) with the same number
-(rejected).
+(rejected). In the null, parties are shuffled: for SFT each answer is drawn from those of both parties to its question, for DPO
+half of the pairs are turned round.
 """
 
 from __future__ import annotations
@@ -18,31 +17,27 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from itertools import cycle, islice, product
-from pathlib import Path
+from itertools import cycle, islice
 from statistics import fmean
 from typing import Any, NamedTuple
 
 from parley.agents.datafiles import read_toml
-from parley.agents.persona import US_VOTERS, Persona, load_personas
+from parley.agents.persona import Persona
 from parley.agents.question_generator import find_duplicate, takes_a_side
-from parley.agents.reply_cleaning import is_refusal
 from parley.agents.society import Society
 from parley.agents.topic import load_topic, society_topics
 from parley.analysis.formatting import escape_markdown, markdown_table
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.driver import Progress, ask, drive
 from parley.llm.errors import UserError
-from parley.llm.purposes import Facts
-from parley.llm.request import DECLINED, Backend, Message, Reply, Request, Sampling
+from parley.llm.request import Backend, Message, Request, Sampling
 from parley.llm.seeding import derive, digest, stream
+from parley.training.tuning.interviews import PersonaAnswer, count_reasons, word_runs
 
 GIVEN = "questions_of_politics.toml"
 """The file of a society with the questions that are given."""
 BATCH, REQUESTS, TURNS, TOKENS = 10, 10, 6, 500
 """Questions per request, the fewest requests per turn, the turns, and the maximum tokens of a reply."""
-QUOTE = 8
-"""An answer quotes a backstory when both have this many words in a row in common."""
 SHOWN = 5
 """Questions whose answers the card shows."""
 QUESTION_LINE = re.compile(r"(?:[-*•]|\(?\d+[.):])? ?[\"“„]?(.+?\?)[\"”“]?")
@@ -54,15 +49,6 @@ class Questions(NamedTuple):
 
     questions: tuple[str, ...]
     dropped: dict[str, int]
-
-
-class PersonaAnswer(NamedTuple):
-    """The `number`-th answer to a question: its text, or None and the reason why it cannot be used."""
-
-    question: str
-    number: int
-    text: str | None
-    reason: str = ""
 
 
 def given_questions(society: Society) -> tuple[str, ...]:
@@ -141,73 +127,6 @@ def survey_questions(society: Society) -> list[str]:
     return sorted({probe.question for topic in topics for probe in topic.probes.values()})
 
 
-def draw_personas(party: str, count: int, seed: int, folder: Path = US_VOTERS) -> tuple[Persona, ...]:
-    """Draw with the seed the `count` personas of a party that answer, from the set of personas in a folder."""
-    known = load_personas(party, folder)
-    return tuple(stream(seed, "people", party).sample(known, min(count, len(known))))
-
-
-def interview(
-    personas: Sequence[Persona], questions: Sequence[str], each: int, tokens: int, seed: int, backend: Backend,
-    unquoted: Sequence[Persona] = (), progress: Progress | None = None,
-) -> list[PersonaAnswer]:  # fmt: skip
-    """Return `each` answers to every question; the personas take turns.
-
-    An answer that quotes a backstory of `personas` or `unquoted` is not usable.
-    """
-    tasks = list(product(questions, range(each)))
-    speakers = [personas[place % len(personas)] for place in range(len(tasks))]
-    requests = [_answer_request(person, *task, tokens, seed) for person, task in zip(speakers, tasks, strict=True)]
-    replies = drive([ask(request) for request in requests], backend, progress)
-    backstories = word_runs(*[person.backstory for person in (*personas, *unquoted)])
-    answers = []
-    for task, person, reply in zip(tasks, speakers, replies, strict=True):
-        reason = _answer_problem(reply, person, backstories, tokens)
-        answers.append(PersonaAnswer(*task, None if reason else " ".join((reply.text or "").split()), reason))
-    return answers
-
-
-def _answer_request(person: Persona, question: str, number: int, tokens: int, seed: int) -> Request:
-    messages = (Message("system", person.backstory), Message("user", question))
-    seed = derive(seed, "answer", person.id, question, number)
-    return Request(messages, Sampling(1.0, tokens), seed, purpose="interview", facts=Facts(question=question))
-
-
-def _answer_problem(reply: Reply, person: Persona, backstories: Set[tuple[str, ...]], tokens: int) -> str:
-    """Return why an answer cannot be used; empty when it can.
-
-    An answer of `tokens` tokens counts as cut off: a model that learns it would learn to break off.
-    """
-    if reply.failure:
-        return reply.failure.name
-    if reply.notes.get(DECLINED):
-        return DECLINED
-    text = reply.text or ""
-    if not text.strip():
-        return "empty"
-    if reply.usage.completion_tokens >= tokens:
-        return "cut off"
-    if is_refusal(text):
-        return "refusal"
-    if re.search(rf"\b{re.escape(person.name)}\b", text):
-        return "names the person"
-    return "quotes a persona" if word_runs(text) & backstories else ""
-
-
-def word_runs(*texts: str) -> set[tuple[str, ...]]:
-    """Return every run of QUOTE words: texts that share one quote each other."""
-    runs = set()
-    for text in texts:
-        words = re.findall(r"(?:[^\W\d_]|')+", text.lower())
-        runs |= {tuple(words[start : start + QUOTE]) for start in range(len(words) - QUOTE + 1)}
-    return runs
-
-
-def count_reasons(answers: Sequence[PersonaAnswer]) -> dict[str, int]:
-    """Return how many answers cannot be used, by reason."""
-    return dict(sorted(Counter(answer.reason for answer in answers if answer.text is None).items()))
-
-
 def sft_examples(answers: Sequence[PersonaAnswer], seed: int) -> list[Example]:
     """Return {"prompt": [user message], "completion": [assistant message]} per answer, in an order drawn with the seed."""
     examples = [
@@ -230,6 +149,31 @@ def dpo_examples(own: Sequence[PersonaAnswer], other: Sequence[PersonaAnswer], s
             examples.append({"prompt": chat("user", question), **answers})
     stream(seed, "order").shuffle(examples)
     return examples
+
+
+def shuffle_parties(
+    own: Sequence[PersonaAnswer], other: Sequence[PersonaAnswer], seed: int, number: int
+) -> list[PersonaAnswer]:
+    """Return as many usable answers to each question as `own` has, drawn from those of both parties: the null of SFT.
+
+    number: of the shuffle; each number has another draw.
+    """
+    drawn = []
+    for question in dict.fromkeys(answer.question for answer in own):
+        usable = [[one for one in some if one.question == question and one.text is not None] for some in (own, other)]
+        pool = [answer.text for part in usable for answer in part]
+        texts = stream(seed, "shuffled parties", number, question).sample(pool, len(usable[0]))
+        drawn += [PersonaAnswer(question, place, text) for place, text in enumerate(texts)]
+    return drawn
+
+
+def turn_pairs(examples: Sequence[Example], seed: int, number: int) -> list[Example]:
+    """Return pairs of which a drawn half is turned round: the null of DPO. number: of the shuffle."""
+    turned = set(stream(seed, "shuffled parties", number).sample(range(len(examples)), len(examples) // 2))
+    return [
+        {**pair, "chosen": pair["rejected"], "rejected": pair["chosen"]} if place in turned else pair
+        for place, pair in enumerate(examples)
+    ]
 
 
 def chat(role: str, text: str) -> list[dict[str, str]]:
@@ -267,19 +211,6 @@ def check_examples(examples: Sequence[Example], personas: Sequence[Persona], soc
             raise RuntimeError("training data quote a persona")
     if roles := {message["role"] for message in messages} - {"user", "assistant"}:
         raise RuntimeError(f"training data contain messages of {sorted(roles)}")
-
-
-def write_answers(answers: Sequence[PersonaAnswer], path: Path) -> None:
-    """Write one answer per line, unusable ones with their reason."""
-    path.write_text("".join(json.dumps(answer._asdict()) + "\n" for answer in answers), encoding="utf-8")
-
-
-def read_answers(path: Path) -> list[PersonaAnswer]:
-    """Return the answers of a file. Errors: UserError when it cannot be read."""
-    try:
-        return [PersonaAnswer(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError, TypeError) as error:
-        raise UserError(f"cannot read the answers in {path}: {error}") from error
 
 
 def data_card(answers: Mapping[str, Sequence[PersonaAnswer]], dropped: Mapping[str, int], note: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
@@ -29,19 +29,33 @@ from parley.llm.budget import UNLIMITED, Limits, SharedBudget
 from parley.llm.driver import Bar
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.journal import Journal
-from parley.llm.request import Backend
+from parley.llm.request import Backend, Sampling
 from parley.llm.retry import Retry
 from parley.llm.seeding import digest
+from parley.model.scenario_blocks import Speech
 from parley.model.validation import check_topics
 from parley.training.base_model import BaseModel, base_model
 from parley.training.tuning import dataset
-from parley.training.tuning.dataset import Example, PersonaAnswer, Questions
+from parley.training.tuning.dataset import Example, Questions
+from parley.training.tuning.interviews import (
+    AnswerForm,
+    PersonaAnswer,
+    draw_personas,
+    interview,
+    read_answers,
+    too_few_answers,
+    usable_phrase,
+    write_answers,
+)
 from parley.training.tuning.model_card import VALUES, read_values, write_card
 from parley.training.tuning.recipe import DPO, SFT, Recipe
 
 NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
+DRAWN = ("words", "max_tokens", "temperature", "top_p", "min_p", "top_k")
+"""The fields of a debate that also say how the answers of an interview are asked for and drawn."""
 CACHE_MB = 512
 """Memory for prompts in a local model: the twenty answers to a question share their prompt, and no chat is continued."""
+FEWEST_EXAMPLES = 2
 START = "goes on from weights"
 """The row of the card with the digest of the adapter that a training began with."""
 
@@ -52,6 +66,7 @@ class TuningPlan:
 
     `writer` is the model that writes the questions; empty means the model itself (for pocket: the known-truth speaker).
     `people` is the set of personas that answer: a name, or the path of a folder. `society` has the parties, topics and questions.
+    The fields of DRAWN mean what they do in a debate.
     """
 
     llm: str = "pocket"
@@ -59,13 +74,19 @@ class TuningPlan:
     questions: int = 100
     answers: int = 20
     personas: int = 1
-    tokens: int = 120
     seed: int = 0
     people: str = VOTERS
     society: str = US
+    words: int = Speech.words
+    max_tokens: int = Speech.max_tokens
+    temperature: float = Speech.temperature
+    top_p: float = Speech.top_p
+    min_p: float = Speech.min_p
+    top_k: int = Speech.top_k
 
     def __post_init__(self) -> None:
-        for name in ("questions", "answers", "personas", "tokens"):
+        Speech(**{name: getattr(self, name) for name in DRAWN})  # checks the values
+        for name in ("questions", "answers", "personas"):
             if getattr(self, name) < 1:
                 raise UserError(f"--{name} must be at least 1, not {getattr(self, name)}")
         for party in dict.fromkeys([*self.home.debaters, *self.parties]):
@@ -104,6 +125,12 @@ class TuningPlan:
             in_society("oracle", self.home.name) if split_spec(self.llm)[0] == "pocket" else self.llm
         )
 
+    @property
+    def form(self) -> AnswerForm:
+        """How answers are asked for. pocket knows the bare questions alone, and answers in two sentences."""
+        words = 0 if split_spec(self.llm)[0] == "pocket" else self.words
+        return AnswerForm(words, Sampling(self.temperature, self.max_tokens, self.top_p, (), self.min_p, self.top_k))
+
     def to_dict(self) -> dict[str, Any]:
         """Return what identifies this plan on any machine."""
         values = asdict(self) | {"llm": identity_spec(self.llm), "writer": identity_spec(self.written_by)}
@@ -115,12 +142,15 @@ class TuningPlan:
 class Pipeline:
     """One plan in its folder. Errors: UserError when the folder belongs to another plan, or a package is missing."""
 
-    def __init__(self, plan: TuningPlan, folder: Path, bar: Bar, spending: SharedBudget = UNLIMITED):
+    def __init__(
+        self, plan: TuningPlan, folder: Path, bar: Bar, spending: SharedBudget = UNLIMITED,
+        say: Callable[[str], object] = lambda text: None,
+    ):  # fmt: skip
         require_packages("fine-tuning")
-        self.plan, self.folder, self.bar, self.spending = plan, folder, bar, spending
+        self.plan, self.folder, self.bar, self.spending, self.say = plan, folder, bar, spending, say
         self.base = base_model(plan.llm)
         self.personas = {
-            party: dataset.draw_personas(party, plan.personas, plan.seed, plan.persona_folder) for party in plan.parties
+            party: draw_personas(party, plan.personas, plan.seed, plan.persona_folder) for party in plan.parties
         }
         _claim_folder(folder, plan)
 
@@ -128,7 +158,7 @@ class Pipeline:
         """Return the folder of the trained adapter. DPO begins with `start`, else with the folder's SFT adapter of its rank."""
         recipe = recipe.filled(self.base.kind)
         out = self.folder / "adapters" / recipe.name
-        sft = out.parent / replace(recipe, method=SFT).name
+        sft = out.parent / replace(recipe, method=SFT, shuffle=0).name
         if recipe.method == DPO and start is None and sft.exists():
             start = sft
         if start is not None:
@@ -142,7 +172,7 @@ class Pipeline:
             _check_adapter(out, recipe, start)
             return out
         if recipe.method == DPO and start is None:
-            start = self.adapter(replace(recipe, method=SFT, rate=0.0, beta=Recipe.beta))
+            start = self.adapter(replace(recipe, method=SFT, rate=0.0, beta=Recipe.beta, shuffle=0))
         self._train(recipe, answers, out, start)
         return out
 
@@ -152,7 +182,7 @@ class Pipeline:
         if not all(path.exists() for path in (*map(self._path, compared), data / "card.md")):
             data.mkdir(exist_ok=True)
             self._write_answers(compared)
-        return {one: dataset.read_answers(self._path(one)) for one in compared}
+        return {one: read_answers(self._path(one)) for one in compared}
 
     def _path(self, party: str) -> Path:
         return self.folder / "data" / f"{party}.jsonl"
@@ -173,31 +203,52 @@ class Pipeline:
 
     def _write_answers(self, parties: Sequence[str]) -> None:
         """Write the answers of some parties, and the card of the answers of all parties that the folder has."""
-        plan, questions = self.plan, self.questions
+        plan = self.plan
         backend = open_spec(with_defaults(plan.llm, keep=CACHE_MB))
         with closing(self._journal("answers", backend, plan.llm)) as journal:
             answers = {party: self._interview(party, journal) for party in parties}
         for party in parties:
-            dataset.write_answers(answers[party], self._path(party))
+            write_answers(answers[party], self._path(party))
         there = [party for party in plan.parties if self._path(party).exists()]
-        answers = {plan.home.label(party): dataset.read_answers(self._path(party)) for party in there}
         identity = {name: value for name, value in backend.identity.items() if name != "versions"}
         _write(self.folder / "data" / "model.json", json.dumps(identity))
-        notes = [f"{len(questions.questions)} questions by {plan.written_by}, answered by {plan.llm}."]
-        notes += [f"{plan.home.label(party)}: {self._names(party)}" for party in there]
-        _write(self.folder / "data" / "card.md", dataset.data_card(answers, questions.dropped, "  \n".join(notes)))
+        self._write_card("card.md", {party: read_answers(self._path(party)) for party in there})
+
+    def _write_card(self, name: str, answers: Mapping[str, Sequence[PersonaAnswer]]) -> None:
+        """Write the card of answers by party."""
+        plan, questions = self.plan, self.questions
+        notes = [f"{len(questions.questions)} questions by {plan.written_by}, answered by {plan.llm}, {self._drawn}."]
+        notes += [f"{plan.home.label(party)}: {self._names(party)}" for party in answers]
+        labelled = {plan.home.label(party): some for party, some in answers.items()}
+        _write(self.folder / "data" / name, dataset.data_card(labelled, questions.dropped, "  \n".join(notes)))
+
+    @property
+    def _drawn(self) -> str:
+        """How the answers were asked for and drawn, in words."""
+        words, drawn = self.plan.form
+        length = f"in at most {words} words" if words else "of any length"
+        cuts = "".join(f", {name} {getattr(drawn, name):g}" for name in ("top_p", "min_p", "top_k"))
+        return f"{length}, {drawn.max_tokens} tokens, temperature {drawn.temperature:g}{cuts}"
 
     def _journal(self, name: str, backend: Backend, spec: str) -> Journal:
         limits = Limits(Retry(backend), self.spending.of(spec), self.spending.ledger)
         return Journal(self.folder / f"{name}.sqlite", limits)
 
     def _interview(self, party: str, backend: Backend) -> list[PersonaAnswer]:
-        plan, questions = self.plan, self.questions.questions
+        """Return the answers of a party. Errors: UserError when almost none of the first ones can be used."""
+        plan, questions, label = self.plan, self.questions.questions, self.plan.home.label(party)
         everyone = [person for people in self.personas.values() for person in people]
-        with self.bar(f"{plan.home.label(party)} answers", len(questions) * plan.answers) as progress:
-            return dataset.interview(
-                self.personas[party], questions, plan.answers, plan.tokens, plan.seed, backend, everyone, progress
-            )
+        keep_going = self.spending.of(plan.llm).keep_going
+        with self.bar(f"{label} answers", len(questions) * plan.answers) as progress:
+            answers = interview(
+                self.personas[party], questions, plan.answers, plan.form, plan.seed, backend, plan.home, everyone,
+                keep_going, progress,
+            )  # fmt: skip
+        if len(answers) < len(questions) * plan.answers:
+            self._write_card("stopped.md", {party: answers})
+            raise too_few_answers(label, answers)
+        self.say(f"answers  {label}: {usable_phrase(answers)}")
+        return answers
 
     def _names(self, party: str) -> str:
         return ", ".join(person.name for person in self.personas[party])
@@ -212,6 +263,8 @@ class Pipeline:
         examples = self._examples(recipe, answers)
         held_out = dataset.held_out_questions(self.questions.questions, recipe.held_out)
         training, unseen = dataset.split_examples(examples, held_out)
+        if len(training) < FEWEST_EXAMPLES:
+            raise too_few_answers(self.plan.home.label(recipe.party), answers[recipe.party])
         with (
             training_folders(out, training_key(recipe, examples, start)) as (part, work),
             self.bar(recipe.name, recipe.steps(len(training))) as progress,
@@ -220,6 +273,8 @@ class Pipeline:
             data = {
                 "examples": len(training),
                 "held_out": len(unseen),
+                "answers": usable_phrase(answers[recipe.party]),
+                "asked": self._drawn,
                 "digest": dataset.digest_of(examples),
                 "questions by": self.plan.written_by,
                 "personas": self._names(recipe.party),
@@ -234,10 +289,13 @@ class Pipeline:
             self.plan.home.other(recipe.party),
             [one for people in self.personas.values() for one in people],
         )
+        own, number = answers[recipe.party], recipe.shuffle
         if recipe.method == SFT:
-            examples = dataset.sft_examples(answers[recipe.party], recipe.seed)
+            learned = dataset.shuffle_parties(own, answers[other], recipe.seed, number) if number else own
+            examples = dataset.sft_examples(learned, recipe.seed)
         else:
-            examples = dataset.dpo_examples(answers[recipe.party], answers[other], recipe.seed)
+            examples = dataset.dpo_examples(own, answers[other], recipe.seed)
+            examples = dataset.turn_pairs(examples, recipe.seed, number) if number else examples
         dataset.check_examples(examples, everyone, self.plan.home)
         return examples
 

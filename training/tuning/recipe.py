@@ -26,7 +26,10 @@ RATES = {"hf": {SFT: 2e-4, DPO: 5e-6}, "pocket": {SFT: 4e-3, DPO: 1e-3}}
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings of one training. `alpha` 0 means twice the rank, `rate` 0 the default of method and model."""
+    """The settings of one training. `alpha` 0 means twice the rank, `rate` 0 the default of method and model.
+
+    `shuffle` above 0 is the number of a null: answers of both parties in a drawn order, so that training teaches no party.
+    """
 
     party: str
     method: str = SFT
@@ -39,9 +42,10 @@ class Recipe:
     beta: float = 0.5
     length: int = 512
     held_out: float = 0.0
+    shuffle: int = 0
     seed: int = 0
     LEAST: ClassVar[Mapping[str, float]] = {
-        "r": 1, "alpha": 0, "dropout": 0, "rate": 0, "batch": 1, "length": 16, "held_out": 0, "seed": 0,
+        "r": 1, "alpha": 0, "dropout": 0, "rate": 0, "batch": 1, "length": 16, "held_out": 0, "shuffle": 0, "seed": 0,
     }  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -55,8 +59,8 @@ class Recipe:
 
     @property
     def name(self) -> str:
-        """PARTY-sft-r16: the adapter's folder, and its name in a scenario."""
-        return f"{self.party}-{self.method}-r{self.r}"
+        """PARTY-sft-r16, of a null PARTY-sft-r16-shuffle1: the adapter's folder, and its name in a scenario."""
+        return f"{self.party}-{self.method}-r{self.r}{f'-shuffle{self.shuffle}' if self.shuffle else ''}"
 
     def steps(self, examples: int) -> int:
         """Return the number of steps: 2,000 examples in batches of 32, once, are 63 steps."""
