@@ -15,6 +15,7 @@ from parley.analysis import disclaimers
 from parley.analysis.figures import WRITTEN, save
 from parley.analysis.formatting import Column, chance_note, escape_markdown, frame_table, markdown_table
 from parley.analysis.html_page import Chapter, document
+from parley.analysis.qualify.in_reports import page_notes
 from parley.analysis.table_export import write_table
 from parley.llm.errors import UserError
 from parley.model.events import Header
@@ -94,8 +95,8 @@ class Report:
         self.add(*(f"> {note}" for note in dict.fromkeys(notes) if note))
 
     def disclaim(self, *headers: Header) -> None:
-        """Add the disclaimers of debates whose speakers are our own."""
-        self.note(*map(disclaimers.disclaimer, headers))
+        """Add what has to be known of who speaks: whether other models play people, and the disclaimers of our own speakers."""
+        self.note(*page_notes(headers, self.folder), *map(disclaimers.disclaimer, headers))
 
     def disclaim_models(self, *specs: str) -> None:
         """Add the disclaimer of these models, if some are our own."""

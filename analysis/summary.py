@@ -80,7 +80,7 @@ def write_summary(
 def in_short(tables: Tables, results: Results, measured: Mapping[str, ModuleType], folder: Path) -> str:
     """Return the list of "In short": whether the model plays people, then the findings, which are withheld where it does not."""
     first = [f"- {line}" for line in first_sentences(tables.header, folder)]
-    found = f"- {missing_ratings(tables)}" if withholds(folder) else findings(tables, results, measured)
+    found = f"- {missing_ratings(tables)}" if withholds(tables.header, folder) else findings(tables, results, measured)
     return "\n".join([*first, found])
 
 
@@ -90,7 +90,7 @@ def open_summary(tables: Tables, path: Path, done: str = "") -> Report:
     report.plain(f"Scenario {tables.header.scenario['name']}: {provenance.experiment_title(tables.header)}.")
     if not tables.finished:
         report.add(f"**Unfinished**{done}. Repeat the command to continue.")
-    report.disclaim(tables.header)
+    report.note(disclaimers.disclaimer(tables.header))
     if mixed := mixed_models(tables):
         report.add(f"**Several models.** {words.escape_markdown(mixed)}")
     return report

@@ -231,7 +231,7 @@ def sweep(
     options = sweep_parser().parse_args([])
     limits = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost, "price": price}
     vars(options).update(limits, out=Path(out) if out else None, workers=workers)
-    vars(options).update(keep_going=keep_going, retry_failures=retry_failures)
+    vars(options).update(keep_going=keep_going, retry_failures=retry_failures, no_qualify=True)  # asks nothing unasked
     given = (*given_fields(base, fields, agent_class), *varied, "seed")
     settings = {"vary": vary, "seeds": list(numbers), **fields}
     words = [f"{key}={value!r}" for key, value in settings.items() if value is not None]

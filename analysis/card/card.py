@@ -81,13 +81,13 @@ class Card:
     @property
     def sentences(self) -> list[str]:
         """The sentences of "The results in full sentences": at most five; none if ratings do not depend on who is played."""
-        return [] if withholds(self.first.folder) else self._collect("sentences")
+        return [] if withholds(self.header, self.first.folder) else self._collect("sentences")
 
     @property
     def verdicts(self) -> list[Verdict]:
         """The answers to three questions, in a sentence or two each."""
         found = verdicts(self.claims, self.first)
-        return [one._replace(answer=NO_ANSWER) for one in found] if withholds(self.first.folder) else found
+        return [one._replace(answer=NO_ANSWER) for one in found] if withholds(self.header, self.first.folder) else found
 
     @property
     def warnings(self) -> list[str]:

@@ -33,9 +33,13 @@ def qualify(words: Sequence[str]) -> int:
     """Run `run.py qualify --llm SPEC`."""
     options = qualify_parser().parse_args(words)
     from parley.agents.topic import society_topics
+    from parley.analysis.qualify.before_run import needs_qualification
     from parley.analysis.qualify.debate import debate_sentences, run_debate
+    from parley.analysis.qualify.kept import keep_qualification
+    from parley.analysis.qualify.own_voice import own_voice
     from parley.analysis.qualify.questions import Battery, ask_planted, battery_topics, questions
     from parley.analysis.qualify.report import write_qualification
+    from parley.llm.backends import open_spec
 
     society = society_from_args(options)
     given = [society.qualified(name) for name in split_names(options.topic or "")]
@@ -48,9 +52,15 @@ def qualify(words: Sequence[str]) -> int:
     folder = results_folder(options, "qualify")
     (budget,) = budgets_from_args(options, spec)
     print_paths(folder=folder)
-    answers = ask_planted(battery, spec, folder, bar, budget)
-    debate = [] if battery.short else debate_sentences(run_debate(battery, spec, folder, budget))
+    backend = open_spec(spec)
+    answers = ask_planted(battery, spec, folder, bar, budget, backend)
+    debate = []
+    if not battery.short:
+        tables = run_debate(battery, spec, folder, budget, backend)
+        debate = [*debate_sentences(tables), *own_voice(tables, battery, spec, folder, bar, budget, backend)]
     path, verdict = write_qualification(answers, battery, spec, folder, debate)
+    if not given and needs_qualification(spec):
+        keep_qualification(folder, backend.identity, society.name)
     print(verdict.replace("**", ""))
     print_paths(report=path)
     return 0

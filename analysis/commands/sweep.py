@@ -58,6 +58,7 @@ def sweep_parser() -> Parser:
         "run; separate values that contain commas with ;"
     )
     add_option(parser, "--vary KEY=VALUE,VALUE", about, default=[], action="append")
+    add_option(parser, "--no-qualify", cli.NO_QUALIFY, action="store_true")
     add_option(
         parser, "--seeds FIRST:END", "random seeds to run: 0:20 for 0 to 19, or a list such as 3,5,8 (default: 0:10)"
     )
@@ -175,7 +176,7 @@ def make_sweep(
     """
     from parley.llm.backends import check_reached
     from parley.model.scenario_run import lock_folder
-    from parley.model.sweep.design import check_sweep_manifest
+    from parley.model.sweep.design import check_sweep_folder, check_sweep_manifest
     from parley.model.sweep.ray_cluster import check_address
 
     for scenario, _ in _combinations(cells).values():  # before there is a folder
@@ -186,6 +187,9 @@ def make_sweep(
     out = results_folder(options, f"sweep-{cells[0].combined.name}")
     say(f"folder   {out}")
     with lock_folder(out):
+        check_sweep_folder(out)
+        if not options.no_qualify:
+            cells, given = _qualified(options, cells, given, out, say)
         check_sweep_manifest(out, cells)
         _run_cells(options, cells, given, out, command, say)
     return out
@@ -209,6 +213,17 @@ def _run_cells(
     done = measure_cells(options, cells, given, out, measure_cell, say)
     say(f"summary  {write(out, cells, done.measured, done.stopped, command)}\ntable    {out / TABLE}")
     done.check()
+
+
+def _qualified(
+    options: argparse.Namespace, cells: Sequence[SweepCell], given: tuple[str, ...], out: Path, say: Say
+) -> tuple[Sequence[SweepCell], tuple[str, ...]]:
+    """Check each new model once, before its cells; return the cells, asked in the way that serves it (analysis/qualify)."""
+    from parley.analysis.qualify.before_run import qualified_cells
+    from parley.model.progress import bar
+
+    budget, *_ = budgets_from_args(options, *(scenario for scenario, _ in _combinations(cells).values()))
+    return qualified_cells(cells, given, out, bar, budget, say)
 
 
 def _is_newer(summary: Path, jobs: Sequence[SweepJob]) -> bool:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from parley.agents.topic import society_topics
-from parley.analysis.qualify.kept import ASIDE, FILE, Qualification, kept_path, read_qualification
+from parley.analysis.qualify.kept import (
+    ASIDE,
+    FILE,
+    Qualification,
+    kept_path,
+    kept_qualification,
+    read_qualification,
+    short_battery,
+)
 from parley.analysis.qualify.measures import planted_order
-from parley.analysis.qualify.questions import Battery, ask_planted, battery_topics
+from parley.analysis.qualify.questions import ask_planted
 from parley.analysis.qualify.verdict import headline, way_verdicts
 from parley.llm.backends import is_scripted, split_spec
 from parley.llm.budget import Budget, Ledger
@@ -17,9 +24,11 @@ from parley.llm.driver import Bar
 from parley.llm.errors import UserError
 from parley.llm.journal import shared_ledger
 from parley.llm.request import Backend
+from parley.llm.router import open_all
 from parley.model.run_folder import check_folder
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import JOURNAL, RECORD, RunSpec, is_complete, open_models
+from parley.model.sweep.design import SweepCell
 
 ASKED = "asked"
 """The field of a scenario that says in which way survey questions are asked."""
@@ -49,30 +58,56 @@ def qualify_before(
 
     None where the society has no topic on which people can be planted. The result is written into the folder of the run.
     """
-    own = folder / FILE
+    society, own = scenario.society.name, folder / FILE
     if known := read_qualification(own):
         return known
-    kept = kept_path(backend, scenario.society.name, scenario.seed)
-    result = _read_kept(kept)
+    result = kept_qualification(backend.identity, society)
     if result is None:
-        topics = [scenario.society.qualified(name) for name in scenario.society.topics] or society_topics(
-            scenario.society
-        )
         try:
-            battery = Battery(battery_topics(topics, [], short=True), short=True, seed=scenario.seed)
+            battery = short_battery(society)
         except UserError:
             return None
         say(
             f"qualify  no result for this model yet: {len(battery.topics)} topics, about a minute (--no-qualify leaves it out)"
         )
         answers = ask_planted(battery, scenario.models.llm, folder / ASIDE, bar, budget, backend, ledger)
-        result = Qualification(
-            tuple(way_verdicts(planted_order(answers, battery.seed))), len(battery.topics), short=True
-        )
-        result.write(kept)
+        verdicts = tuple(way_verdicts(planted_order(answers, battery.seed)))
+        result = Qualification(verdicts, len(battery.topics), short=True)
+        result.write(kept_path(backend.identity, society))
     result.write(own)
     say(f"qualify  {headline('this model', list(result.verdicts)).replace('**', '')}")
     return result
+
+
+def qualified_cells(
+    cells: Sequence[SweepCell],
+    given: tuple[str, ...],
+    folder: Path,
+    bar: Bar,
+    budget: Budget,
+    say: Callable[[str], object],
+) -> tuple[Sequence[SweepCell], tuple[str, ...]]:
+    """Qualify each model of a sweep once, before its cells; return the cells, asked in the way that serves all models.
+
+    Where models are served by different ways, and where the way is set or varied, the cells stay as they are. Each model has a
+    folder of its own in `folder`/qualify. Errors: UserError, also where the budget is spent.
+    """
+    models = {cell.combined.models.llm: cell.combined for cell in cells}
+    results = []
+    for place, (spec, scenario) in enumerate(models.items()):
+        if needs_qualification(spec):
+            backend = open_all(spec, scenario.llm_by_party)
+            own = folder / ASIDE / str(place)
+            ledger = shared_ledger(budget, [(path, budget) for path in sorted((folder / ASIDE).rglob(JOURNAL))])
+            results.append(qualify_before(scenario, backend, own, bar, budget, ledger, say))
+    ways = {result.best.way for result in results if result and result.plays}
+    if ASKED in given or len(ways) != 1 or len(results) != len(models):
+        return cells, given
+    try:
+        asked = [replace(cell, combined=cell.combined.with_settings({ASKED: min(ways)})) for cell in cells]
+    except UserError:  # a question without phrases
+        return cells, given
+    return asked, (*given, ASKED)
 
 
 def qualified_run(spec: RunSpec, bar: Bar) -> tuple[RunSpec, Backend | None]:
@@ -105,11 +140,3 @@ def _asked_in(spec: RunSpec, result: Qualification) -> RunSpec:
     except UserError:  # a question without phrases
         return spec
     return replace(spec, scenario=scenario, given=(*spec.given, ASKED)) if scenario != spec.scenario else spec
-
-
-def _read_kept(path: Path) -> Qualification | None:
-    """Return the kept result; None also for a damaged one, which is asked again."""
-    try:
-        return read_qualification(path)
-    except UserError:
-        return None

@@ -1,43 +1,107 @@
-"""Whether a run's model plays people stands first in what is written about the run; where it does not, findings are withheld."""
+"""Whether a run's model plays people stands first in what is written about the run; where it does not, findings are withheld.
+
+A run says it itself (`qualification.json` in its folder). A run that was started elsewhere, as on the page or by the Python API,
+takes the result that is kept for its model; without one, its reports say that nothing is known, and how to find out.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
-from parley.analysis.qualify.before_run import needs_qualification
-from parley.analysis.qualify.kept import FILE, Qualification, read_qualification
-from parley.analysis.qualify.verdict import ends_sentence, headline
+from parley.analysis.disclaimers import model_label
+from parley.analysis.formatting import escape_markdown
+from parley.analysis.qualify.before_run import ASKED, needs_qualification
+from parley.analysis.qualify.kept import FILE, Qualification, kept_qualification, read_qualification
+from parley.analysis.qualify.questions import NUMBERS, WAYS
+from parley.analysis.qualify.verdict import best_way, ends_sentence, headline
+from parley.llm.backends import identity_spec
 from parley.llm.errors import UserError
 from parley.model.events import Header
 
-UNCHECKED = (
-    "Whether this model can play people was not checked, so what moved may be anything: `run.py qualify --llm MODEL` "
-    "checks it in a minute."
-)
 WITHHELD = "What moved is left out here, because such ratings may move without a change of opinion. The tables have all numbers."
 
 NO_ANSWER = "This is withheld, because it was not shown that the ratings of this model depend on who it plays."
 """In place of each answer of a bias card."""
 
 
-def qualification_of(folder: Path) -> Qualification | None:
-    """Return the qualification in a run folder; None without one, and for a damaged file."""
+def qualification_of(header: Header, folder: Path | None = None) -> Qualification | None:
+    """Return what is known of the model of a run, as the run asks it; None where nothing is known, and for our own speakers.
+
+    folder: of the run. A kept result is written into it, so that it says the same on another machine.
+    """
+    scenario = header.scenario
     try:
-        return read_qualification(folder / FILE)
+        found = read_qualification(folder / FILE) if folder else None
     except UserError:
         return None
+    if found is None and header.model and needs_qualification(str(scenario["llm"])):
+        found = kept_qualification(header.model, str(scenario.get("society", "")))
+        if found and folder and folder.is_dir():
+            _keep(found, folder / FILE)
+    return found.asked_in(str(scenario.get(ASKED, NUMBERS))) if found else None
+
+
+def _keep(found: Qualification, path: Path) -> None:
+    """Write a result into the folder of a run, if it can be written."""
+    try:
+        found.write(path)
+    except OSError:  # a folder that is only read
+        return
+
+
+def unchecked(*specs: str) -> str:
+    """Return that it is not known of these models whether they play people, and the command that finds out."""
+    commands = " and ".join(f"`python run.py qualify --llm {escape_markdown(identity_spec(spec))}`" for spec in specs)
+    return (
+        "**Not qualified:** whether this model can play people was not checked, so what moved may be anything. It takes a few "
+        f"minutes: {commands}."
+    )
 
 
 def first_sentences(header: Header, folder: Path) -> list[str]:
     """Return what stands first: the verdict on the model, or that it was not checked; nothing for our own speakers."""
-    if result := qualification_of(folder):
-        verdicts = list(result.verdicts)
-        lines = [headline("this model", verdicts), ends_sentence(verdicts), "" if result.plays else WITHHELD]
-        return [line for line in lines if line]
-    return [UNCHECKED] if needs_qualification(str(header.scenario["llm"])) and not header.is_log else []
+    if header.is_log:
+        return []
+    found = qualification_of(header, folder)
+    others = [spec.partition("=")[2] for spec in header.scenario.get("llms", ())]
+    specs = [] if found else [str(header.scenario["llm"])]
+    unknown = [spec for spec in dict.fromkeys([*specs, *others]) if needs_qualification(spec)]
+    lines = [unchecked(*unknown)] if unknown else []
+    if found:
+        verdicts = list(found.verdicts)
+        lines = [headline("this model", verdicts), ends_sentence(verdicts), "" if found.plays else WITHHELD, *lines]
+        lines.insert(1, _better_way(header, folder, found))
+    return [line for line in lines if line]
 
 
-def withholds(folder: Path) -> bool:
+def page_notes(headers: Sequence[Header], folder: Path) -> list[str]:
+    """Return the same for a page on several runs; of several models, what is known of each, by its name."""
+    models = {json.dumps(header.model, sort_keys=True): header for header in headers if not header.is_log}
+    if len(models) == 1:
+        (header,) = models.values()
+        return [line for line in first_sentences(header, folder) if line != WITHHELD]
+    lines = []
+    for header in models.values():
+        found = qualification_of(header)
+        if found:
+            lines.append(headline(escape_markdown(model_label(header)), list(found.verdicts)))
+        elif needs_qualification(spec := str(header.scenario["llm"])):
+            lines.append(unchecked(spec))
+    return lines
+
+
+def _better_way(header: Header, folder: Path, asked: Qualification) -> str:
+    """Return that the ratings follow who is played if the question is asked in another way; "" where that is not so."""
+    whole = read_qualification(folder / FILE)
+    if asked.plays or whole is None or not whole.plays or str(header.scenario.get(ASKED, NUMBERS)) not in WAYS:
+        return ""
+    way = best_way(list(whole.verdicts)).way
+    return f"Asked in {way} they do: `--set asked={way}`."
+
+
+def withholds(header: Header, folder: Path) -> bool:
     """Return whether findings about opinions are withheld, because the model's ratings do not depend on who it plays."""
-    result = qualification_of(folder)
-    return result is not None and not result.plays
+    found = qualification_of(header, folder)
+    return found is not None and not found.plays

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from parley.analysis.qualify.questions import WAYS
+from parley.agents.society import load_society
+from parley.agents.topic import society_topics
+from parley.analysis.qualify.questions import WAYS, Battery, battery_topics, questions
 from parley.analysis.qualify.verdict import IGNORES, RANKS, UNREADABLE, WayVerdict, best_way
 from parley.llm.errors import UserError
-from parley.llm.request import Backend, identity_text
 from parley.llm.seeding import digest
 from parley.llm.typed import as_fields
 from parley.llm.user_cache import user_cache
@@ -44,6 +46,10 @@ class Qualification:
         """Whether ratings depend on who the model plays, so that their changes may mean something."""
         return self.best.outcome not in (IGNORES, UNREADABLE)
 
+    def asked_in(self, way: str) -> Qualification:
+        """Return what it says of a run that asks in one of WAYS; the whole result where that way was not tried."""
+        return replace(self, verdicts=tuple([one for one in self.verdicts if one.way == way]) or self.verdicts)
+
     def write(self, path: Path) -> None:
         """Write the file; unknown numbers are null."""
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -68,9 +74,37 @@ def read_qualification(path: Path) -> Qualification | None:
         raise UserError(f"{what}: remove it, or run again with another --out") from error
 
 
-def kept_path(backend: Backend, society: str, seed: int) -> Path:
-    """Return the file in the user's cache for a model as it is asked: its identity, with all settings, and the society."""
-    return user_cache() / "qualify" / f"{digest(identity_text(backend), society, seed).hex()}.json"
+def short_battery(society: str) -> Battery:
+    """Return what a model is asked before its first run in a society. Errors: UserError where it has no topic for it."""
+    known = load_society(society)
+    topics = [known.qualified(name) for name in known.topics] or society_topics(known)
+    return Battery(battery_topics(topics, [], short=True), short=True)
+
+
+def kept_path(identity: Mapping[str, Any], society: str) -> Path:
+    """Return the file in the user's cache for a model as it is asked: its identity, the society, and the words of the questions.
+
+    identity: with all settings that change a reply, as in the header of a record. Errors: UserError as `short_battery`.
+    """
+    battery = short_battery(society)
+    asked = [[*question.request(battery.seed).messages, question.probe.prefix] for question in questions(battery)]
+    key = digest(json.dumps(dict(identity), sort_keys=True), society, json.dumps(asked))
+    return user_cache() / "qualify" / f"{key.hex()}.json"
+
+
+def keep_qualification(folder: Path, identity: Mapping[str, Any], society: str) -> None:
+    """Keep the result in a folder for the runs of its model; a short one does not take the place of a longer one."""
+    found, kept = read_qualification(folder / FILE), kept_qualification(identity, society)
+    if found and (kept is None or kept.short or not found.short):
+        found.write(kept_path(identity, society))
+
+
+def kept_qualification(identity: Mapping[str, Any], society: str) -> Qualification | None:
+    """Return the kept result of a model; None without one, and for a damaged file or an unknown society."""
+    try:
+        return read_qualification(kept_path(identity, society))
+    except UserError:
+        return None
 
 
 def _plain(verdict: WayVerdict) -> dict[str, Any]:

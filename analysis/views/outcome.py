@@ -154,7 +154,7 @@ def outcome_of(shown: Shown, folder: Path) -> Outcome:
     if nothing := unreadable(tables):
         return Outcome([nothing], known=False)
     sentences = [*map(plain, first_sentences(tables.header, folder)), *caution(tables)]
-    sentences += [missing_ratings(tables)] if withholds(folder) else finding_sentences(tables)
+    sentences += [missing_ratings(tables)] if withholds(tables.header, folder) else finding_sentences(tables)
     where = parent_folder(tables.header, folder)
     if where is None:
         return Outcome(sentences)

@@ -19,7 +19,7 @@ from parley.llm.spec import split_pair
 from parley.model.agent_factory import AgentClass
 from parley.model.custom import AGENT_CLASS, class_names
 from parley.model.files import UNWRITTEN, write_whole
-from parley.model.run_folder import LOCK, scenario_fields
+from parley.model.run_folder import LOCK, QUALIFIED, scenario_fields
 from parley.model.scenario import Scenario, field_name
 from parley.model.validation import check_scenario
 
@@ -162,6 +162,7 @@ def _settings_text(values: Sequence[tuple[str, str]]) -> str:
 
 def check_sweep_manifest(folder: Path, cells: Sequence[SweepCell]) -> None:
     """Label a locked folder. An old one must hold the same sweep, with the same seeds or fewer. Errors: UserError."""
+    check_sweep_folder(folder)
     label = folder / LABEL
     combinations = {cell.combination: cell for cell in cells}
     mine = {
@@ -180,9 +181,14 @@ def check_sweep_manifest(folder: Path, cells: Sequence[SweepCell]) -> None:
             raise UserError(
                 f"{folder} already has a sweep with more seeds: give all of them with --seeds, or give another --out"
             )
-    elif {path.name for path in folder.iterdir()} - {LOCK, f"{LABEL}{UNWRITTEN}"}:
-        raise UserError(f"{folder} is not empty and is not the folder of a sweep: give another --out")
     write_whole(label, json.dumps(mine, indent=1) + "\n")
+
+
+def check_sweep_folder(folder: Path) -> None:
+    """Errors: UserError for a folder that holds something else than a sweep."""
+    names = {path.name for path in folder.iterdir()}
+    if LABEL not in names and names - {LOCK, f"{LABEL}{UNWRITTEN}", *QUALIFIED}:
+        raise UserError(f"{folder} is not empty and is not the folder of a sweep: give another --out")
 
 
 def _digest(cell: SweepCell) -> str:

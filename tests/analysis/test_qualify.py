@@ -204,11 +204,11 @@ def test_the_people_of_the_short_debate_are_at_opposite_ends(tmp_path: Path) -> 
     battery = Battery(("climate_change",), seed=1)
     sentences = debate_sentences(run_debate(battery, "oracle", tmp_path, NO_LIMIT))
     democrat, republican = ((tmp_path / "people" / f"{party}.toml").read_text() for party in ("democrat", "republican"))
-    assert democrat.count("climate change is a very big problem.") == republican.count("not a problem at all.") == 3
+    assert democrat.count("climate change is a very big problem.") == republican.count("not a problem at all.") == 4
     assert "supports the Republican Party. In your view" in republican
     high, low = (float(number) for number in re.findall(r"\d\.\d", sentences[0]))
     assert high - low > 6
-    assert sentences[1] == "0 of 12 replies are missing."
+    assert sentences[1] == "0 of 16 replies are missing."
 
 
 def test_that_ratings_do_not_depend_needs_an_interval() -> None:

@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 
+import parley
 import run
-from parley.analysis.qualify.in_reports import UNCHECKED, first_sentences, withholds
-from parley.analysis.qualify.kept import FILE, Qualification, read_qualification
-from parley.analysis.qualify.verdict import FOLLOWS, WEAK, WayVerdict
+from parley.analysis.qualify import kept
+from parley.analysis.qualify.in_reports import first_sentences, qualification_of, unchecked, withholds
+from parley.analysis.qualify.kept import FILE, Qualification, kept_path, read_qualification
+from parley.analysis.qualify.questions import Battery
+from parley.analysis.qualify.verdict import FOLLOWS, IGNORES, WEAK, WayVerdict
 from parley.analysis.tables import load
 from parley.llm.errors import UserError
 from parley.llm.journal import usage_of_journal
@@ -77,14 +80,15 @@ def test_findings_of_a_model_that_ignores_its_personas_are_withheld(new_model: s
     assert "moved 0" not in short
     assert "Republicans" not in short
     assert "0 of 30 ratings are missing" in short or "ratings are missing" in short
-    assert withholds(tmp_path / "run")
+    assert withholds(load(tmp_path / "run").header, tmp_path / "run")
 
 
 def test_a_run_without_the_check_says_so(new_model: str, tmp_path: Path) -> None:
     assert debate(new_model, tmp_path / "run", "--no-qualify") == 0
     assert not (tmp_path / "run" / FILE).exists()
-    assert UNCHECKED in (tmp_path / "run" / "summary.md").read_text()
-    assert first_sentences(load(tmp_path / "run").header, tmp_path / "run") == [UNCHECKED]
+    assert unchecked(new_model) in (tmp_path / "run" / "summary.md").read_text()
+    assert "`python run.py qualify --llm " in unchecked(new_model)
+    assert first_sentences(load(tmp_path / "run").header, tmp_path / "run") == [unchecked(new_model)]
 
 
 def test_speakers_of_known_bias_are_not_checked(tmp_path: Path) -> None:
@@ -136,3 +140,58 @@ def test_the_questions_count_as_calls_of_the_run(
         assert "--max-calls 88 is spent" in capsys.readouterr().err
         assert usage_of_journal(tmp_path / "run" / JOURNAL)[0] == 4
     assert debate(new_model, tmp_path / "run", "--max-calls", "200") == 0
+
+
+def test_a_run_of_the_python_api_asks_nothing_and_takes_what_is_kept(new_model: str, tmp_path: Path) -> None:
+    """Without a result its summary says that nothing is known, and how to find out; with one it begins with the verdict."""
+    fields = {"topics": "racism", "repetitions": 1, "rounds": 1, "llm": new_model}
+    parley.run("two_way", out=tmp_path / "before", **fields)
+    asked = usage_of_journal(tmp_path / "before" / JOURNAL)[0]
+    assert f"- {unchecked(new_model)}" in (tmp_path / "before" / "summary.md").read_text()
+    assert run.main(["qualify", "--llm", new_model, "--short", "--out", str(tmp_path / "qualify")]) == 0
+    parley.run("two_way", out=tmp_path / "after", **fields)
+    assert usage_of_journal(tmp_path / "after" / JOURNAL)[0] == asked
+    short = (tmp_path / "after" / "summary.md").read_text().split("## In short\n\n")[1]
+    assert short.startswith("- The ratings of this model follow who it plays")
+    assert (tmp_path / "after" / FILE).exists(), "it says the same on another machine"
+
+
+def test_a_sweep_asks_each_new_model_once(new_model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Four cells of a model, 84 questions; the report begins with the verdict. A repeated command asks nothing."""
+    words = ["sweep", "--scenario", "two_way", "--topic", "racism", "--repetitions", "1", "--vary", "rounds=1,2"]
+    words += ["--seeds", "0:2", "--workers", "1", "--llm", new_model, "--out", str(tmp_path / "sweep")]
+    for _ in range(2):
+        assert run.main(words) == 0
+    assert capsys.readouterr().out.count("no result for this model yet") == 1
+    assert usage_of_journal(tmp_path / "sweep" / "qualify" / "0" / "qualify" / JOURNAL)[0] == 84
+    page = (tmp_path / "sweep" / "summary.md").read_text()
+    assert "> The ratings of this model follow who it plays" in page
+    cell = tmp_path / "sweep" / "cells" / "rounds=1" / "seed-0"
+    found = qualification_of(load(cell).header, cell)
+    assert found is not None
+    assert found.plays
+
+
+def test_the_verdict_is_that_of_the_way_in_which_the_run_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model that can be asked in phrases alone: a run in numbers is withheld, and says what to set."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "new.py").write_text(MODEL)
+    deaf = WayVerdict("numbers", IGNORES, 32, 0, 48, 0.5, ends=0.1, ends_low=-0.1, ends_high=0.3, p=0.5)
+    strong = WayVerdict("phrases", FOLLOWS, 32, 0, 48, 1.0, ends=7.0, p=0.001)
+    Qualification((deaf, strong), 2, short=True).write(tmp_path / "run" / FILE)
+    assert debate(f"{tmp_path / 'new.py'}:open_model", tmp_path / "run", "--set", "asked=numbers") == 0
+    lines = first_sentences(load(tmp_path / "run").header, tmp_path / "run")
+    assert lines[0].startswith("**The ratings of this model do not depend on who it plays**")
+    assert lines[1] == "Asked in phrases they do: `--set asked=phrases`."
+    assert withholds(load(tmp_path / "run").header, tmp_path / "run")
+
+
+def test_a_result_of_other_questions_is_not_used(
+    new_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Questions change with the version of Parley and with the user's files: what was asked otherwise says nothing of them."""
+    identity = {"backend": "new"}
+    before = kept_path(identity, "us")
+    assert before == kept_path(dict(identity), "us")
+    monkeypatch.setattr(kept, "short_battery", lambda society: Battery(("us/racism",), short=True))
+    assert kept_path(identity, "us") != before

@@ -1,0 +1,197 @@
+"""Does a speaker know who it is, and do its lines go with its ratings? Two measures, each with its null.
+
+Party: people of each party, who state no position, are asked which party they support. The null deals their replies to each
+other. Lines: the model grades each line of the debate, without its speaker. Of two lines of a round, the one of the speaker who
+rates higher should have the higher grade. The null deals all lines of a speaker to another speaker.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from parley.agents.society import Party, Society
+from parley.agents.topic import load_topic
+from parley.analysis.bootstrap import Floats
+from parley.analysis.formatting import format_p
+from parley.analysis.journaled_calls import check_manifest, run_journaled
+from parley.analysis.judge_quality import on_axis
+from parley.analysis.qualify.measures import SHUFFLES, values
+from parley.analysis.qualify.questions import Battery
+from parley.analysis.statement_judge import Judging, judge_run
+from parley.analysis.table_export import write_csv
+from parley.analysis.tables import Tables
+from parley.llm.backends import identity_spec
+from parley.llm.budget import Budget
+from parley.llm.driver import Bar, Conversation, ask
+from parley.llm.request import Backend, Message, Reply, Request, Sampling
+from parley.llm.seeding import derive
+from parley.model.scenario_run import lock_folder
+
+NAMED = 5
+"""People of each party who are asked which party they support."""
+TOKENS = 40
+LEVEL = 0.05
+"""The P below which lines are said to go with ratings."""
+APART = 1.0
+"""Points by which the ratings of two speakers differ whose lines should differ."""
+
+
+class OwnVoice(NamedTuple):
+    """A share with its null. of: replies, or pairs of lines; chance: the mean share of the null, p: how often it is as high.
+
+    missing: replies that name no party or several, or lines without a grade.
+    """
+
+    share: float
+    of: int
+    chance: float
+    p: float
+    missing: int
+
+
+def ask_parties(
+    society: Society, seed: int, spec: str, folder: Path, bar: Bar, budget: Budget, backend: Backend
+) -> pd.DataFrame:
+    """Return one row per person: party, names (the code of the party that the reply names; "": none or several), text."""
+    people = [(party, name) for party in society.debaters for name in society.parties[party].names[:NAMED]]
+    conversations = [_answer(society, party, name, seed) for party, name in people]
+    with lock_folder(folder):
+        check_manifest(folder / "parties.json", {"llm": identity_spec(spec), "seed": seed}, "questions about parties")
+        replies = run_journaled(conversations, backend, folder, bar, "parties", budget, None, name=spec)
+    known = {code: society.parties[code] for code in society.debaters}
+    rows = [
+        (party, named_party(reply.text or "", known), reply.text)
+        for (party, _), reply in zip(people, replies, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["party", "names", "text"])
+
+
+def _answer(society: Society, party: str, name: str, seed: int) -> Conversation[Reply]:
+    language = society.language
+    question = str(language.data("identity")["which_party"])
+    backstory = str(language.data("planted")["supporter"]).format(name=name, person=society.parties[party].person)
+    messages = (Message("system", backstory), Message("user", question))
+    drawn = derive(seed, "which party", party, name)
+    return (
+        yield from ask(
+            Request(messages, Sampling(0.0, TOKENS), drawn, purpose="interview", facts={"question": question})
+        )
+    )
+
+
+def named_party(text: str, parties: dict[str, Party]) -> str:
+    """Return the code of the party that a text names; "" where it names none, or several.
+
+    >>> from parley.agents.society import load_society
+    >>> known = {code: load_society("us").parties[code] for code in ("republican", "democrat")}
+    >>> named_party("I vote for Republicans.", known), named_party("Republicans and Democrats both.", known)
+    ('republican', '')
+    """
+    lower = text.lower()
+    named = [
+        code
+        for code, party in parties.items()
+        if any(re.search(rf"\b{re.escape(word)}\b", lower) for word in (party.label.lower(), *party.words))
+    ]
+    return named[0] if len(named) == 1 else ""
+
+
+def own_party(answers: pd.DataFrame, seed: int = 0) -> OwnVoice:
+    """Return the share of people who name the party that they were given, and no other; those who name none count as wrong.
+
+    answers: of `ask_parties`.
+    """
+    given, named = answers["party"].to_numpy(), answers["names"].to_numpy()
+    stream = np.random.default_rng(derive(seed, "dealt parties"))
+    dealt = np.array([(stream.permutation(named) == given).mean() for _ in range(SHUFFLES)])
+    share = float((named == given).mean())
+    return OwnVoice(share, len(answers), float(dealt.mean()), _p(dealt, share), int((named == "").sum()))
+
+
+def grade_lines(tables: Tables, folder: Path, spec: str, bar: Bar, budget: Budget, backend: Backend) -> pd.DataFrame:
+    """Return one row per line: round, speaker (room and agent), rating after it, grade (0-10 on the axis, by the model)."""
+    verdicts = judge_run(tables, folder, spec, Judging(calls=1), bar, budget, opened=lambda _: backend)
+    rated = tables.attitudes.assign(rating=values(tables.attitudes.rename(columns={"expected": "mean"})))
+    rated = rated.drop_duplicates(["room", "agent", "round"]).set_index(["room", "agent", "round"])["rating"]
+    lines = verdicts.assign(grade=on_axis(verdicts["score"], verdicts["topic"]))
+    lines["speaker"] = lines["room"] + " " + lines["agent"].astype(str)
+    places = pd.MultiIndex.from_frame(lines[["room", "agent", "round"]])
+    return lines.assign(rating=rated.reindex(places).to_numpy())[["round", "speaker", "grade", "rating"]]
+
+
+def agreement(lines: pd.DataFrame, seed: int = 0) -> OwnVoice:
+    """Return how many pairs of lines of a round are graded in the order of their speakers' ratings; equal grades count half.
+
+    Pairs whose ratings are less than APART points apart do not count. lines: of `grade_lines`. NaN without pairs.
+
+    >>> two = pd.DataFrame({"round": [1, 1], "speaker": ["a", "b"], "grade": [2.0, 7.0], "rating": [1.0, 9.0]})
+    >>> agreement(two).share, agreement(two.assign(grade=5.0)).share
+    (1.0, 0.5)
+    """
+    grades, ratings = (
+        lines.pivot(index="speaker", columns="round", values=name).to_numpy(float) for name in ("grade", "rating")
+    )
+    (right,), (pairs,) = _ordered(grades[None], ratings)
+    missing = int(lines["grade"].isna().sum())
+    if not pairs:
+        return OwnVoice(np.nan, 0, np.nan, np.nan, missing)
+    stream = np.random.default_rng(derive(seed, "dealt lines"))
+    speakers = stream.permuted(np.tile(np.arange(len(grades)), (SHUFFLES, 1)), axis=1)
+    rights, known = _ordered(grades[speakers], ratings)  # with missing grades, a deal may have no pair
+    dealt, share = rights[known > 0] / known[known > 0], right / pairs
+    return OwnVoice(share, int(pairs), float(dealt.mean()), _p(dealt, share), missing)
+
+
+def _ordered(grades: Floats, ratings: Floats) -> tuple[Floats, Floats]:
+    """Return by deal the pairs of lines in the order of the ratings, and all pairs. grades: (deals, speakers, rounds)."""
+    first, second = np.triu_indices(len(ratings), 1)
+    graded, rated = grades[:, first] - grades[:, second], ratings[first] - ratings[second]
+    known = np.isfinite(graded) & (np.abs(rated) >= APART)
+    right = np.where(known, (np.sign(graded * rated) + 1) / 2, 0.0)
+    return right.sum(axis=(1, 2)), known.sum(axis=(1, 2)).astype(float)
+
+
+def _p(dealt: Floats, share: float) -> float:
+    return float((np.sum(dealt >= share - 1e-9) + 1) / (len(dealt) + 1))
+
+
+def own_voice(
+    tables: Tables, battery: Battery, spec: str, folder: Path, bar: Bar, budget: Budget, backend: Backend
+) -> list[str]:
+    """Ask what is needed, write own_voice.csv into the folder, and return both measures in words. tables: of the short debate."""
+    budget = budget._replace(keep_going=True)  # that replies cannot be read is a result
+    parties = ask_parties(
+        load_topic(battery.topics[0]).society, battery.seed, spec, folder / "parties", bar, budget, backend
+    )
+    lines = grade_lines(tables, folder / "grades", spec, bar, budget, backend)
+    party, line = own_party(parties, battery.seed), agreement(lines, battery.seed)
+    rows = [
+        {"measure": name} | found._asdict() for name, found in (("names its party", party), ("lines and ratings", line))
+    ]
+    write_csv(pd.DataFrame(rows), folder / "own_voice.csv")
+    return [_party_sentence(party), _line_sentence(line)]
+
+
+def _party_sentence(party: OwnVoice) -> str:
+    named = f"{round(party.share * party.of)} of {party.of} people name their own and no other"
+    unclear = f", {party.missing} name none or several" if party.missing else ""
+    chance = f"{party.chance * party.of:.0f} by chance, if replies are dealt to other people; P {format_p(party.p)}"
+    return f"Asked which party they support, {named}{unclear} ({chance})."
+
+
+def _line_sentence(lines: OwnVoice) -> str:
+    if not lines.of:
+        why = (
+            f"speakers rate less than {APART:g} point apart, or too few lines have a grade ({lines.missing} have none)"
+        )
+        return f"Whether lines go with ratings is unknown: {why}."
+    does = "Lines go with the ratings of their speakers"
+    does = does if lines.p < LEVEL else f"It is not shown that {does[0].lower()}{does[1:]}"
+    ordered = f"{100 * lines.share:.0f}% are graded by the model in the order of the two ratings"
+    chance = f"{100 * lines.chance:.0f}% if lines are dealt to other speakers; P {format_p(lines.p)}"
+    return f"{does}: of {lines.of} pairs of lines of a round, {ordered} ({chance})."
