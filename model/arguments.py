@@ -39,7 +39,18 @@ def fields_from_args(options: argparse.Namespace, models: Sequence[str] | None =
     if twice := sorted(settings.keys() & given.keys()):
         pair = f"--set {twice[0]}={settings[twice[0]]}"
         raise UserError(f"{pair}: this field is also set by another option: leave out one of the two")
-    return settings | given
+    return with_suited_sampling(settings | given)
+
+
+SAMPLING = ("temperature", "top_p", "top_k", "min_p")
+
+
+def with_suited_sampling(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a scenario that were set, with the sampling that its model needs, unless some of it is set."""
+    from parley.llm.backends import suited_sampling
+
+    spec = str(fields.get("llm", ""))
+    return dict(fields) | (suited_sampling(spec) if spec and not set(SAMPLING) & set(fields) else {})
 
 
 def scenario_from_args(options: argparse.Namespace, preset: str = "") -> tuple[Scenario, tuple[str, ...]]:

@@ -20,6 +20,7 @@ from parley.environments.graph_files import check_graph
 from parley.environments.link_attributes import SIGN, WEIGHT, simple_graph
 from parley.llm.errors import UserError
 from parley.model.agent_factory import AgentClass, agent_classes
+from parley.model.arguments import with_suited_sampling
 from parley.model.files import file_errors
 from parley.model.scenario import Scenario, load_preset
 from parley.model.scenario_blocks import EnvironmentSpec
@@ -36,6 +37,7 @@ AGENT_CLASS, TOPOLOGY = "agent_class", "topology"
 
 def scenario_on(preset: str | Scenario, settings: Mapping[str, Any], topology: Topology | None) -> Scenario:
     """Return the scenario, or the preset of this name, with some fields set, on the user's graph if there is one."""
+    settings = with_suited_sampling(settings)
     if topology is None:
         return preset.with_settings(settings) if isinstance(preset, Scenario) else load_preset(preset, settings)
     scenario = preset if isinstance(preset, Scenario) else load_preset(preset)

@@ -173,6 +173,15 @@ def run_costs(spec: str, usage: Usage) -> Any:
     return costs(usage=usage, **options) if costs else None
 
 
+def suited_sampling(spec: str) -> dict[str, float]:
+    """Return the settings of sampling that a model needs for sentences of its language, by field; {} where none are known.
+
+    Errors: as check_spec.
+    """
+    suited = _own(check_spec(spec).target, "suited_sampling", None)
+    return dict(suited(split_spec(spec).after)) if suited else {}
+
+
 def with_defaults(spec: str, **options: object) -> str:
     """Return the spec with these options added, where its backend has them and the spec does not set them.
 

@@ -10,7 +10,17 @@ from pathlib import Path
 import pytest
 from data_checks import check_each
 
-from parley.llm.backends import check_spec, full_spec, identity_spec, open_spec, recorded_name, run_costs, split_spec
+from parley.llm.backends import (
+    check_spec,
+    full_spec,
+    identity_spec,
+    open_spec,
+    recorded_name,
+    run_costs,
+    split_spec,
+    suited_sampling,
+)
+from parley.llm.backends import gguf as gguf_module
 from parley.llm.backends.gguf import context_of
 from parley.llm.backends.gguf.backend import Gguf
 from parley.llm.backends.gguf.engine import EngineSettings
@@ -20,6 +30,8 @@ from parley.llm.backends.gguf.speed import OVERHEAD, READING, WRITING, SpeedLog,
 from parley.llm.errors import UserError
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import Message, Reply, Request, Sampling, Usage
+from parley.model.arguments import with_suited_sampling
+from parley.model.custom import scenario_on
 
 SCALE = tuple(str(point) for point in range(11))
 ASKED = Request(
@@ -343,3 +355,18 @@ def test_a_run_of_closed_questions_alone_tells_the_speed_as_well(
     assert speed.measured
     assert speed.reading == pytest.approx(0.1 / 50 / 100)
     assert speed.writing == pytest.approx(speed.reading * WRITING / READING)
+
+
+def test_a_small_model_never_draws_from_all_tokens_unless_the_user_says_so(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Drawn from all tokens at temperature 1, a model of 135 million parameters writes noise: "Oundant. Dishonor."."""
+    spec = f"gguf:{file}"
+    assert with_suited_sampling({"llm": spec})["min_p"] == 0.05
+    assert scenario_on("two_way", {"llm": spec}, None).value("min_p") == 0.05
+    for own in ({"min_p": 0.0}, {"temperature": 0.7}, {"top_p": 0.9}, {"top_k": 40}):
+        assert with_suited_sampling({"llm": spec, **own}) == {"llm": spec, **own}
+    assert with_suited_sampling({"llm": "oracle"}) == {"llm": "oracle"}
+    assert with_suited_sampling({"rounds": 2}) == {"rounds": 2}
+    monkeypatch.setattr(gguf_module, "SMALL", 1)
+    assert suited_sampling(spec) == {}

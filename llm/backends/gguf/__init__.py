@@ -42,6 +42,10 @@ from parley.llm.request import Backend, Usage
 
 MANNER = frozenset({"threads"})
 STYLES = ("auto", "chat", "plain")
+SMALL, SMALL_MIN_P = 600 << 20, 0.05
+"""Below so many bytes of weights (a billion parameters in 4 bits) no token is drawn that has less than this share of the
+probability of the likeliest one, unless a debate sets its sampling itself.
+"""
 LONGEST_CONTEXT = 8192
 """Tokens of context by default, if the model takes as many: keys and values take memory for each."""
 
@@ -106,6 +110,11 @@ def open_backend(
     )
     backend.check_begun()
     return backend
+
+
+def suited_sampling(model: str) -> dict[str, float]:
+    """Return what a small model needs to write sentences: drawn from all tokens at temperature 1 it writes noise."""
+    return {"min_p": SMALL_MIN_P} if file_of(model).stat().st_size < SMALL else {}
 
 
 def recorded_name(model: str) -> str:
