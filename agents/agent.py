@@ -6,6 +6,7 @@ in a private deliberation.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
@@ -21,7 +22,15 @@ from parley.agents.persona import Persona
 from parley.agents.probe import Probe, answer_order
 from parley.agents.reasoning import Note, open_ability
 from parley.agents.recollection import PLANS, InterviewQuestion
-from parley.agents.reply_cleaning import clean_speech, cut_echo, is_refusal, own_turn, shortened, speaks_for
+from parley.agents.reply_cleaning import (
+    clean_speech,
+    cut_echo,
+    invented_speakers,
+    is_refusal,
+    own_turn,
+    shortened,
+    speaks_for,
+)
 from parley.agents.society import DEFAULT
 from parley.agents.speech import RELABELLED, DebateStyle, Rating, Speech
 from parley.agents.steering import STRUCK, strike
@@ -213,7 +222,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
             return Speech(None, reply.failure.name if reply.failure else "empty")
         others = self._tempting() if ":" in reply.text else ()
         own = cut_echo(reply.text, self.topic, self.name)
-        text, relabelled = own_turn(own, self.name, speaks_for(others) if others else None)
+        text, relabelled = own_turn(own, self.name, self._labels(others) if others else None)
         if not text and clean_speech(own, self.name, None):
             return Speech(None, "spoke_for_others")
         if not text:
@@ -221,6 +230,11 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         if is_refusal(text):
             return Speech(None, "refusal")
         return Speech(shortened(text, self.style.words, self.style.cut), None, RELABELLED if relabelled else None)
+
+    def _labels(self, others: tuple[str, ...]) -> re.Pattern[str]:
+        """Return a pattern for labels of the agents in whose name a reply may go on, and of people who are not in the room."""
+        society = tuple([name for party in self.topic.society.names.values() for name in party])
+        return speaks_for(others, invented_speakers(self.topic.language, society, frozenset((self.name, *others))))
 
     def compose_survey(self, probe: Probe, seed: int, again: bool = False) -> Request:
         """Ask a survey question on a copy of the memory: neither question nor answer is ever remembered."""

@@ -17,6 +17,7 @@ from itertools import islice
 from parley.agents.foreign_replies import refuses_elsewhere
 from parley.agents.language import Language
 from parley.agents.topic import Topic
+from parley.llm.errors import UserError
 
 Words = tuple[str, ...]
 Asked = tuple[tuple[str, str], ...]
@@ -36,7 +37,8 @@ _BREAK = re.compile(f"[{_BREAKS}]")
 _SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))
 _EMPHASIS, _LEAD = f"{_SPACE}*_", f"{_SPACE}*_>#[-"
 """What may stand behind a label, and before it. Labels are looked for line by line, because a model may loop on line ends."""
-_LINE = rf"(?:^|[{_BREAKS}])(?:[^\S{_BREAKS}]|[*_>#\[-])*+"
+_TAG = r"</?[a-z]{1,6}>"
+_LINE = rf"(?:^|[{_BREAKS}])(?:[^\S{_BREAKS}]|{_TAG}|[*_>#\[-])*+"
 _ANSWER = re.compile(rf"{_LINE}Answer[*_\]]*+\s*+:", re.I)
 
 
@@ -204,9 +206,26 @@ def own_turn(text: str, name: str, others: re.Pattern[str] | None) -> tuple[str,
 
 
 @lru_cache(maxsize=1024)
-def speaks_for(names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern for the label of a name at the start of a line: `Bob:`, `**Bob:**`, `[Bob]:`, `BOB (nods):`."""
-    return re.compile(rf"{_LINE}{_label(names)}", re.I)
+def speaks_for(names: tuple[str, ...], invented: tuple[str, ...] = ()) -> re.Pattern[str]:
+    """Return a pattern for the label of a name at the start of a line: `Bob:`, `**Bob:**`, `[Bob]:`, `<b>BOB</b> (nods):`.
+
+    invented: names of people who are not in the room, which have to be written with a capital: `Rachel:`, `MODERATOR:`.
+    """
+    labels = [f"(?i:{_label(names)})", *([_label(invented)] if invented else [])]
+    return re.compile(f"{_LINE}(?:{'|'.join(labels)})")
+
+
+@lru_cache(maxsize=1024)
+def invented_speakers(language: Language, society: tuple[str, ...], names: frozenset[str]) -> tuple[str, ...]:
+    """Return the labels under which a model may write lines of people who are not in the room, without `names`, which are.
+
+    First names of the language and of the people of the society, roles ("Moderator"), and letters ("A:").
+    """
+    try:
+        known = language.data("identity").get("labels", ())
+    except UserError:  # a language of the user's
+        known = ()
+    return tuple(sorted({*known, *society} - names))
 
 
 @lru_cache(maxsize=1024)
@@ -216,7 +235,8 @@ def _own_label(name: str) -> re.Pattern[str]:
 
 def _label(names: Sequence[str]) -> str:
     written = dict.fromkeys([*names, *map(str.upper, names)])  # GROSS is how Groß is written in capitals
-    return rf"(?:{'|'.join(map(re.escape, written))})[*_\]]*+(?:\s*+\([^()\n]*+\))?[*_\]]*+\s*+:"
+    marks = rf"(?:[*_\]]|{_TAG})*+"
+    return rf"(?:{'|'.join(map(re.escape, written))}){marks}(?:\s*+\([^()\n]*+\))?{marks}\s*+:"
 
 
 def _unquoted(text: str) -> str:

@@ -47,7 +47,8 @@ def reply_faults(tables: Tables) -> pd.DataFrame:
     copied_null  the mean of such shares in earlier lines of other rooms on the topic
     looped       share of its phrases that it says again
     relabelled   1 if the label of another agent in front was cut
-    slipped      1 if the agent says that it is another one of its room, or of another party, or not of its own
+    slipped      1 if the agent says that it is another one of its room, or of another party, or not of its own, or speaks of
+                 itself in the third person
     recited, recited_null   1 for a phrase of its persona, or of another persona, in the second person
     unended      1 if it ends within a sentence
     foreign      1 if it is not in the language of the run
@@ -187,6 +188,7 @@ def _slips(tables: Tables, turns: pd.DataFrame, texts: Sequence[str], society: S
             claim_pattern(tuple(forms["is_name"]), "{name}", names),
             claim_pattern(tuple(forms["is_party"]), "{party}", tuple(sorted({*labels.values()} - {*own}))),
             claim_pattern(tuple(forms["is_not_party"]), "{party}", own),
+            claim_pattern(tuple(forms.get("third_person", ())), "{name}", (name,)),
         ]
         yield float(any(slip.search(text) for slip in slips if slip))
 
@@ -194,7 +196,7 @@ def _slips(tables: Tables, turns: pd.DataFrame, texts: Sequence[str], society: S
 @cache
 def claim_pattern(forms: tuple[str, ...], slot: str, names: tuple[str, ...]) -> re.Pattern[str] | None:
     """Return a pattern for forms such as `as a {party}` with one of the names, which keep their capitals; None without names."""
-    if not names:
+    if not names or not forms:
         return None
     named = rf"(?-i:{'|'.join(map(re.escape, names))})"
     return re.compile("|".join(rf"\b{form.replace(slot, named)}\b" for form in forms), re.I)

