@@ -22,6 +22,7 @@ from parley.llm.backends import (
 )
 from parley.llm.backends import gguf as gguf_module
 from parley.llm.backends.gguf import context_of
+from parley.llm.backends.gguf.answering import drawn
 from parley.llm.backends.gguf.backend import Gguf
 from parley.llm.backends.gguf.engine import EngineSettings
 from parley.llm.backends.gguf.fake_engine import FakeEngine, NextTokens
@@ -370,3 +371,24 @@ def test_a_small_model_never_draws_from_all_tokens_unless_the_user_says_so(
     assert with_suited_sampling({"rounds": 2}) == {"rounds": 2}
     monkeypatch.setattr(gguf_module, "SMALL", 1)
     assert suited_sampling(spec) == {}
+
+
+def test_a_speaker_that_ends_its_turn_at_once_gets_a_first_word(file: Path) -> None:
+    """A base model of 270 million parameters ended 3 of 18 lines behind the label: its likeliest word is where it goes on."""
+    ends = {"": 0.6, "\n\nBob:": 0.2, " Yes": 0.15, " No": 0.05}
+    rest = {" Yes": {".": 1.0}, " Yes.": {"": 1.0}}
+    begun = replace(ASKED, answers=(), begin="Ann:", sampling=Sampling(0.0, 9))
+    chat = opened(file, fixed({"Ann:": ends} | {f"Ann:{text}": table for text, table in rest.items()}))
+    reply = answer(chat, begun)
+    assert (reply.text, reply.failure) == (" Yes.", None)
+    assert answer(chat, replace(begun, sampling=Sampling(1.0, 9, min_p=0.5))).text == " Yes."
+    nothing = answer(opened(file, fixed({"Ann:": {"": 0.9, "\n": 0.1}})), begun)
+    assert nothing.failure is not None
+    assert nothing.failure.name == "empty"
+
+
+def test_a_first_word_is_drawn_as_the_sampling_says() -> None:
+    shares = {" a": 0.6, " b": 0.3, " c": 0.01}
+    seen = {drawn(shares, Sampling(1.0, 9, min_p=0.05), seed) for seed in range(60)}
+    assert seen == {" a", " b"}
+    assert drawn(shares, Sampling(0.0, 9), 1) == " a"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from parley.llm.answer_tree import answer_lookups
@@ -11,7 +12,7 @@ from parley.llm.backends.gguf.calls import read_speech, read_table, speech_call,
 from parley.llm.backends.gguf.engine import Engine
 from parley.llm.backends.gguf.speed import SpeedLog
 from parley.llm.purposes import EMBEDDING
-from parley.llm.request import Failure, Reply, Request, Usage, beginning_of, set_choice, total
+from parley.llm.request import Failure, Reply, Request, Sampling, Usage, beginning_of, set_choice, total
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,31 @@ class Answering:
             return Reply.failed("unknown_adapter", f"{request.adapter} is none of {', '.join(self.adapters) or 'none'}")
         if request.answers:
             return self._closed(request)
-        data = self._call(request, speech_call(request, self.penalty, self.is_chat))
+        reply = self._speech(request)
+        ended = reply.failure is not None and reply.failure.name == "empty"
+        return self._from_first_word(request, reply) if ended and request.begin else reply
+
+    def _speech(self, request: Request, is_first: bool = True) -> Reply:
+        data = self._call(request, speech_call(request, self.penalty, self.is_chat), is_first)
         return read_speech(data, request, self.is_chat)
+
+    def _from_first_word(self, request: Request, empty: Reply) -> Reply:
+        """Return the reply of a speaker whose turn ended before its first word: that word is drawn from the tokens with letters.
+
+        Base models often end a line behind the label of a speaker. Without any such token the reply stays empty.
+        """
+        table = read_table(self._call(request, table_call(request, request.begin, self.is_chat), is_first=False))
+        words = (
+            {} if isinstance(table, Failure) else {token: share for token, share in table[0].items() if begins(token)}
+        )
+        if not words:
+            return empty
+        word = drawn(words, request.sampling, request.seed)
+        reply = self._speech(replace(request, begin=request.begin + word), is_first=False)
+        if reply.text is None:
+            return empty
+        reply.text = word + reply.text
+        return reply
 
     def _closed(self, request: Request) -> Reply:
         """Return the reply to a closed question: the distribution over its answers, however little probability they have."""
@@ -77,3 +101,21 @@ class Answering:
         """Return how much of each adapter answers: all of the one that is named, and nothing of the others."""
         scales = [{"id": number, "scale": float(name == request.adapter)} for number, name in enumerate(self.adapters)]
         return {"lora": scales} if scales else {}
+
+
+def begins(token: str) -> bool:
+    """Return whether a token can be the first word of a line.
+
+    >>> begins(" I"), begins("\\n\\nBob"), begins("..."), begins("")
+    (True, False, False, False)
+    """
+    return token.strip(" ")[:1].isalpha()
+
+
+def drawn(shares: Mapping[str, float], sampling: Sampling, seed: int) -> str:
+    """Return one of the tokens, drawn by its share as the sampling says."""
+    if not sampling.temperature:
+        return max(shares, key=lambda token: shares[token])
+    least = sampling.min_p * max(shares.values())
+    kept = {token: share ** (1 / sampling.temperature) for token, share in shares.items() if share >= least}
+    return random.Random(seed).choices(list(kept), list(kept.values()))[0]
