@@ -1,9 +1,15 @@
 """Which share of a model's replies can each command read? Every command that asks a model, small, and a table.
 
-python benchmarks/commands_read.py [--llm chatter] [--only herding,conjoint] [--out TABLE.md]
+python benchmarks/commands_read.py [--llm chatter] [--only herding,conjoint] [--most CALLS] [--write PAGE.md]
 
 A command runs in this process on a small design. What is counted is each answer that the command counts itself (MissingTally):
 ratings, replies, choices, drafts, verdicts. Runs that a command reads (a debate that is judged) are made by the oracle.
+
+--most     calls to the model after which a command is stopped, for a model that takes seconds for each
+--write    a page with a table between `<!-- commands on SPEC -->` and `<!-- end -->`: the row of a command is replaced as soon as
+           it ends, and all others stay. docs/lanes.md has one for chatter and one for SmolLM2
+
+The exit code is 1 if a command ends in anything but its results or one line of reason.
 """
 
 from __future__ import annotations
@@ -12,6 +18,7 @@ import argparse
 import contextlib
 import inspect
 import io
+import re
 import shlex
 import sys
 import tempfile
@@ -29,6 +36,7 @@ from parley.agents.scales import read_rating
 from parley.agents.social_choice import read_ranking
 from parley.agents.society import US, load_society
 from parley.analysis.judging import UNASKED
+from parley.analysis.qualify.before_run import needs_qualification
 from parley.model.missing_replies import MissingTally
 
 ONE = "--topic racism --repetitions 1 --rounds 1"
@@ -227,43 +235,93 @@ class Materials:
         return str(path)
 
 
-def share_read(name: str, llm: str, materials: Materials, out: str = "") -> ShareRead:
-    """Run a command of COMMANDS on a model, and count what it reads."""
-    words = materials.words(COMMANDS[name], llm, out or name)
+def share_read(name: str, llm: str, materials: Materials, out: str = "", most: int = 0) -> ShareRead:
+    """Run a command of COMMANDS on a model, and count what it reads. most: calls after which it is stopped; 0: no limit."""
+    words = materials.words(COMMANDS[name] + limited(name, llm, most), llm, out or name)
     said, began = io.StringIO(), time.process_time()
     with counting() as (asked, missing, tries), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         try:
             code = run.main(words)
         except SystemExit as stop:
             code = int(stop.code or 0)
+        except Exception as error:  # noqa: BLE001  it is what the table has to show
+            code = 3
+            print(f"{type(error).__name__}: {error}")
     lines = [line for line in said.getvalue().splitlines() if line.strip()]
     last = next((line for line in lines if "run.py:" in line), lines[-1] if lines else "")
     read = (tries.total(), tries[False])
     return ShareRead(name, code, asked.total(), missing, read, time.process_time() - began, last)
 
 
+HEAD = (
+    "| command | answers | read | closed replies | read | seconds | missing, or why it stops |\n"
+    "|---|--:|--:|--:|--:|--:|---|\n"
+)
+UNLIMITED = frozenset({"case"})
+"""Commands without limits."""
+
+
+def limited(name: str, llm: str, most: int) -> str:
+    """Return the options that a model needs which takes seconds for a call: a limit, and no questions before the first run."""
+    checked = name.startswith("run ") or name == "audit"
+    limit = f" --max-calls {most}" if most and name not in UNLIMITED else ""
+    return limit + (" --no-qualify" if checked and needs_qualification(llm) else "")
+
+
+def table_row(found: ShareRead) -> str:
+    """Return the row of a command. A command that reached the limit of calls has read what it says by then."""
+    stopped = f"stopped after {STOPPED.search(found.said)[1]} calls" if STOPPED.search(found.said) else ""
+    reasons = ", ".join(f"{reason} {number}" for reason, number in found.missing.most_common(3))
+    note = (
+        "; ".join(filter(None, [stopped, reasons]))
+        if stopped or not found.code
+        else found.said.removeprefix("run.py: ")
+    )
+    told, lost = found.tries
+    once = f"{1 - lost / told:.0%}" if told else "–"
+    share = f"{found.share:.0%}" if found.asked and (stopped or not found.code) else "–"
+    cells = (f"`{found.name}`", found.asked, share, told, once, f"{found.seconds:.0f}", note[:200].replace("|", "/"))
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+STOPPED = re.compile(r"--max-calls (\d+) is spent")
+
+
+def with_rows(page: str, llm: str, rows: Mapping[str, str]) -> str:
+    """Return a page with these rows, by command, in its table on a model, in the order of COMMANDS; other rows stay.
+
+    >>> with_rows("<!-- commands on m -->\\n<!-- end -->", "m", {"bets": "| `bets` | 1 |"}).count("`bets`")
+    1
+    """
+    begin, end = f"<!-- commands on {llm} -->\n", "<!-- end -->"
+    before, found, after = page.partition(begin)
+    if not found:
+        raise SystemExit(f"the page has no table on {llm}: write {begin.strip()} and {end} where it should be")
+    old, _, after = after.partition(end)
+    known = {line.split("`")[1]: line for line in old.splitlines() if line.startswith("| `")} | dict(rows)
+    return before + begin + HEAD + "\n".join(known[name] for name in COMMANDS if name in known) + "\n" + end + after
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--llm", default="chatter")
     parser.add_argument("--only", default="")
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--most", type=int, default=0)
+    parser.add_argument("--write", type=Path)
     options = parser.parse_args()
-    names = options.only.split(",") if options.only else list(COMMANDS)
-    rows = []
+    names, broken = options.only.split(",") if options.only else list(COMMANDS), []
     with tempfile.TemporaryDirectory() as folder:
         materials = Materials(Path(folder))
         for name in names:
-            found = share_read(name, options.llm, materials)
-            reasons = ", ".join(f"{reason} {number}" for reason, number in found.missing.most_common(3))
-            note = reasons if found.code == 0 else found.said.removeprefix("run.py: ")
-            told, lost = found.tries
-            once = f"{1 - lost / told:.0%}" if told else "–"
-            share = "–" if found.code else f"{found.share:.0%}"
-            rows.append(f"| `{name}` | {found.asked} | {share} | {told} | {once} | {note} |")
-            print(f"{rows[-1]} {found.code} {found.seconds:.1f} s", flush=True)
-    if options.out:
-        head = "| command | answers | read | closed replies | read | missing, or why it stops |\n|---|--:|--:|--:|--:|---|\n"
-        options.out.write_text(head + "\n".join(rows) + "\n", encoding="utf-8")
+            found = share_read(name, options.llm, materials, most=options.most)
+            row = table_row(found)
+            print(f"{row} {found.code}", flush=True)
+            broken += [name] if found.code and "run.py: " not in found.said else []
+            if options.write:
+                page = options.write.read_text(encoding="utf-8")
+                options.write.write_text(with_rows(page, options.llm, {name: row}), encoding="utf-8")
+    if broken:
+        raise SystemExit(f"neither results nor a reason: {', '.join(broken)}")
 
 
 if __name__ == "__main__":

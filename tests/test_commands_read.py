@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from benchmarks.commands_read import COMMANDS, Materials, share_read
+from benchmarks.commands_read import COMMANDS, HEAD, Materials, ShareRead, share_read, table_row, with_rows
 from parley.llm.manners import CLOSED
+from parley.llm.model_catalogue import find_weights
 
 MANNERS = tuple(CLOSED)
 SLOW = frozenset({
@@ -56,3 +58,38 @@ def test_a_speaker_that_sees_messages_alone_is_read(name: str, materials: Materi
         assert found.said.startswith("run.py: "), found.said
     else:
         assert found.share >= 0.9, found
+
+
+REAL = ("run two_way", "run herding", "distributions", "predict", "judge")
+"""Commands of each kind of question, for the small part of the real lane: ratings, acts, options, opinions, verdicts."""
+
+
+@pytest.mark.real
+@pytest.mark.skipif(not find_weights("smollm2"), reason="run.py models get smollm2 fetches the weights")
+@pytest.mark.parametrize("name", REAL)
+def test_a_command_reads_a_real_model(name: str, materials: Materials) -> None:
+    """Real before planted: its answers to closed questions have a distribution, and 95% of them are read."""
+    found = share_read(name, "smollm2", materials, f"{name} real", most=16)
+    assert found.code == 0 or "--max-calls 16 is spent" in found.said, found.said
+    assert found.asked > 0
+    assert found.share >= 0.95, found
+
+
+def test_the_table_of_a_page_keeps_what_was_not_run() -> None:
+    """A lane that is stopped half way writes what it has; rows stand in the order of the commands."""
+    page = f"Words.\n<!-- commands on m -->\n{HEAD}| `games` | 1 |\n| `bets` | old |\n<!-- end -->\nMore words.\n"
+    found = ShareRead("bets", 2, 10, Counter(timeout=1), (4, 1), 1.6, "run.py: --max-calls 16 is spent: add more")
+    row = "| `bets` | 10 | 90% | 4 | 75% | 2 | stopped after 16 calls; timeout 1 |"
+    assert table_row(found) == row
+    assert with_rows(page, "m", {"bets": row}) == page.replace("| `bets` | old |", row)
+    longer = with_rows(page, "m", {"herding": "| `herding` |"})
+    assert longer.index("`herding`") < longer.index("`games`") < longer.index("`bets`")
+    with pytest.raises(SystemExit, match="has no table on other"):
+        with_rows(page, "other", {})
+
+
+def test_a_command_that_stops_with_a_reason_has_it_in_its_row() -> None:
+    found = ShareRead(
+        "personas", 2, 0, Counter(), (0, 0), 3.0, "run.py: the model wrote no usable backstory | for Elena"
+    )
+    assert table_row(found) == "| `personas` | 0 | – | 0 | – | 3 | the model wrote no usable backstory / for Elena |"
