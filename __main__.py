@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Callable, Sequence
@@ -13,17 +14,14 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from parley.llm import trust
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.studies import Study, studies, study_of_folder
 from parley.model import cli
 from parley.model.arguments import fields_from_args, prices_from_args, scenario_from_args
 from parley.model.cli import Parser, add_option, port_number, program
 from parley.model.progress import Interrupted, stoppable
-
-if TYPE_CHECKING:
-    pass
 
 EXAMPLES = """--list
 --scenario echo_chamber
@@ -192,6 +190,7 @@ def show_list() -> int:
     print("\ntopics: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in topic_names()))
     items = ((slug, load_topic(slug).news) for slug in news_names())
     print("news: " + ", ".join(f"{slug} ({item.subject})" for slug, item in items if item))
+    print("studies: " + ", ".join(sorted(studies())))
     print("models: " + ", ".join([*backend_names(), *fetched_names()]))
     return 0
 
@@ -285,10 +284,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
         "representatives": ("training.commands.representatives", "test agents that stand in for a participant"),
         "conjoint": ("analysis.commands.conjoint", "let personas choose between profiles with drawn attributes"),
-        "truthfulness": (
-            "analysis.commands.truthfulness",
-            "let a crowd of personas rate the truthfulness of statements",
-        ),
         "choose-side": ("analysis.commands.choose_side", "let debaters choose which side they argue before a judge"),
         "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
         "refutation": (
@@ -346,7 +341,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "personas": ("analysis.commands.writing", "write personas with a model"),
         "questions": ("analysis.commands.writing", "write divisive questions with a model"),
         "case": ("analysis.commands.writing", "write the case that opens a structured debate"),
-        "new": ("analysis.commands.societies", "start a society, a party, a topic or a set of personas of your own"),
+        "new": ("analysis.commands.societies", "start a society, a party, a topic, personas or a study of your own"),
         "check": (
             "analysis.commands.societies",
             "say what is wrong with a society, a party, a topic or a set of personas",
@@ -359,26 +354,47 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 """By group: each command, the module of its function (`sweep`) and its parser (`sweep_parser`), and what it does."""
 
 
+def commands() -> dict[str, dict[str, str]]:
+    """Return all commands by group, those of studies too, with what each does."""
+    listed = {title: {name: what for name, (_, what) in group.items()} for title, group in COMMANDS.items()}
+    for study in studies().values():
+        listed.setdefault(study.group, {})[study.name] = study.about
+    return listed
+
+
 def overview() -> str:
     """List all commands by group, one per line."""
-    width = max(len(name) for group in COMMANDS.values() for name in group)
+    listed = commands()
+    width = max(len(name) for group in listed.values() for name in group)
     groups = [
-        "\n".join([f"{title}:", *(f"  {name:<{width}}  {what}" for name, (_, what) in group.items())])
-        for title, group in COMMANDS.items()
+        "\n".join([f"{title}:", *(f"  {name:<{width}}  {what}" for name, what in group.items())])
+        for title, group in listed.items()
     ]
     return "\n\n".join(["commands (COMMAND --help explains one):", *groups])
 
 
 def command(name: str) -> Callable[[Sequence[str]], int]:
     """Return the function of a command. Errors: UserError on an unknown command, with the nearest name."""
-    function: Callable[[Sequence[str]], int] = getattr(_module_of(name), name.replace("-", "_"))
+    study = _study(name)
+    function: Callable[[Sequence[str]], int] = (
+        study.part(study.run) if study else getattr(_module_of(name), name.replace("-", "_"))
+    )
     return function
 
 
 def parser_of(name: str) -> Parser:
     """Return the parser of a command. Errors: as for `command`."""
-    parser: Parser = getattr(_module_of(name), f"{name.replace('-', '_')}_parser")()
+    study = _study(name)
+    make = study.part(study.parser) if study else getattr(_module_of(name), f"{name.replace('-', '_')}_parser")
+    parser: Parser = make()
     return parser
+
+
+def _study(name: str) -> Study | None:
+    """Return the study of a command, or of a folder (`./mine`). Errors: UserError for a folder without a study."""
+    if "/" in name or os.sep in name:
+        return study_of_folder(Path(name))
+    return studies().get(name)
 
 
 def _module_of(name: str) -> ModuleType:
@@ -386,7 +402,7 @@ def _module_of(name: str) -> ModuleType:
     if name not in modules:
         if Path(__file__).with_name("model").joinpath("scenarios", f"{name}.toml").exists():
             raise UserError(f"{name} is a scenario, not a command: {program()} --scenario {name}")
-        raise unknown_name("command", name, modules)
+        raise unknown_name("command", name, [name for group in commands().values() for name in group])
     return sys.modules[__name__] if modules[name] == "__main__" else import_module(f"parley.{modules[name]}")
 
 
@@ -408,8 +424,8 @@ def completion(arguments: Sequence[str]) -> int:
     options = completion_parser().parse_args(arguments)
     from parley.model.completion import completion_script
 
-    commands = {name: (parser_of(name), what) for group in COMMANDS.values() for name, (_, what) in group.items()}
-    print(completion_script(options.shell, run_parser(), commands))
+    each = {name: (parser_of(name), what) for group in commands().values() for name, what in group.items()}
+    print(completion_script(options.shell, run_parser(), each))
     return 0
 
 

@@ -19,9 +19,9 @@ if "parley" not in sys.modules:
     sys.modules["parley"] = importlib.util.module_from_spec(_spec)
     _spec.loader.exec_module(sys.modules["parley"])
 
-from parley.__main__ import COMMANDS, command, main, parser_of
+from parley.__main__ import command, commands, main, parser_of
 
-__all__ = ["COMMANDS", "command", "main", "parser_of"]
+__all__ = ["command", "commands", "main", "parser_of"]
 
 if __name__ == "__main__":
     sys.exit(main())

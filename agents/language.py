@@ -122,4 +122,18 @@ def load_language(code: str, beside: Path | None = None) -> Language:
     return Language(code, LANGUAGES / code)
 
 
+def language_of_study(language: Language, study: Path) -> Language:
+    """Return the prompts and short texts of a study in a language: those of the folder `data/CODE` of the study.
+
+    A language of the user's own has them in its folder, as `studies/NAME`. Errors: UserError where there are none.
+    """
+    folders = [language.folder / "studies" / study.name, study / "data" / language.code]
+    folder = next((folder for folder in folders if folder.is_dir()), None)
+    if folder is None:
+        raise UserError(
+            f"the study {study.name} does not speak {language.code}: copy {study.name}/data/en to {folders[0]}, and translate it"
+        )
+    return language._replace(folder=folder)
+
+
 ENGLISH = Language("en", LANGUAGES / "en")

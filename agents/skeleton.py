@@ -1,10 +1,11 @@
-"""Writes a commented skeleton of a society, a party, a topic or a set of personas, which runs as it is (`parley new`).
+"""Writes a commented skeleton of a society, a party, a topic, a set of personas or a study, which runs as it is (`parley new`).
 
 A topic or a set of personas has the parties of the society in whose folder it is written; outside of any, those of `us`.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from parley.agents.society import DEFAULT, PARTIES, Society, load_society, socie
 from parley.llm.errors import UserError, unknown_name
 
 SKELETON = HERE / "skeletons"
-SOCIETY, PARTY, TOPIC, PERSONAS = KINDS = ("society", "party", "topic", "personas")
+SOCIETY, PARTY, TOPIC, PERSONAS, STUDY = KINDS = ("society", "party", "topic", "personas", "study")
 """What can be written."""
 FILES = (PARTY, TOPIC)
 """Kinds that are a file."""
@@ -49,6 +50,8 @@ def write_skeleton(kind: str, out: Path) -> Path:
             out.write_text(draft, encoding="utf-8")
         elif kind == TOPIC:
             out.write_text(_topic(_society_at(out)), encoding="utf-8")
+        elif kind == STUDY:
+            _write_study(out)
         else:
             out.mkdir()
             society = _society_at(out)
@@ -57,6 +60,19 @@ def write_skeleton(kind: str, out: Path) -> Path:
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror}") from error
     return out
+
+
+def _write_study(out: Path) -> None:
+    """Write a study that is called as its folder. Errors: UserError for a folder whose name is no name of a command."""
+    if not re.fullmatch("[a-z][a-z0-9_]*", out.name):
+        raise UserError(
+            "a study is called as its folder, so the folder needs a name of small letters: "
+            f"write parley new study {out.with_name('mine')}"
+        )
+    out.mkdir()
+    for path in (SKELETON / STUDY).iterdir():
+        text = path.read_text(encoding="utf-8").replace("@name@", out.name)
+        (out / path.stem).write_text(text, encoding="utf-8")
 
 
 def _society_at(path: Path) -> Society:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 PRESETS = ROOT / "model" / "scenarios"
-FLOORS = ("agents", "analysis", "training")
+FLOORS = ("agents", "analysis", "training", "studies")
 """Where there are prompts."""
 TWO = ("--topic", "climate_change,illegal_immigration", "--repetitions", "10")
 FEW = ("--repetitions", "4")

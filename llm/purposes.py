@@ -38,7 +38,6 @@ PURPOSES: Mapping[str, str] = {
     "decision": "a choice between two options, one of which is right, after the choices of others and a private signal",
     "move": "a move of a game of points: a number, A or B",
     "expectation": "what a player expects itself, or others, to do in a round of a game, from 0 to 10",
-    "truthfulness": "how much does a person agree that a statement has a quality, such as being precise?",
     "profile_choice": "a choice between two profiles of a conjoint experiment",
     "side_choice": "which side a debater will argue before a judge",
     # agents without a seat

@@ -187,6 +187,10 @@ RULES = (
         "plan",
     ),
     Rule(r"^run\.py (--scenario|sweep|structured) .*(openai|hf):", "--dry-run", SERVER, "plan"),
+    Rule(
+        r"^(run\.py \./mine|pytest mine|python -m pytest mine)",
+        why="a study of the reader's; tests/test_own_study.py writes and runs one",
+    ),
     Rule(r"^run\.py new ", why="makes a new folder; tests/agents/test_society.py makes all kinds", how="parse"),
     Rule(r"^run\.py check "),
     Rule(r"^run\.py --society ", "--repetitions 2 --rounds 1"),

@@ -140,7 +140,7 @@ MEANING = {
 def parsers() -> dict[str, Parser]:
     """By name, every parser of the command line; those below a command in its place."""
     found: dict[str, Parser] = {}
-    for name in [name for group in run.COMMANDS.values() for name in group]:
+    for name in [name for group in run.commands().values() for name in group]:
         parser = run.parser_of(name)
         below = {f"{name} {one}": make() for one, make in parser.commands.items()}
         found |= below or {name: parser}
@@ -195,7 +195,7 @@ def test_no_help_loads_anything_heavy() -> None:
     """In one process, all of them: a command that imports at its top what it needs later would slow down every start."""
     code = (
         "import sys, run\n"
-        "for group in run.COMMANDS.values():\n"
+        "for group in run.commands().values():\n"
         "    for name in group:\n"
         "        parser = run.parser_of(name)\n"
         "        [one.format_help() for one in (parser, *(make() for make in parser.commands.values()))]\n"
@@ -369,4 +369,4 @@ def test_zsh_gets_a_script_of_all_commands(capsys: pytest.CaptureFixture[str]) -
     assert run.main(["completion", "zsh"]) == 0
     told = capsys.readouterr().out
     assert told.startswith("#compdef parley")
-    assert all(f"{name}:" in told for group in run.COMMANDS.values() for name in group)
+    assert all(f"{name}:" in told for group in run.commands().values() for name in group)

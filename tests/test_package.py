@@ -18,7 +18,7 @@ RUN = "--scenario two_way --llm oracle --topic racism --repetitions 5 --rounds 1
 SWEEP = (
     "sweep --scenario two_way --llm oracle --topic racism --repetitions 1 --rounds 0 --seeds 0:2 --workers 2 --out s"
 )
-ROOMS = ("agents", "analysis", "environments", "llm", "model", "training")
+ROOMS = ("agents", "analysis", "environments", "llm", "model", "studies", "training")
 
 
 def test_every_public_name_is_there() -> None:

@@ -13,15 +13,15 @@ def new_parser() -> Parser:
     """Return the options of `run.py new`."""
     parser = Parser(
         "new",
-        "Write the commented skeleton of a society, a party, a topic or a set of personas. A new society runs as it is "
-        "(docs/societies.md).",
-        "new society ./mycountry",
+        "Write the commented skeleton of a society, a party, a topic, a set of personas or a study. A new society runs as it is "
+        "(docs/societies.md), and so does a new study (docs/own_study.md).",
+        "new society ./mycountry\nnew study ./mine",
     )
     add_option(
         parser,
         "KIND",
-        "what to begin: society, party, topic or personas",
-        choices=("society", "party", "topic", "personas"),
+        "what to begin: society, party, topic, personas or study",
+        choices=("society", "party", "topic", "personas", "study"),
     )
     add_option(parser, "PATH", "the new folder; for a party or a topic, the new .toml file", Path)
     return parser

@@ -26,7 +26,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from examined.product import ROOT, statistics_of_product
+from examined.product import ROOT, files_of_product, report_of, statistics_of_product
 
 REGISTRY = Path(__file__).with_suffix(".csv")
 SHARED = frozenset(["mean_row", "clustered_mean", "rank_correlation", "p_value"])
@@ -66,8 +66,8 @@ def registered() -> list[Column]:
 def calls_without_bounds(root: Path = ROOT) -> set[tuple[str, str]]:
     """Return (report, column) of every number whose interval is Student's, so that it may leave the scale of the number."""
     found = set()
-    for path in sorted((root / "analysis").rglob("*.py")):
-        report = path.relative_to(root / "analysis").with_suffix("").as_posix()
+    for path in files_of_product(root):
+        report = report_of(path, root)
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
             found |= {(report, name or function.name) for name in _names(function, "", STUDENTS, without=True)}
@@ -86,8 +86,8 @@ def _of_tables(root: Path) -> Iterator[tuple[str, str]]:
 def _of_reports(root: Path) -> Iterator[tuple[str, str]]:
     """Yield the places of other reports that call a maker, and the functions that make an interval or a P themselves."""
     makers = _makers(root)
-    for path in sorted((root / "analysis").rglob("*.py")):
-        report = path.relative_to(root / "analysis").with_suffix("").as_posix()
+    for path in files_of_product(root):
+        report = report_of(path, root)
         inside = f"/{report}"
         if (
             any(place in inside for place in NO_NUMBERS)

@@ -27,7 +27,7 @@ from parley.analysis.statistics.attenuation import correct_correlation
 from parley.analysis.statistics.crossed_ratings import fit_ratings, why_no_fit
 from parley.analysis.statistics.random_raters import fit_random_raters, why_no_sample
 from parley.analysis.statistics.results import Result
-from parley.analysis.studies import truthfulness
+from parley.studies.truthfulness import measures as truthfulness
 
 EVEN, RARE = np.full(3, 1 / 3), np.array([0.9, 0.07, 0.03])
 KNOWN = 0.7
@@ -302,9 +302,9 @@ ENTRIES = (
     Entry("AC1", (ALIGNMENT + "report.ac1",), _of_ac1, ("even", "rare", "missing"), unit="item", sets=300, sizes=SMALL),
     Entry("alpha (categories)", (ALIGNMENT + "report.alpha",), _of_alpha, ("even", "rare", "missing"), unit="item", sets=300,
           sizes=SMALL),
-    Entry("alpha (numbers)", ("analysis.studies.truthfulness.alpha",), _of_interval_alpha, ("normal", "missing"),
+    Entry("alpha (numbers)", ("studies.truthfulness.measures.alpha",), _of_interval_alpha, ("normal", "missing"),
           unit="statement", sets=300, sizes=SMALL),
-    Entry("rank correlation", ("analysis.studies.truthfulness.rank_correlation",), _of_rho, ("normal", "rounded"),
+    Entry("rank correlation", ("studies.truthfulness.measures.rank_correlation",), _of_rho, ("normal", "rounded"),
           unit="statement", sets=500),
     Entry("share of groups", (ALIGNMENT + "individuation.group_share",), _of_group_share, ("normal",), unit="person a group",
           role="test", sizes=(3, 5, 20), sets=60),

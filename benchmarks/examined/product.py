@@ -119,7 +119,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.plots.party_means": NO_CLAIM,
     "analysis.scores.reversion.quartile_range": NO_CLAIM,
     "analysis.studies.bet_calibration.shuffled_brier": A_NULL,
-    "analysis.studies.truthfulness.measure": A_NULL,
+    "studies.truthfulness.measures.measure": A_NULL,
     "analysis.surrogate.fidelity._folds": NO_CLAIM,
     "analysis.survey_prediction.invented.invent_survey": NO_CLAIM,
     "analysis.survey_prediction.measures.shuffled_range": A_NULL,
@@ -134,10 +134,20 @@ def statistics_of_product(root: Path = ROOT) -> tuple[str, ...]:
     return tuple(_statistics(root))
 
 
+def files_of_product(root: Path) -> list[Path]:
+    """Return the files in which there may be statistics: those of analysis and of studies."""
+    return [path for room in ("analysis", "studies") for path in sorted((root / room).rglob("*.py"))]
+
+
+def report_of(path: Path, root: Path) -> str:
+    """Return the name of a file in columns.csv: its path without ending; in analysis, below that folder."""
+    return path.relative_to(root).with_suffix("").as_posix().removeprefix("analysis/")
+
+
 def _statistics(root: Path) -> Iterator[str]:
-    for path in sorted((root / "analysis").rglob("*.py")):
+    for path in files_of_product(root):
         name = path.relative_to(root).with_suffix("").as_posix()
-        if "/views/" in name or "/commands/" in name:
+        if "/views/" in name or "/commands/" in name or path.name == "command.py":
             continue
         home = any(str(path.relative_to(root).as_posix()).startswith(place) for place in HOMES)
         text = path.read_text(encoding="utf-8")

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from parley.analysis import truthfulness_report
 from parley.analysis.conjoint import report as conjoint_report
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import estimate
 from parley.analysis.opinion_groups import report as opinion_groups_report
 from parley.analysis.report import Report, multiplicity
+from parley.studies.truthfulness import report as truthfulness_report
 
 TABLE = pd.DataFrame(
     {"who": ["<b>a|b</b>", "c"], "change": [1.0, float("nan")], "low": [0.5, float("nan")], "high": [1.5, 2.0]}

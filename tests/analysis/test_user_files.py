@@ -14,7 +14,6 @@ from data_checks import check_each
 
 from parley.agents.competition import load_competition
 from parley.agents.conjoint_design import ConjointDesign
-from parley.agents.crowd import read_statements
 from parley.agents.language import ENGLISH
 from parley.analysis import belief_choices, known_lines, rater_report, sentiment_data
 from parley.analysis.alignment import stereotypes
@@ -41,6 +40,7 @@ from parley.analysis.table_files import read_table
 from parley.environments.game import Game
 from parley.environments.text_columns import read_columns
 from parley.llm.errors import UserError
+from parley.studies.truthfulness.statements import read_statements
 
 DESIGN = ConjointDesign("?", {"age": ("36", "52"), "job": ("bäcker", "doctor")}, (), 1, ENGLISH)
 MAP = LogMap(path=Path("map.toml"), columns={"agent": "who", "room": "room", "rating": "opinion"})
@@ -343,7 +343,7 @@ def files_with(pattern: re.Pattern[str]) -> set[str]:
     """Return the product files in which a pattern is."""
     return {
         path.relative_to(ROOT).as_posix()
-        for room in ("llm", "agents", "environments", "model", "analysis", "training")
+        for room in ("llm", "agents", "environments", "model", "analysis", "training", "studies")
         for path in (ROOT / room).rglob("*.py")
         if pattern.search(path.read_text(encoding="utf-8"))
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^- `([^`]+)`: (\S.*)$", PAGE, re.M)
-FOLDERS = ("llm", "agents", "environments", "model", "analysis", "training", "benchmarks", "tools")
+FOLDERS = ("llm", "agents", "environments", "model", "analysis", "training", "studies", "benchmarks", "tools")
 
 
 def product_files() -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FLOORS = ("llm", "agents", "environments", "model", "analysis", "training", "tools")
+FLOORS = ("llm", "agents", "environments", "model", "analysis", "training", "studies", "tools")
 OPTIONAL = {"torch", "transformers", "peft", "trl", "solara", "inspect_ai", "datasets", "gguf"}
 """Packages that a small installation lacks; examples of modules that need them run with the local suite."""
 OTHERS = {"types.py", "run.py", "app.py", "coin.py", "mine.py"}

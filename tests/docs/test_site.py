@@ -21,7 +21,7 @@ from parley.training.tuning.recipe import DPO, RATES, SFT
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-FLOORS = ("llm", "agents", "environments", "model", "analysis", "training")
+FLOORS = ("llm", "agents", "environments", "model", "analysis", "training", "studies")
 
 
 @check_each("name", preset_names())

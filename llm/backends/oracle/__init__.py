@@ -24,7 +24,6 @@ people or about large language models.
     steadiness.py      how often a person in a panel repeats its earlier answer
     profiles.py        choices between two profiles, by the law of profile_law.py
     debating.py        the side that a debater chooses before a judge, and who made the better case
-    crowd.py           ratings of the truthfulness of statements, by the law of crowd_law.py
     tact_law.py        the planted law by which public lines go toward the audience
     flip_law.py        the planted law by which causes turn ratings to the other side
     sycophancy_law.py  the planted law by which answers go to what an interviewer says to think

@@ -13,7 +13,6 @@ from parley.llm.backends.oracle import (
     community,
     competition,
     corrections,
-    crowd,
     debating,
     games,
     herding,
@@ -36,6 +35,7 @@ from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.manners import said
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import Reply, Request, Usage
+from parley.llm.studies import answer_of
 
 
 class Oracle(Speaker):
@@ -67,7 +67,7 @@ class Oracle(Speaker):
 
     def _reply(self, request: Request) -> Reply:
         reading = read(request, self.banks)
-        handler = HANDLERS.get(request.purpose)
+        handler = HANDLERS.get(request.purpose) or answer_of(request.purpose)
         reply = handler(reading, self) if handler else stance.unknown(reading)
         if reply.text is not None:
             prompt_words = sum(message.content.count(" ") + 1 for message in request.messages)
@@ -96,7 +96,6 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "precision": herding.answer_precision,
     "move": games.answer_move,
     "expectation": games.answer_expectation,
-    "truthfulness": crowd.answer_truthfulness,
     "profile_choice": profiles.answer_profile_choice,
     "side_choice": debating.answer_side_choice,
     "debate_verdict": debating.answer_debate_verdict,
@@ -146,4 +145,5 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "case": writing.write_case,
     "questions": writing.write_questions,
 }
-"""The function that answers each purpose of llm/purposes.py. The oracle cannot rewrite a case, nor write divisive questions."""
+"""The function that answers each purpose of llm/purposes.py; studies declare theirs. The oracle cannot rewrite a case, nor
+write divisive questions."""

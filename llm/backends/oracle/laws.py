@@ -20,8 +20,6 @@ from parley.llm.backends.oracle.community_law import USUAL as USUAL_COMMUNITY
 from parley.llm.backends.oracle.community_law import CommunityLaw
 from parley.llm.backends.oracle.competition_law import RIVALS, CompetitionLaw
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
-from parley.llm.backends.oracle.crowd_law import USUAL as USUAL_CROWD
-from parley.llm.backends.oracle.crowd_law import CrowdLaw
 from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
 from parley.llm.backends.oracle.flip_law import STEADFAST, plant_flips
 from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
@@ -43,6 +41,7 @@ from parley.llm.backends.oracle.sycophancy_law import plant_sycophancy
 from parley.llm.backends.oracle.tact_law import CANDID, plant_tact
 from parley.llm.backends.oracle.wording_law import plant_wording
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.studies import studies
 
 EVENTS = 2.0
 """Points by which news moves how the speaker fares, unless another number is planted."""
@@ -57,7 +56,7 @@ class Laws(NamedTuple):
     of an official account move it. events: by how many points news moves how it fares. survey: how groups answer closed
     questions. network: with one, the attitude follows from it alone. persuasion: how strong messages are for it. exaggeration:
     how far away it sees another party (1: right). steady: how often it repeats an earlier answer. play: how it plays games of
-    points. profiles: how it chooses between two profiles. crowd: how it rates statements. tact: by how many points its lines go
+    points. profiles: how it chooses between two profiles. tact: by how many points its lines go
     toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers. flattery:
     how far the side that it argues follows the judge's. ignored: what it ignores of what it is given.
     competition: how it writes, reads and judges messages of rivals. community: how often its posts break and follow rules.
@@ -65,6 +64,7 @@ class Laws(NamedTuple):
     flips: how often each cause turns a rating to the other side of the middle. sycophancy: how far answers go to what an
     interviewer says to think. suspicion: who guesses what a study is about, and goes where it seems to want them. wording: by how
     many points answers are higher under another wording. representation: what a representative can know of a person.
+    by_study: the laws of studies (llm/studies.py).
     """
 
     acts: ActLaw = PLANTED
@@ -82,7 +82,6 @@ class Laws(NamedTuple):
     steady: float = 0.0
     play: GameLaw = PATIENT
     profiles: ProfileLaw = INDIFFERENT
-    crowd: CrowdLaw = USUAL_CROWD
     tact: Mapping[str, float] = CANDID
     attributes: AttributeLaw = USUAL_ATTRIBUTES
     flattery: float = 0.0
@@ -95,6 +94,11 @@ class Laws(NamedTuple):
     suspicion: SuspicionLaw = UNSUSPECTING
     wording: float = 0.0
     representation: RepresentationLaw = USUAL_REPRESENTATION
+    by_study: Mapping[str, Any] = {}
+
+    def of(self, study: str) -> Any:
+        """Return the planted law of a study."""
+        return self.by_study[study] if study in self.by_study else _law_of_study(study)()
 
     def planted(self) -> dict[str, Any]:
         """Return the laws that differ from the usual ones, by name, as data.
@@ -102,11 +106,10 @@ class Laws(NamedTuple):
         >>> Laws(steady=0.5).planted()
         {'steady': 0.5}
         """
-        return {
-            name: _plain(law)
-            for name, law, usual in zip(self._fields, self, self._field_defaults.values(), strict=True)
-            if law != usual
-        }
+        own = zip(self._fields[:-1], self, self._field_defaults.values(), strict=False)
+        usual = {name: law for name, law, default in own if law != default}
+        changed = {study: law for study, law in self.by_study.items() if law != _law_of_study(study)()}
+        return {name: _plain(law) for name, law in (usual | changed).items()}
 
 
 USUAL_LAWS = Laws()
@@ -156,7 +159,6 @@ PLANTERS: Mapping[str, Callable[..., Any]] = {
     "steady": plant_steadiness,
     "play": GameLaw,
     "profiles": plant_profiles,
-    "crowd": CrowdLaw,
     "tact": plant_tact,
     "attributes": plant_attributes,
     "flattery": plant_flattery,
@@ -173,6 +175,16 @@ PLANTERS: Mapping[str, Callable[..., Any]] = {
 """By field of `Laws`: what plants the law. A law with a method `check` is checked when it is planted."""
 
 
+def _law_of_study(name: str) -> Callable[..., Any]:
+    study = studies()[name]
+    planter: Callable[..., Any] = study.part(study.law)
+    return planter
+
+
+def _planters() -> dict[str, Callable[..., Any]]:
+    return {**PLANTERS, **{name: _law_of_study(name) for name, study in studies().items() if study.law}}
+
+
 @cache
 def law_options() -> Mapping[str, inspect.Parameter]:
     """Return the options of all laws by name, with their types and usual values."""
@@ -183,7 +195,7 @@ def law_options() -> Mapping[str, inspect.Parameter]:
 def _options_by_law() -> Mapping[str, Mapping[str, inspect.Parameter]]:
     """Return the options of each field of `Laws` by name."""
     found = {}
-    for field, planter in PLANTERS.items():
+    for field, planter in _planters().items():
         hints, arguments = get_type_hints(planter), inspect.signature(planter).parameters
         found[field] = {
             name: argument.replace(kind=argument.KEYWORD_ONLY, annotation=hints[name])
@@ -198,12 +210,14 @@ def plant_laws(options: Mapping[str, Any]) -> Laws:
     for name in options:
         if name not in known:
             raise unknown_name("option of oracle", name, known)
-    planted = {}
+    planted, planters = {}, _planters()
     for field, own in _options_by_law().items():
-        planted[field] = PLANTERS[field](**{name: value for name, value in options.items() if name in own})
-        if hasattr(planted[field], "check"):
+        given = {name: value for name, value in options.items() if name in own}
+        if given or field in PLANTERS:
+            planted[field] = planters[field](**given)
+        if hasattr(planted.get(field), "check"):
             planted[field].check()
-    return Laws(**planted)
+    return Laws(**{field: planted.pop(field) for field in PLANTERS}, by_study=planted)
 
 
 def _plain(law: Any) -> Any:

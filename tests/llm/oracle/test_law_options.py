@@ -9,12 +9,14 @@ import pytest
 from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.laws import PLANTERS, USUAL_LAWS, Laws, law_options, plant_laws
 from parley.llm.errors import UserError
+from parley.llm.studies import studies
 
 
 def test_every_law_has_a_planter_and_no_two_share_an_option() -> None:
     """An option that two laws have would plant both."""
-    assert set(PLANTERS) == set(Laws._fields)
-    names = [name for planter in PLANTERS.values() for name in inspect.signature(planter).parameters]
+    assert {*PLANTERS, "by_study"} == set(Laws._fields)
+    planters = [*PLANTERS.values(), *(study.part(study.law) for study in studies().values() if study.law)]
+    names = [name for planter in planters for name in inspect.signature(planter).parameters]
     assert sorted(names) == sorted(law_options())
 
 

@@ -17,11 +17,12 @@ import pytest
 import parley
 from parley.llm.backends.oracle.backend import HANDLERS
 from parley.llm.purposes import EMBEDDING, PURPOSES
+from parley.llm.studies import studies
 
 pytestmark = pytest.mark.thorough
 
 PACKAGE = Path(parley.__file__).parent
-FOLDERS = ("agents", "analysis", "environments", "llm", "model", "training")
+FOLDERS = ("agents", "analysis", "environments", "llm", "model", "studies", "training")
 SYLLABLES = ("bal", "dor", "fen", "gim", "kul", "lof", "mip", "nar", "pov", "rud", "sel", "tun", "vax", "wib", "zet")
 UNANSWERED = {"case_refinement", "consent", "divisive_questions", "verdict"}
 """What a rule-based speaker cannot write; only a person is asked for consent."""
@@ -96,7 +97,8 @@ def test_every_purpose_is_answered_in_its_form(heard: dict[str, Any]) -> None:
     allowed = {EMBEDDING: {"fits", "no_known_sentence"}}  # a memory without an opinion has no embedding on the oracle
     wrong = {name: shapes for name, shapes in heard["replies"].items() if set(shapes) - allowed.get(name, {"fits"})}
     assert wrong == {}
-    assert set(heard["replies"]) == set(HANDLERS)
+    of_studies = {purpose for study in studies().values() for purpose in study.purposes}
+    assert set(heard["replies"]) == {*HANDLERS, *of_studies}
 
 
 def test_nothing_is_missing_in_the_records(heard: dict[str, Any]) -> None:

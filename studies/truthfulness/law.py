@@ -42,6 +42,3 @@ def normal(*parts: str) -> float:
     seed = digest(*parts)
     radius = (int.from_bytes(seed[:8], "big") + 1) / (2**64 + 1)
     return math.sqrt(-2 * math.log(radius)) * math.cos(2 * math.pi * int.from_bytes(seed[8:16], "big") / 2**64)
-
-
-USUAL = CrowdLaw()

@@ -12,9 +12,9 @@ from parley.model.arguments import model_from_args, society_from_args
 from parley.model.cli import Parser, add_option
 
 
-def truthfulness_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py truthfulness`."""
-    parser = Parser(
+    own = Parser(
         "truthfulness",
         "Let a crowd of personas rate statements in seven dimensions of truthfulness and overall, and compare the ratings with "
         "each other and with labels of experts (docs/truthfulness.md).",
@@ -23,18 +23,18 @@ def truthfulness_parser() -> Parser:
         *cli.asking("runs/truthfulness-<time>"),
         cli.dry_run("print the number of ratings, and stop: no model is called"),
     )
-    add_option(parser, "FILE", "a CSV with the columns statement, speaker and, if there are any, label", Path)
-    add_people(parser, "crowd", 20)
-    return parser
+    add_option(own, "FILE", "a CSV with the columns statement, speaker and, if there are any, label", Path)
+    add_people(own, "crowd", 20)
+    return own
 
 
-def truthfulness(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py truthfulness`."""
-    options = truthfulness_parser().parse_args(words)
-    from parley.agents.crowd import ASPECTS, read_statements
-    from parley.analysis.studies.truthfulness import TruthfulnessStudy
-    from parley.analysis.truthfulness_report import write_truthfulness
+    options = parser().parse_args(words)
     from parley.llm.backends import check_spec
+    from parley.studies.truthfulness.measures import TruthfulnessStudy
+    from parley.studies.truthfulness.report import write_truthfulness
+    from parley.studies.truthfulness.statements import ASPECTS, read_statements
 
     statements, spec = read_statements(options.file), model_from_args(options)
     check_spec(spec)

@@ -16,7 +16,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from parley.agents.crowd import ASPECTS, DIMENSIONS, OVERALL, SCALE, Statement, compose_rating
 from parley.agents.persona import Persona
 from parley.agents.probe import scales
 from parley.agents.scales import Reading, read_rating
@@ -27,6 +26,7 @@ from parley.analysis.respondents import draw_people
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
 from parley.llm.seeding import derive, digest
+from parley.studies.truthfulness.statements import ASPECTS, DIMENSIONS, OVERALL, SCALE, Statement, compose_rating
 
 SHUFFLES = 200
 FEWEST_STATEMENTS = 10

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from parley.agents.closed_answers import ANSWER_TOKENS
-from parley.agents.language import Language
+from parley.agents.language import Language, language_of_study
 from parley.agents.persona import Persona
 from parley.agents.probe import scales
 from parley.llm.errors import UserError
@@ -38,9 +38,10 @@ class Statement(NamedTuple):
 def compose_rating(person: Persona, statement: Statement, aspect: str, language: Language, seed: int) -> Request:
     """Ask a person how much they agree that a statement has a quality (ASPECTS)."""
     scale, means = scales(language)[SCALE], (language.words("means"), language.words("and"))
-    text = language.prompt("truthfulness").fill(
-        speaker=statement.speaker or language.words("truthfulness_speaker"), statement=statement.text,
-        claim=language.words(f"truthfulness_{aspect}"), low=scale.low, high=scale.high,
+    own = language_of_study(language, Path(__file__).parent)
+    text = own.prompt("truthfulness").fill(
+        speaker=statement.speaker or own.words("speaker"), statement=statement.text,
+        claim=own.words(aspect), low=scale.low, high=scale.high,
         anchors=scale.name_points(scale.points, *means),
     )  # fmt: skip
     messages = (Message("system", person.backstory), Message("user", text))

@@ -1,4 +1,4 @@
-"""Ratings of statements by the law of crowd_law.py, with their exact distribution."""
+"""Ratings of statements by the law of law.py, with their exact distribution."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def answer_truthfulness(reading: Reading, speaker: Speaker) -> Reply:
     scale = facts.get("scale")
     if scale is None or "statement" not in facts or "dimension" not in facts:
         return unknown(reading)
-    view = speaker.laws.crowd.rating(reading.persona, facts["statement"], facts["dimension"])
+    view = speaker.laws.of("truthfulness").rating(reading.persona, facts["statement"], facts["dimension"])
     value = (scale.low + scale.high) / 2 + STEP * (scale.high - scale.low) / 6 * view
     return pick(reading, nearest_shares(scale, min(max(value, scale.low), scale.high)), str, "truthfulness")

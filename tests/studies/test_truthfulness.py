@@ -12,9 +12,10 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.agents.crowd import ASPECTS, Statement, read_statements
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.studies.truthfulness import (
+from parley.llm.errors import UserError
+from parley.studies.truthfulness.law import CrowdLaw
+from parley.studies.truthfulness.measures import (
     TruthfulnessStudy,
     added,
     alpha_value,
@@ -22,9 +23,8 @@ from parley.analysis.studies.truthfulness import (
     measure,
     rank_correlation,
 )
-from parley.analysis.truthfulness_report import findings
-from parley.llm.backends.oracle.crowd_law import CrowdLaw
-from parley.llm.errors import UserError
+from parley.studies.truthfulness.report import findings
+from parley.studies.truthfulness.statements import ASPECTS, Statement, read_statements
 
 NAN = np.nan
 

@@ -1,0 +1,125 @@
+"""A study of the user's joins Parley by its folder alone: nothing of ours is edited, and only the user's words load it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import run
+from parley.llm.errors import UserError
+from parley.llm.studies import VARIABLE, Study, studies, study_of_folder
+
+TOY = """from parley.llm.studies import Study
+STUDY = Study("toy", "a toy", purposes={"toy_question": "oracle:answer"}, law="law:ToyLaw")
+"""
+LAW = "from typing import NamedTuple\n\nclass ToyLaw(NamedTuple):\n    toy_level: float = 1.0\n"
+ORACLE = """from parley.llm.request import Reply
+
+def answer(reading, speaker):
+    return Reply(str(speaker.laws.of("toy").toy_level))
+"""
+COMMAND = """from parley.llm.backends import open_spec
+from parley.llm.request import Message, Request, Sampling
+from parley.model import cli
+from parley.model.cli import Parser
+
+def parser():
+    return Parser("toy", "Ask one question.", "toy --llm oracle", *cli.asking("runs/toy-<time>"))
+
+def run(words):
+    spec = parser().parse_args(words).llm[0]
+    request = Request((Message("user", "How much?"),), Sampling(1.0, 5), 0, (), "toy_question")
+    print(open_spec(spec).complete([request])[0].text)
+    return 0
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    folder = tmp_path / "toy"
+    folder.mkdir()
+    for name, text in {"__init__": TOY, "law": LAW, "oracle": ORACLE, "command": COMMAND}.items():
+        (folder / f"{name}.py").write_text(text, encoding="utf-8")
+    return folder
+
+
+def in_shell(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process of its own, which has imported nothing yet."""
+    return subprocess.run(
+        [sys.executable, str(Path(run.__file__)), *words], capture_output=True, text=True, check=False
+    )
+
+
+def test_its_command_its_purpose_and_its_law_come_with_the_folder(toy: Path) -> None:
+    """The oracle answers a purpose that only the folder knows, by a law that is an option of its own."""
+    done = in_shell(str(toy), "--llm", "oracle,toy_level=3")
+    assert (done.returncode, done.stdout) == (0, "3.0\n"), done.stderr
+    assert in_shell(str(toy), "--llm", "oracle").stdout == "1.0\n"
+
+
+def test_a_named_folder_is_listed_and_called_by_name(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, str(toy))
+    listed = in_shell("--help").stdout
+    assert "  toy " in listed
+    assert listed.count("a toy") == 1
+    assert in_shell("toy", "--llm", "oracle,toy_level=2").stdout == "2.0\n"
+
+
+def test_what_is_no_study_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "")
+    with pytest.raises(UserError, match=r"holds no study: python run\.py new study"):
+        study_of_folder(tmp_path)
+    (tmp_path / "__init__.py").write_text("STUDY = 3\n", encoding="utf-8")
+    with pytest.raises(UserError, match=r"declares no study: set STUDY = Study"):
+        study_of_folder(tmp_path)
+    (tmp_path / "__init__.py").write_text(TOY.replace('"toy"', '"truthfulness"'), encoding="utf-8")
+    with pytest.raises(UserError, match="two studies are called truthfulness"):
+        study_of_folder(tmp_path)
+    monkeypatch.setenv(VARIABLE, "")
+    with pytest.raises(UserError, match=r"the study truthfulness has no report:nothing"):
+        studies()["truthfulness"].part("report:nothing")
+
+
+def test_a_study_that_lacks_a_package_says_which(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "")
+    (toy / "law.py").write_text("import no_such_package\n", encoding="utf-8")
+    study = study_of_folder(toy)
+    assert isinstance(study, Study)
+    with pytest.raises(UserError, match="needs a package that is missing: no_such_package"):
+        study.part("law:ToyLaw")
+
+
+@pytest.mark.thorough
+def test_a_new_study_runs_and_passes_its_own_test(tmp_path: Path) -> None:
+    """As printed in docs/own_study.md: written, run in a process of its own, and its test is green."""
+    assert in_shell("new", "study", str(tmp_path / "mine")).returncode == 0
+    words = (
+        "--llm",
+        "oracle",
+        "--topic",
+        "racism",
+        "--repetitions",
+        "6",
+        "--rounds",
+        "1",
+        "--out",
+        str(tmp_path / "out"),
+    )
+    done = in_shell(str(tmp_path / "mine"), *words)
+    assert done.returncode == 0, done.stderr
+    assert "After a circle ratings are" in (tmp_path / "out" / "mine.md").read_text(encoding="utf-8")
+    tested = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / "mine")],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert tested.returncode == 0, tested.stdout
+
+
+def test_a_folder_whose_name_is_no_word_is_refused(tmp_path: Path) -> None:
+    from parley.agents.skeleton import write_skeleton
+
+    with pytest.raises(UserError, match="a name of small letters"):
+        write_skeleton("study", tmp_path / "My Study")
