@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -111,9 +112,11 @@ def test_a_new_study_runs_and_passes_its_own_test(tmp_path: Path) -> None:
     done = in_shell(str(tmp_path / "mine"), *words)
     assert done.returncode == 0, done.stderr
     assert "After a circle ratings are" in (tmp_path / "out" / "mine.md").read_text(encoding="utf-8")
+    (tmp_path / "path").mkdir()
+    (tmp_path / "path" / "parley").symlink_to(Path(run.__file__).parent)  # this checkout, whatever is installed
     tested = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path / "mine")],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
+        cwd=tmp_path, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": str(tmp_path / "path")},
     )  # fmt: skip
     assert tested.returncode == 0, tested.stdout
 

@@ -78,6 +78,8 @@ ELSEWHERE: dict[str, str] = {
     "analysis.deliberation.representation.split_cases": NO_CLAIM,
     "analysis.deliberation.ballots.rank_correlation": NO_CLAIM,
     "analysis.qualify.measures.shuffled_p": "tests/analysis/test_qualify.py",
+    "analysis.qualify.own_voice.agreement": "tests/analysis/test_own_voice.py",
+    "analysis.qualify.own_voice.own_party": "tests/analysis/test_own_voice.py",
     "analysis.deliberation.fairness._gaps": "tests/analysis/test_fairness.py; false alarms in docs/log.md",
     "analysis.deliberation.payoff_measures.null_ranges": A_NULL,
     "analysis.opinion_groups.clusters._deal": "tests/analysis/test_opinion_groups.py; false alarms in docs/log.md",
