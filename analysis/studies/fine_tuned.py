@@ -27,7 +27,7 @@ from matplotlib.figure import Figure
 from parley.agents.society import load_society, party_name
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, mean_interval
+from parley.analysis.bootstrap import FEWEST, Ends, bounds_of_difference, mean_interval
 from parley.analysis.figures import make_panels, new_figure, styles_by_party
 from parley.analysis.formatting import Column, count_phrase, estimate, format_number, format_span
 from parley.analysis.metrics._cells import DEFAULT
@@ -46,6 +46,7 @@ MEASURES = {"answer": "rating", "expected": "expected rating"}
 """What is drawn: the answer at temperature 0, as in the paper, and the mean of the answer distribution where it is known."""
 _KEYS = ("topic", "party", "measure")
 _SHIFT = ("before", "after", "shift", "shift_low", "shift_high", "seeds", "rooms_low", "rooms_high", "rooms")
+SCALE = (0.0, 10.0)
 Values = dict[tuple[str, str, str], pd.Series]
 """One number per room (NaN: missing), by topic, party and measure."""
 
@@ -135,7 +136,7 @@ def shifts(records: Sequence[StudyRecords]) -> pd.DataFrame:
     rows = [
         {"direction": direction, **row, "wanted": side(row["topic"], direction), "shuffled": _means(before, nulls, row)}
         for direction in dict.fromkeys(arm.direction for arm, _ in after)
-        for row in _shifts(before, [measured(tables) for arm, tables in after if arm.direction == direction])
+        for row in _shifts(before, [measured(tables) for arm, tables in after if arm.direction == direction], SCALE)
     ]
     return pd.DataFrame(rows, columns=["direction", *_KEYS, *_SHIFT, "wanted", "shuffled"])
 
@@ -156,24 +157,25 @@ def remedy(records: Sequence[StudyRecords]) -> pd.DataFrame:
     before = _before(records)
     toward = sides(before)
     after = [drift(tables, toward) for arm, tables in records if arm.kind == SEATS]
-    return pd.DataFrame(_shifts(drift(before, toward), after) if after else [], columns=[*_KEYS, *_SHIFT])
+    rows = _shifts(drift(before, toward), after, bounds_of_difference(SCALE)) if after else []
+    return pd.DataFrame(rows, columns=[*_KEYS, *_SHIFT])
 
 
-def _shifts(before: Values, after: Sequence[Values]) -> Iterator[dict[str, Any]]:
-    """Return one row per topic, party and measure. after: the values of each training seed."""
+def _shifts(before: Values, after: Sequence[Values], bounds: Ends | None) -> Iterator[dict[str, Any]]:
+    """Return one row per topic, party and measure. after: the values of each training seed. bounds: those of a value."""
     for key, rooms in before.items():
         seeds = [values.get(key, rooms * math.nan) for values in after]
-        yield dict(zip(_KEYS, key, strict=True)) | _shift(rooms, seeds)
+        yield dict(zip(_KEYS, key, strict=True)) | _shift(rooms, seeds, bounds_of_difference(bounds))
 
 
-def _shift(before: pd.Series, after: Sequence[pd.Series]) -> dict[str, Any]:
+def _shift(before: pd.Series, after: Sequence[pd.Series], bounds: Ends | None) -> dict[str, Any]:
     """Return the mean over training seeds within each room, minus the value before. after: the rooms of each training seed."""
     changes = pd.concat([rooms - before for rooms in after], axis=1)
     by_room = changes.mean(axis=1, skipna=False).dropna()
     start, shift = (float(values.mean()) for values in (before.loc[by_room.index], by_room))
     by_seed = changes.loc[by_room.index].mean().to_numpy(dtype=float)
-    intervals = (*mean_interval(by_seed), tuple(round(float(seed), 3) for seed in by_seed))
-    by_rooms = mean_interval(by_room.to_numpy(dtype=float))
+    intervals = (*mean_interval(by_seed, bounds=bounds), tuple(round(float(seed), 3) for seed in by_seed))
+    by_rooms = mean_interval(by_room.to_numpy(dtype=float), bounds=bounds)
     return dict(zip(_SHIFT, (start, start + shift, shift, *intervals, *by_rooms, len(by_room)), strict=True))
 
 
@@ -236,11 +238,12 @@ def write_fine_tuned(result: TuningResult, folder: Path, base: Scenario) -> Path
     columns, drift_columns = {**NULL, **party_column}, {**SHIFTS, **party_column}
     report = Report(folder, "fine_tuned", "Before and after fine-tuning")
     report.data(points=result.points, shifts=result.shifts, remedy=result.remedy)
-    report.add(f"{caption}.\n{_unit(result.shifts)} Every comparison is within rooms: same people, seats and seeds.")
+    shifts = result.shifts if base.rounds else result.shifts[~result.shifts["measure"].str.startswith("last")]
+    report.add(f"{caption}.\n{_unit(shifts)} Every comparison is within rooms: same people, seats and seeds.")
     report.disclaim(result.header)
     report.figure(fine_tuned_figure(result, caption), "fine_tuned", "Rating and expected rating by reply")
     report.add(ANSWERS)
-    for direction, rows in result.shifts.groupby("direction", sort=False):
+    for direction, rows in shifts.groupby("direction", sort=False):
         party = party_name(str(direction), names)
         report.section(f"With the {party} adapter")
         report.lines(_headlines(rows, party))
@@ -310,7 +313,7 @@ def _panel(
             line = points[(points["kind"] == kind) & (points["direction"] == direction) & (points["party"] == party)]
             style = {"linestyle": LINES[kind], "fillstyle": "full" if kind == BEFORE else "none"}
             draw_attitudes(axis, line, "iteration", measure, look, yerr=line[f"{measure}_error"], **style)
-    axis.set_ylim(0, 10)
+    axis.set_ylim(-0.4, 10.4)  # a marker at the end of the scale is whole
 
 
 ANSWERS = (
@@ -353,7 +356,7 @@ def _headlines(rows: pd.DataFrame, party: str) -> Iterator[str]:
         move = (part["shift"] * part["wanted"]).mean()
         yield (
             f"- `{measure}`: the Default changes by {_way(move, party)}, averaged over "
-            f"{count_phrase(len(part), 'topic')}. {_topics(part)}{_beyond(part, move, party)}"
+            f"{count_phrase(len(part), 'topic')}. {_topics(part)}{_beyond(part, move)}"
         )
 
 
@@ -375,9 +378,9 @@ def _topics(part: pd.DataFrame) -> str:
     )
 
 
-def _beyond(part: pd.DataFrame, move: float, party: str) -> str:
+def _beyond(part: pd.DataFrame, move: float) -> str:
     """Return how far each adapter of shuffled parties moves the Default to the same side, and whether the party's moves it
-    further than all of them.
+    further than each of them.
     """
     moves = [float(np.mean(np.array(by_topic) * part["wanted"])) for by_topic in zip(*part["shuffled"], strict=True)]
     known = [null for null in moves if not math.isnan(null)]
@@ -386,8 +389,8 @@ def _beyond(part: pd.DataFrame, move: float, party: str) -> str:
     below = sum(null < move for null in known)
     listed = ", ".join(f"{null:+.2f}" for null in known)
     return (
-        f" Adapters of shuffled parties change it by {listed} toward that side: the {party} "
-        f"{'adapters change it further than' if below == len(known) else 'change is not larger than with'} all {len(known)}."
+        f" With shuffled parties the change toward that side is {listed}: "
+        f"{'smaller with each such adapter' if below == len(known) else 'not smaller with each such adapter'}."
     )
 
 

@@ -8,7 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parley.analysis.studies.fine_tuned import AFTER, BEFORE, SHUFFLED, Arm, StudyRecords, _headlines, _null, shifts
+from parley.analysis.studies.fine_tuned import (
+    AFTER,
+    BEFORE,
+    SHUFFLED,
+    Arm,
+    StudyRecords,
+    _headlines,
+    _null,
+    _shift,
+    shifts,
+)
 
 
 def nulled(real: float, *nulls: float) -> pd.DataFrame:
@@ -35,12 +45,20 @@ def test_a_shift_is_said_with_what_shuffled_parties_move() -> None:
     (line, _) = _headlines(rows, "Republican")
     assert "changes by 2.10 of 10 points toward the Republican side" in line
     assert "interval over rooms is on that party's side on 1 of 1 topic," in line
-    assert "change it by -0.42, +0.21 toward that side: the Republican adapters change it further than all 2." in line
+    assert "With shuffled parties the change toward that side is -0.42, +0.21: smaller with each such adapter." in line
     assert "probability of 1 in 3, so this is no test at the 5% level" in _null(rows)
+
+
+def test_no_interval_leaves_the_scale() -> None:
+    """On a real model a fall from 10 to 3 points had the interval -12.1 to -1.9."""
+    before, after = pd.Series([10.0] * 5), pd.Series([0.0, 0.0, 5.0, 10.0, 0.0])
+    found = _shift(before, [after], (-10.0, 10.0))
+    assert found["shift"] == -7
+    assert -10 <= found["rooms_low"] < -7 < found["rooms_high"]
 
 
 def test_no_sentence_says_more_than_the_null() -> None:
     """Training moves ratings whoever answered: without that, -2.1 points read as the party's doing."""
     (line, _) = _headlines(nulled(-2.0, -2.5, 0.1), "Republican")
-    assert "the Republican change is not larger than with all 2" in line
+    assert "toward that side is +2.62, -0.10: not smaller with each such adapter" in line
     assert _null(pd.DataFrame({"shuffled": [(0.1,) * 19]})).endswith("1 in 20.")
