@@ -16,6 +16,7 @@ ALLOWED = (
     "llm/backends/pocket/weights/",
     "tools/pocket/",  # the maker of the weights, whose speakers are those of us
     "docs/",
+    "examples/",  # recorded runs
     "tests/",
     "README.md",
     "CHANGELOG.md",
