@@ -11,11 +11,12 @@ from typing import Any
 import solara
 
 from parley.analysis.views._html import element
-from parley.analysis.views._runs import EXAMPLE, ROOT, registry
+from parley.analysis.views._runs import EXAMPLE, ROOT, registry, write_files
 from parley.analysis.views._session import Session
 from parley.analysis.views._thumbnail import thumbnail
 from parley.analysis.views._words import TITLES
 from parley.llm.errors import UserError
+from parley.model.example_runs import EXAMPLES, example_titles, restore_run
 from parley.model.scenario import load_preset, preset_names, read_preset
 
 ABOUT = (
@@ -60,9 +61,31 @@ def FirstScreen(session: Session, go: Callable[[str], None], start: Callable[[st
         made = "" if there else " It is made now, in a few seconds."
         speaker = "The example is written by the rule-based speaker, not by a language model."
         element("p", f"{speaker}{made} It shows what every view does.", css="soft")
+        RealRuns(session, go)
     element("h2", "Scenarios")
     element("p", DEFAULT, css="soft")
     Gallery(cards=cards(), first=FIRST, event_start=start, event_edit=lambda name: go(f"?scenario={name}"))
+
+
+@solara.component
+def RealRuns(session: Session, go: Callable[[str], None]) -> None:
+    """The recorded runs of real language models that a checkout has, a button each; nothing in an installed package."""
+
+    def show(name: str) -> None:
+        try:
+            folder = ROOT / name
+            if not folder.exists():
+                restore_run(EXAMPLES / name, folder)
+                write_files(folder)
+            go(f"?run={folder}")
+        except UserError as error:
+            session.error = str(error)
+
+    if titles := example_titles():
+        element("p", "Recorded runs of real language models. They are small: the size is in each title.", css="soft")
+        with solara.Column(gap="4px", align="start"):
+            for name, title in titles.items():
+                solara.Button(title, lambda name=name: show(name), text=True)
 
 
 def example() -> Any:

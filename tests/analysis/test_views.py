@@ -23,7 +23,7 @@ import run  # noqa: E402
 from parley.agents.society import load_society, society_names  # noqa: E402
 from parley.analysis.network_layout import layout  # noqa: E402
 from parley.analysis.provenance import rerun_command  # noqa: E402
-from parley.analysis.views import _layouts, _runs, export, network, views  # noqa: E402
+from parley.analysis.views import _gallery, _layouts, _runs, export, network, views  # noqa: E402
 from parley.analysis.views._fields import VALUES, changed, field_comments, fields_of, matters  # noqa: E402
 from parley.analysis.views._form import draft_of, settings_of, wanted  # noqa: E402
 from parley.analysis.views._header import RunHeader, status  # noqa: E402
@@ -31,6 +31,7 @@ from parley.analysis.views._plan import model_problem, plan_of, scenario_of_draf
 from parley.analysis.views._session import Session, Shown  # noqa: E402
 from parley.analysis.views.page import STYLE, Views  # noqa: E402
 from parley.llm.backends.fake import Fake  # noqa: E402
+from parley.model import example_runs  # noqa: E402
 from parley.model.events import Header  # noqa: E402
 from parley.model.recorder import from_line  # noqa: E402
 from parley.model.run_registry import RunRegistry  # noqa: E402
@@ -114,6 +115,31 @@ def test_a_record_in_which_nobody_is_seated_yet_has_no_views(held: Callable[[str
     box, _ = solara.render(Views(session), handle_error=False)
     assert texts(box) == []
     assert status(session).startswith("Unfinished.")
+
+
+def test_a_recorded_run_of_a_real_model_is_opened_from_the_first_screen(
+    held: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The button restores the run where the page keeps its runs, with tables and figures, and goes there."""
+    kept = tmp_path / "examples" / "small_model"
+    example_runs.keep_run(held("three_way"), kept)
+    (kept / "README.md").write_text("# A debate of a small model\n", encoding="utf-8")
+    for module in (_gallery, example_runs):
+        monkeypatch.setattr(module, "EXAMPLES", tmp_path / "examples")
+    monkeypatch.setattr(_gallery, "ROOT", tmp_path / "runs")
+    places: list[str] = []
+    session = Session()
+    _, context = solara.render(_gallery.RealRuns(session, places.append), handle_error=False)
+    try:
+        button = context.find(ipyvuetify.Btn).widget
+        assert button.children[0] == "A debate of a small model"
+        button.click()
+        assert places == [f"?run={tmp_path / 'runs' / 'small_model'}"]
+        assert (tmp_path / "runs" / "small_model" / "summary.md").exists()
+        assert (tmp_path / "runs" / "small_model" / "figures").is_dir()
+        assert not session.error
+    finally:
+        context.close()
 
 
 @pytest.mark.thorough

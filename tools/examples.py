@@ -1,0 +1,103 @@
+"""Keeps finished runs of real models in examples/, and makes them again from there.
+
+python -m tools.examples keep RUN NAME TITLE COMMAND   the run's text and a page about it go to examples/NAME
+python -m tools.examples restore NAME FOLDER           a run folder, with its journal
+python -m tools.examples check NAME                    is every record what its journal gives, byte for byte?
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from parley.llm.errors import UserError
+from parley.llm.journal import query
+from parley.model.example_runs import EXAMPLES, keep_run, restore_run
+from parley.model.record_check import replay_record
+from parley.model.recorder import to_line
+from parley.model.scenario_run import JOURNAL, RECORD
+
+MACHINE = re.compile(r"(?<![\w.])/(?:home|root|tmp|work|Users|mnt|srv)\b[^\s\"']*")
+"""The path of a machine, which no example may name."""
+
+
+def keep(folder: Path, name: str, title: str, command: str) -> None:
+    """Keep a folder of results as examples/NAME. Errors: UserError where a file names a path of this machine."""
+    kept = EXAMPLES / name
+    keep_run(folder, kept)
+    (kept / "README.md").write_text(page(folder, title, command), encoding="utf-8")
+    for path in kept.rglob("*"):
+        if path.is_file() and (found := MACHINE.search(path.read_text(encoding="utf-8"))):
+            raise UserError(f"{path} names a path of this machine: {found[0]}")
+
+
+def page(folder: Path, title: str, command: str) -> str:
+    """The page of an example: what was run, on which weights, when, and how long it took."""
+    journals = sorted(folder.rglob(JOURNAL))
+    identities = {
+        json.dumps(identity, sort_keys=True): identity
+        for journal in journals
+        for (text,) in query(journal, "SELECT value FROM meta WHERE name = 'identity'")
+        for identity in identities_of(json.loads(text))
+    }.values()
+    sittings = [
+        sitting for journal in journals for sitting in query(journal, "SELECT started, seconds, asked FROM sittings")
+    ]
+    started = datetime.fromtimestamp(min(start for start, _, _ in sittings), UTC)
+    asked, seconds = sum(calls for _, _, calls in sittings), sum(time or 0 for _, time, _ in sittings)
+    models = "".join(
+        f"- model: {identity['model']}, weights `{identity.get('weights', '–')}` (digest of the file's length and samples), "
+        f"{', '.join(f'{package} {version}' for package, version in identity.get('versions', {}).items())}\n"
+        for identity in identities
+    )
+    return (
+        f"# {title}\n\n```sh\n{command}\n```\n\n- date: {started:%Y-%m-%d}\n{models}- {asked:,} calls in "
+        f"{seconds / 60:.0f} minutes on a share of two cores that other work used\n"
+    )
+
+
+def identities_of(identity: dict[str, Any]) -> list[dict[str, Any]]:
+    """The models of a journal: one, or several by name."""
+    if "model" in identity:
+        return [identity]
+    return [found for inner in identity.values() if isinstance(inner, dict) for found in identities_of(inner)]
+
+
+def differing(kept: Path, folder: Path) -> list[str]:
+    """Restore an example and replay its records; return the first line of each that its journal does not give."""
+    found = []
+    for record in sorted(restore_run(kept, folder).rglob(RECORD)):
+        lines = record.read_text(encoding="utf-8").splitlines(keepends=True)
+        replayed = list(map(to_line, replay_record(record)))
+        differs = [
+            number for number, pair in enumerate(zip(lines[1:-1], replayed, strict=False), 2) if pair[0] != pair[1]
+        ]
+        if differs or len(replayed) != len(lines) - 2:
+            found.append(f"{record.parent.relative_to(folder)}, line {differs[0] if differs else len(replayed) + 2}")
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command. Returns 1 where a record is not what its journal gives."""
+    match arguments:
+        case ["keep", folder, name, title, command]:
+            keep(Path(folder), name, title, command)
+        case ["restore", name, folder]:
+            print(restore_run(EXAMPLES / name, Path(folder)))
+        case ["check", name]:
+            with TemporaryDirectory() as folder:
+                differ = differing(EXAMPLES / name, Path(folder) / name)
+            print("\n".join(differ) or "every record comes out of its journal")
+            return bool(differ)
+        case _:
+            raise SystemExit(__doc__)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
