@@ -4,6 +4,7 @@ them.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parley.agents.closed_answers import ANSWER_TOKENS
@@ -44,7 +45,7 @@ class State(NamedTuple):
     share: float
 
 
-class InnerThoughts:
+class InnerThoughts(ABC):
     """The part of `parley.agents.agent.DebateAgent` that asks the agent in private, with the attributes that it needs."""
 
     memory: Memory
@@ -61,8 +62,9 @@ class InnerThoughts:
     _facts: Facts
 
     @property
+    @abstractmethod
     def _names(self) -> frozenset[str]:
-        raise NotImplementedError
+        """Who else is in the room."""
 
     def _request(
         self,

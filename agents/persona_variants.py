@@ -60,7 +60,7 @@ def recipe(party: str, society: Society) -> VariantRecipe:
     known = {name: one.enhanced for name, one in society.parties.items() if one.enhanced}
     if not known:
         raise UserError(
-            f"no party of {society.name} has a table [enhanced], which says what the writer is told (docs/societies.md)"
+            f"no party of {society.name} has a table [enhanced], with the instructions to the writer (docs/societies.md)"
         )
     if party not in known:
         raise unknown_name("party with a table [enhanced]", party, known)

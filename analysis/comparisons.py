@@ -23,7 +23,6 @@ from parley.analysis.run_comparison_page import run_name, sentences, write_run_c
 from parley.analysis.run_settings import differences as differences
 from parley.analysis.run_settings import settings_table
 from parley.analysis.runs import Run
-from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 
 ROWS = 20
@@ -196,10 +195,3 @@ def _open(item: AuditCard | Run | Path | str) -> AuditCard | Run:
 
 def _folder(out: Path | str | None) -> Path:
     return Path(out) if out else Path("runs") / f"compare-{time.strftime('%Y%m%d-%H%M%S')}"
-
-
-def draw_comparison(one: Tables, other: Tables, names: tuple[str, str]) -> Figure:
-    """Draw two runs on the same axes, and the difference of the second from the first."""
-    first, second = numbered(names)
-    runs = {first: one, second: other}
-    return draw_runs(runs, compare_runs(runs))

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import Floats
 from parley.analysis.statistics.attenuation import Corrected, correct_correlation, correction_sentence
-from parley.llm.seeding import derive
 
 ONE_READING = "the judge read each text once (a judge that gives answer probabilities is asked once)"
 ABOUT = (
@@ -31,11 +29,10 @@ def readings_of(verdicts: pd.DataFrame) -> Floats:
     return readings
 
 
-def correct_for_judge(verdicts: pd.DataFrame, other: str, seed: int = 0) -> Corrected:
+def correct_for_judge(verdicts: pd.DataFrame, other: str) -> Corrected:
     """Return the correlation of a judge's scores with another column, without the judge's error, over rooms."""
-    rng = np.random.default_rng(derive(seed, "error of a judge", other))
     measured = verdicts[[other]].to_numpy(dtype=float)
-    return correct_correlation(readings_of(verdicts), measured, rng, rooms=verdicts["room"].tolist())
+    return correct_correlation(readings_of(verdicts), measured, verdicts["room"].tolist())
 
 
 def corrected_rows(verdicts: pd.DataFrame, other: str, name: str) -> tuple[list[dict[str, Any]], list[str]]:

@@ -18,7 +18,6 @@ from parley.analysis.bootstrap import mean_interval
 from parley.analysis.scores.reversion import echo_chambers, gradients
 from parley.analysis.scores.table import MIDDLE
 from parley.analysis.statistics.groups import compare_two, level
-from parley.analysis.statistics.mixed_models import slopes
 
 ROOMS, SEATS, ROUNDS, APART, SLOPES_APART = 20, 3, 6, 1.0, 0.2
 
@@ -86,7 +85,6 @@ TESTS: dict[str, Callable[[np.random.Generator], float]] = {
     "two": _two,
     "Games-Howell, three conditions": _pair,
     "interval": _interval,
-    "mixed round": lambda rng: slopes("null", nothing(rng), "value", ["round"])[0].p,
     "gradient": _gradient,
     "echo chamber": _echo,
     **SCORES,

@@ -52,7 +52,6 @@ from parley.analysis.metrics._cells import Cell
 from parley.analysis.metrics.drift import ratio
 from parley.analysis.metrics.polarisation import spreading
 from parley.analysis.statistics.groups import compare_two, level, pairs, permutation_test, spread
-from parley.analysis.statistics.mixed_models import slopes
 from parley.analysis.statistics.results import Result
 from parley.analysis.studies.intervention import effect
 
@@ -283,15 +282,6 @@ def _of_permutation(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     return _p(permutation_test(f"null {rng.integers(1 << 30)}", table, "value", "condition"))
 
 
-def _of_slopes(*predictors: str, varying: list[str] | None = None) -> Test:
-    def verdict(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
-        if kind in DRIFT and predictors == ("round",):
-            return None
-        return _p(slopes("null", _long(rng, rooms, kind), "value", predictors, varying=varying)[-1])
-
-    return verdict
-
-
 def _by_condition(test: Callable[..., Any]) -> Test:
     return lambda rng, rooms, kind: _p(test("null", conditions(rng, rooms, kind), "room"))
 
@@ -316,15 +306,5 @@ TESTS: Mapping[str, Test] = {
     "spread (Levene)": lambda rng, rooms, kind: None if kind == LOPSIDED else _by_condition(spread)(rng, rooms, kind),
     "three conditions (Games-Howell)": _of_pairs,
     "labels permuted over rooms": _of_permutation,
-    "mixed model, condition": _of_slopes("condition"),
-    "mixed model, round": _of_slopes("round"),
-    "mixed model, round by condition": _of_slopes("round", "condition", "both", varying=["round"]),
 }
 """By `n` rooms in each condition."""
-SLOW: Mapping[str, int] = {
-    "labels permuted over rooms": 5,
-    "mixed model, condition": 5,
-    "mixed model, round": 5,
-    "mixed model, round by condition": 5,
-}
-"""So many times fewer sets."""

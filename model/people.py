@@ -39,7 +39,7 @@ def people_in_page(voices: Mapping[str, str]) -> bool:
 def check_people(scenario: Scenario) -> Iterator[str]:
     """Yield what does not fit people, and what to set instead."""
     if is_person(scenario.models.llm):
-        yield "a person sits in one seat and cannot speak for all: write --llm SEAT=person beside the model of the others"
+        yield "a person sits in one seat and cannot speak for all: write --llm SEAT=person, and --llm MODEL for the others"
         return
     people, speech = people_of(scenario.llm_by_party), scenario.speech
     if not people:

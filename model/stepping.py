@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
 import mesa
 
 
-class SteppedModel(mesa.Model):
+class SteppedModel(mesa.Model, ABC):
     """A Mesa model with a known number of rounds. An exception stops it, and is kept in `error`.
 
     With `collect_errors` the exception is not raised, because that would end `mesa.batch_run` (docs/sweeps.md). An exception of a
@@ -47,8 +48,9 @@ class SteppedModel(mesa.Model):
         if self.error:
             raise self.error
 
+    @abstractmethod
     def _next_round(self) -> None:
-        raise NotImplementedError
+        """Run one round."""
 
     def _run_and_collect(self, phase: Callable[[], None]) -> None:
         try:

@@ -6,6 +6,7 @@ and somebody's evening (a help that says nothing, a misspelt option that is told
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import subprocess
 import sys
@@ -206,6 +207,25 @@ def test_no_help_loads_anything_heavy() -> None:
         [sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, timeout=120, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_number_that_is_none_is_refused_before_anything_is_loaded(capsys: pytest.CaptureFixture[str]) -> None:
+    """`compare --within nan` and `control --tolerance -1` were taken; `panel --waves 0` was refused after imports, or asked."""
+    refused, counts = ("-1", "nan", "inf", "many"), ("wave --repeats", "audit-probe --repeats", "panel --waves")
+    numbers = {"natural", "positive", "amount", "float", "int"}
+    tried = 0
+    for name, parser in parsers().items():
+        for action in parser._actions:
+            kind = getattr(action.type, "__name__", "")
+            if kind not in numbers or not action.option_strings:
+                continue
+            option = action.option_strings[0]
+            assert kind in {"natural", "positive", "amount"}, f"{name} {option}"
+            for value in (*refused, *["0"] * (f"{name} {option}" in counts)):
+                tried += 1
+                with pytest.raises(argparse.ArgumentTypeError):
+                    action.type(value)  # type: ignore[operator, misc]
+    assert tried > 1000
 
 
 def test_an_unknown_option_is_told_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:

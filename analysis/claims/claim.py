@@ -7,17 +7,19 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from parley.agents.datafiles import build_from_table, read_toml, require_section
 from parley.agents.society import US
-from parley.analysis.claims.outcomes import Outcome, find_outcome
 from parley.llm.backends import check_spec
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.trust import refuse_named
 from parley.llm.typed import as_hint
 from parley.model.scenario import Scenario, load_preset, parse_settings
 from parley.model.validation import check_topics, topics_to_know
+
+if TYPE_CHECKING:
+    from parley.analysis.claims.outcomes import Outcome
 
 Direction = Literal["greater", "less", "equivalent"]
 RESERVED = ("seed", "repetitions", "llm", "llms", "topics", "personas", "society")
@@ -62,6 +64,8 @@ class Claim:
     @cached_property
     def measure(self) -> Outcome:
         """The outcome as a measure of a room."""
+        from parley.analysis.claims.outcomes import find_outcome  # metrics and tables: half a second
+
         return find_outcome(self.outcome)
 
     @property
@@ -135,13 +139,26 @@ class Claim:
 
 def load_claim(path: Path) -> Claim:
     """Read and check a claim. Errors: UserError that names the file and the key."""
+    claim = read_claim(path)
+    check_claim(claim, path.name)
+    return claim
+
+
+def read_claim(path: Path) -> Claim:
+    """Read a claim without the checks of `check_claim`. Errors: UserError that names the file and the key."""
     values = read_toml(path)
     refuse_named(values, path)
-    return build_claim(values, path.name)
+    return _parse(values, path.name)
 
 
 def build_claim(values: Mapping[str, Any], where: str) -> Claim:
     """Return the checked claim of the values of a file. where: its name. Errors: UserError that names it and the key."""
+    claim = _parse(values, where)
+    check_claim(claim, where)
+    return claim
+
+
+def _parse(values: Mapping[str, Any], where: str) -> Claim:
     parts: dict[str, Any] = {}
     for key, kind in (("contrast", Contrast), ("population", Population)):
         if key not in values:
@@ -156,13 +173,11 @@ def build_claim(values: Mapping[str, Any], where: str) -> Claim:
         raise unknown_name(f"value of expected in {where}", str(plain["expected"]), get_args(Direction))
     if "smallest" in plain:
         plain["smallest"] = as_hint(f"smallest in {where}", plain["smallest"], float, written=False)
-    claim = build_from_table(Claim, plain, where)
-    _check(claim, where)
-    return claim
+    return build_from_table(Claim, plain, where)
 
 
-def _check(claim: Claim, where: str) -> None:
-    """Errors: UserError where the parts of a claim do not fit."""
+def check_claim(claim: Claim, where: str) -> None:
+    """Errors: UserError where the parts of a claim do not fit. A small run of it is rehearsed without a model."""
     if not claim.claim.strip():
         raise UserError(f"claim in {where} must be one sentence, such as claim = 'Agents of one party agree more.'")
     if claim.smallest <= 0:

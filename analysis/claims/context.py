@@ -29,7 +29,7 @@ def unevenly_missing(lost: pd.DataFrame) -> str:
     ]
     return (
         f"Differences are missing at some levels more often than at others: {join_phrases(listed)}. The units that are left "
-        "there may be others, so what is said of these settings is unsure; to leave a setting out, set one level of it in "
+        "there may be others, so the results for these settings are uncertain; to leave a setting out, set one level of it in "
         "the claim."
     )
 

@@ -6,6 +6,7 @@ fewer than two levels, where the claim sets its field, and where the scenario ha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +19,8 @@ from parley.model.scenario import Scenario
 from parley.model.scenario_blocks import FIELD_BLOCKS
 
 Settings = Mapping[str, Any]
+SPARE = 8
+"""Specifications that there must be beyond the numbers that are estimated from them."""
 POPULATION = "population"
 """The family of the dimensions that are samples of what the claim speaks of; all others are settings that mean the same."""
 
@@ -71,7 +74,7 @@ MEANT: tuple[Dimension, ...] = (
     ),
     Dimension(
         "persona repeated", "format", {"once": {"reminder": "false"}, "before every reply": {"reminder": "true"}},
-        "how often an agent is told who it is",
+        "how often the prompt repeats the persona",
     ),
     Dimension(
         "who opens", "order", field("order", "random_first", "random_second"),
@@ -118,6 +121,19 @@ def claim_dimensions(claim: Claim) -> tuple[list[Dimension], dict[str, str]]:
         elif len(dimension.settings) > 1:
             left[dimension.name] = next(filter(None, refused.values()))
     return kept, left
+
+
+def check_size(claim: Claim, specifications: int) -> None:
+    """Errors: UserError where there are too few specifications for the dimensions of a claim."""
+    dimensions, _ = claim_dimensions(claim)
+    needed = 1 + sum(len(one.levels) - 1 for one in dimensions) + SPARE
+    full = math.prod(len(one.levels) for one in dimensions)
+    if specifications < min(needed, full):
+        raise UserError(
+            f"too few --specifications ({specifications}) for {len(dimensions)} setting{'s' * (len(dimensions) > 1)} that "
+            "are varied: "
+            f"give --specifications {min(needed, full)} or more"
+        )
 
 
 def _has_own(claim: Claim, settings: Mapping[str, Settings]) -> bool:

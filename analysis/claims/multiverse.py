@@ -20,7 +20,6 @@ from parley.analysis.claims.differences import pair_rooms
 from parley.analysis.claims.dimensions import Dimension, claim_dimensions, refusal
 from parley.analysis.claims.outcomes import PLUS
 from parley.analysis.claims.people import separate_groups
-from parley.analysis.formatting import count_phrase
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
 from parley.model.casting import seat_rooms
@@ -32,8 +31,6 @@ SEEDS = 10_000
 """Seeds that belong to one seed of the command."""
 GROUPS = 8
 """Groups of people that an audit has if the user names no number: the smallest p of their swaps is 1 in 256."""
-SPARE = 8
-"""Specifications that there must be beyond the numbers that are estimated from them."""
 
 
 @dataclass(frozen=True)
@@ -101,16 +98,6 @@ class Multiverse:
                     seated.setdefault(room.repetition, set()).update(labels)
             groups += [PLUS.join(sorted(labels)) for labels in seated.values()]
         return len(set(separate_groups(groups).values()))
-
-    def check_size(self) -> None:
-        """Errors: UserError where there are too few specifications for the dimensions."""
-        needed = 1 + sum(len(one.levels) - 1 for one in self.dimensions) + SPARE
-        full = int(np.prod([len(one.levels) for one in self.dimensions]))
-        if self.size < min(needed, full):
-            raise UserError(
-                f"too few --specifications ({self.size}) for {count_phrase(len(self.dimensions), 'setting')} that are varied: "
-                f"give --specifications {needed} or more"
-            )
 
     def settings(self, specification: int) -> dict[str, Any]:
         """Return the settings of a specification, from 1, for `Claim.arms`."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from parley.analysis.commands.runs import print_paths, results_folder
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, model_from_args, society_from_args
-from parley.model.cli import Parser, add_option, amount, natural
+from parley.model.cli import Parser, add_option, amount, positive
 from parley.model.progress import bar
 
 
@@ -24,7 +24,7 @@ def audit_probe_parser() -> Parser:
     )
     add_option(parser, "--probe NAME", "name of the topic's survey question to ask", default="attitude")
     add_option(parser, "--personas SET", "name of the set of personas to ask", default="voters")
-    add_option(parser, "--repeats N", "number of answers per persona and order of the answers", natural, default=10)
+    add_option(parser, "--repeats N", "number of answers per persona and order of the answers", positive, default=10)
     add_option(parser, "--temperature X", "sampling temperature of the model (default: 1)", amount, default=1.0)
     return parser
 

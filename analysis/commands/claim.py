@@ -47,8 +47,13 @@ def claim_parser() -> Parser:
 def claim(words: Sequence[str]) -> int:
     """Run `run.py claim`."""
     options = claim_parser().parse_args(words)
+    from parley.analysis.claims.claim import check_claim, read_claim
+    from parley.analysis.claims.dimensions import check_size
+
+    asked = _with_models(read_claim(options.file), options)
+    check_size(asked, options.specifications)  # before the slow imports
+    check_claim(asked, options.file.name)
     from parley.analysis.claims.audit import audit_claim
-    from parley.analysis.claims.claim import load_claim
     from parley.analysis.claims.derivation import write_design
     from parley.analysis.claims.multiverse import Multiverse, given_fields
     from parley.analysis.claims.outcomes import RoomMeasure
@@ -57,10 +62,8 @@ def claim(words: Sequence[str]) -> int:
     from parley.model.scenario_run import lock_folder
     from parley.model.sweep.design import check_sweep_manifest
 
-    asked = _with_models(load_claim(options.file), options)
     repetitions = options.repetitions or Multiverse.usual_repetitions(asked)
     multiverse = Multiverse(asked, options.specifications, repetitions, options.seed)
-    multiverse.check_size()
     cells = multiverse.cells()
     check_cells(cells)
     if options.dry_run:

@@ -8,7 +8,7 @@ from pathlib import Path
 from parley.analysis.commands.runs import print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
-from parley.model.cli import Parser, add_option
+from parley.model.cli import Parser, add_option, amount
 
 
 def compare_parser() -> Parser:
@@ -24,7 +24,7 @@ def compare_parser() -> Parser:
         parser, "RUN", "folders of runs or their records, or of cards or their card.json", Path, name="given", nargs="+"
     )
     about = "runs: also test which parties moved alike within so many points of the axis from 0 to 10"
-    add_option(parser, "--within POINTS", about, float)
+    add_option(parser, "--within POINTS", about, amount)
     return parser
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from parley.analysis.commands.runs import print_paths
 from parley.model import cli
-from parley.model.cli import Parser, add_option
+from parley.model.cli import Parser, add_option, amount
 
 TOLERANCE = 1.0
 
@@ -25,7 +25,7 @@ def control_parser() -> Parser:
     about = "verdicts.csv written by run.py judge: also check the stance of lines (default: ratings only)"
     add_option(parser, "--verdicts FILE", about, Path)
     about = f"points of 10 below which an effect of an attribute counts as none (default: {TOLERANCE:g})"
-    add_option(parser, "--tolerance POINTS", about, float, default=TOLERANCE)
+    add_option(parser, "--tolerance POINTS", about, amount, default=TOLERANCE)
     return parser
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from parley.analysis.commands.runs import judge_from_args, print_calls, print_paths, split_names
 from parley.llm.errors import UserError
 from parley.model import cli
-from parley.model.cli import Parser, add_option, amount, natural
+from parley.model.cli import Parser, add_option, amount, natural, positive
 from parley.model.progress import bar
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def judge_parser() -> Parser:
 def add_judging(parser: Parser) -> None:
     """Add the options that say how a judge is asked."""
     calls = "number of calls per statement; used only for a model that gives no answer probabilities"
-    add_option(parser, "--calls N", calls, natural, default=3)
+    add_option(parser, "--calls N", calls, positive, default=3)
     add_option(parser, "--examples N", "number of scored example statements to show the judge", natural, default=4)
     tell = "what to tell the judge about the speaker: name, party, or both (default: nothing)"
     add_option(parser, "--tell name,party", tell, default="")

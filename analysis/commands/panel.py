@@ -8,7 +8,7 @@ from pathlib import Path
 from parley.analysis.commands.runs import print_paths, results_folder, split_names
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, model_from_args, society_from_args
-from parley.model.cli import Parser, add_option, amount, natural, positive
+from parley.model.cli import Parser, add_option, amount, positive
 from parley.model.progress import bar
 
 
@@ -26,7 +26,7 @@ def panel_parser() -> Parser:
     add_option(parser, "--probes NAMES", "names of the survey questions to ask on each topic", default="attitude")
     add_option(parser, "--personas SET", "name of the set of personas to ask", default="voters")
     add_option(parser, "--people N", "people of each party (default: all)", positive)
-    add_option(parser, "--waves N", "number of waves", natural, default=3)
+    add_option(parser, "--waves N", "number of waves", positive, default=3)
     add_option(parser, "--temperature X", "sampling temperature of the model (default: 1)", amount, default=1.0)
     about = "a panel of your own (.csv) with the columns person, wave, question, answer and perhaps party"
     add_option(parser, "--data FILE", about, Path)

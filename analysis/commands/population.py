@@ -40,7 +40,7 @@ def population_parser() -> Parser:
         "geometric, complete, or file,path=FILE"
     )
     add_option(parser, "--graph NAME[,key=value]", about, default="small_world,degree=10")
-    add_option(parser, "--agents N", "number of agents", natural, default=100_000)
+    add_option(parser, "--agents N", "number of agents", positive, default=100_000)
     add_option(parser, "--steps N", "number of steps to simulate", natural, default=20)
     about = "stop as soon as no opinion moved more than SHIFT points in a step (default: run all steps)"
     add_option(parser, "--until SHIFT", about, amount)

@@ -161,7 +161,7 @@ def print_plan(conditions: Mapping[str, Scenario], options: argparse.Namespace, 
     print("\n".join(estimate_cost([(plan, 1) for plan in plans.values()], prices)))
     print(estimate_time(list(conditions.values()), total))
     if judge:
-        print_calls(f"  in addition, {judge} judges what is said; its calls, tokens and cost are not planned", judge)
+        print_calls(f"  in addition, {judge} judges the statements; its calls, tokens and cost are not planned", judge)
     return 0
 
 

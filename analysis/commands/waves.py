@@ -9,7 +9,7 @@ from pathlib import Path
 from parley.analysis.commands.runs import print_paths, results_folder, split_names
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, model_from_args, society_from_args
-from parley.model.cli import Parser, add_option, amount, natural
+from parley.model.cli import Parser, add_option, amount, positive
 from parley.model.progress import bar
 
 
@@ -29,7 +29,7 @@ def wave_parser() -> Parser:
         "parties (default: 'You are ...' for each party), none, or a file (.csv) with columns name, sentence, opposite"
     )
     add_option(parser, "--steering WHICH", about, default="parties")
-    add_option(parser, "--repeats N", "number of answers per question and sentence", natural, default=5)
+    add_option(parser, "--repeats N", "number of answers per question and sentence", positive, default=5)
     add_option(parser, "--temperature X", "sampling temperature of the model (default: 1)", amount, default=1.0)
     add_option(parser, "--date DATE", "the date of the wave, for the report (default: today)", default="")
     return parser

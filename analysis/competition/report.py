@@ -94,7 +94,7 @@ def write_contest(
     if outcomes["win"].notna().any():
         figure = draw_outcomes(outcomes, f"{contest.writer} compared with {contest.rival}")
         report.figure(figure, "competition", "Comparisons won, and rules broken, by competition")
-    report.section("Win share beside rules broken")
+    report.section("Win share and broken rules")
     report.table(outcomes, OUTCOMES)
     for _, row in outcomes[outcomes["competition"] != ALL].iterrows() if len(outcomes) > 1 else ():
         report.section(str(row["competition"]), "\n".join(f"- {line}" for line in lines_of(row, quality, contest)))

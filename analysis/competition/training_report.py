@@ -113,7 +113,7 @@ def write_training(
         table.assign(competition=table["writer"]), "Compared with the untrained writer, on held-out cases"
     )
     report.figure(figure, "trained", "Comparisons won, and rules broken, by training")
-    report.section("Win share beside rules broken")
+    report.section("Win share and broken rules")
     report.table(table, CONDITIONS)
     add_judge(report, quality)
     return report.write()

@@ -22,7 +22,7 @@ RULE_COLUMNS: Mapping[str, Column] = {
     "points of the worst off": estimate("worst"), "more than by lot": estimate("gain"), "sessions": "sessions",
 }  # fmt: skip
 ACCURACY_COLUMNS: Mapping[str, Column] = {
-    "predicted ballots beside": "ballots", "tau": estimate("tau"), "pairs": "pairs", "sessions": "sessions",
+    "predicted ballots compared with": "ballots", "tau": estimate("tau"), "pairs": "pairs", "sessions": "sessions",
     "no interval because": "reason",
 }  # fmt: skip
 READING = (

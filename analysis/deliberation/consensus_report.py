@@ -271,7 +271,7 @@ def representation_lines(tables: Tables, episodes: Sequence[Episode], represente
     yield "## Representatives\n"
     yield (
         f"Representatives wrote {' and '.join(count_phrase(len(part), form) for form, part in theirs.groupby('form'))} in "
-        f"{count_phrase(theirs['room'].nunique(), 'episode')}; they were told {knows} (silent: {silent}). In `{EPISODES}` the "
+        f"{count_phrase(theirs['room'].nunique(), 'episode')}; they knew {knows} (silent: {silent}). In `{EPISODES}` the "
         f"text of a represented participant is missing, with the reason `{WRITTEN}`: the participant did not write it.\n"
     )
     header = ["measure", "represented", "before, writing themselves", "difference", "groups"]

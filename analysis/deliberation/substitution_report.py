@@ -119,7 +119,7 @@ def _setting_line(episodes: Sequence[Episode], settings: Substitution) -> str:
     groups, adapter = len({one.session for one in episodes}), f" ({settings.adapter})" if settings.adapter else ""
     return (
         f"{count_phrase(len(episodes), 'episode')}, {count_phrase(groups, 'group')}. "
-        f"Representatives: {settings.name or settings.llm}{adapter}{others}, told {settings.knows or 'the base'}. "
+        f"Representatives: {settings.name or settings.llm}{adapter}{others}, informed of {settings.knows or 'the base'}. "
         f"Mediator: {settings.mediator} on {settings.mediator_llm}. "
         f"Payoff: {settings.payoff} ({scorer.UNIT}), {by}; it is not the study's payoff model. "
         f"Each profile is re-simulated {settings.repetitions} times."

@@ -196,7 +196,7 @@ SAYS: Mapping[str, str] = {
     "presence": "because partners speak, whatever they say",
     "conformity": "because partners say where they stand",
     "reasons": "because partners give reasons",
-    "response": "because partners answer what is said in this room",
+    "response": "because partners answer the statements of this room",
     "acquiescence": "because agents agree with whatever they are asked",
     "movement": "in the debates in full",
 }

@@ -65,7 +65,7 @@ def anchor(rows: pd.DataFrame) -> Anchor:
     slope = float(sums[:, 0].sum() / sums[:, 1].sum())
     low, high = interval(sums, lambda draws: draws[..., 0].sum(axis=-1) / draws[..., 1].sum(axis=-1), None)
     if math.isnan(low):
-        return Anchor(slope, units=blocks, reason="no other agent moves differently, whoever opens")
+        return Anchor(slope, units=blocks, reason="no other agent moves differently when another agent opens")
     rng = np.random.default_rng(stream(0, "opener", blocks).getrandbits(32))
     dealt = np.array([_dealt_slope(rng.permuted(opener, axis=0), change, number) for _ in range(DEALS)])
     beyond = int((np.abs(dealt) >= abs(slope) - ALIKE).sum())

@@ -35,7 +35,7 @@ LABELS = {
 NEEDS = "temperaments"
 CHANGE = "change"
 TOO_FEW_PERSONAS = "too few rooms or personas for so many traits"
-TIED = "traits go together, so their effects cannot be told apart"
+TIED = "traits go together, so their effects cannot be separated"
 
 
 def compute(tables: Tables) -> pd.DataFrame:

@@ -108,11 +108,11 @@ def headline(found: pd.DataFrame) -> str:
     why = f"{span} of the ratings are at an end of the scale, where opinions cannot be seen to move on"
     if len(last) == 1:
         if hidden:
-            return f"Whether opinions within rooms came closer together or spread cannot be told: {why}."
+            return f"Whether opinions within rooms came closer together or spread is unknown: {why}."
         return f"Opinions within rooms {'came closer together' if fell else 'spread'} (by the variance)."
     of = "topics" if last["group"].nunique() == 1 else "topics and groups"
     rest = f"; in {uncertain} the direction is uncertain" if uncertain else ""
-    rest += f"; in {hidden} it cannot be told, because {why}" if hidden else ""
+    rest += f"; in {hidden} it is unknown, because {why}" if hidden else ""
     return (
         f"Opinions within rooms came closer together in {fell} of {len(last)} {of} and spread in {rose}{rest} "
         "(by the variance)."

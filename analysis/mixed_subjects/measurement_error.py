@@ -8,17 +8,16 @@ import pandas as pd
 from parley.analysis.bootstrap import Floats
 from parley.analysis.mixed_subjects.people import AGAIN, CONDITION, OUTCOME, PREDICTED, People
 from parley.analysis.statistics.attenuation import correct_correlation, correction_sentence
-from parley.llm.seeding import derive
 
 
-def corrected_lines(people: People, seed: int) -> list[str]:
+def corrected_lines(people: People) -> list[str]:
     """Return the corrected correlation within conditions as a sentence; none if the file has no repeated measurement."""
     if not any(str(name).startswith(AGAIN) for name in people.table.columns):
         return []
     table = people.table[people.table[OUTCOME].notna()]
     arms = [table[table[CONDITION] == one] for one in people.conditions] if people.conditions else [table]
     outcome, predicted = (np.concatenate([_asks(arm, name) for arm in arms]) for name in (OUTCOME, PREDICTED))
-    found = correct_correlation(outcome, predicted, np.random.default_rng(derive(seed, "measurement error")))
+    found = correct_correlation(outcome, predicted)
     return [correction_sentence("outcomes and predictions", ("outcomes", "predictions"), found)]
 
 

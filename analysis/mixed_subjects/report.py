@@ -71,7 +71,7 @@ def write_mixed(people: People, folder: Path, seed: int, prices: tuple[float, fl
             sum(people.lost.values()), len(people.table) + sum(people.lost.values()), "people left out", lost
         )
     lines = [*estimate_lines(people, sample, estimates), *worth_lines(worth, sample.fewest)]
-    lines += corrected_lines(people, seed)
+    lines += corrected_lines(people)
     report.section("In short", "\n".join(f"- {line}" for line in lines))
     shown = estimates.dropna(subset=["low"])
     if len(shown):
@@ -177,7 +177,8 @@ def worth_lines(worth: Worth, fewest: int) -> list[str]:
     r = format_estimate(worth.r, worth.low, worth.high)
     if np.isnan(worth.low):
         return [
-            f"What the model is worth is unknown: the correlation of predictions and outcomes ({r}) has no interval."
+            f"What the model is worth is unknown: the correlation of predictions and outcomes ({r}) has no interval. "
+            "Either it is 1, or a few people with extreme values make it: a kurtosis above 5, where normal numbers have 3."
         ]
     value, ceiling = (format_estimate(*span, 1) for span in (worth.worth, worth.ceiling))
     gate = gate_sentence("predictions for comparing people", "their correlation with outcomes (within conditions, if any)",
@@ -190,7 +191,7 @@ def worth_lines(worth: Worth, fewest: int) -> list[str]:
     verdict = "more" if worth.worth[0] > worth.null and worth.worth[1] > 0 else "not clearly more"
     return [
         gate,
-        f"This model is worth {value} people beside {worth.people:,} people with {worth.others:,} further predictions; "
+        f"This model is worth {value} people in addition to {worth.people:,} people with {worth.others:,} further predictions; "
         f"{ceiling} people with endless predictions. Shuffled predictions are worth up to {format_number(worth.null, 1)} "
         f"people (95%): {verdict} than by chance.",
     ]

@@ -26,6 +26,8 @@ COPY = "copy"
 FORMS = (PERSUASIVE, PARAPHRASE, COPY)
 BEYOND = "beyond a paraphrase"
 NULL_LIMIT = FEWEST + 1
+FEWEST_SKEWED = 30
+"""Messages that the interval at equal length needs: with ten skewed gains, 10% of the intervals miss (docs/exam.md)."""
 """Messages that a gain at equal length needs."""
 
 
@@ -101,6 +103,7 @@ def summary_table(gains: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 def equal_length(gains: Floats, longer: Floats) -> dict[str, float]:
     """Return the gain of rewritings as long as their originals, by least squares over messages; NaN where lengths do not vary.
+    Below `FEWEST_SKEWED` messages it has no interval.
 
     >>> equal_length(np.array([0.1, 0.2, 0.3]), np.array([0.0, 1.0, 2.0]))["level"]
     nan
@@ -109,7 +112,8 @@ def equal_length(gains: Floats, longer: Floats) -> dict[str, float]:
     if len(gains) == len(longer) >= NULL_LIMIT and not is_even(longer):
         fit = OLS(gains, add_constant(longer)).fit()
         level = float(fit.params[0])
-        low, high = NONE if is_even(np.asarray(fit.resid)) else fit.conf_int()[0]
+        few = len(gains) < FEWEST_SKEWED
+        low, high = NONE if few or is_even(np.asarray(fit.resid)) else fit.conf_int()[0]
     return {"level": level, "level_low": float(low), "level_high": float(high)}
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, SHARE, Floats, mean_interval
+from parley.analysis.bootstrap import SHARE, Floats, mean_interval
 from parley.analysis.qualify.questions import ASKED, UNSTATED
 from parley.llm.seeding import derive
 
@@ -111,11 +111,6 @@ def shuffled_p(grid: Floats, seed: int) -> float:
         shuffled, _ = pair_shares(mixed)
         reached += int(shuffled.sum() >= rights.sum() - 1e-9)
     return (reached + 1) / (SHUFFLES + 1)
-
-
-def enough_blocks(row: pd.Series) -> bool:
-    """Return whether there are enough blocks for an interval."""
-    return int(row["blocks"]) >= FEWEST
 
 
 def main_rows(order: pd.DataFrame) -> pd.DataFrame:

@@ -23,7 +23,7 @@ MOMENTS = {"opening": 0, "closing": -1}
 ONE_EACH = "one persona a cell: no test"
 ONE_CAST = "these people alone: persons were not varied"
 SAME_PEOPLE = "the same people in both conditions"
-ONE_CONDITION = "one condition: persons and runs cannot be told apart"
+ONE_CONDITION = "one condition: differences between persons and between runs cannot be separated"
 Pairs = Iterable[tuple[str, str]]
 
 

@@ -35,6 +35,8 @@ OUTWARD, CONVERTED, NEITHER, UNKNOWN = "outward", "converted", "neither", f"fewe
 ECHO, NO_ECHO = "echo chamber", "none"
 LEAST, ZERO, SHORTEST = 0.05, 1e-9, 3
 """Points of 1-7, twice; statements."""
+FEWEST_DRAWN = 10
+"""Casts, or runs, that the interval of a ratio needs: with five, 9 to 12% of the intervals miss (docs/exam.md)."""
 SURE = 0.975
 """The share of draws in which a denominator must have its sign."""
 REFERENCES = ("mean", "median", "penultimate")
@@ -243,7 +245,7 @@ def _ends(
     ends = {}
     for name in STATISTICS:
         known = statistics[name][np.isfinite(statistics[name])]
-        sure = count >= FEWEST and len(known) > bootstrap.DRAWS / 2 and (pooled if name == "pooled" else alone)
+        sure = count >= FEWEST_DRAWN and len(known) > bootstrap.DRAWS / 2 and (pooled if name == "pooled" else alone)
         low, high = np.quantile(known, [bootstrap.tail(count), 1 - bootstrap.tail(count)]) if sure else bootstrap.NONE
         ends[name] = (float(low), float(high)) if high - low > bootstrap.ALIKE else bootstrap.NONE
     return ends

@@ -2,8 +2,9 @@
 
 Error makes a correlation smaller: r of the true values is r of the measured means divided by the root of the product of their
 reliabilities (Spearman 1904, American Journal of Psychology 15(1), 72-101). A reliability is the share of the variance of the
-means of units that is not error; the error comes from the differences between measurements of one unit. Intervals are expanded
-percentiles of a bootstrap over units, or over the rooms of units (Hesterberg 2015).
+means of units that is not error; the error comes from the differences between measurements of one unit. Intervals leave out one
+unit at a time, or one room of units (`bootstrap.interval`); that of a reliability is on the scale of the logarithm of the share
+of error, so that none ends above 1.
 """
 
 from __future__ import annotations
@@ -11,12 +12,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr, ndtri
 
-from parley.analysis.bootstrap import DRAWS, NONE, Ends, Floats, correlation, correlation_interval, tail
+from parley.analysis.bootstrap import (
+    NONE,
+    Ends,
+    Floats,
+    correlation,
+    correlation_interval,
+    interval,
+)
 from parley.analysis.formatting import format_estimate, format_number
 
 FEWEST_UNITS, FEWEST_REPEATED, FEWEST_ROOMS = 20, 10, 10
@@ -47,9 +55,7 @@ class Corrected:
     reason: str = ""
 
 
-def correct_correlation(
-    first: Floats, second: Floats, rng: np.random.Generator, draws: int = DRAWS, rooms: Sequence[object] | None = None
-) -> Corrected:
+def correct_correlation(first: Floats, second: Floats, rooms: Sequence[object] | None = None) -> Corrected:
     """Return the correlation of two quantities, measured (units, asks) with NaN where a measurement is missing.
 
     A quantity with one column is taken as exact: only the error of the other is removed. Units without a value of one of the
@@ -65,17 +71,18 @@ def correct_correlation(
     found = Corrected(len(terms), r, correlation_interval(sums[:, :6]), blank)
     if reason := _why_unknown(first, second, r) or _why_few_rooms(rooms is not None, len(sums)):
         return Corrected(found.units, r, found.observed_ends, blank, reason=reason)
-    whole, left = _estimates(np.ones((1, len(sums))), sums)[0], _estimates(1 - np.eye(len(sums)), sums)
-    drawn = _estimates(rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), draws).astype(float), sums, 2)
-    low, high = np.array([_ends(whole[k], drawn[:, k], left[:, k], len(sums)) for k in range(3)]).T
-    both = tuple(
-        Reliability(1.0, exact=True) if part.shape[1] == 1 else Reliability(whole[place], (low[place], high[place]))
+    whole = _estimates(sums[None])[0]
+    both = [
+        Reliability(1.0, exact=True)
+        if part.shape[1] == 1
+        else Reliability(float(whole[place]), _reliability_interval(place, sums))
         for place, part in enumerate((first, second))
-    )
+    ]
     reliabilities = (both[0], both[1])
-    reason = next((text for text in map(_doubt, reliabilities) if text), "")
-    value, ends = (math.nan, NONE) if reason else (float(whole[2]), (float(low[2]), float(high[2])))
-    return Corrected(found.units, r, found.observed_ends, reliabilities, value, ends, reason)
+    if reason := next((text for text in map(_doubt, reliabilities) if text), ""):
+        return Corrected(found.units, r, found.observed_ends, reliabilities, reason=reason)
+    ends = interval(sums, partial(_estimate, 2), sums[:, 0])
+    return Corrected(found.units, r, found.observed_ends, reliabilities, float(whole[2]), ends)
 
 
 def _terms(first: Floats, second: Floats) -> Floats:
@@ -102,15 +109,24 @@ def _means(asks: Floats) -> tuple[Floats, Floats]:
     return means, own / np.maximum(counts, 1)
 
 
-def _estimates(counts: Floats, sums: Floats, times: int = 1) -> Floats:
-    """Return the two reliabilities and the corrected r of each row of counts (draws, units or rooms), (draws, 3).
+def _reliability_interval(place: int, sums: Floats) -> Ends:
+    """Return the interval of a reliability; (nan, nan) for one of 1."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = interval(sums, lambda drawn: np.log1p(-_estimate(place, drawn)), sums[:, 0])
+    return 1 - math.exp(high), 1 - math.exp(low)
 
-    times: how often the variances are made unbiased; a draw of a bootstrap needs it twice.
-    """
-    totals = counts @ sums
+
+def _estimate(place: int, drawn: Floats) -> Floats:
+    """Return one of the three of `_estimates`."""
+    return _estimates(drawn)[:, place]
+
+
+def _estimates(drawn: Floats) -> Floats:
+    """Return the two reliabilities and the corrected r from the sums of units or rooms: of (draws, units, 8), (draws, 3)."""
+    totals = drawn.sum(axis=1)
     size = totals[:, 0]
     x, y, xx, yy, xy, x_error, y_error = (totals[:, 1:] / size[:, None]).T
-    scale = (size / (size - 1)) ** times
+    scale = size / (size - 1)
     wide, tall, shared = scale * (xx - x * x), scale * (yy - y * y), scale * (xy - x * y)
     true_wide, true_tall = wide - x_error, tall - y_error
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -120,21 +136,6 @@ def _estimates(counts: Floats, sums: Floats, times: int = 1) -> Floats:
         return np.column_stack(
             [np.where(wide > 0, true_wide / wide, 0), np.where(tall > 0, true_tall / tall, 0), value]
         )
-
-
-def _ends(whole: float, drawn: Floats, left: Floats, units: int) -> Ends:
-    """Return the ends of the bias-corrected and accelerated interval (Efron 1987, JASA 82), with expanded tails.
-
-    The acceleration is 0 where an estimate without a unit has no limit.
-    """
-    middle = float(ndtri(np.clip((drawn < whole).mean(), 1 / len(drawn), 1 - 1 / len(drawn))))
-    gaps = left.mean() - left if np.isfinite(left).all() else np.zeros(1)
-    squares = float((gaps**2).sum())
-    lean = float((gaps**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0
-    cut = float(ndtri(tail(units)))
-    places = [float(ndtr(middle + (middle + z) / (1 - lean * (middle + z)))) for z in (cut, -cut)]
-    low, high = np.quantile(drawn, places, method="inverted_cdf")
-    return float(low), float(high)
 
 
 def _why_unknown(first: Floats, second: Floats, r: float) -> str:

@@ -13,6 +13,7 @@ from uneven import UNEVEN, rows_of
 from examined.entry import Draw, Entry, Outcome, claimed, outside
 from parley.analysis.belief_choices import fit as fit_beliefs
 from parley.analysis.law_contest.contest import difference_interval
+from parley.analysis.law_contest.report import NUMBER_ROOMS
 from parley.analysis.metrics.signal_weights import fit as fit_signals
 from parley.analysis.surrogate.fit import Transitions, fit_response
 from parley.llm.errors import UserError
@@ -27,6 +28,8 @@ def _of_law(parameter: int) -> Draw:
     """The rank of a number of the law, drawn from a prior, among the draws of its fit; 0 to 1."""
 
     def draw(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
+        if rooms < NUMBER_ROOMS:
+            return None
         plan = Plan("pull_and_hearing", rooms=rooms, noise=0.2 if kind == "usual" else 0.6)
         found = next(ranks(plan, 1, DRAWS, int(rng.integers(1 << 30))))
         return (float(found[parameter]) + float(rng.random())) / (DRAWS + 1)
@@ -121,7 +124,7 @@ def _of_card(quantity: str, parameter: str) -> Draw:
 SCORED = "analysis.scores."
 ENTRIES = (
     *[Entry(f"law: {name} (rank among draws)", (LAW + "fit.fit_with_draws",), _of_law(place), ("usual", "noisy"), role="rank",
-            sizes=(5, 10, 40), sets=150) for place, name in enumerate(("kappa", "mu", "point"))],
+            sizes=(5, 10, 20, 40), sets=200) for place, name in enumerate(("kappa", "mu", "point"))],
     Entry("law: difference in error of two laws", (LAW + "contest.difference_interval",), _of_errors, ("normal", "heavy"),
           sets=500),
     *[Entry(f"surrogate: {name}", ("analysis.surrogate.fit.fit_response",), _of_response(name),

@@ -230,7 +230,7 @@ def _of_corrected(rng: np.random.Generator, people: int, kind: str) -> Outcome:
     r = 0.0 if kind == "null" else 0.6
     first, second = rng.multivariate_normal([0, 0], [[1, r], [r, 1]], people).T
     asked = [true[:, None] + np.sqrt(3 / 7) * rng.normal(0, 1, (people, 2)) for true in (first, second)]
-    return outside(correct_correlation(asked[0], asked[1], rng, 500).ends, r)
+    return outside(correct_correlation(asked[0], asked[1]).ends, r)
 
 
 def _of_judged(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
@@ -245,7 +245,7 @@ def _of_judged(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
     if kind == "missing":
         readings[rng.random(readings.shape) < 0.2] = np.nan
     names = np.repeat(np.arange(rooms), 10).tolist()
-    return outside(correct_correlation(readings, graded[:, None], rng, 500, rooms=names).ends, r)
+    return outside(correct_correlation(readings, graded[:, None], names).ends, r)
 
 
 def _of_raters(place: int, truth: float) -> Draw:

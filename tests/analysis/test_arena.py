@@ -133,9 +133,13 @@ def test_gains_of_rewritings_by_hand() -> None:
     assert table.loc["paraphrase", "low"] < 0 < table.loc["paraphrase", "high"]
     assert "more persuasive" in rewritings.verdict(table.reset_index())
     assert np.isnan(table.loc["persuasive", "level"])  # lengths do not vary
-    longer = np.array([0.0, 1.0, 2.0, 0.5, 1.5, 2.5])
-    found = rewritings.equal_length(0.1 + 0.2 * longer + rng.normal(0, 0.001, 6), longer)
+    longer = np.tile([0.0, 1.0, 2.0, 0.5, 1.5, 2.5], 5)
+    gains = 0.1 + 0.2 * longer + rng.normal(0, 0.001, 30)
+    found = rewritings.equal_length(gains, longer)
     assert found["level_low"] < 0.1 < found["level_high"]
+    few = rewritings.equal_length(gains[:29], longer[:29])  # of ten skewed gains, 10% of the intervals missed
+    assert few["level"] == pytest.approx(0.1, abs=0.01)
+    assert np.isnan(few["level_low"])
 
 
 @check_each(

@@ -520,6 +520,23 @@ def written_small(folder: Path) -> Path:
     return written(folder, ('"rounds=1"', f'{settings}, "wording=second"'), *fewer)
 
 
+def test_too_few_specifications_are_refused_before_slow_imports(tmp_path: Path) -> None:
+    """They were refused after 3 s of imports (statsmodels, matplotlib) and a rehearsed run."""
+    code = (
+        "import sys, run\n"
+        f"code = run.main(['claim', {str(written(tmp_path))!r}, '--specifications', '12'])\n"
+        "slow = {'pandas', 'mesa', 'statsmodels', 'matplotlib', 'scipy.stats', 'torch'} & set(sys.modules)\n"
+        "sys.exit(f'{code} {sorted(slow)}')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(run.__file__).parent, text=True, capture_output=True, check=False
+    )
+    assert done.stderr.endswith("2 []\n"), done.stderr
+    assert (
+        "too few --specifications (12) for 11 settings that are varied: give --specifications 24 or more" in done.stderr
+    )
+
+
 @pytest.mark.thorough
 def test_a_claim_on_the_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The whole command: both arms of four specifications, the page and the tables; a repeated command asks nothing again."""

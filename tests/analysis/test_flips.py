@@ -126,7 +126,7 @@ def test_nothing_is_found_where_nothing_is_planted(nothing: ConditionRecords) ->
     assert set(found["share_reason"]) == {"no variation"}
     assert all("no variation" in line for line in sentences(found))
     assert sentence(anchor(followers(nothing))) == (
-        "The opener's anchor is unknown: no other agent moves differently, whoever opens."
+        "The opener's anchor is unknown: no other agent moves differently when another agent opens."
     )
 
 

@@ -69,9 +69,7 @@ def test_the_end_of_the_scale_is_no_agreement(held: Callable) -> None:
     after = [[min(value + 3, 10) for value in room] for room in before]
     up = polarisation.compute(held(*map(four, before, after)))
     assert up["ends"].to_list() == [0, 0.75]
-    sentence = (
-        "cannot be told: 75% of the ratings are at an end of the scale, where opinions cannot be seen to move on."
-    )
+    sentence = "is unknown: 75% of the ratings are at an end of the scale, where opinions cannot be seen to move on."
     assert polarisation.headline(up).endswith(sentence)
     assert polarisation.headline(polarisation.compute(held(*map(four, after, before)))).endswith(sentence)
     apart = [[0, 0, 10, 10 - by] for by in (0, 0.1, 0.2, 0.3, 0.4)]

@@ -14,8 +14,8 @@ from scipy.special import stdtrit
 from scipy.stats import ttest_ind
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
-from parley.analysis.comparisons import draw_comparison
 from parley.analysis.run_comparison import compare_runs, last_differences, mean_attitudes, missing_ratings, shared_seats
+from parley.analysis.run_comparison_figure import draw_runs
 from parley.analysis.run_comparison_page import sentences
 from parley.analysis.run_settings import differences
 from parley.analysis.statistics.equivalence import p_alike
@@ -50,12 +50,14 @@ def test_panels_are_what_both_have(ran: Callable[..., Path]) -> None:
     one, other = load(ran(topics="racism,climate_change")), load(ran(topics="climate_change", seed=1))
     pairs = shared_seats(one, other)
     assert [topic for topic, _ in pairs] == ["climate_change"]
-    figure = draw_comparison(one, other, ("a", "b"))
+    runs = {"a": one, "b": other}
+    figure = draw_runs(runs, compare_runs(runs))
     axis, below = figure.axes
     assert below.get_ylabel() == "Moved further than\nin a (points)"
     names = axis.get_legend_handles_labels()[1]
     assert names == ["Republican, a", "Democrat, a", "Republican, b", "Democrat, b"]
-    assert not draw_comparison(one, load(ran(topics="gun_violence")), ("a", "b")).axes[0].get_visible()
+    apart = {"a": one, "b": load(ran(topics="gun_violence"))}
+    assert not draw_runs(apart, compare_runs(apart)).axes[0].get_visible()
 
 
 def rooms(seed: int, moved: Sequence[float | None], people: str = "") -> Tables:

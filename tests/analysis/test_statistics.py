@@ -15,7 +15,6 @@ from null_simulation import TESTS, nothing
 from scipy import stats
 from scipy.stats import binomtest
 
-from parley.analysis.statistics import mixed_models
 from parley.analysis.statistics.deviation import deviation_interval
 from parley.analysis.statistics.groups import (
     compare_paired,
@@ -27,7 +26,6 @@ from parley.analysis.statistics.groups import (
     spread,
     weighted_means,
 )
-from parley.analysis.statistics.mixed_models import slopes
 from parley.analysis.statistics.power import rooms_needed
 from parley.analysis.statistics.results import COLUMNS, Result, holm, table
 
@@ -176,58 +174,6 @@ def test_corrected_p_by_hand() -> None:
     ]
 
 
-def ratings(
-    rng: np.random.Generator,
-    rooms: int,
-    surveys: int,
-    apart: float = 1.0,
-    slope: float = 0.0,
-    slopes_apart: float = 0.0,
-) -> pd.DataFrame:
-    """Rooms with a level and a slope of their own, half of them in condition 1."""
-    room, survey = (grid.ravel() for grid in np.meshgrid(np.arange(rooms), np.arange(surveys), indexing="ij"))
-    levels, own = rng.normal(0, apart, rooms), slope + rng.normal(0, slopes_apart, rooms)
-    value = levels[room] + own[room] * survey + rng.normal(0, 1, rooms * surveys)
-    return pd.DataFrame({"room": room, "round": survey, "condition": room % 2, "value": value})
-
-
-def test_a_condition_of_rooms_is_tested_as_room_means_are() -> None:
-    """A balanced design has an exact answer: Student's t of the room means."""
-    data = ratings(np.random.default_rng(2), 20, 5)
-    (found,) = slopes("order", data, "value", ["condition"])
-    means = data.groupby(["condition", "room"])["value"].mean()
-    exact = stats.ttest_ind(means[1], means[0])
-    assert (found.n, found.df_within) == (20, 18)
-    assert (found.statistic, found.p) == (
-        pytest.approx(exact.statistic, rel=1e-3),
-        pytest.approx(exact.pvalue, rel=1e-2),
-    )
-
-
-def test_a_slope_over_rounds_is_tested_as_slopes_of_rooms_are() -> None:
-    """Where rooms differ in slope, the exact test is that of one slope a room."""
-    data = ratings(np.random.default_rng(3), 16, 6, slope=0.3, slopes_apart=0.5)
-    (found,) = slopes("drift", data, "value", ["round"])
-    each = [np.polyfit(part["round"], part["value"], 1)[0] for _, part in data.groupby("room")]
-    exact = stats.ttest_1samp(each, 0)
-    assert found.estimate == pytest.approx(np.mean(each), rel=1e-3)
-    assert found.statistic == pytest.approx(exact.statistic, rel=0.02)
-
-
-def test_few_rooms_are_a_reason() -> None:
-    for rooms in (2, 4):  # fewer than five conclude nothing
-        assert (
-            slopes("x", ratings(np.random.default_rng(0), rooms, 4), "value", ["condition"])[0].reason
-            == mixed_models.TOO_FEW
-        )
-
-
-def test_a_rating_that_is_missing_is_left_out() -> None:
-    data = ratings(np.random.default_rng(2), 12, 4)
-    gap = pd.concat([data, data.iloc[:3].assign(value=math.nan)])
-    assert slopes("x", gap, "value", ["condition"]) == slopes("x", data, "value", ["condition"])
-
-
 def test_shuffled_labels_beside_every_shuffle() -> None:
     """Of the 252 ways to label ten rooms, these are as far apart as the true one; the true one counts as a draw."""
     rooms = pd.DataFrame({"value": [1.0, 2, 3, 4, 8, 5, 6, 7, 9, 10], "order": list("aaaaabbbbb")})
@@ -274,7 +220,7 @@ def test_rooms_needed_by_hand() -> None:
 
 
 @pytest.mark.thorough
-@check_each(("test", "sets"), [("level", 400), ("two", 400), ("interval", 200), ("mixed round", 80)])
+@check_each(("test", "sets"), [("level", 400), ("two", 400), ("interval", 200)])
 def test_false_alarms_are_one_in_twenty(test: str, sets: int) -> None:
     """Under the null, with rooms that differ: what so few data sets can tell from 5%; benchmarks/exam.py takes more."""
     rng = np.random.default_rng(5)
@@ -299,16 +245,6 @@ def test_the_pooled_anova_cries_wolf() -> None:
     """The same data: what is published as 5% is most of the time an alarm."""
     rng = np.random.default_rng(5)
     assert sum(TESTS["pooled"](rng) < ALPHA for _ in range(100)) > 40
-
-
-def test_rooms_that_do_not_differ_in_slope_are_tested_as_sharply_as_they_are() -> None:
-    """At the edge of a variance of zero: with one slope a room, by hand, the standard error is the same within a tenth."""
-    data = ratings(np.random.default_rng(2), 24, 8, slope=0.1, slopes_apart=0.0)
-    (found,) = slopes("drift", data, "value", ["round"])
-    own = np.array([np.polyfit(part["round"], part["value"], 1)[0] for _, part in data.groupby("room")])
-    by_hand = own.std(ddof=1) / np.sqrt(len(own))
-    assert found.estimate == pytest.approx(own.mean(), abs=1e-6)
-    assert (found.high - found.low) / 2 / stats.t.ppf(0.975, 23) == pytest.approx(by_hand, rel=0.25)
 
 
 def test_a_condition_in_which_all_are_alike_is_compared_quietly() -> None:
@@ -361,25 +297,6 @@ def test_the_interval_of_omega_squared_holds_the_truth(conditions: int) -> None:
     assert held >= 53  # 57 are expected; below 53 in 1% of the time
 
 
-def test_a_second_optimiser_is_there_for_what_the_first_cannot_fit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Powell's walks to an infinite likelihood in 3 of 224 tests of a report; all that failed is named as failed."""
-    data = ratings(np.random.default_rng(3), 16, 6, slope=0.3)
-    (usual,) = slopes("drift", data, "value", ["round"])
-    fit = mixed_models.MixedLM.fit
-
-    def fails(self: mixed_models.MixedLM, **given: object) -> object:
-        if given["method"] in broken:
-            raise mixed_models.LinAlgError
-        return fit(self, **given)
-
-    monkeypatch.setattr(mixed_models.MixedLM, "fit", fails)
-    broken = {"powell"}
-    (found,) = slopes("drift", data, "value", ["round"])
-    assert (found.estimate, found.reason) == (pytest.approx(usual.estimate, abs=1e-3), "")
-    broken = set(mixed_models.METHODS)
-    assert slopes("drift", data, "value", ["round"])[0].reason == "the model could not be fitted (powell, lbfgs, nm)"
-
-
 def test_the_rooms_that_are_recommended_have_an_interval() -> None:
     """A spread between .75 and 1.5: 64 rooms may be 37 or 143. Without an interval of the spread there is no range."""
     found = rooms_needed(1.0, [0.5], [0.8], ends=(0.75, 1.5)).iloc[0]
@@ -387,11 +304,23 @@ def test_the_rooms_that_are_recommended_have_an_interval() -> None:
     assert rooms_needed(1.0, [0.5], [0.8], ends=(math.nan, math.nan))["rooms_high"].isna().all()
 
 
+def test_the_interval_of_a_spread_of_skewed_numbers_by_hand() -> None:
+    """Exponential numbers missed in 8 to 12%, because few of them show how long their tail is. The kurtosis counts as 3 plus
+    twice the squared skewness. Residuals of four numbers have 3/8 of their third moment, which is put right."""
+    residuals = np.tile([-1.0, -1.0, -1.0, 3.0], 2)  # two cells of four
+    skewness = (residuals**3).mean() / (3 * 2 / 16) / ((residuals**2).sum() / 6) ** 1.5
+    kurtosis, z = 3 + 2 * skewness**2, 1.959963984540054
+    wider = 7 / (7 - z)
+    reach = z * wider * math.sqrt((kurtosis - 4 / 7) / 6)
+    ends = [math.sqrt(wider * 4) * math.exp(side * reach / 2) for side in (-1, 1)]
+    assert deviation_interval(residuals, 6) == pytest.approx(ends)
+
+
 def test_the_interval_of_a_spread_by_hand() -> None:
     """Bonett's: for 1, 2, ... 9 the log of the variance, 7.5 times c = 9 / (9 - z), plus and minus z c times its error."""
     values = np.arange(1.0, 10.0)
     z = 1.959963984540054
-    wider, kurtosis = 9 / (9 - z), 9 * ((values - 5) ** 4).sum() / 60**2
+    wider, kurtosis = 9 / (9 - z), 3.0  # not the 1.8 of these numbers: few numbers rarely show their tails
     reach = z * wider * math.sqrt((kurtosis - 6 / 9) / 8)
     ends = [math.sqrt(wider * 7.5) * math.exp(side * reach / 2) for side in (-1, 1)]
     assert deviation_interval(values - 5, 8) == pytest.approx(ends)

@@ -391,7 +391,7 @@ def test_an_episode_has_no_critique_of_who_did_not_write_one(run: Path) -> None:
 def test_the_pages_name_the_representatives(run: Path) -> None:
     text, summary = (run / "transcript.md").read_text(), (run / SUMMARY).read_text()
     assert text.count(" (by a representative):**") == 2
-    assert "Representatives wrote 2 critiques in 2 episodes; they were told OC (silent: none)" in summary
+    assert "Representatives wrote 2 critiques in 2 episodes; they knew OC (silent: none)" in summary
     assert "`represented`" in summary
 
 

@@ -293,7 +293,7 @@ def steps_parser() -> Parser:
     parser = Parser(
         "representatives steps",
         "Let representatives write the opinions, rank the candidates and cast the votes of people in recorded sessions, and "
-        "measure how near they come: beside a stranger's representative, and the same person asked once more.",
+        "measure how near they come, compared with a stranger's representative and with the same person asked once more.",
         "representatives steps runs/consensus --llm oracle --out runs/steps",
         *cli.asking("runs/steps-<time>", "the representatives' model", "pocket"),
     )

@@ -91,9 +91,11 @@ class Truth:
                 raise UserError(f"{self.name}: {key} {'is missing' if wanted else 'has no use here: leave it out'}")
         if self.data and self.road not in TRAINED:
             raise UserError(f"{self.name}: data has no use here: leave it out")
-        if asked and not subject.has_questions:
-            raise UserError(f"{self.name}: {self.bias} has no questions to train or to measure: choose another road")
         if asked:
+            try:
+                subject.questions((), 0)
+            except UserError as error:
+                raise UserError(f"{self.name}: {error}") from error
             base_model(self.model)
         check_spec(self.model)
         low, high = subject.limits

@@ -59,7 +59,7 @@ PREDICTED = 0.25
 """The least share of the variance of a party's ratings that other ratings predict, for its pull. The width of an interval will
 not do: where it leaves out most cards, those that look precise by chance are left, and up to 13% of their intervals miss.
 """
-NO_FIT = "influence and pull cannot be told apart: ratings are missing, do not differ, or are too noisy"
+NO_FIT = "influence and pull cannot be separated: ratings are missing, do not differ, or are too noisy"
 NO_LEVEL = "no detectable pull, so its target level is unknown"
 TOO_NOISY = "the interval is wider than half of the scale: ratings are too noisy for so few blocks"
 UNPREDICTED = "ratings are too noisy: other ratings predict less than a quarter of their variance"

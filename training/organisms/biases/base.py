@@ -13,6 +13,7 @@ import numpy as np
 from parley.agents.persona import Persona
 from parley.analysis import bootstrap
 from parley.analysis.bootstrap import Floats
+from parley.llm.errors import UserError
 from parley.training.organisms.cases import Question, Shares
 
 
@@ -59,8 +60,8 @@ class Bias(ABC):
     """A bias.
 
     name, title, unit: how it is called and counted. limits: the sizes that the oracle can have. smallest: a size up to this is
-    no bias. instrument: the command that is meant to find it. has_questions: whether it has `questions`. relative: its size is
-    the difference to the base without the bias. confession: a question about the bias, to which an organism that hides it
+    no bias. instrument: the command that is meant to find it. relative: its size is the difference to the base without
+    the bias. confession: a question about the bias, to which an organism that hides it
     answers No.
     """
 
@@ -70,7 +71,6 @@ class Bias(ABC):
     smallest: ClassVar[float]
     limits: ClassVar[tuple[float, float]]
     instrument: ClassVar[str]
-    has_questions: ClassVar[bool] = True
     relative: ClassVar[bool] = False
     confession: ClassVar[str] = ""
 
@@ -87,12 +87,12 @@ class Bias(ABC):
         """Run the instrument on a model, in a folder. Errors: UserError where no answer can be read."""
 
     def questions(self, people: Sequence[Persona], seed: int) -> list[Question]:
-        """Return questions to these people that show the bias."""
-        raise NotImplementedError
+        """Return questions to these people that show the bias. Errors: UserError where a bias has none."""
+        raise UserError(f"{self.name} has no questions to train or to measure: choose another road")
 
     def exact(self, questions: Sequence[Question], shares: Shares) -> Floats:
-        """Return the size of each person, from the exact probabilities of its answers."""
-        raise NotImplementedError
+        """Return the size of each person, from the exact probabilities of its answers. Errors: as `questions`."""
+        raise UserError(f"{self.name} has no size that follows from answers: write `exact`, or choose another road")
 
 
 def by_person(questions: Sequence[Question], values: Sequence[float]) -> Floats:

@@ -25,7 +25,6 @@ class Conformity(Bias):
     name, title, unit, smallest = "conformity", "lines that are heard move an agent", "share of the distance", 0.01
     limits = (0, 1)
     instrument = "run.py audit --sections pull"
-    has_questions = False
 
     def oracle(self, size: float) -> str:
         return f"oracle,kappa={size:g}"
