@@ -17,7 +17,7 @@ from scipy.special import stdtrit
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
-from parley.analysis.bootstrap import FEWEST, LEVEL, Floats, is_few, why_few
+from parley.analysis.bootstrap import FEWEST, LEVEL, Floats
 from parley.analysis.human.readers import Source
 from parley.analysis.statistics.clusters import effective_clusters
 
@@ -81,8 +81,10 @@ def _fit(known: pd.DataFrame, names: Sequence[str]) -> tuple[dict[str, tuple[flo
     if not np.isfinite(errors).all() or np.max(np.abs(estimates)) > LARGEST:
         return {}, "the conditions do not overlap, so no finite odds exist"
     units = np.array([effective_clusters(_shares(known, name, names)) for name in names])
-    if is_few(units).any():
-        return {}, why_few(int(clusters.max()) + 1, "debate", _shares(known, names[int(np.argmin(units))], names))
+    needed = FEWEST if known.groupby("unit")["condition"].nunique().max() > 1 else 2 * FEWEST  # of both conditions
+    if (np.rint(units) < needed).any():
+        worth = f"{units.min():.1f} equal ones"
+        return {}, f"too unequal: the debates of two conditions are worth {worth}, and {needed} are needed"
     reaches = stdtrit(units - 1, (1 + LEVEL) / 2) * errors
     ends = np.exp(np.column_stack([estimates, estimates - reaches, estimates + reaches]))
     return {name: (float(row[0]), float(row[1]), float(row[2])) for name, row in zip(names, ends, strict=True)}, ""

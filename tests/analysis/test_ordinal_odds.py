@@ -62,6 +62,21 @@ def test_without_enough_debates_or_answers_the_odds_are_unknown() -> None:
     assert np.isnan(one["odds"])
 
 
+def test_one_debate_with_half_of_the_people_makes_the_odds_unknown() -> None:
+    """With 40 debates a condition, one of which has half of the people, 10% of 200 intervals missed (docs/exam.md)."""
+    rng = np.random.default_rng(1)
+    sizes = [20, *[2] * 10]
+    rows = [
+        (name, f"{name}{debate}", float(rng.integers(0, 5)) / 4, float(rng.integers(0, 5)) / 4, 1.0)
+        for name in NAMES
+        for debate, size in enumerate(sizes)
+        for _ in range(size)
+    ]
+    (row,) = odds_table(source(rows), NAMES).to_dict("records")
+    assert np.isnan(row["low"])
+    assert row["reason"] == "too unequal: the debates of two conditions are worth 7.3 equal ones, and 10 are needed"
+
+
 def test_the_same_people_on_three_topics_are_one_unit() -> None:
     """Answers that are the same on every topic say no more than those of one topic: the interval stays as wide."""
     once = drawn(np.random.default_rng(5), 0.5, 20)
