@@ -76,7 +76,9 @@ def test_a_wheel_holds_one_name_and_all_data(wheel: Path) -> None:
     assert not [
         name
         for name in names
-        if name.startswith(("parley/tests/", "parley/docs/", "parley/benchmarks/", "parley/tools/", "parley/examples/", "parley/setup"))
+        if name.startswith(
+            ("parley/tests/", "parley/docs/", "parley/benchmarks/", "parley/tools/", "parley/examples/", "parley/setup")
+        )
     ]
     tracked = subprocess.run(
         ["git", "ls-files", *ROOMS], cwd=ROOT, capture_output=True, text=True, check=True

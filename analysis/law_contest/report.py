@@ -28,8 +28,8 @@ from parley.analysis.surrogate.fit import QUANTILES, Transitions, run_transition
 from parley.analysis.surrogate.report import choose_grader, choose_heard
 from parley.analysis.tables import Tables
 
-NUMBER_ROOMS = 20
-"""Rooms that intervals of the numbers of a law need: with 5 and 10, 8 to 21% of them miss (docs/exam.md)."""
+NUMBER_ROOMS = 40
+"""Rooms that intervals of the numbers of a law need: with 5 to 20, 6 to 21% of them miss (docs/exam.md)."""
 LAW, BASELINE, LEFT = "#0072b2", "#777777", "white"
 """Blue and grey differ in lightness too; a law that is beaten is drawn hollow, so no meaning hangs on colour alone."""
 ABOUT = (
