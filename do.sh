@@ -81,7 +81,7 @@ test-real)
     install "[dev,gguf]"
     "$env/bin/python" run.py models get smollm2
     run_tests -m real
-    "$env/bin/python" benchmarks/commands_read.py --llm smollm2 --most 16 --write docs/lanes.md
+    "$env/bin/python" benchmarks/commands_read.py --llm smollm2 --most 40 --write docs/lanes.md
     ;;
 test-all)
     install_local

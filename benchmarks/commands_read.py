@@ -37,6 +37,7 @@ from parley.agents.social_choice import read_ranking
 from parley.agents.society import US, load_society
 from parley.analysis.judging import UNASKED
 from parley.analysis.qualify.before_run import needs_qualification
+from parley.model.cost_estimate import plan_run
 from parley.model.missing_replies import MissingTally
 
 ONE = "--topic racism --repetitions 1 --rounds 1"
@@ -147,15 +148,26 @@ READERS = (read_rating, read_choice, read_number, read_ranking)
 
 @contextlib.contextmanager
 def counting() -> Iterator[tuple[Counter[str], Counter[str], Counter[bool]]]:
-    """Count what commands ask, by kind, why answers are missing, and how many replies to closed questions could be read."""
+    """Count what commands ask, by kind, why answers are missing, and how many replies to closed questions could be read.
+
+    A plan, which runs the debates with made-up replies to count their calls, is not counted.
+    """
     asked, missing, tries = Counter[str](), Counter[str](), Counter[bool]()
-    count, depth = MissingTally.count, [0]
+    count, depth, plans = MissingTally.count, [0], [0]
 
     def count_also(self: MissingTally, key: Any, reason: str | None, raw: str | None = None) -> None:
-        asked[key.what] += 1
-        if reason is not None and not reason.startswith(UNASKED):
-            missing[reason] += 1
+        if not plans[0]:
+            asked[key.what] += 1
+            if reason is not None and not reason.startswith(UNASKED):
+                missing[reason] += 1
         count(self, key, reason, raw)
+
+    def planned(*given: Any, **named: Any) -> Any:
+        plans[0] += 1
+        try:
+            return plan_run(*given, **named)
+        finally:
+            plans[0] -= 1
 
     def counted(read: Callable[..., Any]) -> Callable[..., Any]:
         def also(*given: Any, **named: Any) -> Any:
@@ -164,13 +176,14 @@ def counting() -> Iterator[tuple[Counter[str], Counter[str], Counter[bool]]]:
                 reading = read(*given, **named)
             finally:
                 depth[0] -= 1
-            if not depth[0]:
+            if not depth[0] and not plans[0]:
                 tries[reading[0] is not None] += 1
             return reading
 
         return also
 
-    patched = {read: counted(read) for read in READERS}
+    patched: dict[Callable[..., Any], Callable[..., Any]] = {read: counted(read) for read in READERS}
+    patched[plan_run] = planned
     MissingTally.count = count_also  # type: ignore[method-assign]
     _exchange(patched)
     try:

@@ -88,6 +88,12 @@ def test_the_table_of_a_page_keeps_what_was_not_run() -> None:
         with_rows(page, "other", {})
 
 
+def test_the_replies_of_a_plan_are_not_counted(materials: Materials) -> None:
+    """The progress bar runs the debates once with made-up replies: counted too, a lost half looked like a lost quarter."""
+    found = share_read("run two_way", "chatter", materials, "two_way counted")
+    assert (found.asked, found.tries) == (7, (5, 0))  # three ratings before, two after, and two replies
+
+
 def test_a_command_that_stops_with_a_reason_has_it_in_its_row() -> None:
     found = ShareRead(
         "personas", 2, 0, Counter(), (0, 0), 3.0, "run.py: the model wrote no usable backstory | for Elena"
