@@ -190,6 +190,7 @@ RULES = (
     Rule(
         r"^(run\.py \./mine|pytest mine|python -m pytest mine)",
         why="a study of the reader's; tests/test_own_study.py writes and runs one",
+        how="foreign",
     ),
     Rule(r"^run\.py new ", why="makes a new folder; tests/agents/test_society.py makes all kinds", how="parse"),
     Rule(r"^run\.py check "),

@@ -89,7 +89,11 @@ def test_a_model_that_is_not_there_ends_a_sweep_after_three_cells(
         "--out",
         str(tmp_path),
     ]
-    assert run.main([*command, "--llm", "openai:echo", "--base-url", closed()]) == 2
+    gone = ["--llm", "openai:echo", "--base-url", closed()]
+    assert run.main([*command, *gone]) == 2  # the questions before the first cell find no server
+    assert "is the server running" in capsys.readouterr().err
+    assert not (tmp_path / "cells.csv").exists()
+    assert run.main([*command, *gone, "--no-qualify"]) == 2
     told = capsys.readouterr()
     assert len([line for line in told.err.splitlines() if line.strip()]) == 1
     assert "3 cells in a row had no readable answer, so the sweep stopped: no answer from http://127.0.0.1" in told.err
