@@ -145,7 +145,7 @@ def agreement(lines: pd.DataFrame, seed: int = 0) -> OwnVoice:
     stream = np.random.default_rng(derive(seed, "dealt lines"))
     speakers = stream.permuted(np.tile(np.arange(len(grades)), (SHUFFLES, 1)), axis=1)
     rights, known = _ordered(grades[speakers], ratings)  # with missing grades, a deal may have no pair
-    dealt, share = rights[known > 0] / known[known > 0], right / pairs
+    dealt, share = rights[known > 0] / known[known > 0], float(right / pairs)
     return OwnVoice(share, int(pairs), float(dealt.mean()), _p(dealt, share), missing)
 
 

@@ -78,7 +78,7 @@ def test_a_finished_folder_is_left_alone(folder: Path, capsys: pytest.CaptureFix
         (["--graph", "ring,degree=3"], "even number"),
         (["--graph", "rign"], "did you mean ring"),
         (["--parties", "a:20:1"], "a mean must be from 0 to 10"),
-        (["--agents", "0"], "1 to 100,000,000 agents"),
+        (["--agents", "0"], "--agents: must be 1 or more, not 0"),
         (["--dimensions", "0"], "must be 1 or more"),
         (["--until", "-1"], "not a number of 0 or more"),
         (["--law", "voter", "--dimensions", "2"], "it moves opinions of one dimension"),

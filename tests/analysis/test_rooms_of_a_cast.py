@@ -19,7 +19,7 @@ from parley.analysis.scores.reversion import ratios
 from parley.analysis.sentiment_data import compare_with_data
 from parley.analysis.studies.answer_sharing import pooled
 
-CASTS, TOPICS, TURNS = 8, 4, 6
+CASTS, TOPICS, TURNS = 10, 4, 6
 
 
 def cast_rows(columns: Iterable[str], parts: int) -> pd.DataFrame:
@@ -91,7 +91,7 @@ def of_sentiment(rows: pd.DataFrame) -> pd.DataFrame:
 def test_the_same_people_on_more_topics_are_no_more_units(
     report: Callable[[pd.DataFrame], pd.DataFrame], columns: tuple[str, ...]
 ) -> None:
-    """Rooms that say the same on four topics as on one leave every interval as it is: eight casts are eight units."""
+    """Rooms that say the same on four topics as on one leave every interval as it is: ten casts are ten units."""
     rows = cast_rows(columns, TURNS)
     once, often = (report(part).filter(regex="low$|high$") for part in (rows, on_topics(rows)))
     assert once.notna().any(axis=None)
