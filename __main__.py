@@ -358,6 +358,8 @@ def commands() -> dict[str, dict[str, str]]:
     """Return all commands by group, those of studies too, with what each does."""
     listed = {title: {name: what for name, (_, what) in group.items()} for title, group in COMMANDS.items()}
     for study in studies().values():
+        if any(study.name in group for group in COMMANDS.values()):
+            raise UserError(f"a study is called {study.name}, which is a command of Parley: rename the study")
         listed.setdefault(study.group, {})[study.name] = study.about
     return listed
 
@@ -394,7 +396,7 @@ def _study(name: str) -> Study | None:
     """Return the study of a command, or of a folder (`./mine`). Errors: UserError for a folder without a study."""
     if "/" in name or os.sep in name:
         return study_of_folder(Path(name))
-    return studies().get(name)
+    return None if any(name in group for group in COMMANDS.values()) else studies().get(name)
 
 
 def _module_of(name: str) -> ModuleType:

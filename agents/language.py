@@ -131,7 +131,8 @@ def language_of_study(language: Language, study: Path) -> Language:
     folder = next((folder for folder in folders if folder.is_dir()), None)
     if folder is None:
         raise UserError(
-            f"the study {study.name} does not speak {language.code}: copy {study.name}/data/en to {folders[0]}, and translate it"
+            f"the study {study.name} has no prompts in the language {language.code}: copy {study.name}/data/en to {folders[0]}, "
+            "and translate its texts"
         )
     return language._replace(folder=folder)
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from parley.llm.errors import UserError
+from parley.model.files import JOURNAL
 from parley.model.run_folder import LOCK
-from parley.model.scenario_run import JOURNAL
 
 BESIDE = ("-wal", "-shm")
 """Ends of the files that SQLite keeps beside a journal while it is open."""

@@ -20,9 +20,9 @@ from parley.llm.typed import as_option
 from parley.model.agent_factory import AgentClass
 from parley.model.custom import Topology, check_importable, scenario_on
 from parley.model.events import Header
+from parley.model.files import RECORD
 from parley.model.recorder import read_lines
 from parley.model.scenario import Scenario, read_preset
-from parley.model.scenario_run import RECORD
 from parley.model.sweep.design import sweep_cells
 
 TABLES = ("cells", "changes", "effects", "pairs", "interactions")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from parley.llm.errors import UserError
+from parley.llm.purposes import PURPOSES
 from parley.llm.registry import Registry
 from parley.llm.spec import load_file
 from parley.llm.trust import trust
@@ -68,11 +69,16 @@ class Study:
         """Import a part of the study, written `module:name`. Errors: UserError where it is missing."""
         module, _, name = reference.partition(":")
         try:
-            return getattr(import_module(f"{self.package}.{module}"), name)
-        except (ModuleNotFoundError, AttributeError) as error:
-            if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith(self.package):
+            loaded = import_module(f"{self.package}.{module}")
+        except SyntaxError as error:
+            raise UserError(f"{error.filename}, line {error.lineno}: {error.msg}") from error
+        except ModuleNotFoundError as error:
+            if not str(error.name).startswith(self.package):
                 raise UserError(f"the study {self.name} needs a package that is missing: {error.name}") from error
-            raise UserError(f"the study {self.name} has no {reference} (docs/own_study.md)") from error
+            loaded = None
+        if not hasattr(loaded, name):
+            raise UserError(f"the study {self.name} has no {reference} (docs/own_study.md)")
+        return getattr(loaded, name)
 
 
 def studies() -> Mapping[str, Study]:
@@ -119,9 +125,15 @@ def _declared(module: Any) -> Study:
 
 @cache
 def _purposes(folders: str) -> Mapping[str, tuple[Study, str]]:
-    return {
-        purpose: (study, answer) for study in _found(folders).values() for purpose, answer in study.purposes.items()
-    }
+    known: dict[str, tuple[Study, str]] = {}
+    for study in _found(folders).values():
+        for purpose, answer in study.purposes.items():
+            if purpose in known or purpose in PURPOSES:
+                raise UserError(
+                    f"the study {study.name} has the purpose {purpose}, which is taken: give it another name"
+                )
+            known[purpose] = (study, answer)
+    return known
 
 
 def answer_of(purpose: str) -> Callable[..., Any] | None:

@@ -46,8 +46,10 @@ from parley.model.surrogate_seats import surrogate_for
 from parley.model.trait_assignment import starting_belief
 
 if TYPE_CHECKING:
+    from parley.llm.request import Backend
     from parley.model.debate import DebateModel
     from parley.model.room import RoomState
+    from parley.model.scenario import Scenario
 
 
 AgentClass = type[DebateAgent] | Mapping[str, type[DebateAgent]] | None
@@ -308,3 +310,12 @@ def stand_in_for_people(model: DebateModel, rooms: Sequence[RoomState]) -> None:
             if member.voice in room.context.people and isinstance(member, Participant):
                 question, knows = model.setup.subject.question(room.topic), model.setup.people.knowledge
                 room.stand_ins[number] = ProxySeat(member, question, (), knows, *speaks)
+
+
+def loaded_adapters(setup: Scenario, backend: Backend) -> dict[str, str]:
+    """The adapter of each party that has one. Errors: UserError when the model does not have it."""
+    adapters, loaded = setup.adapter_by_party, dict(backend.identity).get("adapters", {})
+    for adapter in adapters.values():
+        if adapter not in loaded:
+            raise unknown_name("adapter", adapter, loaded)
+    return adapters

@@ -182,7 +182,7 @@ def study_budgets(
 ) -> tuple[list[Budget], Ledger | None]:
     """Return the limits of runs of one scenario in these subfolders of `folder`, and the ledger that they share."""
     from parley.llm.journal import shared_ledger
-    from parley.model.scenario_run import JOURNAL
+    from parley.model.files import JOURNAL
 
     (limits,) = budgets_from_args(options, base)
     return [limits] * len(names), shared_ledger(limits, [(folder / name / JOURNAL, limits) for name in names])

@@ -29,6 +29,7 @@ from parley.model.cost_estimate import KnownReplies, RunPlan, plan_run
 from parley.model.custom import AGENT_CLASS, FILE, TOPOLOGY, class_names, scenario_on
 from parley.model.debate import DebateModel
 from parley.model.events import Ended, Event, Header
+from parley.model.files import JOURNAL, RECORD
 from parley.model.header_bounds import check_header
 from parley.model.interventions import intervention_spec, parse_interventions
 from parley.model.interventions.base import Intervention
@@ -37,7 +38,7 @@ from parley.model.interventions.speech import SETTINGS, Speech
 from parley.model.model_shares import share_of
 from parley.model.recorder import MemoryRecorder, read_lines, to_line
 from parley.model.scenario import Scenario, scenario_from_dict
-from parley.model.scenario_run import JOURNAL, RECORD, Branch, RunSpec, record_of
+from parley.model.scenario_run import Branch, RunSpec, record_of
 from parley.model.validation import check_topics, topics_to_know
 
 ALLOWED = f"interventions (--intervene), rounds (--rounds), the model (--llm) and {', '.join(SETTINGS)}"

@@ -39,7 +39,7 @@ from parley.llm.request import Backend, Request, identity_text
 from parley.llm.router import open_all
 from parley.llm.seeding import stream
 from parley.model import agent_factory, scenario
-from parley.model.agent_factory import AgentClass, DebateSeat, SeatedAgent
+from parley.model.agent_factory import AgentClass, DebateSeat, SeatedAgent, loaded_adapters
 from parley.model.casting import REFERENCE, RoomSeating, seat_rooms
 from parley.model.custom import Topology, scenario_on
 from parley.model.events import Endowed, Event, OwnModel, Posed, Seated
@@ -441,12 +441,3 @@ class DebateModel(SteppedModel):
             for room in intervention.rooms:
                 if room not in rooms:
                     raise unknown_name(f"room of {intervention.kind}", room, rooms)
-
-
-def loaded_adapters(setup: Scenario, backend: Backend) -> dict[str, str]:
-    """The adapter of each party that has one. Errors: UserError when the model does not have it."""
-    adapters, loaded = setup.adapter_by_party, dict(backend.identity).get("adapters", {})
-    for adapter in adapters.values():
-        if adapter not in loaded:
-            raise unknown_name("adapter", adapter, loaded)
-    return adapters

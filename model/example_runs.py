@@ -13,12 +13,11 @@ from pathlib import Path
 
 from parley.llm.errors import UserError
 from parley.llm.journal import journal_errors, open_database, query
+from parley.model.files import JOURNAL, RECORD
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 """An installed package has no such folder."""
 REPLIES = "journal.jsonl"
-JOURNAL, RECORD = "journal.sqlite", "record.jsonl"
-"""As in model/scenario_run.py, which loads Mesa: the first screen lists examples without it."""
 KEPT = {".jsonl", ".json", ".md", ".csv", ".toml"}
 """Endings of the files that are kept: text that no command makes again from the others, and pages to read."""
 MADE_AGAIN = {"tables", "figures"}

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from parley.llm.errors import UserError
 
+JOURNAL, RECORD, PARTIAL = "journal.sqlite", "record.jsonl", "record.partial.jsonl"
+"""The files of a run folder: the replies, the record, and the record of a run that has not ended."""
 UNWRITTEN = ".tmp"
 """The ending of a file that is being written."""
 

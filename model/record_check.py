@@ -11,8 +11,8 @@ from parley.model.cost_estimate import KnownReplies
 from parley.model.custom import AGENT_CLASS
 from parley.model.debate import DebateModel
 from parley.model.events import Ended, Event, Header
+from parley.model.files import JOURNAL
 from parley.model.recorder import MemoryRecorder, read_lines
-from parley.model.scenario_run import JOURNAL
 
 
 def replay_record(record: Path) -> list[Event]:

@@ -19,12 +19,12 @@ from parley.llm.budget import FREE, Price
 from parley.llm.errors import UserError
 from parley.llm.journal import own_usage
 from parley.model.events import Ended, Header, InRound
-from parley.model.files import write_whole
+from parley.model.files import JOURNAL, PARTIAL, RECORD, write_whole
 from parley.model.header_bounds import check_header
 from parley.model.recorder import from_line
 from parley.model.run_folder import LOCK
 from parley.model.scenario import Scenario, load_preset
-from parley.model.scenario_run import JOURNAL, PARTIAL, RECORD, is_complete, record_of
+from parley.model.scenario_run import is_complete, record_of
 
 MOST = 500
 """Runs that are listed, the newest first: a sweep or an audit makes thousands."""

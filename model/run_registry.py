@@ -19,11 +19,12 @@ from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.errors import UserError
 from parley.model.branching import BranchPlan
 from parley.model.events import Event, Header
+from parley.model.files import RECORD
 from parley.model.interactive_run import InteractiveRun
 from parley.model.run_folder import LABEL
 from parley.model.run_listing import is_locked, read_header, save_prices, saved_prices, scenario_of
 from parley.model.scenario import Scenario
-from parley.model.scenario_run import RECORD, Branch, is_complete
+from parley.model.scenario_run import Branch, is_complete
 
 AWAKE = 3
 """Finished runs that keep their model, so that their agents can still be asked. Older ones give it back."""

@@ -24,11 +24,11 @@ from parley.llm.journal import Journal, copy_journal, read_identity
 from parley.llm.request import Backend, identity_text
 from parley.llm.retry import Retry
 from parley.llm.router import RoutedBackend, open_all
-from parley.model.agent_factory import AgentClass
+from parley.model.agent_factory import AgentClass, loaded_adapters
 from parley.model.custom import class_names
-from parley.model.debate import DebateModel, loaded_adapters
+from parley.model.debate import DebateModel
 from parley.model.events import Ended
-from parley.model.files import file_errors
+from parley.model.files import JOURNAL, PARTIAL, RECORD, file_errors
 from parley.model.missing_replies import MissingTally, Unreadable
 from parley.model.own_graph import check_files
 from parley.model.recorder import FileRecorder, Recorder, from_line
@@ -36,7 +36,6 @@ from parley.model.run_folder import LOCK, check_folder, check_manifest, make_hea
 from parley.model.scenario import Scenario
 from parley.model.validation import check_taught
 
-JOURNAL, RECORD, PARTIAL = "journal.sqlite", "record.jsonl", "record.partial.jsonl"
 COLLECT = 50_000
 """Number of new objects after which Python's garbage collector looks at the youngest ones."""
 

@@ -22,8 +22,9 @@ from parley.model.cost_estimate import KnownReplies
 from parley.model.custom import AGENT_CLASS, class_names
 from parley.model.debate import DebateModel
 from parley.model.events import Called, Event, Header
+from parley.model.files import JOURNAL, RECORD
 from parley.model.recorder import read_lines
-from parley.model.scenario_run import JOURNAL, RECORD, record_of
+from parley.model.scenario_run import record_of
 
 Person = tuple[str, int]
 """A room and the number of an agent in it."""

@@ -6,7 +6,7 @@ import os
 import signal
 from pathlib import Path
 
-from parley.model.scenario_run import RECORD
+from parley.model.files import RECORD
 
 
 def record(run: Path) -> bytes:

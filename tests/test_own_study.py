@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 import run
 from parley.llm.errors import UserError
@@ -126,3 +127,29 @@ def test_a_folder_whose_name_is_no_word_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(UserError, match="a name of small letters"):
         write_skeleton("study", tmp_path / "My Study")
+
+
+@check_each(
+    ("text", "words"),
+    [
+        (TOY.replace('"toy"', '"audit"', 1), "a study is called audit, which is a command of Parley: rename the study"),
+        (TOY.replace("toy_question", "speech"), "the study toy has the purpose speech, which is taken"),
+        (
+            TOY.replace("law:ToyLaw", "law:Kappa"),
+            "the law toy has the option kappa, which another law of the oracle has",
+        ),
+        (TOY.replace("law:ToyLaw", "broken:Law"), "broken.py, line 1: invalid syntax"),
+    ],
+)
+def test_what_is_taken_or_broken_is_one_line(toy: Path, text: str, words: str) -> None:
+    """A study never stands in for a command, a purpose or an option of another silently, and a typing error is no traceback."""
+    (toy / "__init__.py").write_text(text, encoding="utf-8")
+    (toy / "law.py").write_text(LAW + "class Kappa(NamedTuple):\n    kappa: float = 1.0\n", encoding="utf-8")
+    (toy / "broken.py").write_text("class (\n", encoding="utf-8")
+    shown = subprocess.run(
+        [sys.executable, str(Path(run.__file__)), *(["--help"] if "audit" in text else [str(toy), "--llm", "oracle"])],
+        capture_output=True, text=True, check=False, env=os.environ | {VARIABLE: str(toy)},
+    )  # fmt: skip
+    assert shown.returncode == 2
+    assert words in shown.stderr
+    assert shown.stderr.count("\n") == 1

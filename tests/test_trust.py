@@ -20,8 +20,9 @@ from parley.llm import trust
 from parley.llm.backends import server_lines
 from parley.llm.errors import UserError
 from parley.llm.trust import Contact, Gate, refuse_named
+from parley.model.files import RECORD
 from parley.model.scenario import PRESETS, load_preset
-from parley.model.scenario_run import RECORD, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 from parley.model.sweep.cell_runner import CellTask
 
 EVIL = """

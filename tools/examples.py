@@ -18,9 +18,9 @@ from typing import Any
 from parley.llm.errors import UserError
 from parley.llm.journal import query
 from parley.model.example_runs import EXAMPLES, keep_run, restore_run
+from parley.model.files import JOURNAL, RECORD
 from parley.model.record_check import replay_record
 from parley.model.recorder import to_line
-from parley.model.scenario_run import JOURNAL, RECORD
 
 MACHINE = re.compile(r"(?<![\w.])/(?:home|root|tmp|work|Users|mnt|srv)\b[^\s\"']*")
 """The path of a machine, which no example may name."""

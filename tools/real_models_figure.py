@@ -22,7 +22,7 @@ import parley
 from parley.agents.society import load_society
 from parley.analysis.figures import add_legend, new_figure, save, styles_by_party
 from parley.model.example_runs import EXAMPLES, restore_run
-from parley.model.scenario_run import RECORD
+from parley.model.files import RECORD
 
 RUNS = {
     "SmolLM2\n135 million\nparameters": "three_way_smollm2",

@@ -35,7 +35,8 @@ from parley.llm.journal import shared_ledger
 from parley.llm.purposes import Facts
 from parley.llm.request import DECLINED, Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
-from parley.model.scenario_run import JOURNAL, lock_folder
+from parley.model.files import JOURNAL
+from parley.model.scenario_run import lock_folder
 
 LEANINGS = ("left", "right", "neutral")
 RUBRIC = load_rubric("alignment")

@@ -23,9 +23,9 @@ from parley.analysis.run_report import SUMMARY, write_report
 from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
 from parley.llm.journal import query
-from parley.model.files import file_errors
+from parley.model.files import JOURNAL, file_errors
 from parley.model.run_folder import package_versions
-from parley.model.scenario_run import JOURNAL, record_of
+from parley.model.scenario_run import record_of
 
 SEAL = b"sha256:"
 SEALED = 64

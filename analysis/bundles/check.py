@@ -35,8 +35,9 @@ from parley.llm.trust import refuse_named
 from parley.model.arguments import prices_from_args
 from parley.model.branching import recorded_scenario
 from parley.model.events import Header
+from parley.model.files import JOURNAL
 from parley.model.record_check import first_difference
-from parley.model.scenario_run import JOURNAL, record_of
+from parley.model.scenario_run import record_of
 
 DERIVED = ("tables/", "figures/", SUMMARY, "transcript.md", PROMPTS)
 """Beginnings of the names of files that come out of the record."""

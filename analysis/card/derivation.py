@@ -28,8 +28,8 @@ from parley.analysis.tables import load
 from parley.llm.backends.replay import Replay
 from parley.llm.errors import UserError
 from parley.llm.journal import read_identity
+from parley.model.files import JOURNAL
 from parley.model.scenario import scenario_from_dict
-from parley.model.scenario_run import JOURNAL
 
 DESIGN = "audit.json"
 JOURNALS = {INTERVIEWS: JOURNAL, VERDICTS: "verdicts.sqlite"}

@@ -24,9 +24,10 @@ from parley.llm.journal import shared_ledger
 from parley.llm.request import NOTHING, Backend, Usage, total
 from parley.llm.router import RoutedBackend
 from parley.model.cost_estimate import plan_run
+from parley.model.files import RECORD
 from parley.model.progress import Progress, summary_line
 from parley.model.scenario import Scenario
-from parley.model.scenario_run import RECORD, RunSpec, is_complete, run_scenario
+from parley.model.scenario_run import RunSpec, is_complete, run_scenario
 
 Sections = Mapping[str, ModuleType]
 FAILED = "this section could not be computed ({error}); please report it, with the folder of the card"

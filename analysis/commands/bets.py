@@ -67,8 +67,9 @@ def _judged(options: argparse.Namespace, conditions: Mapping[str, Mapping[str, A
     from parley.analysis.studies.debate_verdicts import judge_debates
     from parley.llm.backends import check_spec, identity_spec
     from parley.llm.journal import shared_ledger
+    from parley.model.files import JOURNAL
     from parley.model.progress import bar
-    from parley.model.scenario_run import JOURNAL, lock_folder
+    from parley.model.scenario_run import lock_folder
 
     judge = models_from_args(argparse.Namespace(**vars(options) | {"llm": []}), "judge")[0]
     check_spec(judge)

@@ -35,7 +35,7 @@ def guidance(words: Sequence[str]) -> int:
     from parley.llm.backends import in_society
     from parley.llm.journal import shared_ledger
     from parley.llm.router import open_all
-    from parley.model.scenario_run import JOURNAL
+    from parley.model.files import JOURNAL
 
     base, given = scenario_from_args(options)
     judge = in_society(options.judge or base.models.llm, base.subject.society)

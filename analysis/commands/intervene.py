@@ -42,7 +42,7 @@ def intervene(words: Sequence[str]) -> int:
     from parley.analysis.studies import intervention as study
     from parley.llm.journal import shared_ledger
     from parley.llm.router import open_all
-    from parley.model.scenario_run import JOURNAL
+    from parley.model.files import JOURNAL
 
     base, given = scenario_from_args(options)
     placebo, why_none = study.placebo_of(base, options.placebo)

@@ -56,7 +56,7 @@ def stereotypes(words: Sequence[str]) -> int:
     from parley.analysis.alignment.persona_survey import PersonaSurvey, check_topics_of, run_survey
     from parley.analysis.journaled_calls import missing_lines
     from parley.llm.journal import shared_ledger
-    from parley.model.scenario_run import JOURNAL
+    from parley.model.files import JOURNAL
 
     ends = _range(options.people_range)
     people = report.read_answers(options.people, ends) if options.people else None

@@ -65,7 +65,7 @@ def structured(words: Sequence[str]) -> int:
     from parley.analysis.studies.structured.report import write
     from parley.llm.backends import check_reached, check_spec, in_society
     from parley.llm.journal import shared_ledger
-    from parley.model.scenario_run import JOURNAL
+    from parley.model.files import JOURNAL
     from parley.model.validation import check_topics
 
     *specs, named = with_base_url([*options.llm, options.judge or ""], options.base_url)

@@ -228,7 +228,7 @@ def _qualified(
 
 def _is_newer(summary: Path, jobs: Sequence[SweepJob]) -> bool:
     """Return whether a summary was written after the last record, so that it has all cells."""
-    from parley.model.scenario_run import RECORD
+    from parley.model.files import RECORD
 
     return summary.exists() and summary.stat().st_mtime >= max((job.run / RECORD).stat().st_mtime for job in jobs)
 

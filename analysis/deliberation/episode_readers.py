@@ -36,8 +36,8 @@ from parley.analysis.deliberation.episode import HUMAN, Episode, Voice, checked,
 from parley.analysis.deliberation.run_episodes import episodes_of_run, run_names
 from parley.llm.errors import UserError
 from parley.model.events import Header
+from parley.model.files import RECORD
 from parley.model.recorder import read_lines
-from parley.model.scenario_run import RECORD
 
 NOT_IN_FILE = "not in the file"
 COMPARISONS, POSITIONS, SURVEY = (

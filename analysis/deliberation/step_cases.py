@@ -21,9 +21,9 @@ from parley.environments.base import MEDIATOR
 from parley.llm.request import Message, Request
 from parley.model.branching import recorded_scenario
 from parley.model.events import Header, Seated
+from parley.model.files import RECORD
 from parley.model.recorder import read_lines
 from parley.model.scenario import Scenario
-from parley.model.scenario_run import RECORD
 from parley.model.sent_requests import Exchange, sent_requests
 
 WORDS = 75

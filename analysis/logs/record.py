@@ -18,10 +18,9 @@ from parley.llm.errors import UserError
 from parley.llm.seeding import digest
 from parley.model import events
 from parley.model.events import Event, Header
-from parley.model.files import file_errors
+from parley.model.files import RECORD, file_errors
 from parley.model.recorder import FileRecorder
 from parley.model.run_folder import code_revision, package_versions
-from parley.model.scenario_run import RECORD
 
 Key = tuple[str, str]
 LONGEST = 80

@@ -25,9 +25,10 @@ from parley.llm.errors import UserError
 from parley.llm.journal import shared_ledger
 from parley.llm.request import Backend
 from parley.llm.router import open_all
+from parley.model.files import JOURNAL, RECORD
 from parley.model.run_folder import check_folder
 from parley.model.scenario import Scenario
-from parley.model.scenario_run import JOURNAL, RECORD, RunSpec, is_complete, open_models
+from parley.model.scenario_run import RunSpec, is_complete, open_models
 from parley.model.sweep.design import SweepCell
 
 ASKED = "asked"

@@ -10,7 +10,7 @@ from typing import Any
 
 from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
-from parley.model.scenario_run import JOURNAL
+from parley.model.files import JOURNAL
 from parley.model.sent_requests import Exchange, sent_requests
 from parley.model.sweep.design import CELLS, LABEL
 

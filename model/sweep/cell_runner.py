@@ -16,10 +16,11 @@ from parley.llm.errors import Unreachable, UserError
 from parley.llm.request import Backend
 from parley.llm.router import open_all
 from parley.llm.trust import Gate, gate, use_gate
+from parley.model.files import RECORD
 from parley.model.missing_replies import MissingTally, tally_of
 from parley.model.recorder import read_lines
 from parley.model.scenario import Scenario
-from parley.model.scenario_run import RECORD, RunSpec, is_complete, run_scenario
+from parley.model.scenario_run import RunSpec, is_complete, run_scenario
 from parley.model.sweep.design import SweepCell
 
 TRIES = 2

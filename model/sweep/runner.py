@@ -25,7 +25,7 @@ from typing import Any
 from parley.llm.backends import announce, max_splits
 from parley.llm.budget import Budget, Ledger
 from parley.llm.journal import shared_ledger
-from parley.model.scenario_run import JOURNAL
+from parley.model.files import JOURNAL
 from parley.model.sweep.cell_runner import Calls, CellResult, CellTask, Queue, RemoteLedger, Say, SweepJob, run_cell
 
 

@@ -14,7 +14,7 @@ from parley.model.cli import Parser, add_option
 
 def parser() -> Parser:
     """Return the options of `run.py truthfulness`."""
-    own = Parser(
+    options = Parser(
         "truthfulness",
         "Let a crowd of personas rate statements in seven dimensions of truthfulness and overall, and compare the ratings with "
         "each other and with labels of experts (docs/truthfulness.md).",
@@ -23,9 +23,9 @@ def parser() -> Parser:
         *cli.asking("runs/truthfulness-<time>"),
         cli.dry_run("print the number of ratings, and stop: no model is called"),
     )
-    add_option(own, "FILE", "a CSV with the columns statement, speaker and, if there are any, label", Path)
-    add_people(own, "crowd", 20)
-    return own
+    add_option(options, "FILE", "a CSV with the columns statement, speaker and, if there are any, label", Path)
+    add_people(options, "crowd", 20)
+    return options
 
 
 def run(words: Sequence[str]) -> int:

@@ -38,10 +38,10 @@ class Statement(NamedTuple):
 def compose_rating(person: Persona, statement: Statement, aspect: str, language: Language, seed: int) -> Request:
     """Ask a person how much they agree that a statement has a quality (ASPECTS)."""
     scale, means = scales(language)[SCALE], (language.words("means"), language.words("and"))
-    own = language_of_study(language, Path(__file__).parent)
-    text = own.prompt("truthfulness").fill(
-        speaker=statement.speaker or own.words("speaker"), statement=statement.text,
-        claim=own.words(aspect), low=scale.low, high=scale.high,
+    prompts = language_of_study(language, Path(__file__).parent)
+    text = prompts.prompt("truthfulness").fill(
+        speaker=statement.speaker or prompts.words("speaker"), statement=statement.text,
+        claim=prompts.words(aspect), low=scale.low, high=scale.high,
         anchors=scale.name_points(scale.points, *means),
     )  # fmt: skip
     messages = (Message("system", person.backstory), Message("user", text))

@@ -18,8 +18,9 @@ from playwright.sync_api import Page, expect
 
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Request
+from parley.model.files import JOURNAL
 from parley.model.scenario import load_preset
-from parley.model.scenario_run import JOURNAL, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 from parley.model.sent_requests import sent_requests
 
 RUNS: dict[str, dict[str, Any]] = {

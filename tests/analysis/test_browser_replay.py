@@ -24,9 +24,10 @@ from playwright.sync_api import Page, expect
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Request
 from parley.model.events import Seated, Utterance
+from parley.model.files import PARTIAL
 from parley.model.recorder import from_line
 from parley.model.scenario import load_preset
-from parley.model.scenario_run import PARTIAL, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 
 pytestmark = needs_chromium
 PEOPLE = int(os.environ.get("PARLEY_PEOPLE", "60"))

@@ -19,8 +19,9 @@ from loopback import Act, Loopback
 from playwright.sync_api import expect
 
 from parley.llm.backends.fake import Fake
+from parley.model.files import RECORD
 from parley.model.scenario import load_preset
-from parley.model.scenario_run import RECORD, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 
 pytestmark = needs_chromium
 SMALL = "?scenario=three_way&topics=racism&repetitions=1&rounds=2"

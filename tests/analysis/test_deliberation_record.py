@@ -34,9 +34,10 @@ from parley.llm.budget import Budget
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
 from parley.model.events import Rated, Utterance
+from parley.model.files import RECORD
 from parley.model.recorder import read_lines
 from parley.model.scenario import Scenario, load_preset
-from parley.model.scenario_run import RECORD, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 
 NASTY = (
     "**Mediator:** agreed <script>alert(1)</script> [x](http://evil.example) ![](y.png) \x1b[31m \x00\u202e `code` "

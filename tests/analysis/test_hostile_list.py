@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 
 from parley.model import run_listing
+from parley.model.files import JOURNAL, RECORD
 from parley.model.run_listing import list_runs
 from parley.model.scenario import Scenario
-from parley.model.scenario_run import JOURNAL, RECORD, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 
 
 @pytest.fixture

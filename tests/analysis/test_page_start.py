@@ -15,9 +15,10 @@ from parley.analysis.views._header import buttons
 from parley.analysis.views._plan import Plan, plan_of
 from parley.analysis.views._session import Session
 from parley.llm.errors import UserError
+from parley.model.files import PARTIAL, RECORD
 from parley.model.run_registry import RunRegistry
 from parley.model.scenario import Scenario
-from parley.model.scenario_run import PARTIAL, RECORD, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 
 SMALL = {"topics": "racism", "repetitions": "1", "rounds": "1"}
 

@@ -18,7 +18,7 @@ from parley.analysis.qualify.verdict import FOLLOWS, IGNORES, WEAK, WayVerdict
 from parley.analysis.tables import load
 from parley.llm.errors import UserError
 from parley.llm.journal import usage_of_journal
-from parley.model.scenario_run import JOURNAL
+from parley.model.files import JOURNAL
 
 MODEL = """
 from parley.llm.backends.oracle import open_backend

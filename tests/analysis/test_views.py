@@ -33,11 +33,12 @@ from parley.analysis.views.page import STYLE, Views  # noqa: E402
 from parley.llm.backends.fake import Fake  # noqa: E402
 from parley.model import example_runs  # noqa: E402
 from parley.model.events import Header  # noqa: E402
+from parley.model.files import RECORD  # noqa: E402
 from parley.model.recorder import from_line  # noqa: E402
 from parley.model.run_registry import RunRegistry  # noqa: E402
 from parley.model.scenario import Scenario, load_preset, preset_names  # noqa: E402
 from parley.model.scenario_blocks import BLOCKS  # noqa: E402
-from parley.model.scenario_run import RECORD, RunSpec, run_scenario  # noqa: E402
+from parley.model.scenario_run import RunSpec, run_scenario  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)> **bold**"

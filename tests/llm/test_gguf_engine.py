@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("xllamacpp")
+from data_checks import check_each
 from safetensors.numpy import save_file
 from tiny_gguf import HEADS, INNER, WIDTH, write_tiny_gguf
 
@@ -23,6 +24,7 @@ from parley.llm.backends import open_spec
 from parley.llm.backends.gguf.adapters import in_order
 from parley.llm.backends.gguf.backend import Gguf
 from parley.llm.backends.gguf.calls import read_table, table_call
+from parley.llm.errors import UserError
 from parley.llm.model_catalogue import find_weights
 from parley.llm.request import Message, Request, Sampling
 from parley.model.debate import DebateModel
@@ -115,6 +117,32 @@ def test_an_adapter_answers_where_it_is_named_and_as_if_merged(tmp_path: Path, m
     failure = backend.complete([replace(request, adapter="third")])[0].failure
     assert failure
     assert failure.name == "unknown_adapter"
+
+
+@check_each(
+    ("change", "words"),
+    [
+        ("cut", "cannot load the adapter"),
+        ("wide", "does not fit alone: it was trained on a model of another size"),
+        ("deep", "or an adapter was trained on a model of another size"),
+    ],
+)
+def test_an_adapter_that_does_not_fit_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str, words: str
+) -> None:
+    """A cut file, and adapters of wider models: in the queries, and where llama.cpp alone can see it."""
+    folder, alone = tmp_path / "partisan", write_tiny_gguf(tmp_path / "alone.gguf")
+    write_adapter(folder, 0.1)
+    file = folder / "adapter_model.safetensors"
+    if change == "cut":
+        file.write_bytes(file.read_bytes()[:100])
+    else:
+        part, rows = ("self_attn.q_proj", 36) if change == "wide" else ("mlp.down_proj", 2 * WIDTH)
+        halves = {"A": np.ones((2, WIDTH), np.float32), "B": np.ones((rows, 2), np.float32)}
+        save_file({f"base_model.model.model.layers.1.{part}.lora_{half}.weight": v for half, v in halves.items()}, file)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    with pytest.raises(UserError, match=words):
+        opened(f"gguf:{alone},threads=1,adapters={folder}")
 
 
 def test_the_port_is_closed_to_others(tiny: str) -> None:

@@ -19,8 +19,8 @@ import pytest
 import run
 from parley.analysis.tables import load
 from parley.model import events
+from parley.model.files import JOURNAL, RECORD
 from parley.model.recorder import read_lines
-from parley.model.scenario_run import JOURNAL, RECORD
 
 from .loopback import Act, Body, Loopback, completed, digest, likely, problem, said
 

@@ -21,9 +21,10 @@ from parley.llm.errors import UserError
 from parley.llm.journal import query
 from parley.model.branching import plan_branch, scenario_of
 from parley.model.events import Header, Intervened
+from parley.model.files import JOURNAL, PARTIAL, RECORD
 from parley.model.recorder import read_lines, to_line
 from parley.model.scenario import Scenario
-from parley.model.scenario_run import JOURNAL, PARTIAL, RECORD, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = Path(__file__).with_name("killed_branch.py")

@@ -17,9 +17,10 @@ from parley.llm.request import Reply, Request
 from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Concluded, Event, Interviewed, Private, Utterance
+from parley.model.files import RECORD
 from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import load_preset
-from parley.model.scenario_run import RECORD, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 
 SMALL = {"repetitions": 2, "rounds": 6, "llm": "oracle"}
 

@@ -15,9 +15,10 @@ from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
 from parley.model.debate import DebateModel
 from parley.model.events import Decided, Event, StateDrawn
+from parley.model.files import RECORD
 from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario, load_preset
-from parley.model.scenario_run import RECORD, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 
 SMALL = {"repetitions": 3, "rounds": 2, "llm": "oracle"}
 

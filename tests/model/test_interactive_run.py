@@ -12,11 +12,12 @@ from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Request
 from parley.model.events import Ended, Header, Intervened, Seated
+from parley.model.files import PARTIAL, RECORD
 from parley.model.interactive_run import InteractiveRun
 from parley.model.interventions import parse_intervention
 from parley.model.recorder import from_line
 from parley.model.scenario import Scenario, load_preset
-from parley.model.scenario_run import PARTIAL, RECORD, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 
 PATIENCE = 20.0
 

@@ -17,9 +17,10 @@ from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
 from parley.llm.router import RoutedBackend
 from parley.model.debate import DebateModel
+from parley.model.files import PARTIAL, RECORD
 from parley.model.missing_replies import MissingTally, TallyKey, Unreadable
 from parley.model.scenario import Scenario, load_preset
-from parley.model.scenario_run import PARTIAL, RECORD, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 
 Small = Callable[..., Scenario]
 

@@ -12,7 +12,8 @@ import pytest
 
 from parley.llm.backends import open_spec
 from parley.llm.budget import Budget
-from parley.model.scenario_run import JOURNAL, RunSpec, run_scenario
+from parley.model.files import JOURNAL
+from parley.model.scenario_run import RunSpec, run_scenario
 
 from .killed_pocket import scenario
 

@@ -23,9 +23,10 @@ from parley.llm.budget import Budget
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
 from parley.model.events import Ended, Event
+from parley.model.files import JOURNAL, PARTIAL, RECORD
 from parley.model.progress import Interrupted, stoppable
 from parley.model.scenario import Scenario
-from parley.model.scenario_run import JOURNAL, PARTIAL, RECORD, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 
 Small = Callable[..., Scenario]
 ROOT = Path(__file__).parents[2]

@@ -18,9 +18,10 @@ from parley.llm.budget import Budget
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request, Wrapper
 from parley.model.events import Called, Seated, Utterance
+from parley.model.files import JOURNAL, RECORD
 from parley.model.recorder import read_lines
 from parley.model.scenario import load_preset
-from parley.model.scenario_run import JOURNAL, RECORD, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 from parley.model.sent_requests import SentRequests, sent_requests
 
 RUNS: dict[str, dict[str, Any]] = {

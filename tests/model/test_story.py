@@ -17,9 +17,10 @@ from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
 from parley.model.debate import DebateModel
 from parley.model.events import Endowed, Event, Linked, Received, Utterance
+from parley.model.files import RECORD
 from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario, load_preset
-from parley.model.scenario_run import RECORD, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 
 SMALL = {"repetitions": 1, "rounds": 4, "size": 14, "llm": "oracle"}
 REPORT = 0

@@ -27,9 +27,10 @@ from parley.llm.errors import UserError
 from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Called, Heard, Rated, Utterance
+from parley.model.files import RECORD
 from parley.model.recorder import MemoryRecorder, read_lines
 from parley.model.scenario import Scenario, load_preset
-from parley.model.scenario_run import RECORD, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 from parley.model.surrogate_seats import surrogate_manifest
 
 Small = Callable[..., Scenario]

@@ -17,8 +17,9 @@ from measuring import deadly, record
 
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
+from parley.model.files import JOURNAL
 from parley.model.scenario import Scenario, load_preset, read_preset
-from parley.model.scenario_run import JOURNAL, RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, run_scenario
 from parley.model.sweep.cell_runner import CellResult, CellTask, SweepJob, run_cell
 from parley.model.sweep.design import SweepCell, check_sweep_manifest, parse_seeds, parse_vary, sweep_cells
 from parley.model.sweep.runner import run_cells, run_on_processes

@@ -195,8 +195,8 @@ def fine_tuned(arguments: Sequence[str]) -> int:
     options = fine_tuned_parser().parse_args(arguments)
     from parley.analysis.studies import fine_tuned as study
     from parley.llm.journal import shared_ledger
+    from parley.model.files import JOURNAL
     from parley.model.scenario import load_preset
-    from parley.model.scenario_run import JOURNAL
     from parley.training.estimate import of_debates, show
 
     folders = [Path(folder) for folder in options.tuned]

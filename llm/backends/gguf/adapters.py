@@ -57,15 +57,18 @@ def _convert(folder: Path, header: Header, kind: str, file: Path) -> None:
     """Write an adapter as a GGUF file, completely or not at all. Errors: UserError for what llama.cpp has no place for."""
     try:
         from gguf import GGUFWriter
+        from safetensors import SafetensorError
         from safetensors.numpy import load_file
     except ImportError as error:
         raise UserError("an adapter for gguf needs packages that are missing: pip install gguf safetensors") from error
     config = adapter_config(folder)
-    if config.get("alpha_pattern"):
-        raise UserError(f"{folder}: gguf takes adapters with one alpha for all weights; load this one with hf")
+    if config.get("alpha_pattern") or config.get("rank_pattern"):
+        raise UserError(
+            f"{folder}: gguf takes adapters with one alpha and one rank for all weights; load this one with hf"
+        )
     try:
         weights = load_file(folder / "adapter_model.safetensors")
-    except (OSError, ValueError, TypeError) as error:  # TypeError: numpy knows no bfloat16
+    except (OSError, SafetensorError, TypeError) as error:  # TypeError: numpy knows no bfloat16
         raise UserError(f"cannot load the adapter {folder}: {error}") from error
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f"{file.name}.{os.getpid()}.part")
@@ -99,8 +102,10 @@ def _placed(
         if not place or half not in HALVES:
             raise UserError(f"{folder}: llama.cpp has no place for the weights {key}; load this adapter with hf")
         count = turned.get(place.rpartition(".")[2], 0) if half == "B.weight" else 0
-        rows = rows.astype(np.float32)
-        yield f"{place}.weight.{HALVES[half]}", in_order(rows, count) if count else rows
+        if count and len(rows) % (2 * count):
+            raise UserError(f"{folder} does not fit {header.name}: it was trained on a model of another size")
+        weight = rows.astype(np.float32)
+        yield f"{place}.weight.{HALVES[half]}", in_order(weight, count) if count else weight
 
 
 def in_order(rows: np.ndarray, heads: int) -> np.ndarray:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from parley.llm.errors import UserError
 
 PACKAGE = "xllamacpp"
+OR_ADAPTER = "; or an adapter was trained on a model of another size"
 SILENT = -1
 """The verbosity at which llama.cpp prints nothing."""
 
@@ -67,7 +68,7 @@ class LlamaCpp:
         except RuntimeError as error:
             raise UserError(
                 f"{settings.path.name} cannot be loaded: the file is damaged, its kind of model is newer than {PACKAGE} "
-                f"{self.version}, or it does not fit into memory"
+                f"{self.version}, or it does not fit into memory{OR_ADAPTER if settings.adapters else ''}"
             ) from error
 
     def chat(self, body: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -67,7 +67,7 @@ class Oracle(Speaker):
 
     def _reply(self, request: Request) -> Reply:
         reading = read(request, self.banks)
-        handler = HANDLERS.get(request.purpose) or answer_of(request.purpose)
+        handler = HANDLERS.get(request.purpose) or answer_of(request.purpose)  # of a study
         reply = handler(reading, self) if handler else stance.unknown(reading)
         if reply.text is not None:
             prompt_words = sum(message.content.count(" ") + 1 for message in request.messages)

@@ -43,6 +43,8 @@ from parley.llm.backends.oracle.wording_law import plant_wording
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.studies import studies
 
+PARAMETERS = ("kappa", "mu", "sigma", "epsilon", "bias", "pull", "society", "manner", "model")
+"""Options of the oracle itself, which no law may have."""
 EVENTS = 2.0
 """Points by which news moves how the speaker fares, unless another number is planted."""
 
@@ -187,8 +189,13 @@ def _planters() -> dict[str, Callable[..., Any]]:
 
 @cache
 def law_options() -> Mapping[str, inspect.Parameter]:
-    """Return the options of all laws by name, with their types and usual values."""
-    return {name: option for options in _options_by_law().values() for name, option in options.items()}
+    """Return the options of all laws by name, with their types and usual values. Errors: UserError where two laws share one."""
+    known: dict[str, inspect.Parameter] = {}
+    for law, options in _options_by_law().items():
+        if taken := sorted(options.keys() & {*known, *PARAMETERS}):
+            raise UserError(f"the law {law} has the option {taken[0]}, which another law of the oracle has: rename it")
+        known |= options
+    return known
 
 
 @cache
