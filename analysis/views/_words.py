@@ -132,7 +132,13 @@ def size_words(scenario: dict[str, Any]) -> str:
     size = scenario["options"].get("size") if scenario["environment"] == "network" else None
     parts = [f"{size} people"] if size else []
     many = scenario["repetitions"]
-    return ", ".join([*parts, f"{many:,} repetition{'s' * (many != 1)}", f"{scenario['rounds']} rounds"])
+    return ", ".join(
+        [
+            *parts,
+            f"{many:,} repetition{'s' * (many != 1)}",
+            f"{scenario['rounds']} round{'s' * (scenario['rounds'] != 1)}",
+        ]
+    )
 
 
 def model_of(header: Header) -> str:
