@@ -17,7 +17,7 @@ from types import ModuleType
 
 from parley.llm import trust
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.studies import Study, studies, study_of_folder
+from parley.llm.studies import Command, Study, studies, study_commands, study_of_folder
 from parley.model import cli
 from parley.model.arguments import fields_from_args, prices_from_args, scenario_from_args
 from parley.model.cli import Parser, add_option, port_number, program
@@ -357,10 +357,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 def commands() -> dict[str, dict[str, str]]:
     """Return all commands by group, those of studies too, with what each does."""
     listed = {title: {name: what for name, (_, what) in group.items()} for title, group in COMMANDS.items()}
-    for study in studies().values():
-        if any(study.name in group for group in COMMANDS.values()):
-            raise UserError(f"a study is called {study.name}, which is a command of Parley: rename the study")
-        listed.setdefault(study.group, {})[study.name] = study.about
+    for name, (_, own) in study_commands().items():
+        if any(name in group for group in COMMANDS.values()):
+            raise UserError(f"a study is called {name}, which is a command of Parley: rename the study")
+        listed.setdefault(own.group, {})[name] = own.about
     return listed
 
 
@@ -377,26 +377,28 @@ def overview() -> str:
 
 def command(name: str) -> Callable[[Sequence[str]], int]:
     """Return the function of a command. Errors: UserError on an unknown command, with the nearest name."""
-    study = _study(name)
+    of_study = _of_study(name)
     function: Callable[[Sequence[str]], int] = (
-        study.part(study.run) if study else getattr(_module_of(name), name.replace("-", "_"))
+        of_study[0].part(of_study[1].run) if of_study else getattr(_module_of(name), name.replace("-", "_"))
     )
     return function
 
 
 def parser_of(name: str) -> Parser:
     """Return the parser of a command. Errors: as for `command`."""
-    study = _study(name)
-    make = study.part(study.parser) if study else getattr(_module_of(name), f"{name.replace('-', '_')}_parser")
+    of_study = _of_study(name)
+    own = f"{name.replace('-', '_')}_parser"
+    make = of_study[0].part(of_study[1].parser) if of_study else getattr(_module_of(name), own)
     parser: Parser = make()
     return parser
 
 
-def _study(name: str) -> Study | None:
-    """Return the study of a command, or of a folder (`./mine`). Errors: UserError for a folder without a study."""
+def _of_study(name: str) -> tuple[Study, Command] | None:
+    """Return the study and its command of this name, or of a folder (`./mine`). Errors: UserError for a folder without a study."""
     if "/" in name or os.sep in name:
-        return study_of_folder(Path(name))
-    return None if any(name in group for group in COMMANDS.values()) else studies().get(name)
+        study = study_of_folder(Path(name))
+        return study, study.commands[0]
+    return None if any(name in group for group in COMMANDS.values()) else study_commands().get(name)
 
 
 def _module_of(name: str) -> ModuleType:

@@ -29,6 +29,17 @@ PUBLISHED = "Run published studies"
 
 
 @dataclass(frozen=True)
+class Command:
+    """A command of a study. The parameters are as those of Study."""
+
+    name: str
+    about: str
+    group: str = PUBLISHED
+    run: str = "command:run"
+    parser: str = "command:parser"
+
+
+@dataclass(frozen=True)
 class Study:
     """What a study declares. Nothing else joins it to Parley.
 
@@ -48,6 +59,8 @@ class Study:
     law : str
         The planted law of the oracle, a class whose fields are options of `--llm oracle`; "": none. The answering functions
         read it with `speaker.laws.of(NAME)`.
+    also : tuple of Command
+        Further commands of the study.
 
     Examples
     --------
@@ -62,8 +75,14 @@ class Study:
     parser: str = "command:parser"
     purposes: Mapping[str, str] = field(default_factory=dict)
     law: str = ""
+    also: tuple[Command, ...] = ()
     package: str = ""
     """The import name of its folder, which the finder fills in."""
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        """All commands of the study."""
+        return (Command(self.name, self.about, self.group, self.run, self.parser), *self.also)
 
     def part(self, reference: str) -> Any:
         """Import a part of the study, written `module:name`. Errors: UserError where it is missing."""
@@ -96,6 +115,17 @@ def _found(folders: str) -> Mapping[str, Study]:
         if study.name in known:
             raise UserError(f"two studies are called {study.name}: rename one (docs/own_study.md)")
         known[study.name] = study
+    return known
+
+
+def study_commands() -> Mapping[str, tuple[Study, Command]]:
+    """Return all commands of studies by name. Errors: as studies, and UserError for a command that two studies have."""
+    known: dict[str, tuple[Study, Command]] = {}
+    for study in studies().values():
+        for command in study.commands:
+            if command.name in known:
+                raise UserError(f"two studies have the command {command.name}: rename one (docs/own_study.md)")
+            known[command.name] = (study, command)
     return known
 
 

@@ -70,6 +70,25 @@ def test_a_named_folder_is_listed_and_called_by_name(toy: Path, monkeypatch: pyt
     assert in_shell("toy", "--llm", "oracle,toy_level=2").stdout == "2.0\n"
 
 
+def test_a_further_command_comes_with_it_and_belongs_to_one_study(
+    toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    also = 'law="law:ToyLaw", also=(Command("toy-again", "a toy again", run="command:again"),))'
+    text = TOY.replace("import Study", "import Command, Study").replace('law="law:ToyLaw")', also)
+    (toy / "__init__.py").write_text(text, encoding="utf-8")
+    (toy / "command.py").write_text(COMMAND + "\ndef again(words):\n    return 7\n", encoding="utf-8")
+    monkeypatch.setenv(VARIABLE, str(toy))
+    assert run.command("toy-again")([]) == 7
+    assert run.parser_of("toy-again").prog.endswith("toy")
+    assert run.commands()["Run published studies"]["toy-again"] == "a toy again"
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "__init__.py").write_text(TOY.replace('"toy"', '"toy-again"'), encoding="utf-8")
+    monkeypatch.setenv(VARIABLE, os.pathsep.join(map(str, (toy, other))))
+    with pytest.raises(UserError, match="two studies have the command toy-again"):
+        run.commands()
+
+
 def test_what_is_no_study_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "")
     with pytest.raises(UserError, match=r"holds no study: python run\.py new study"):
