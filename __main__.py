@@ -283,7 +283,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Run published studies": {
         "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
         "representatives": ("training.commands.representatives", "test agents that stand in for a participant"),
-        "conjoint": ("analysis.commands.conjoint", "let personas choose between profiles with drawn attributes"),
         "choose-side": ("analysis.commands.choose_side", "let debaters choose which side they argue before a judge"),
         "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
         "refutation": (

@@ -19,6 +19,7 @@ from parley.agents.answer_words import answer_words
 from parley.agents.foreign_replies import declines_elsewhere
 from parley.agents.reply_cleaning import is_refusal
 from parley.agents.scales import NUMERIC, Reading, Scale, read_rating
+from parley.llm.request import Reply
 
 OPTIONS = ("A", "B")
 ANSWER_TOKENS = 40
@@ -94,6 +95,16 @@ def read_choice(
     if len(named) != 1:
         return Chosen(None, "several_answers" if named else "no_answer")
     return Chosen(None, "denied_answer" if answer_words().denied.search(plain) else "unclear_answer")
+
+
+def read_share(reply: Reply) -> tuple[float | None, str | None]:
+    """Return the probability of A (1 or 0 where the model gives none), or None and the reason."""
+    if reply.failure:
+        return None, reply.failure.name
+    if reply.answers:
+        return float(reply.answers[OPTIONS[0]]), None
+    option, reason = read_choice(reply.text, OPTIONS)
+    return (None, reason) if option is None else (float(option == OPTIONS[0]), None)
 
 
 def read_number(text: str | None, allowed: Sequence[float]) -> Reading:

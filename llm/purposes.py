@@ -38,7 +38,6 @@ PURPOSES: Mapping[str, str] = {
     "decision": "a choice between two options, one of which is right, after the choices of others and a private signal",
     "move": "a move of a game of points: a number, A or B",
     "expectation": "what a player expects itself, or others, to do in a round of a game, from 0 to 10",
-    "profile_choice": "a choice between two profiles of a conjoint experiment",
     "side_choice": "which side a debater will argue before a judge",
     # agents without a seat
     "precision": "how precise a planner makes the next person's signal",
@@ -177,7 +176,6 @@ class Facts(TypedDict, total=False):
     points: Sequence[float]  # what each of the nine packages gives the player
     offered: int  # the package to answer; 0: none
     reflected: bool  # whether a private note of the player is in the prompt
-    profiles: Sequence[Mapping[str, str]]  # two profiles, in the order shown: the level of each attribute
     # the material of a mediator, a representative, a judge
     opinion: str
     opinions: Sequence[str]

@@ -57,8 +57,10 @@ class Study:
     purposes : mapping
         By purpose of a request that the study sends: the function by which the oracle answers it.
     law : str
-        The planted law of the oracle, a class whose fields are options of `--llm oracle`; "": none. The answering functions
-        read it with `speaker.laws.of(NAME)`.
+        The planted law of the oracle, a class or a function whose arguments are options of `--llm oracle`; "": none. The
+        answering functions read it with `speaker.laws.of(NAME)`.
+    bias : str
+        The bias that its command finds, a class for `run.py organisms`; "": none.
     also : tuple of Command
         Further commands of the study.
 
@@ -75,6 +77,7 @@ class Study:
     parser: str = "command:parser"
     purposes: Mapping[str, str] = field(default_factory=dict)
     law: str = ""
+    bias: str = ""
     also: tuple[Command, ...] = ()
     package: str = ""
     """The import name of its folder, which the finder fills in."""

@@ -184,7 +184,7 @@ def each_condition(
 
 
 class Questions(Protocol[Answers]):
-    """A study that asks a model outside of debates, such as a conjoint experiment."""
+    """A study that asks a model outside of debates."""
 
     @property
     def llm(self) -> str:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from parley.agents.closed_answers import read_share
 from parley.agents.persona import Persona
 from parley.agents.side_chooser import (
     AGAINST,
@@ -29,7 +30,6 @@ from parley.agents.side_chooser import (
 from parley.agents.topic import Topic, load_topic
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.respondents import draw_people
-from parley.analysis.studies.conjoint import read_share
 from parley.analysis.studies.questionnaire import Answer, Item, ask_item
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from uneven import UNEVEN, rows_of
 
 from examined.entry import Draw, Entry, Outcome, claimed, outside
-from parley.agents.conjoint_design import ConjointDesign
 from parley.agents.language import ENGLISH
 from parley.analysis.bootstrap import Floats
-from parley.analysis.conjoint.effects import compare_effects, estimate_effects, exchange_test, position_bias
 from parley.analysis.persuasion.bradley_terry import clear_difference, score_messages
 from parley.analysis.survey_prediction.measures import auc_difference, measure
+from parley.studies.conjoint.design import ConjointDesign
+from parley.studies.conjoint.measures import compare_effects, estimate_effects, exchange_test, position_bias
 
 DESIGN = ConjointDesign("", {"a": ("0", "1"), "b": ("0", "1", "2")}, (), 5, ENGLISH)
 
@@ -131,7 +131,7 @@ def _of_auc_difference(rng: np.random.Generator, people: int, kind: str) -> Outc
     return outside((found["difference_low"], found["difference_high"]), 0.0)
 
 
-CONJOINT, PERSUASION = "analysis.conjoint.effects.", "analysis.persuasion.bradley_terry."
+CONJOINT, PERSUASION = "studies.conjoint.measures.", "analysis.persuasion.bradley_terry."
 PREDICTED, SIZES = "analysis.survey_prediction.measures.", (3, 5, 10, 40)
 TASTES, CROSSED = ("tastes", *UNEVEN), ("crossed", *UNEVEN)
 ENTRIES = (

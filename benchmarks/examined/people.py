@@ -292,7 +292,7 @@ RATERS = {"corrected mean": (0, 4.0), "severity": (1, -0.6), "error": (8, 1.0), 
 """By what is estimated: its place among the ends of a fit, and its planted value (of the first or of the last rater)."""
 IN_GENERAL = {"mean": "mean", "severity, SD": "severity", "ICC of one": "agreement", "ICC of all": "agreement_of_means"}
 ALIGNMENT, HUMAN, MIXED, CONJOINT = (
-    "analysis.alignment.", "analysis.human.", "analysis.mixed_subjects.", "analysis.conjoint.effects.",
+    "analysis.alignment.", "analysis.human.", "analysis.mixed_subjects.", "studies.conjoint.measures.",
 )  # fmt: skip
 PERSUASION, PREDICTED = "analysis.persuasion.", "analysis.survey_prediction.measures."
 SMALL = (3, 5, 10, 40)

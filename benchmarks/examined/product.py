@@ -70,7 +70,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.card.estimates.width": NO_CLAIM,
     "analysis.card.verdicts._unsure": NO_CLAIM,
     "analysis.influence_model.parties_differ": WIDTH,
-    "analysis.conjoint.best_profile.best_profile": "half of the respondents choose, the others measure by a mean",
+    "studies.conjoint.measures.best_profile": "half of the respondents choose, the others measure by a mean",
     "analysis.control.items.sampled": "a mean and its p, which are examined",
     "analysis.control.makeup._trait_items": CONTROL,
     "analysis.control.shown._effect": CONTROL,

@@ -1,13 +1,4 @@
-"""A crowd of personas rates statements in seven dimensions of truthfulness and overall (docs/truthfulness.md).
-
-statements.py  what is asked about a statement, and the statements of a user's table
-measures.py    asks the crowd; agreement, experts, what each dimension adds
-report.py      the page
-command.py     `run.py truthfulness`
-law.py         the planted truth of the oracle: what a crowd agrees on
-oracle.py      ratings by that law
-data/          the prompts, by language
-"""
+"""A crowd of personas rates statements in seven dimensions of truthfulness and overall (docs/truthfulness.md)."""
 
 from parley.llm.studies import Study
 

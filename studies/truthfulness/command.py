@@ -32,9 +32,10 @@ def run(words: Sequence[str]) -> int:
     """Run `run.py truthfulness`."""
     options = parser().parse_args(words)
     from parley.llm.backends import check_spec
-    from parley.studies.truthfulness.measures import TruthfulnessStudy
-    from parley.studies.truthfulness.report import write_truthfulness
-    from parley.studies.truthfulness.statements import ASPECTS, read_statements
+
+    from .measures import TruthfulnessStudy
+    from .report import write_truthfulness
+    from .statements import ASPECTS, read_statements
 
     statements, spec = read_statements(options.file), model_from_args(options)
     check_spec(spec)

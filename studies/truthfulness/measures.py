@@ -26,7 +26,8 @@ from parley.analysis.respondents import draw_people
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
 from parley.llm.seeding import derive, digest
-from parley.studies.truthfulness.statements import ASPECTS, DIMENSIONS, OVERALL, SCALE, Statement, compose_rating
+
+from .statements import ASPECTS, DIMENSIONS, OVERALL, SCALE, Statement, compose_rating
 
 SHUFFLES = 200
 FEWEST_STATEMENTS = 10

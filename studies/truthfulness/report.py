@@ -23,7 +23,8 @@ from parley.analysis.formatting import (
 from parley.analysis.report import Report
 from parley.analysis.statistics.gate import gate_sentence
 from parley.llm.seeding import derive
-from parley.studies.truthfulness.measures import FEWEST_STATEMENTS, TruthfulnessStudy, correlations, cube_of, measure
+
+from .measures import FEWEST_STATEMENTS, TruthfulnessStudy, correlations, cube_of, measure
 
 ROWS: Mapping[str, Column] = {
     "rated": "aspect", "mean (1-7)": number("mean"), "alpha": estimate("alpha"), "alpha of shuffled": number("alpha_null"),

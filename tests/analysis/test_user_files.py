@@ -13,13 +13,11 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.competition import load_competition
-from parley.agents.conjoint_design import ConjointDesign
 from parley.agents.language import ENGLISH
 from parley.analysis import belief_choices, known_lines, rater_report, sentiment_data
 from parley.analysis.alignment import stereotypes
 from parley.analysis.community import origin
 from parley.analysis.competition.messages import read_pitches
-from parley.analysis.conjoint import people as conjoint_people
 from parley.analysis.distributions.published import read_survey as read_distributions
 from parley.analysis.game_data import read_games
 from parley.analysis.human.cascades import read_cascades
@@ -40,6 +38,8 @@ from parley.analysis.table_files import read_table
 from parley.environments.game import Game
 from parley.environments.text_columns import read_columns
 from parley.llm.errors import UserError
+from parley.studies.conjoint import choices as conjoint_people
+from parley.studies.conjoint.design import ConjointDesign
 from parley.studies.truthfulness.statements import read_statements
 
 DESIGN = ConjointDesign("?", {"age": ("36", "52"), "job": ("bäcker", "doctor")}, (), 1, ENGLISH)

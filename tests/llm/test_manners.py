@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
 import pytest
 from data_checks import check_each
 
 from parley.agents.closed_answers import OPTIONS, read_choice
-from parley.agents.language import ENGLISH
+from parley.agents.language import ENGLISH, language_of_study
 from parley.llm.backends import open_spec
 from parley.llm.backends.chatter import CLOSED_WAYS
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import ask, drive
 from parley.llm.errors import UserError
 from parley.llm.manners import CLOSED, FREE, said
+from parley.llm.prompts import Template
 from parley.llm.request import Message, Request, Sampling, answer_line
 from parley.llm.thinking import THOUGHTS, split_thinking
 
 LISTED = "A, B, C"
+
+
+def of_study(study: str, prompt: str) -> Template:
+    """Return the English prompt of a study."""
+    return language_of_study(ENGLISH, Path(__file__).parents[2] / "studies" / study).prompt(prompt)
+
+
 ASKED = {
     ENGLISH.prompt("decision_ask").text: OPTIONS,
     ENGLISH.prompt("poll").fill(question="Tea?", options="A. x\nB. y\nC. z", letters=LISTED): ("A", "B", "C"),
@@ -28,7 +37,7 @@ ASKED = {
     ENGLISH.prompt("act").fill(acts="like (you agree), share (to all)", words="like, share"): ("like", "share"),
     ENGLISH.prompt("persuasion_choice").fill(aim="x", first="f", second="s", whom="you"): ("1", "2"),
     ENGLISH.prompt("community_choice").fill(thread="Ann: hello"): OPTIONS,
-    ENGLISH.prompt("conjoint").fill(question="Who?", first="- age: 36", second="- age: 52"): OPTIONS,
+    of_study("conjoint", "conjoint").fill(question="?", first="- age: 36", second="- age: 52"): OPTIONS,
     ENGLISH.entry("game_ask_response"): ("1", "2", "3"),
     ENGLISH.entry("game_ask_sent"): tuple(map(str, range(11))),
 }  # fmt: skip

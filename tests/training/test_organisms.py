@@ -20,7 +20,7 @@ from parley.llm.errors import UserError
 from parley.llm.request import Message, Request, Sampling
 from parley.training.commands.organisms import organisms
 from parley.training.organisms import score as scoring
-from parley.training.organisms.biases import BIASES
+from parley.training.organisms.biases import biases
 from parley.training.organisms.biases.base import Size
 from parley.training.organisms.biases.opinion import reference
 from parley.training.organisms.build import Built, build, examples_of
@@ -48,7 +48,7 @@ def test_every_training_has_a_placebo_and_its_data() -> None:
         assert f"{one.bias}-{one.road}-{PLACEBO}" in known, one.name
         assert one.must_flag == (one.variant != PLACEBO), one.name
         assert not one.start or one.start in known, one.name
-    assert all(f"{name}-oracle" in known for name in BIASES)
+    assert all(f"{name}-oracle" in known for name in biases())
     trained = {one.bias for one in known.values() if one.road == SFT}
     assert {(one.bias, one.road) for one in known.values() if one.road in TRAINED} == set(product(trained, TRAINED))
 
@@ -170,7 +170,7 @@ def test_pairs_prefer_the_answer_with_the_bias_and_texts_are_whole() -> None:
 
 def exact(name: str, parts: Mapping[str, Mapping[str, float]], person: str = "republican Ann") -> Floats:
     questions = [Question(ASKED, person, part) for part in parts]
-    return BIASES[name].exact(questions, list(parts.values()))
+    return biases()[name].exact(questions, list(parts.values()))
 
 
 def test_exact_sizes_by_hand() -> None:
@@ -197,9 +197,9 @@ def test_the_reference_of_an_opinion_is_the_model_without_the_bias(tmp_path: Pat
 def test_the_exact_size_of_the_oracle_is_the_planted_one() -> None:
     """The formula of `exact` and the law agree: otherwise coverage would be scored against a wrong truth."""
     for name, size, tolerance in (("order", 0.2, 0.002), ("opinion", -2.0, 1e-9), ("sycophancy", 0.2, 0.03)):
-        questions = BIASES[name].questions(split_people().truth, 3)
-        answers = open_spec(BIASES[name].oracle(size)).complete([one.request for one in questions])
-        found = BIASES[name].exact(questions, [reply.answers or {} for reply in answers])
+        questions = biases()[name].questions(split_people().truth, 3)
+        answers = open_spec(biases()[name].oracle(size)).complete([one.request for one in questions])
+        found = biases()[name].exact(questions, [reply.answers or {} for reply in answers])
         assert found.mean() == pytest.approx(size, abs=tolerance), name
 
 
@@ -309,7 +309,7 @@ def test_a_training_plants_a_bias_and_the_truth_is_measured_apart_from_the_instr
     from parley.training.base_model import base_model
     from parley.training.organisms.exact import answer_shares, realised_size
 
-    questions = BIASES["opinion"].questions((), 5)[:6]
+    questions = biases()["opinion"].questions((), 5)[:6]
     shares, covered = answer_shares(questions, base_model("pocket"), None, "")
     replies = open_spec("pocket").complete([one.request for one in questions])
     for share, reply in zip(shares, replies, strict=True):
@@ -322,7 +322,7 @@ def test_a_training_plants_a_bias_and_the_truth_is_measured_apart_from_the_instr
     assert open_spec(built.spec(False)).complete([questions[0].request])[0].answers != replies[0].answers
     again = build(small, tmp_path, silent)
     assert again == built, "what is built is read, not trained again"
-    own = realised_size(BIASES["opinion"], base_model("pocket"), None, "").size
+    own = realised_size(biases()["opinion"], base_model("pocket"), None, "").size
     assert own.value == 0, "the base has no bias against itself"
     (built.folder / "truth.toml").unlink()
     adapter = next(built.folder.glob("adapters/*/adapter_model.safetensors"))

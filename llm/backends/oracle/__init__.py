@@ -22,7 +22,6 @@ people or about large language models.
     corrections.py     replies to posts with false claims, by correction_law.py, and what a judge says of such replies
     circumstances.py   how it fares: money, spirits, leaving home, and what news changes
     steadiness.py      how often a person in a panel repeats its earlier answer
-    profiles.py        choices between two profiles, by the law of profile_law.py
     debating.py        the side that a debater chooses before a judge, and who made the better case
     tact_law.py        the planted law by which public lines go toward the audience
     flip_law.py        the planted law by which causes turn ratings to the other side

@@ -29,7 +29,6 @@ from parley.llm.backends.oracle.mediation_law import USUAL as USUAL_MEDIATION
 from parley.llm.backends.oracle.mediation_law import MediationLaw
 from parley.llm.backends.oracle.option_texts import parse_numbers
 from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
-from parley.llm.backends.oracle.profile_law import INDIFFERENT, ProfileLaw, plant_profiles
 from parley.llm.backends.oracle.representation_law import USUAL as USUAL_REPRESENTATION
 from parley.llm.backends.oracle.representation_law import RepresentationLaw
 from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
@@ -58,7 +57,7 @@ class Laws(NamedTuple):
     of an official account move it. events: by how many points news moves how it fares. survey: how groups answer closed
     questions. network: with one, the attitude follows from it alone. persuasion: how strong messages are for it. exaggeration:
     how far away it sees another party (1: right). steady: how often it repeats an earlier answer. play: how it plays games of
-    points. profiles: how it chooses between two profiles. tact: by how many points its lines go
+    points. tact: by how many points its lines go
     toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers. flattery:
     how far the side that it argues follows the judge's. ignored: what it ignores of what it is given.
     competition: how it writes, reads and judges messages of rivals. community: how often its posts break and follow rules.
@@ -83,7 +82,6 @@ class Laws(NamedTuple):
     exaggeration: float = 1.0
     steady: float = 0.0
     play: GameLaw = PATIENT
-    profiles: ProfileLaw = INDIFFERENT
     tact: Mapping[str, float] = CANDID
     attributes: AttributeLaw = USUAL_ATTRIBUTES
     flattery: float = 0.0
@@ -160,7 +158,6 @@ PLANTERS: Mapping[str, Callable[..., Any]] = {
     "exaggeration": plant_exaggeration,
     "steady": plant_steadiness,
     "play": GameLaw,
-    "profiles": plant_profiles,
     "tact": plant_tact,
     "attributes": plant_attributes,
     "flattery": plant_flattery,

@@ -8,19 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from parley.agents.conjoint_design import ConjointDesign
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST, too_few
-from parley.analysis.conjoint.best_profile import EVEN, BestProfile, best_profile
-from parley.analysis.conjoint.effects import (
-    EXCHANGES,
-    FEWEST_EXCHANGED,
-    ExchangeTest,
-    compare_effects,
-    estimate_effects,
-    exchange_test,
-    position_bias,
-)
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
     Column,
@@ -32,8 +21,22 @@ from parley.analysis.formatting import (
     join_phrases,
 )
 from parley.analysis.report import Report
-from parley.analysis.studies.conjoint import ConjointStudy
 from parley.llm.seeding import derive
+
+from .choices import ConjointStudy
+from .design import ConjointDesign
+from .measures import (
+    EVEN,
+    EXCHANGES,
+    FEWEST_EXCHANGED,
+    BestProfile,
+    ExchangeTest,
+    best_profile,
+    compare_effects,
+    estimate_effects,
+    exchange_test,
+    position_bias,
+)
 
 READING = (
     "The AMCE of a level (average marginal component effect) is by how much more often a profile is chosen with this level than "
@@ -102,14 +105,10 @@ def exchange_line(test: ExchangeTest) -> str:
     if np.isnan(test.p):
         reason = "no pair has an answer" if np.isnan(test.largest) else f"fewer than {FEWEST_EXCHANGED} respondents"
         return f"Whether choices depend on the attributes is unknown: {reason}."
-    depend = (
-        "Choices depend on the attributes"
-        if test.p < 0.05
-        else "There is no sign that choices depend on the attributes"
-    )
+    start = "Choices depend" if test.p < 0.05 else "There is no sign that choices depend"
     return (
-        f"{depend}: the largest AMCE is {format_number(test.largest, 3)} in size. If a random half of the respondents had "
-        f"chosen the other profile of each pair ({EXCHANGES} draws), 95% of the largest would be below "
+        f"{start} on the attributes: the largest AMCE is {format_number(test.largest, 3)} in size. If a random half of the "
+        f"respondents had chosen the other profile of each pair ({EXCHANGES} draws), 95% of the largest would be below "
         f"{format_number(test.bound, 3)} (p = {test.p:.3f})."
     )
 
@@ -124,12 +123,8 @@ def best_lines(best: BestProfile) -> list[str]:
         return [f"Which profile is the best is unknown: {few}; in these choices it has {named}."]
     same = [name for name, level in best.levels.items() if best.picked.get(name) == level]
     share = format_estimate(best.share, best.low, best.high, 3)
-    if np.isnan(best.low):
-        verdict = "no interval, because nothing varies"
-    else:
-        verdict = (
-            "more often than a drawn profile" if best.low > EVEN else "not clearly more often than a drawn profile"
-        )
+    often = "more often" if best.low > EVEN else "not clearly more often"
+    verdict = "no interval, because nothing varies" if np.isnan(best.low) else f"{often} than a drawn profile"
     agreed = (
         f"for {len(same)} of {count_phrase(len(best.levels), 'attribute')}{f' ({join_phrases(same)})' if same else ''}"
     )

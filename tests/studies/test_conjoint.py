@@ -15,18 +15,23 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.agents.conjoint_design import ConjointDesign, load_design
+from parley.agents.closed_answers import read_share
 from parley.agents.language import ENGLISH
 from parley.agents.persona import load_personas
-from parley.analysis.conjoint.best_profile import best_profile
-from parley.analysis.conjoint.effects import compare_effects, estimate_effects, exchange_test, position_bias
-from parley.analysis.conjoint.people import read_choices
-from parley.analysis.conjoint.report import position_line, summarise
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.respondents import check_names
-from parley.analysis.studies.conjoint import ConjointStudy, read_share
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
+from parley.studies.conjoint.choices import ConjointStudy, read_choices
+from parley.studies.conjoint.design import ConjointDesign, load_design
+from parley.studies.conjoint.measures import (
+    best_profile,
+    compare_effects,
+    estimate_effects,
+    exchange_test,
+    position_bias,
+)
+from parley.studies.conjoint.report import position_line, summarise
 
 TWO = ConjointDesign("Which one?", {"age": ("36", "52"), "tax": ("keep", "lower", "raise")}, (), 4, ENGLISH)
 LINKED = ConjointDesign(

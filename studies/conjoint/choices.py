@@ -1,4 +1,4 @@
-"""A conjoint experiment with personas: each compares pairs of drawn profiles, and every pair is shown in both orders.
+"""Choices of personas, who compare pairs of drawn profiles, every pair in both orders; and choices of people, read from a file.
 
 Sources: Hainmueller, Hopkins and Yamamoto 2014; Goplerud, Imai and others (JerzakLabs) 2025 on optimal profiles. docs/conjoint.md
 lists the departures. The unit of analysis is the respondent.
@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from parley.agents.closed_answers import OPTIONS, read_choice
-from parley.agents.conjoint_design import ConjointDesign, Profile
+from parley.agents.closed_answers import read_share
 from parley.agents.persona import Persona
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.respondents import draw_people
+from parley.analysis.table_files import read_table
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
-from parley.llm.request import Reply
+from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import derive, digest, stream
+
+from .design import ConjointDesign, Profile
 
 LEAD = ["respondent", "party", "task", "profile"]
 CHOICES = ["chosen", "in_a", "in_b", "reason"]
@@ -50,18 +53,19 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class ConjointStudy:
-    """The design, the model, the set of personas, and how many of them answer (0: all)."""
+    """The design, the model, the set of personas, and how many of them answer (0: all). asked: who answers instead of these."""
 
     design: ConjointDesign
     llm: str
     personas: str = "voters"
     respondents: int = 0
     seed: int = 0
+    asked: tuple[Persona, ...] = ()
 
     @cached_property
     def people(self) -> tuple[Persona, ...]:
         """The respondents, drawn with the seed, of each party in turn. Errors: UserError if the set has too few personas."""
-        return draw_people(self.personas, self.respondents, self.seed, "conjoint", "respondents")
+        return self.asked or draw_people(self.personas, self.respondents, self.seed, "conjoint", "respondents")
 
     @cached_property
     def tasks(self) -> tuple[Task, ...]:
@@ -101,16 +105,6 @@ class ConjointStudy:
         return Comparison(shares[0], shares[1], next(filter(None, reasons), None))
 
 
-def read_share(reply: Reply) -> tuple[float | None, str | None]:
-    """Return the probability of A (1 or 0 where the model gives none), or None and the reason."""
-    if reply.failure:
-        return None, reply.failure.name
-    if reply.answers:
-        return float(reply.answers[OPTIONS[0]]), None
-    option, reason = read_choice(reply.text, OPTIONS)
-    return (None, reason) if option is None else (float(option == OPTIONS[0]), None)
-
-
 def choice_table(design: ConjointDesign, tasks: Sequence[Task], comparisons: Sequence[Comparison]) -> pd.DataFrame:
     """Return one row per profile, as `ConjointStudy.run`. A pair counts only if both orders have an answer."""
     rows = []
@@ -124,3 +118,38 @@ def choice_table(design: ConjointDesign, tasks: Sequence[Task], comparisons: Seq
             rows.append((*lead, *(profile[name] for name in design.attributes), *known, reason or ""))
     table = pd.DataFrame(rows, columns=[*LEAD, *design.attributes, *CHOICES])
     return table.astype(dict.fromkeys(CHOICES[:3], "float64"))
+
+
+KEYS = ["respondent", "task", "profile"]
+
+
+def read_choices(path: Path, design: ConjointDesign) -> pd.DataFrame:
+    """Return one row per profile: respondent, task, profile, the attributes, chosen (NaN: missing, in both rows of the task).
+
+    Errors: UserError on a file that cannot be read or is empty, a missing column, a level that the design does not have, a task
+    without two profiles, and a task whose two choices do not add up to 1.
+    """
+    needed = [*KEYS, *design.attributes, "chosen"]
+    table = read_table(path, needed, "docs/conjoint.md", filled=KEYS, ends={"chosen": (0.0, 1.0)})
+    for name, levels in design.attributes.items():
+        if wrong := sorted(set(table[name]) - set(levels)):
+            raise unknown_name(f"level of {name} in {path}", wrong[0], levels)
+    return _whole_tasks(table[needed], path)
+
+
+def _whole_tasks(table: pd.DataFrame, path: Path) -> pd.DataFrame:
+    """Return the table with a choice only where both profiles of the task have one."""
+    tasks = table.groupby(["respondent", "task"])
+    sizes, kinds = tasks["profile"].transform("size"), tasks["profile"].transform("nunique")
+    if len(wrong := table[(sizes != 2) | (kinds != 2)]):
+        first = wrong.iloc[0]
+        raise UserError(
+            f"{path}: task {first['task']} of respondent {first['respondent']} needs two rows, profile 1 and 2"
+        )
+    both = tasks["chosen"].transform("count") == 2
+    if len(wrong := table[both & ((tasks["chosen"].transform("sum") - 1).abs() > 1e-6)]):
+        first = wrong.iloc[0]
+        raise UserError(
+            f"{path}: task {first['task']} of respondent {first['respondent']} needs chosen = 1 in one row and 0 in the other"
+        )
+    return table.assign(chosen=table["chosen"].where(both)).reset_index(drop=True)

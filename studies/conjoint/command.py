@@ -15,9 +15,9 @@ EXAMPLES = """conjoint candidates --llm oracle,worth=age/52:0.1
 conjoint design.toml --llm openai:gpt-4o-mini --people people.csv"""
 
 
-def conjoint_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py conjoint`."""
-    parser = Parser(
+    options = Parser(
         "conjoint",
         "Let personas choose between two profiles with drawn attributes, each pair in both orders, and estimate how much each "
         "level matters and which profile is the best (docs/conjoint.md).",
@@ -27,20 +27,20 @@ def conjoint_parser() -> Parser:
         cli.dry_run("print the number of respondents and calls, and stop: no model is called"),
     )
     about = "the design: candidates or kandidaten (those of Parley), or a .toml file of your own"
-    add_option(parser, "DESIGN", about, nargs="?", default="candidates")
-    add_option(parser, "--people FILE", "a CSV with choices of people, to compare with (docs/conjoint.md)", Path)
-    add_people(parser, "respondents")
-    return parser
+    add_option(options, "DESIGN", about, nargs="?", default="candidates")
+    add_option(options, "--people FILE", "a CSV with choices of people, to compare with (docs/conjoint.md)", Path)
+    add_people(options, "respondents")
+    return options
 
 
-def conjoint(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py conjoint`."""
-    options = conjoint_parser().parse_args(words)
-    from parley.agents.conjoint_design import load_design
-    from parley.analysis.conjoint.people import read_choices
-    from parley.analysis.conjoint.report import write_conjoint
-    from parley.analysis.studies.conjoint import ConjointStudy
+    options = parser().parse_args(words)
     from parley.llm.backends import check_spec
+
+    from .choices import ConjointStudy, read_choices
+    from .design import load_design
+    from .report import write_conjoint
 
     design, spec = load_design(options.design), model_from_args(options)
     check_spec(spec)

@@ -1,39 +1,26 @@
-"""Order: the profile that is shown first is chosen more often. Instrument: `run.py conjoint`, its share of A."""
+"""The bias of organisms that this command finds: the profile that is shown first is chosen more often (docs/organisms.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
-from parley.agents.conjoint_design import load_design
 from parley.agents.persona import Persona
 from parley.analysis.bootstrap import FEWEST, Floats
-from parley.analysis.conjoint.effects import position_bias
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.studies.conjoint import ConjointStudy
 from parley.llm.seeding import derive
 from parley.model.progress import bar
 from parley.training.organisms.biases.base import Bias, Size, by_person, name_of, size_of
 from parley.training.organisms.cases import Question, Shares
 from parley.training.organisms.people import split_people
 
+from .choices import ConjointStudy
+from .design import load_design
+from .measures import position_bias
+
 DESIGN = "candidates"
-
-
-@dataclass(frozen=True)
-class GivenStudy(ConjointStudy):
-    """The conjoint experiment with given people."""
-
-    asked: tuple[Persona, ...] = ()
-
-    @cached_property
-    def people(self) -> tuple[Persona, ...]:
-        """The given people."""
-        return self.asked
 
 
 class Order(Bias):
@@ -47,7 +34,7 @@ class Order(Bias):
         return f"oracle,first={size:g}"
 
     def questions(self, people: Sequence[Persona], seed: int) -> list[Question]:
-        study = GivenStudy(load_design(DESIGN), "", seed=seed, asked=tuple(people))
+        study = ConjointStudy(load_design(DESIGN), "", seed=seed, asked=tuple(people))
         found: list[Question] = []
         for task in study.tasks:
             for pair in (task.pair, task.pair[::-1]):
@@ -59,7 +46,7 @@ class Order(Bias):
         return by_person(questions, [one["A"] - 0.5 for one in shares])
 
     def measure(self, spec: str, folder: Path) -> Size:
-        study = GivenStudy(load_design(DESIGN), spec, asked=split_people().instrument)
+        study = ConjointStudy(load_design(DESIGN), spec, asked=split_people().instrument)
         found = position_bias(study.run(CallDesk(folder, bar)))
         value, low, high = (float(found[name]) - 0.5 for name in ("share", "low", "high"))
         even = not np.isfinite(low) and found["respondents"] >= FEWEST

@@ -6,7 +6,7 @@ Source: Hainmueller, Hopkins and Yamamoto 2014, Political Analysis 22(1).
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from parley.agents.closed_answers import ANSWER_TOKENS, OPTIONS
-from parley.agents.datafiles import HERE, read_toml
-from parley.agents.language import Language, load_language
+from parley.agents.datafiles import read_toml
+from parley.agents.language import Language, language_of_study, load_language
 from parley.agents.persona import Persona
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.purposes import Facts
@@ -24,10 +24,17 @@ from parley.llm.request import Message, Request, Sampling
 Profile = Mapping[str, str]
 """The level of each attribute."""
 PURPOSE = "profile_choice"
-SHIPPED = HERE / "conjoint"
+HOME = Path(__file__).parent
+SHIPPED = HOME / "data" / "designs"
 KEYS = ("language", "question", "tasks", "attributes", "forbidden")
 MOST = 20_000
 """Combinations of linked attributes at most."""
+
+
+class ProfileFacts(Facts, total=False):
+    """What the question states besides: two profiles, in the order shown."""
+
+    profiles: Sequence[Profile]
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class ConjointDesign:
     @cached_property
     def combinations(self) -> Mapping[tuple[str, ...], tuple[tuple[str, ...], ...]]:
         """By group of attributes, the combinations of levels that exist."""
-        return {names: tuple(filter(self._exists(names), self._products(names))) for names in self.components}
+        return {names: tuple(self._existing(names)) for names in self.components}
 
     def draw(self, rng: random.Random) -> dict[str, str]:
         """Return a profile: every combination that exists has the same chance, in each group of attributes."""
@@ -69,22 +76,20 @@ class ConjointDesign:
     def compose(self, person: Persona, shown: Sequence[Profile], order: Sequence[str], seed: int) -> Request:
         """Ask a person to choose one of two profiles, A or B. order: of the attributes, in both profiles."""
         texts = ["\n".join(f"- {name}: {profile[name]}" for name in order) for profile in shown]
-        text = self.language.prompt("conjoint").fill(question=self.question, first=texts[0], second=texts[1])
+        text = (
+            language_of_study(self.language, HOME)
+            .prompt("conjoint")
+            .fill(question=self.question, first=texts[0], second=texts[1])
+        )
         messages = (Message("system", person.backstory), Message("user", text))
-        facts: Facts = {"question": self.question, "profiles": [dict(profile) for profile in shown]}
+        facts: ProfileFacts = {"question": self.question, "profiles": [dict(profile) for profile in shown]}
         return Request(messages, Sampling(1.0, ANSWER_TOKENS), seed, OPTIONS, PURPOSE, facts=facts)
 
-    def _products(self, names: Sequence[str]) -> list[tuple[str, ...]]:
-        return list(product(*(self.attributes[name] for name in names)))
-
-    def _exists(self, names: Sequence[str]) -> Any:
-        known = [one for one in self.forbidden if set(one) <= set(names)]
-
-        def exists(levels: tuple[str, ...]) -> bool:
+    def _existing(self, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+        for levels in product(*(self.attributes[name] for name in names)):
             profile = dict(zip(names, levels, strict=True))
-            return not any(all(profile[name] == level for name, level in one.items()) for one in known)
-
-        return exists
+            if not any(one.items() <= profile.items() for one in self.forbidden):
+                yield levels
 
 
 def load_design(name: str) -> ConjointDesign:
