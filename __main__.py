@@ -252,7 +252,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "import-log": ("analysis.commands.logs", "read a log of another framework, and write its report"),
         "export-eval": ("analysis.commands.logs", "write a run as an .eval file for the viewer of Inspect"),
         "export-network": ("analysis.commands.network", "write the network of a run with its opinions as a graph file"),
-        "fit-law": ("analysis.commands.fit_law", "find the law of opinion change that predicts a run best"),
         "judge": ("analysis.commands.judge", "let a model score every statement of a run"),
         "analyse": ("analysis.commands.analyse", "compare conditions in a table of scores"),
         "claim": ("analysis.commands.claim", "check a claim over many settings that mean the same"),

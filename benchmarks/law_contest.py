@@ -23,9 +23,9 @@ from scipy.stats import chisquare
 
 from parley.agents.laws.base import AXIS, Codes, Flags, Floats
 from parley.agents.mechanisms import MECHANISMS, Situation
-from parley.analysis.law_contest.contest import choose_mechanisms, run_contest
-from parley.analysis.law_contest.fit import fit_with_draws, sum_rooms
-from parley.analysis.law_contest.rows import Rows
+from parley.studies.law_contest.contest import choose_mechanisms, run_contest
+from parley.studies.law_contest.fit import fit_with_draws, sum_rooms
+from parley.studies.law_contest.rows import Rows
 
 OF_PEOPLE, OF_LINES = ("own", "first", "parties", "average", "others"), ("heard", "weights", "apart")
 PARTIES = {"left": 3.0, "right": 8.0}

@@ -20,8 +20,8 @@ from law_contest import Plan, simulate
 from parley.agents.laws.base import AXIS, Floats
 from parley.agents.mechanisms import MECHANISMS, Situation
 from parley.analysis.bootstrap import tail
-from parley.analysis.law_contest.fit import fit_with_draws, sum_rooms
-from parley.analysis.law_contest.rows import Rows
+from parley.studies.law_contest.fit import fit_with_draws, sum_rooms
+from parley.studies.law_contest.rows import Rows
 
 ROOMS = (10, 20, 40, 80, 160, 320)
 LAW, DRAWS = "pull_and_hearing", 200

@@ -12,14 +12,14 @@ from uneven import UNEVEN, rows_of
 
 from examined.entry import Draw, Entry, Outcome, claimed, outside
 from parley.analysis.belief_choices import fit as fit_beliefs
-from parley.analysis.law_contest.contest import difference_interval
-from parley.analysis.law_contest.report import NUMBER_ROOMS
 from parley.analysis.metrics.signal_weights import fit as fit_signals
 from parley.analysis.surrogate.fit import Transitions, fit_response
 from parley.llm.errors import UserError
+from parley.studies.law_contest.contest import difference_interval
+from parley.studies.law_contest.report import NUMBER_ROOMS
 
 DRAWS = 99
-LAW = "analysis.law_contest."
+LAW = "studies.law_contest."
 RESPONSE = {"intercept": 0.6, "own": -0.2, "heard": 0.1}
 """The planted response of agents to what they hear."""
 

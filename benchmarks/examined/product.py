@@ -98,7 +98,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.human.scoring.score_part": A_SCORE,
     "analysis.human.sequences._halves": A_SCORE,
     "analysis.human.trajectories.shuffle_steps": A_NULL,
-    "analysis.law_contest.report.numbers_table": "benchmarks/law_intervals.py",
+    "studies.law_contest.report.numbers_table": "benchmarks/law_intervals.py",
     "analysis.line_gaps.gap_row": "a mean, which is examined, beside deals",
     "analysis.claims.bayes.interval_of": "benchmarks/claims.py",
     "analysis.claims.design._balanced_design": NO_CLAIM,

@@ -26,10 +26,11 @@ from scipy.special import stdtrit
 from parley.agents.laws.base import Floats
 from parley.agents.mechanisms import MECHANISMS, Mechanism
 from parley.analysis.bootstrap import FEWEST, LEVEL, NONE, Ends, is_even
-from parley.analysis.law_contest.fit import Fit, fit_with_draws, predict_rooms, room_means, sum_rooms
-from parley.analysis.law_contest.rows import Rows
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
+
+from .fit import Fit, fit_with_draws, predict_rooms, room_means, sum_rooms
+from .rows import Rows
 
 VERDICT_ROOMS = 10
 """With fewer rooms there is no verdict."""

@@ -21,12 +21,13 @@ from parley.analysis import disclaimers
 from parley.analysis.bootstrap import POSITIVE, mean_interval, tail
 from parley.analysis.figures import error_bars, new_figure
 from parley.analysis.formatting import escape_markdown, estimate, format_estimate, format_number, join_phrases, number
-from parley.analysis.law_contest.contest import DRAWS, Candidate, Contest, difference_interval, run_contest
-from parley.analysis.law_contest.rows import read_rows
 from parley.analysis.report import Report
 from parley.analysis.surrogate.fit import QUANTILES, Transitions, run_transitions
 from parley.analysis.surrogate.report import choose_grader, choose_heard
 from parley.analysis.tables import Tables
+
+from .contest import DRAWS, Candidate, Contest, difference_interval, run_contest
+from .rows import read_rows
 
 NUMBER_ROOMS = 40
 """Rooms that intervals of the numbers of a law need: with 5 to 20, 6 to 21% of them miss (docs/exam.md)."""

@@ -13,7 +13,8 @@ import numpy as np
 
 from parley.agents.laws.base import AXIS, Codes, Floats
 from parley.agents.mechanisms import Mechanism
-from parley.analysis.law_contest.rows import Rows
+
+from .rows import Rows
 
 TINY = 1e-10
 """Singular values below this share of the largest are 0: such coefficients cannot be told apart, and share the move."""

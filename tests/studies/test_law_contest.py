@@ -17,13 +17,13 @@ from law_runs import after, complete
 import run
 from parley.agents.laws import open_law
 from parley.agents.mechanisms import MECHANISMS, Situation
-from parley.analysis.law_contest.contest import choose_mechanisms, run_contest
-from parley.analysis.law_contest.report import contest, numbers_table, verdict_line
-from parley.analysis.law_contest.rows import read_rows
 from parley.analysis.surrogate.fit import run_transitions
 from parley.analysis.surrogate.report import choose_grader
 from parley.analysis.tables import load
 from parley.llm.errors import UserError
+from parley.studies.law_contest.contest import choose_mechanisms, run_contest
+from parley.studies.law_contest.report import contest, numbers_table, verdict_line
+from parley.studies.law_contest.rows import read_rows
 
 Run = Callable[..., Path]
 OWN = """

@@ -1,0 +1,5 @@
+"""A contest of laws: which formula of opinion change predicts a run best (docs/laws.md)."""
+
+from parley.llm.studies import Study
+
+STUDY = Study("fit-law", "find the law of opinion change that predicts a run best", group="Analyse runs")
