@@ -263,10 +263,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "analysis.commands.raters",
             "measure and correct the errors of raters who scored or coded the same items",
         ),
-        "mixed": (
-            "analysis.commands.mixed",
-            "estimate from a few people and the predictions of a model",
-        ),
         "dissonance": (
             "analysis.commands.dissonance",
             "fit how much people prefer beliefs near their own, from choices",

@@ -28,7 +28,7 @@ def draw(random: object, people: int, others: int, r: float, kind: str) -> objec
     """A sample with two arms, and predictions of other people in both conditions."""
     import numpy as np
 
-    from parley.analysis.mixed_subjects.sample import Arm, Sample
+    from parley.studies.mixed_subjects.people import Arm, Sample
 
     assert isinstance(random, np.random.Generator)
 
@@ -66,7 +66,7 @@ def main() -> None:
     options = parser.parse_args()
     import numpy as np
 
-    from parley.analysis.mixed_subjects.estimators import ESTIMATORS, estimate
+    from parley.studies.mixed_subjects.estimators import ESTIMATORS, estimate
 
     print("| people, others, r, outcomes | estimator | holds, % | width | mean |\n|---|---|---:|---:|---:|")
     for people, others, r, kind in POPULATIONS:

@@ -19,14 +19,14 @@ from parley.analysis.human.measures import measure_source, partner_correlation
 from parley.analysis.human.ordinal_odds import odds_table
 from parley.analysis.human.readers import MOVES, Source
 from parley.analysis.metrics.believers_by_trait import trait_rows
-from parley.analysis.mixed_subjects.estimators import ESTIMATORS, estimate
-from parley.analysis.mixed_subjects.sample import Arm, Sample
-from parley.analysis.mixed_subjects.worth import measure_worth
 from parley.analysis.persuasion.rewritings import equal_length
 from parley.analysis.statistics.attenuation import correct_correlation
 from parley.analysis.statistics.crossed_ratings import fit_ratings, why_no_fit
 from parley.analysis.statistics.random_raters import fit_random_raters, why_no_sample
 from parley.analysis.statistics.results import Result
+from parley.studies.mixed_subjects.estimators import ESTIMATORS, estimate
+from parley.studies.mixed_subjects.people import Arm, Sample
+from parley.studies.mixed_subjects.worth import measure_worth
 from parley.studies.truthfulness import measures as truthfulness
 
 EVEN, RARE = np.full(3, 1 / 3), np.array([0.9, 0.07, 0.03])
@@ -292,7 +292,7 @@ RATERS = {"corrected mean": (0, 4.0), "severity": (1, -0.6), "error": (8, 1.0), 
 """By what is estimated: its place among the ends of a fit, and its planted value (of the first or of the last rater)."""
 IN_GENERAL = {"mean": "mean", "severity, SD": "severity", "ICC of one": "agreement", "ICC of all": "agreement_of_means"}
 ALIGNMENT, HUMAN, MIXED, CONJOINT = (
-    "analysis.alignment.", "analysis.human.", "analysis.mixed_subjects.", "studies.conjoint.measures.",
+    "analysis.alignment.", "analysis.human.", "studies.mixed_subjects.", "studies.conjoint.measures.",
 )  # fmt: skip
 PERSUASION, PREDICTED = "analysis.persuasion.", "analysis.survey_prediction.measures."
 SMALL = (3, 5, 10, 40)

@@ -24,7 +24,6 @@ from parley.analysis.human.cascades import read_cascades
 from parley.analysis.human.readers import salvi
 from parley.analysis.logs.formats import FORMATS
 from parley.analysis.logs.mapping import LogMap
-from parley.analysis.mixed_subjects.people import read_people
 from parley.analysis.opinion_groups.votes import read_votes
 from parley.analysis.persuasion import message_files
 from parley.analysis.scores import table as scores
@@ -40,6 +39,7 @@ from parley.environments.text_columns import read_columns
 from parley.llm.errors import UserError
 from parley.studies.conjoint import choices as conjoint_people
 from parley.studies.conjoint.design import ConjointDesign
+from parley.studies.mixed_subjects.people import read_people
 from parley.studies.truthfulness.statements import read_statements
 
 DESIGN = ConjointDesign("?", {"age": ("36", "52"), "job": ("bäcker", "doctor")}, (), 1, ENGLISH)

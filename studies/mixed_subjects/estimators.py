@@ -26,13 +26,15 @@ from parley.analysis.bootstrap import (
     FEWEST,
     LEVEL,
     SHARE,
+    Floats,
     bounded_ends,
     clustered_share_interval,
     is_few,
     share_interval,
 )
-from parley.analysis.mixed_subjects.sample import Arm, Codes, Floats, Sample
 from parley.analysis.statistics.clusters import effective_clusters, error_of
+
+from .people import Arm, Codes, Sample
 
 NAN = math.nan
 

@@ -12,13 +12,12 @@ from data_checks import check_each
 from scipy.special import ndtri, stdtrit
 
 from parley.__main__ import main
-from parley.analysis.mixed_subjects.estimators import ESTIMATORS, Moments, estimate, person_weights, tuned_weights
-from parley.analysis.mixed_subjects.people import read_people
-from parley.analysis.mixed_subjects.report import estimate_all, worth_lines
-from parley.analysis.mixed_subjects.sample import Arm, Sample
-from parley.analysis.mixed_subjects.worth import measure_worth, people_needed, people_worth, plan_purchase
 from parley.analysis.tables import load
 from parley.llm.errors import UserError
+from parley.studies.mixed_subjects.estimators import ESTIMATORS, Moments, estimate, person_weights, tuned_weights
+from parley.studies.mixed_subjects.people import Arm, Sample, read_people
+from parley.studies.mixed_subjects.report import estimate_all, worth_lines
+from parley.studies.mixed_subjects.worth import measure_worth, people_needed, people_worth, plan_purchase
 
 
 def invented(seed: int, people: int, others: int, r: float, effect: float = 0.5) -> Sample:

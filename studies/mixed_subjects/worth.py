@@ -3,6 +3,7 @@
 Of the variance of an estimate, predictions that correlate with outcomes by r (within a condition) leave 1 - r² m / (n + m),
 where n people have an outcome and m others have a prediction alone. So n people with the model estimate as precisely as
 n / (1 - r² m / (n + m)) people without it; the difference is what the model is worth. Source: Broska, Howes and van Loon 2025.
+Where a file has repeated measurements of a person, the correlation is also given without measurement error.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtrit
 
-from parley.analysis.bootstrap import FEWEST, LEVEL, NONE, correlation_interval
-from parley.analysis.mixed_subjects.sample import Arm, Floats, Sample
+from parley.analysis.bootstrap import FEWEST, LEVEL, NONE, Floats, correlation_interval
+from parley.analysis.statistics.attenuation import correct_correlation, correction_sentence
+
+from .people import AGAIN, CONDITION, OUTCOME, PREDICTED, Arm, People, Sample
 
 FEWEST_PEOPLE = 10
 """Below this number of people in a condition, what a model is worth is unknown."""
@@ -175,3 +178,21 @@ def plan_purchase(sample: Sample, r: float, budget: float, person: float, predic
 def _whole(number: float | Floats) -> Floats:
     """Return the whole part of a quotient of prices, which rounding must not lower: 1.2 / 0.4 is 3, not 2.9999999999999996."""
     return np.asarray(np.floor(number * (1 + 1e-12)))
+
+
+def corrected_lines(people: People) -> list[str]:
+    """Return the corrected correlation within conditions as a sentence; none if the file has no repeated measurement."""
+    if not any(str(name).startswith(AGAIN) for name in people.table.columns):
+        return []
+    table = people.table[people.table[OUTCOME].notna()]
+    arms = [table[table[CONDITION] == one] for one in people.conditions] if people.conditions else [table]
+    outcome, predicted = (np.concatenate([_asks(arm, name) for arm in arms]) for name in (OUTCOME, PREDICTED))
+    found = correct_correlation(outcome, predicted)
+    return [correction_sentence("outcomes and predictions", ("outcomes", "predictions"), found)]
+
+
+def _asks(arm: pd.DataFrame, name: str) -> Floats:
+    """Return the measurements of a condition less its mean, (people, asks)."""
+    again = [column for column in arm.columns if str(column).startswith(f"{AGAIN}{name}")]
+    values = arm[[name, *again]].to_numpy(dtype=float)
+    return np.asarray(values - pd.DataFrame(values).mean(axis=1).mean())

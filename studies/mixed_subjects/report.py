@@ -12,22 +12,14 @@ import pandas as pd
 from parley.analysis.bootstrap import FEWEST, why_few
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, estimate, format_estimate, format_number, number
-from parley.analysis.mixed_subjects.estimators import ESTIMATORS, PEOPLE_ALONE, Estimate
-from parley.analysis.mixed_subjects.estimators import estimate as estimate_sample
-from parley.analysis.mixed_subjects.measurement_error import corrected_lines
-from parley.analysis.mixed_subjects.people import People
-from parley.analysis.mixed_subjects.sample import Arm, Sample
-from parley.analysis.mixed_subjects.worth import (
-    FEWEST_PEOPLE,
-    Purchase,
-    Worth,
-    measure_worth,
-    people_needed,
-    plan_purchase,
-)
 from parley.analysis.report import Report
 from parley.analysis.statistics.gate import gate_sentence
 from parley.llm.seeding import derive
+
+from .estimators import ESTIMATORS, PEOPLE_ALONE, Estimate
+from .estimators import estimate as estimate_sample
+from .people import Arm, People, Sample
+from .worth import FEWEST_PEOPLE, Purchase, Worth, corrected_lines, measure_worth, people_needed, plan_purchase
 
 SHARES = (0.5, 0.25, 0.1, 0.05)
 """Half widths of the plan, as shares of the standard deviation of outcomes."""

@@ -14,9 +14,9 @@ EXAMPLES = """mixed people.csv
 mixed people.csv --run control=runs/a --run news=runs/b --prices 1000,5,0.01"""
 
 
-def mixed_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py mixed`."""
-    parser = Parser(
+    options = Parser(
         "mixed",
         "Estimate a mean or an effect from people and from what a model predicts for them and for others, without the model's "
         "bias; how many people the model is worth, and how many to ask (docs/mixed_subjects.md).",
@@ -25,21 +25,23 @@ def mixed_parser() -> Parser:
         cli.out("FILE without .csv"),
     )
     add_option(
-        parser, "FILE", "people: a CSV with the columns person, outcome, predictions and perhaps condition", Path
+        options, "FILE", "people: a CSV with the columns person, outcome, predictions and perhaps condition", Path
     )
-    add_option(parser, "--control NAME", "the condition that is subtracted (default: control, or the first of the two)")
+    add_option(
+        options, "--control NAME", "the condition that is subtracted (default: control, or the first of the two)"
+    )
     about = "take predictions from the last ratings of a run: its folder, or CONDITION=FOLDER for each condition"
-    parser.add_argument("--run", metavar="[CONDITION=]FOLDER", action="append", default=[], help=about)
+    options.add_argument("--run", metavar="[CONDITION=]FOLDER", action="append", default=[], help=about)
     about = "budget, price of a person, price of a prediction: plan what to buy, such as 1000,5,0.01"
-    add_option(parser, "--prices NUMBERS", about)
-    return parser
+    add_option(options, "--prices NUMBERS", about)
+    return options
 
 
-def mixed(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py mixed FILE`."""
-    options = mixed_parser().parse_args(words)
-    from parley.analysis.mixed_subjects.people import read_people
-    from parley.analysis.mixed_subjects.report import write_mixed
+    options = parser().parse_args(words)
+    from .people import read_people
+    from .report import write_mixed
 
     prices = _prices(options.prices) if options.prices else None
     people = read_people(options.file, options.control, _runs(options.run))
