@@ -297,10 +297,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "analysis.commands.guidance",
             "compare official statements: none, empty, with facts, with empathy",
         ),
-        "flips": (
-            "analysis.commands.flips",
-            "split ratings that change sides by cause: instability, conformity, reasons, ...",
-        ),
         "honesty": (
             "analysis.commands.honesty",
             "compare public lines with private ratings: neutral, for a reward, under pressure",

@@ -16,6 +16,10 @@ FOR, AGAINST, SILENT = (f"agreement:interviewer_{view}" for view in ("for", "aga
 """The probes in which the interviewer agrees with the claim, disagrees, or does not say."""
 VIEWS: Mapping[str, str] = {FOR: "for", AGAINST: "against"}
 """The interviewer's stated view by probe, as it is in the facts of a request; the silent one states none."""
+GUESSES = ("studied:end", "expected:end")
+"""What agents are asked after the last survey: what is studied, and which change is expected."""
+RIGHT, OPTIONS = 1, 6
+"""The point of the right option of `studied`, and the number of options."""
 CLAIM_QUESTIONS = (NEGATED, FOR, AGAINST, SILENT)
 
 

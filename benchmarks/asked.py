@@ -25,10 +25,10 @@ import pandas as pd
 
 from parley.agents.claim_questions import AGAINST, FOR, SILENT
 from parley.analysis.bootstrap import mean_interval, p_of_mean, share_interval
-from parley.analysis.flips.arms import STATEMENT
-from parley.analysis.flips.decomposition import LEVEL
-from parley.analysis.flips.guesses import CHANCE, DIFFERENCE, OPTIONS, PLACES, SHARE, estimates
-from parley.analysis.flips.interviewer import MOVES, NO_VIEW, STATED, moves
+from parley.studies.flips.arms import STATEMENT
+from parley.studies.flips.decomposition import LEVEL
+from parley.studies.flips.guesses import CHANCE, DIFFERENCE, OPTIONS, PLACES, SHARE, estimates
+from parley.studies.flips.interviewer import MOVES, NO_VIEW, STATED, moves
 
 SHARES = (0.0, 0.1, 0.3)
 GUESSING = ((0.0, 0.0), (0.5, 0.0), (0.5, 1.0))

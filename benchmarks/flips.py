@@ -30,8 +30,8 @@ from audit_coverage import driven
 from parley.analysis.bootstrap import NO_VARIATION, mean_interval, share_interval
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.records import ConditionRecords
-from parley.analysis.flips import arms
-from parley.analysis.flips.decomposition import (
+from parley.studies.flips import arms
+from parley.studies.flips.decomposition import (
     ACQUIESCENCE,
     ARMS,
     LEVEL,
@@ -42,7 +42,7 @@ from parley.analysis.flips.decomposition import (
     pairs,
     usable,
 )
-from parley.llm.backends.oracle.flip_law import CAUSES, causes_heard
+from parley.studies.flips.law import CAUSES, causes_heard
 from parley.llm.backends.oracle.phrases import banks
 from parley.model.scenario import load_preset
 

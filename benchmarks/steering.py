@@ -23,9 +23,9 @@ import pandas as pd
 from audit_coverage import driven
 
 from parley.analysis.bootstrap import share_interval
-from parley.analysis.card.conditions import Batch, without_steering
-from parley.analysis.flips import arms, steered
-from parley.analysis.flips.decomposition import LEVEL
+from parley.analysis.card.conditions import Batch
+from parley.studies.flips import arms, steered
+from parley.studies.flips.decomposition import LEVEL
 from parley.model.scenario import load_preset
 
 SPEAKERS = {"ignored": "oracle,ignores=confirmation_bias", "read": "oracle"}
@@ -35,7 +35,7 @@ def audits(llm: str, number: int, blocks: int) -> Iterator[pd.DataFrame]:
     """Yield the effects of one audit after another, each with a seed of its own."""
     settings = {"topics": "racism", "repetitions": blocks, "rounds": 1, "llm": llm, "confirmation_bias": ("strong",)}
     base = load_preset("three_way").with_settings(settings | arms.SETTINGS)
-    own = SimpleNamespace(NEEDS=(arms.in_full, without_steering), WATCH=())
+    own = SimpleNamespace(NEEDS=(arms.in_full, arms.without_steering), WATCH=())
     for seed in range(number):
         with tempfile.TemporaryDirectory() as folder:
             study = driven(Batch(base.with_settings({"seed": seed}), Path(folder)), {"steering": own})  # type: ignore[dict-item]

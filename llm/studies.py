@@ -59,6 +59,9 @@ class Study:
     law : str
         The planted law of the oracle, a class or a function whose arguments are options of `--llm oracle`; "": none. The
         answering functions read it with `speaker.laws.of(NAME)`.
+    sway : str
+        A function `(reading, attitude, direction, law) -> attitude`: how its law, once planted, changes the attitude (0-10)
+        by which the oracle rates. direction: 1 where agreement is the high end of the axis, else -1; "": none.
     bias : str
         The bias that its command finds, a class for `run.py organisms`; "": none.
     also : tuple of Command
@@ -77,6 +80,7 @@ class Study:
     parser: str = "command:parser"
     purposes: Mapping[str, str] = field(default_factory=dict)
     law: str = ""
+    sway: str = ""
     bias: str = ""
     also: tuple[Command, ...] = ()
     package: str = ""

@@ -122,7 +122,7 @@ RULES = (
     ),
     Rule(
         r"^run\.py report runs/a/batch-1/",
-        why="needs an audit of flips; tests/analysis/test_flips.py runs one",
+        why="needs an audit of flips; tests/studies/test_flips.py runs one",
         how="parse",
     ),
     Rule(

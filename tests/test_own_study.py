@@ -62,6 +62,25 @@ def test_its_command_its_purpose_and_its_law_come_with_the_folder(toy: Path) -> 
     assert in_shell(str(toy), "--llm", "oracle").stdout == "1.0\n"
 
 
+def test_its_law_moves_ratings_and_its_bias_is_one_of_organisms(toy: Path) -> None:
+    """A planted law of a study changes the attitude by which the oracle rates, and organisms know the bias of the study."""
+    (toy / "__init__.py").write_text(
+        TOY.replace('"law:ToyLaw"', '"law:ToyLaw", sway="law:moved", bias="law:Bias"'), encoding="utf-8"
+    )
+    moved = "def moved(reading, attitude, direction, law):\n    return attitude + direction * law.toy_level\n"
+    (toy / "law.py").write_text(f"{LAW}\n\n{moved}\n\nclass Bias:\n    name = 'toy'\n", encoding="utf-8")
+    code = (
+        "import run\nfrom parley.llm.backends.oracle.laws import plant_laws\n"
+        "from parley.training.organisms.biases import find_bias\n"
+        "print([plant_laws(law).swayed(None, 5.0, -1) for law in ({'toy_level': 2.0}, {})], find_bias('toy').name)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(run.__file__).parent, capture_output=True, text=True, check=False,
+        env=os.environ | {VARIABLE: str(toy)},
+    )  # fmt: skip
+    assert done.stdout == "[3.0, 5.0] toy\n", done.stderr
+
+
 def test_a_named_folder_is_listed_and_called_by_name(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(toy))
     listed = in_shell("--help").stdout

@@ -4,9 +4,6 @@ three, two, same   one agent of each debating party and a Default; the same with
 alone              the rooms of `three`, but no agent speaks: the agents are only surveyed repeatedly
 copy               two agents of a party who are the same persona under two names
 shuffled PARTY     the rooms of `three`, but the partners of PARTY say lines from other rooms (records.py)
-stance PARTY       the rooms of `three`, but the partners of PARTY only say where they stand, without reasons (run.py flips)
-unsteered          the rooms of `three`, without what tells agents how to behave; none where nothing does (run.py flips)
-interviewed        each agent alone, before any debate, asked by an interviewer for or against the claim, or silent (run.py flips)
 empty PARTY        the rooms of `three`, but the partners of PARTY say a phrase without content
 turned             the rooms of `two`, but the other agent begins
 closing, no closing   a structured debate of two that ends with an announced closing statement, or with an ordinary reply
@@ -21,13 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from parley.agents.claim_questions import AGAINST, FOR, SILENT
 from parley.agents.persona import all_personas, persona_set
 from parley.agents.probe import PHRASES
 from parley.agents.society import DEFAULT, Society
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import FEWEST
-from parley.analysis.steering import steering_of, unsteered
 from parley.llm.seeding import derive
 from parley.model.scenario import Scenario
 
@@ -119,18 +114,6 @@ def shuffled(batch: Batch) -> Conditions:
     return {f"shuffled {party}": batch.with_partners(party, spec) for party in batch.parties}
 
 
-def stance(batch: Batch) -> Conditions:
-    """Only the partners have the role, so the people of the party speak as in `three`."""
-    roles = {party: tuple(f"{other}:stance_only" for other in batch.seats if other != party) for party in batch.parties}
-    return {f"stance {party}": batch.table(*batch.seats, roles=given) for party, given in roles.items()}
-
-
-def without_steering(batch: Batch) -> Conditions:
-    """Empty if nothing tells agents how to behave."""
-    full = batch.table(*batch.seats)
-    return {"unsteered": unsteered(full)} if steering_of(full) else {}
-
-
 def turned(batch: Batch) -> Conditions:
     return {"turned": batch.table(*batch.parties, order="random_second")}
 
@@ -189,13 +172,6 @@ def asked(batch: Batch) -> Conditions:
         "asked reversed": plain.with_settings({"listing": "reversed"}),
         "asked shuffled": plain.with_settings({"listing": "shuffled"}),
     }
-
-
-def interviewed(batch: Batch) -> Conditions:
-    """Each agent of the parties alone, in every question of agreement with an interviewer, and in the plain one."""
-    settings = {"probe": "agreement", "also": (FOR, AGAINST, SILENT), "rounds": 0}
-    groups = {"environment": "groups", "parties": batch.parties, "size": 1, "default_agent": "without"}
-    return {"interviewed": batch.set(**groups, **settings)}
 
 
 def wordings(base: Scenario) -> list[str]:

@@ -8,10 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from parley.agents.claim_questions import GUESSES, OPTIONS, RIGHT
 from parley.agents.probe import Probe
 from parley.agents.topic import load_topic
-from parley.analysis.flips.arms import GUESSES
-from parley.analysis.flips.guesses import OPTIONS, RIGHT
 from parley.analysis.formatting import count_phrase, strip_controls
 from parley.analysis.sheets.facts import Fact, SheetRun, fact
 from parley.llm.request import Request

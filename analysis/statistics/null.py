@@ -25,6 +25,11 @@ class Null(NamedTuple):
         beyond = np.abs(self.draws - self.around) >= abs(value - self.around) - ALIKE
         return (1 + int(beyond.sum())) / (1 + len(self.draws))
 
+    def row(self, value: float) -> dict[str, float]:
+        """Return null_low, null_high and p of a finding, as columns of a table."""
+        low, high = self.band
+        return {"null_low": low, "null_high": high, "p": self.p(value)}
+
     @property
     def band(self) -> Ends:
         """The ends between which the middle 95% of the draws are."""

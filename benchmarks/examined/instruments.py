@@ -16,10 +16,10 @@ from examined.entry import Entry, Outcome, claimed, outside
 from parley.analysis.claims.curve import draw_curve
 from parley.analysis.claims.dependence import people_p
 from parley.analysis.claims.variance import setting_share
-from parley.analysis.flips.decomposition import difference_row, is_shown
-from parley.analysis.flips.opener import anchor
+from parley.studies.flips.decomposition import difference_row, is_shown
+from parley.studies.flips.opener import anchor
 
-CLAIMS, FLIPS, EVEN = "analysis.claims.", "analysis.flips.", (2, 10, 20, 40)
+CLAIMS, FLIPS, EVEN = "analysis.claims.", "studies.flips.", (2, 10, 20, 40)
 TOPICS, PARTIES = ("one", "two"), ("first", "second")
 
 

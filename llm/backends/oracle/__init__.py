@@ -24,7 +24,6 @@ people or about large language models.
     steadiness.py      how often a person in a panel repeats its earlier answer
     debating.py        the side that a debater chooses before a judge, and who made the better case
     tact_law.py        the planted law by which public lines go toward the audience
-    flip_law.py        the planted law by which causes turn ratings to the other side
     sycophancy_law.py  the planted law by which answers go to what an interviewer says to think
     wording_law.py     the planted law by which answers follow the wording of instructions
     suspicion_law.py   the planted law of people who guess what a study is about
@@ -42,7 +41,7 @@ people or about large language models.
 
 Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is the share of
 the gap by which a mediator's statement draws a participant (`--llm oracle,pull=0`). All others plant a law (laws.py), which the
-file of the law explains: `--llm oracle,herd=1`, `oracle,flips=conformity:0.3+reasons:0.1`. society is whose banks it has, and a
+file of the law explains: `--llm oracle,herd=1`. society is whose banks it has, and a
 run sets it. manner is how it says its answers (llm/manners.py): `oracle,manner=bold`.
 """
 

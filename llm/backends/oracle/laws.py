@@ -21,7 +21,6 @@ from parley.llm.backends.oracle.community_law import CommunityLaw
 from parley.llm.backends.oracle.competition_law import RIVALS, CompetitionLaw
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
-from parley.llm.backends.oracle.flip_law import STEADFAST, plant_flips
 from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.guidance_law import UNMOVED, GuidanceLaw
 from parley.llm.backends.oracle.ignored import plant_ignored
@@ -62,7 +61,7 @@ class Laws(NamedTuple):
     how far the side that it argues follows the judge's. ignored: what it ignores of what it is given.
     competition: how it writes, reads and judges messages of rivals. community: how often its posts break and follow rules.
     mediation: how far its drafts differ, and whom they suit.
-    flips: how often each cause turns a rating to the other side of the middle. sycophancy: how far answers go to what an
+    sycophancy: how far answers go to what an
     interviewer says to think. suspicion: who guesses what a study is about, and goes where it seems to want them. wording: by how
     many points answers are higher under another wording. representation: what a representative can know of a person.
     by_study: the laws of studies (llm/studies.py).
@@ -89,7 +88,6 @@ class Laws(NamedTuple):
     competition: CompetitionLaw = RIVALS
     community: CommunityLaw = USUAL_COMMUNITY
     mediation: MediationLaw = USUAL_MEDIATION
-    flips: Mapping[str, float] = STEADFAST
     sycophancy: float = 0.0
     suspicion: SuspicionLaw = UNSUSPECTING
     wording: float = 0.0
@@ -99,6 +97,13 @@ class Laws(NamedTuple):
     def of(self, study: str) -> Any:
         """Return the planted law of a study."""
         return self.by_study[study] if study in self.by_study else _law_of_study(study)()
+
+    def swayed(self, reading: Any, attitude: float, direction: int) -> float:
+        """Return the attitude by which a question is rated, changed by the planted laws of studies (`Study.sway`)."""
+        for name, law in self.by_study.items():
+            if sway := studies()[name].sway:
+                attitude = studies()[name].part(sway)(reading, attitude, direction, law)
+        return attitude
 
     def planted(self) -> dict[str, Any]:
         """Return the laws that differ from the usual ones, by name, as data.
@@ -165,7 +170,6 @@ PLANTERS: Mapping[str, Callable[..., Any]] = {
     "competition": CompetitionLaw,
     "community": CommunityLaw,
     "mediation": MediationLaw,
-    "flips": plant_flips,
     "sycophancy": plant_sycophancy,
     "suspicion": SuspicionLaw,
     "wording": plant_wording,

@@ -15,7 +15,6 @@ from typing import NamedTuple
 from parley.llm.backends.oracle.dynamics import HIGH, LOW, Speaker, agreement, habit, position_now, read
 from parley.llm.backends.oracle.emotion_law import FEELINGS
 from parley.llm.backends.oracle.emotions import feeling_now
-from parley.llm.backends.oracle.flip_law import flipped
 from parley.llm.backends.oracle.phrases import Banks, first_phrase, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.self_questions import answer_self, decline, kinds_of
@@ -85,8 +84,7 @@ def answer_survey(reading: Reading, speaker: Speaker) -> Reply:
     if facts.get("negated"):
         stated = stated._replace(direction=-stated.direction)
     attitude, unread = speaker.attitude(reading)
-    if speaker.laws.flips:
-        attitude = flipped(reading, attitude, stated.direction, speaker.laws.flips)
+    attitude = speaker.laws.swayed(reading, attitude, stated.direction)
     attitude = toward_interviewer(attitude, facts.get("interviewer", ""), stated.direction, speaker.laws.sycophancy)
     attitude = shift_by_wording(reading, attitude, speaker.laws.wording)
     attitude = speaker.laws.suspicion.comply(reading, attitude, stated.direction)

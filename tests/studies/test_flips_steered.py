@@ -16,8 +16,6 @@ from parley.agents.society import load_society
 from parley.agents.steering import steering_sentences, strike, word_list
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.records import ConditionRecords
-from parley.analysis.flips import arms, report, steered
-from parley.analysis.flips.decomposition import FULL, LEVEL
 from parley.analysis.steering import steering_of, unsteered
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
@@ -25,6 +23,8 @@ from parley.llm.request import Request
 from parley.model import run_folder
 from parley.model.debate import DebateModel
 from parley.model.scenario import Scenario, load_preset
+from parley.studies.flips import arms, report, steered
+from parley.studies.flips.decomposition import FULL, LEVEL
 
 BIASED = {"confirmation_bias": ("strong",)}
 

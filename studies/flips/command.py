@@ -13,9 +13,9 @@ from parley.model.arguments import prices_from_args, with_base_url
 from parley.model.cli import Parser, add_option, natural
 
 
-def flips_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py flips`."""
-    parser = Parser(
+    options = Parser(
         "flips",
         "Run the same agents alone, with empty talk, with partners who only say where they stand, with lines from other rooms, "
         "and in full; split the ratings that flip across the middle by cause (docs/flips.md).",
@@ -30,18 +30,19 @@ def flips_parser() -> Parser:
         cli.dry_run("print arms, calls and cost, and stop: no model is called"),
     )
     about = "number of groups of personas; each group debates in every arm"
-    add_option(parser, "--blocks N", about, natural, BLOCKS)
-    return parser
+    add_option(options, "--blocks N", about, natural, BLOCKS)
+    return options
 
 
-def flips(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py flips --llm SPEC`. Errors: UserError, also where a budget is spent; complete arms are kept."""
-    options = flips_parser().parse_args(words)
+    options = parser().parse_args(words)
     from parley.analysis.card.conditions import Batch
     from parley.analysis.card.protocol import plan_lines, run_conditions
-    from parley.analysis.flips import arms
-    from parley.analysis.flips.report import write
     from parley.model.scenario import parse_settings
+
+    from . import arms
+    from .report import write
 
     if "probe" in parse_settings(options.set):
         raise UserError("--set probe: this command asks about a statement and its opposite; leave the field out")

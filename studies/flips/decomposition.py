@@ -27,9 +27,11 @@ import pandas as pd
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import NO_VARIATION, SHARE, Floats, interval, mean_interval, p_of_mean, why_no_interval
 from parley.analysis.card.records import ConditionRecords
-from parley.analysis.flips.arms import ITEMS
+from parley.analysis.statistics.null import Null
 from parley.analysis.statistics.results import holm
 from parley.llm.seeding import stream
+
+from .arms import ITEMS
 
 MIDDLE, ALIKE = 5.0, 1e-9
 ARMS = ("alone", "empty", "stance", "shuffled", "three")
@@ -173,7 +175,7 @@ def null_range(values: Floats) -> tuple[float, float]:
     """Return the middle 95% of the mean of values whose signs are drawn anew, DEALS times."""
     rng = np.random.default_rng(stream(0, "flips", len(values)).getrandbits(32))
     means = (rng.choice([-1.0, 1.0], size=(DEALS, len(values))) * values).mean(axis=1)
-    return float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))
+    return Null(means).band
 
 
 def _share(both: Floats, why: str) -> dict[str, Any]:

@@ -24,10 +24,11 @@ from parley.agents.claim_questions import AGAINST, FOR, SILENT
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.card.records import ConditionRecords
-from parley.analysis.flips.arms import STATEMENT
-from parley.analysis.flips.decomposition import difference_row, is_shown
 from parley.analysis.formatting import count_table
 from parley.analysis.statistics.results import holm
+
+from .arms import STATEMENT
+from .decomposition import difference_row, is_shown
 
 ARM = "interviewed"
 QUESTIONS = (FOR, AGAINST, SILENT, STATEMENT)

@@ -11,13 +11,14 @@ from parley.analysis import disclaimers
 from parley.analysis.card.card import rounded
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.figures import dot_plot
-from parley.analysis.flips import guesses, interviewer, steered
-from parley.analysis.flips.decomposition import FULL, MEASURES, estimates, left_out, pairs, sentences, usable
-from parley.analysis.flips.opener import anchor, followers, sentence
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_p, format_span
 from parley.analysis.report import Report
 from parley.analysis.steering import steering_of
 from parley.model.branching import recorded_scenario
+
+from . import guesses, interviewer, steered
+from .decomposition import FULL, MEASURES, estimates, left_out, pairs, sentences, usable
+from .opener import anchor, followers, sentence
 
 CAPTION = (
     "The same agents debate on equal seeds in five arms: alone (nothing is heard), empty talk, stance only (partners say where "

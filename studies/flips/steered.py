@@ -21,9 +21,10 @@ import pandas as pd
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.card.records import ConditionRecords
-from parley.analysis.flips.arms import STATEMENT
-from parley.analysis.flips.decomposition import FULL, difference_row, is_shown, pairs, usable
 from parley.analysis.statistics.results import holm
+
+from .arms import STATEMENT
+from .decomposition import FULL, difference_row, is_shown, pairs, usable
 
 ARM = "unsteered"
 EFFECTS = ("flips", "points", "agreement")

@@ -16,7 +16,9 @@ from parley.agents.claim_questions import NEGATED
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import mean_interval
 from parley.analysis.card.records import ConditionRecords
-from parley.analysis.flips.decomposition import (
+from parley.llm.backends import open_spec
+from parley.llm.errors import UserError
+from parley.studies.flips.decomposition import (
     ACQUIESCENCE,
     ARMS,
     MOVEMENT,
@@ -30,9 +32,7 @@ from parley.analysis.flips.decomposition import (
     sentences,
     usable,
 )
-from parley.analysis.flips.opener import anchor, followers, sentence
-from parley.llm.backends import open_spec
-from parley.llm.errors import UserError
+from parley.studies.flips.opener import anchor, followers, sentence
 
 SIZE = 0.5
 

@@ -29,8 +29,6 @@ from parley.llm.seeding import stream
 MIDDLE = 5.0
 LASTING = ("presence", "conformity", "reasons", "response")
 CAUSES = ("instability", *LASTING, "acquiescence")
-STEADFAST: Mapping[str, float] = {}
-"""The law unless probabilities are planted: nothing turns a rating."""
 
 
 def plant_flips(flips: str = "") -> Mapping[str, float]:

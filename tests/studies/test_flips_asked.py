@@ -16,15 +16,15 @@ from benchmarks.asked import draw_guesses, examine, examine_guesses
 from parley.agents.claim_questions import AGAINST, FOR, SILENT
 from parley.agents.probe import answer_order
 from parley.agents.topic import load_topic
-from parley.analysis.card.conditions import Batch, interviewed
-from parley.analysis.flips import arms
-from parley.analysis.flips.arms import STATEMENT
-from parley.analysis.flips.guesses import PLACES, estimates, guesses
-from parley.analysis.flips.guesses import sentences as guess_sentences
-from parley.analysis.flips.interviewer import MOVES, STATED, answers, moves, sentences, sycophancy
+from parley.analysis.card.conditions import Batch
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
+from parley.studies.flips import arms
+from parley.studies.flips.arms import STATEMENT
+from parley.studies.flips.guesses import PLACES, estimates, guesses
+from parley.studies.flips.guesses import sentences as guess_sentences
+from parley.studies.flips.interviewer import MOVES, STATED, answers, moves, sentences, sycophancy
 
 
 def asked(units: int, agreement: dict[str, float]) -> pd.DataFrame:
@@ -77,7 +77,7 @@ def test_planted_sycophancy_is_found_on_the_oracle(share: float, tmp_path: Path)
     """The answers of the oracle for and against differ by the planted share of 10 points; without one by nothing."""
     settings = {"topics": "racism", "repetitions": 5, "llm": f"oracle,sycophancy={share:g}"}
     batch = Batch(load_preset("three_way").with_settings(settings), tmp_path)
-    study = driven(batch, {"flips": SimpleNamespace(NEEDS=(interviewed,), WATCH=())})
+    study = driven(batch, {"flips": SimpleNamespace(NEEDS=(arms.interviewed,), WATCH=())})
     found = sycophancy(moves(answers(study))).set_index("move")["estimate"]
     assert found[STATED] == pytest.approx(5 * share)
     assert found["no view"] == pytest.approx(0)

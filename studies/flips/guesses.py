@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from parley.agents.claim_questions import GUESSES, OPTIONS, RIGHT
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import (
     ALIKE,
@@ -37,12 +38,12 @@ from parley.analysis.bootstrap import (
     why_no_interval,
 )
 from parley.analysis.card.records import ConditionRecords
-from parley.analysis.flips.arms import GUESSES, STATEMENT
-from parley.analysis.flips.decomposition import FULL, LEVEL, UNIT
+from parley.analysis.statistics.null import Null
 from parley.llm.seeding import stream
 
-RIGHT, OPTIONS = 1, 6
-"""The point of the right option of `studied`, and the number of options."""
+from .arms import STATEMENT
+from .decomposition import FULL, LEVEL, UNIT
+
 CHANCE = 1 / OPTIONS
 NO_CHANGE = 2
 DEALS = 1999
@@ -127,9 +128,7 @@ def _by_chance(blocks: Floats, share: float) -> dict[str, float]:
     rng = np.random.default_rng(stream(0, "options", len(blocks)).getrandbits(32))
     drawn = rng.integers(0, OPTIONS, size=(DEALS, len(blocks)))
     means = blocks[np.arange(len(blocks)), drawn].mean(axis=1)
-    beyond = int((np.abs(means - CHANCE) >= abs(share - CHANCE) - ALIKE).sum())
-    ends = float(np.quantile(means, 0.025)), float(np.quantile(means, 0.975))
-    return {"null_low": ends[0], "null_high": ends[1], "p": (1 + beyond) / (1 + DEALS)}
+    return Null(means, CHANCE).row(share)
 
 
 def _difference(frame: pd.DataFrame) -> dict[str, Any]:
@@ -159,10 +158,9 @@ def _difference(frame: pd.DataFrame) -> dict[str, Any]:
     low, high = interval(per_block, _contrast, sizes)
     found = float(_contrast(per_block[None])[0])
     dealt = _dealt(toward, chose, rows.groupby(["topic", "party"]).ngroup().to_numpy())
-    p = (1 + int((np.abs(dealt) >= abs(found) - ALIKE).sum())) / (1 + DEALS)
-    ends = {"null_low": float(np.quantile(dealt, 0.025)), "null_high": float(np.quantile(dealt, 0.975)), "p": p}
+    null = Null(dealt).row(found)
     reason = "" if math.isfinite(low) else why_few(blocks, UNIT, sizes) or "the difference depends on one group"
-    return _row(DIFFERENCE, blocks, len(rows), estimate=found, low=low, high=high, **ends, reason=reason)
+    return _row(DIFFERENCE, blocks, len(rows), estimate=found, low=low, high=high, **null, reason=reason)
 
 
 def _contrast(sums: Floats) -> Floats:

@@ -17,9 +17,11 @@ import pandas as pd
 
 from parley.analysis.bootstrap import ALIKE, FEWEST, Floats, interval, too_few
 from parley.analysis.card.records import ConditionRecords
-from parley.analysis.flips.arms import STATEMENT
-from parley.analysis.flips.decomposition import FULL, UNIT
+from parley.analysis.statistics.null import Null
 from parley.llm.seeding import stream
+
+from .arms import STATEMENT
+from .decomposition import FULL, UNIT
 
 DEALS = 999
 
@@ -68,9 +70,8 @@ def anchor(rows: pd.DataFrame) -> Anchor:
         return Anchor(slope, units=blocks, reason="no other agent moves differently when another agent opens")
     rng = np.random.default_rng(stream(0, "opener", blocks).getrandbits(32))
     dealt = np.array([_dealt_slope(rng.permuted(opener, axis=0), change, number) for _ in range(DEALS)])
-    beyond = int((np.abs(dealt) >= abs(slope) - ALIKE).sum())
-    ends = float(np.quantile(dealt, 0.025)), float(np.quantile(dealt, 0.975))
-    return Anchor(slope, low, high, *ends, p=(1 + beyond) / (1 + DEALS), units=blocks)
+    null = Null(dealt)
+    return Anchor(slope, low, high, *null.band, null.p(slope), blocks)
 
 
 def _tables(rows: pd.DataFrame) -> tuple[Floats, Floats, Floats]:

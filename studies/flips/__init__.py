@@ -1,0 +1,10 @@
+"""Every flip explained: which part of the movement of ratings each cause has (docs/flips.md)."""
+
+from parley.llm.studies import Study
+
+STUDY = Study(
+    "flips",
+    "split ratings that change sides by cause: instability, conformity, reasons, ...",
+    law="law:plant_flips",
+    sway="law:flipped",
+)
