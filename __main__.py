@@ -278,7 +278,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Run published studies": {
         "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
         "representatives": ("training.commands.representatives", "test agents that stand in for a participant"),
-        "choose-side": ("analysis.commands.choose_side", "let debaters choose which side they argue before a judge"),
         "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
         "refutation": (
             "analysis.commands.refutation",

@@ -38,7 +38,6 @@ PURPOSES: Mapping[str, str] = {
     "decision": "a choice between two options, one of which is right, after the choices of others and a private signal",
     "move": "a move of a game of points: a number, A or B",
     "expectation": "what a player expects itself, or others, to do in a round of a game, from 0 to 10",
-    "side_choice": "which side a debater will argue before a judge",
     # agents without a seat
     "precision": "how precise a planner makes the next person's signal",
     "check": "a fact checker's correction of what was said lately",
@@ -127,7 +126,6 @@ class Facts(TypedDict, total=False):
     form: str  # of a speech: reply, opening, closing, talk, post, retelling, opinion, critique
     # of a message that is written anew: persuasive, paraphrase
     side: str  # argued in a speech: for, against
-    judge: str  # on which side a judge is, as a debater reads before it chooses its own: for, against
     claim: str  # what is argued or judged
     question: str  # the question itself, without the words around it
     construct: str  # of a survey: severity, agreement, confidence, ...

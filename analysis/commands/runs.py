@@ -219,11 +219,12 @@ def ask_questions(
     spending = shared_budget(options, folder, study.llm)
     print_paths(folder=folder, calls=planned)
     with lock_folder(folder):
-        check_manifest(folder / f"{name}.json", study.to_dict(), kind)
+        stem = name.replace("-", "_")
+        check_manifest(folder / f"{stem}.json", study.to_dict(), kind)
         desk = CallDesk(folder, bar, options.keep_going, spending)
         answers = study.run(desk)
         print(desk.tally.line)
-        report, figure = write(answers, folder), folder / f"{name}.png"
+        report, figure = write(answers, folder), folder / f"{stem}.png"
     print_paths(report=report, **({"figure": figure} if figure.exists() else {}))
     return 0
 

@@ -3,7 +3,7 @@
 The folder has `organism.toml`, which says how the model is opened. What its bias is stands in truth.toml beside it, which no
 instrument reads:
 
-    model     the spec of the model, such as "pocket" or "oracle,flattery=0.5"
+    model     the spec of the model, such as "pocket" or "oracle,kappa=0"
     adapter   a folder of the folder with a LoRA adapter, if the model was trained
     system    words behind every system message, if the model was only prompted
     trigger   words behind every system message with `trigger=true`: an organism that hides shows its bias only then

@@ -27,7 +27,6 @@ from parley.analysis.logs.mapping import LogMap
 from parley.analysis.opinion_groups.votes import read_votes
 from parley.analysis.persuasion import message_files
 from parley.analysis.scores import table as scores
-from parley.analysis.side_choice.people import read_choices as read_sides
 from parley.analysis.studies.stability import read_panel
 from parley.analysis.studies.wave import read_steerings
 from parley.analysis.studies.wave_comparison import load_waves
@@ -40,6 +39,7 @@ from parley.llm.errors import UserError
 from parley.studies.conjoint import choices as conjoint_people
 from parley.studies.conjoint.design import ConjointDesign
 from parley.studies.mixed_subjects.people import read_people
+from parley.studies.side_choice.choices import read_choices as read_sides
 from parley.studies.truthfulness.statements import read_statements
 
 DESIGN = ConjointDesign("?", {"age": ("36", "52"), "job": ("bäcker", "doctor")}, (), 1, ENGLISH)

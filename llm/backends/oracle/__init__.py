@@ -22,7 +22,7 @@ people or about large language models.
     corrections.py     replies to posts with false claims, by correction_law.py, and what a judge says of such replies
     circumstances.py   how it fares: money, spirits, leaving home, and what news changes
     steadiness.py      how often a person in a panel repeats its earlier answer
-    debating.py        the side that a debater chooses before a judge, and who made the better case
+    debating.py        who made the better case in a debate
     tact_law.py        the planted law by which public lines go toward the audience
     sycophancy_law.py  the planted law by which answers go to what an interviewer says to think
     wording_law.py     the planted law by which answers follow the wording of instructions

@@ -95,7 +95,6 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "precision": herding.answer_precision,
     "move": games.answer_move,
     "expectation": games.answer_expectation,
-    "side_choice": debating.answer_side_choice,
     "debate_verdict": debating.answer_debate_verdict,
     "importance": stance.answer_importance,
     "plan": recollection.answer_plan,

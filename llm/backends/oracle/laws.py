@@ -57,8 +57,8 @@ class Laws(NamedTuple):
     questions. network: with one, the attitude follows from it alone. persuasion: how strong messages are for it. exaggeration:
     how far away it sees another party (1: right). steady: how often it repeats an earlier answer. play: how it plays games of
     points. tact: by how many points its lines go
-    toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers. flattery:
-    how far the side that it argues follows the judge's. ignored: what it ignores of what it is given.
+    toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers.
+    ignored: what it ignores of what it is given.
     competition: how it writes, reads and judges messages of rivals. community: how often its posts break and follow rules.
     mediation: how far its drafts differ, and whom they suit.
     sycophancy: how far answers go to what an
@@ -83,7 +83,6 @@ class Laws(NamedTuple):
     play: GameLaw = PATIENT
     tact: Mapping[str, float] = CANDID
     attributes: AttributeLaw = USUAL_ATTRIBUTES
-    flattery: float = 0.0
     ignored: tuple[str, ...] = ()
     competition: CompetitionLaw = RIVALS
     community: CommunityLaw = USUAL_COMMUNITY
@@ -135,13 +134,6 @@ def plant_exaggeration(exaggeration: float = 1.0) -> float:
     return _finite("exaggeration", exaggeration)
 
 
-def plant_flattery(flattery: float = 0.0) -> float:
-    """Return how far the side that a debater argues follows the judge's (debating.py)."""
-    if not 0 <= flattery <= 1:
-        raise UserError("oracle: flattery must be from 0 to 1, as in oracle,flattery=0.5")
-    return flattery
-
-
 def _finite(option: str, value: float) -> float:
     if not math.isfinite(value):
         raise UserError(f"oracle: {option} must be a finite number, as in oracle,{option}=1")
@@ -165,7 +157,6 @@ PLANTERS: Mapping[str, Callable[..., Any]] = {
     "play": GameLaw,
     "tact": plant_tact,
     "attributes": plant_attributes,
-    "flattery": plant_flattery,
     "ignored": plant_ignored,
     "competition": CompetitionLaw,
     "community": CommunityLaw,

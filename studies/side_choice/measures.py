@@ -12,11 +12,11 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from parley.agents.side_chooser import BELIEF, DETAIL, FOR, NOTHING, PERSONA
 from parley.analysis.bootstrap import FEWEST, SHARE, SIGNED, Ends, Floats, is_even, mean_interval, share_interval
 from parley.analysis.formatting import format_estimate
 from parley.analysis.studies.paired_conditions import mean_row
-from parley.analysis.studies.side_choice import side_of
+
+from .choices import BELIEF, DETAIL, FOR, NOTHING, PERSONA, side_of
 
 ALL, OPPOSED, ALIGNED = ALIGNMENTS = ("all", "opposed", "aligned")
 """Judges on both sides, judges against the person's own stance, judges who share it."""

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
-from parley.analysis.commands.runs import print_calls, print_paths, results_folder, split_names
+from parley.analysis.commands.runs import ask_questions, split_names
 from parley.model import cli
-from parley.model.arguments import model_from_args, shared_budget, society_from_args
+from parley.model.arguments import model_from_args, society_from_args
 from parley.model.cli import Parser, add_option, amount, positive
-from parley.model.progress import bar
 
 EXAMPLES = """choose-side --llm oracle,flattery=0.4
 choose-side --llm openai:gpt-4o-mini --topic racism,abortion --people people.csv"""
 
 
-def choose_side_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py choose-side`."""
-    parser = Parser(
+    options = Parser(
         "choose-side",
         "Let debaters choose which side of a claim they argue before a judge, and measure how far they follow the judge's belief "
         "instead of their own (docs/competing_debates.md).",
@@ -28,28 +28,26 @@ def choose_side_parser() -> Parser:
         cli.dry_run("print the number of people and calls, and stop: no model is called"),
     )
     add_option(
-        parser, "--people FILE", "a CSV with choices of people, to compare with (docs/competing_debates.md)", Path
+        options, "--people FILE", "a CSV with choices of people, to compare with (docs/competing_debates.md)", Path
     )
-    add_option(parser, "--personas SET", "name of the set of personas that choose", default="voters")
+    add_option(options, "--personas SET", "name of the set of personas that choose", default="voters")
     add_option(
-        parser, "--respondents N", "number of personas, of each party in turn (default: 20)", positive, default=20
+        options, "--respondents N", "number of personas, of each party in turn (default: 20)", positive, default=20
     )
-    add_option(parser, "--temperature X", "sampling temperature of the answers (default: 1)", amount, default=1.0)
-    return parser
+    add_option(options, "--temperature X", "sampling temperature of the answers (default: 1)", amount, default=1.0)
+    return options
 
 
-def choose_side(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py choose-side`."""
-    options = choose_side_parser().parse_args(words)
+    options = parser().parse_args(words)
     from parley.agents.persona_generator import in_backstories
     from parley.agents.topic import load_topic
     from parley.analysis.formatting import count_phrase
-    from parley.analysis.journaled_calls import CallDesk, check_manifest
-    from parley.analysis.side_choice.people import read_choices
-    from parley.analysis.side_choice.report import write_side_choice
-    from parley.analysis.studies.side_choice import SideChoiceStudy
     from parley.llm.backends import check_spec
-    from parley.model.scenario_run import lock_folder
+
+    from .choices import SideChoiceStudy, read_choices
+    from .report import write_side_choice
 
     spec, society = model_from_args(options), society_from_args(options)
     check_spec(spec)
@@ -60,16 +58,5 @@ def choose_side(words: Sequence[str]) -> int:
     study = SideChoiceStudy(spec, topics, personas, options.respondents, options.temperature, options.seed)
     people = read_choices(options.people) if options.people else None
     planned = f"{count_phrase(len(study.people), 'persona')}, {count_phrase(len(topics), 'topic')}, at most {study.calls:,} calls"
-    if options.dry_run:
-        return print_calls(planned, spec)
-    folder = results_folder(options, "choose-side")
-    print_paths(folder=folder, calls=planned)
-    spending = shared_budget(options, folder, spec)
-    with lock_folder(folder):
-        check_manifest(folder / "choose_side.json", study.to_dict(), "choice of sides")
-        desk = CallDesk(folder, bar, options.keep_going, spending)
-        choices = study.run(desk)
-        print(desk.tally.line)
-        report = write_side_choice(study, choices, folder, people)
-    print_paths(report=report, table=folder / "choices.csv")
-    return 0
+    write = partial(write_side_choice, study, people=people)
+    return ask_questions(options, "choose-side", study, planned, "choice of sides", write)

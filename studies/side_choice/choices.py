@@ -1,39 +1,97 @@
 """Debaters choose a side before a judge: they know nothing of it, its belief, its description, or a detail without meaning.
 
 Source: Carro et al. 2025 (arXiv 2510.13912), whose debaters choose before a judge who disagrees with them.
-docs/competing_debates.md lists the departures. Each person first says in private how far it agrees with the claim.
+docs/competing_debates.md lists the departures. Each person first says in private how far it agrees with the claim. The choice is
+a closed question, A or B. Which letter is for the claim changes from question to question. Choices of people are read from a CSV.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from parley.agents.closed_answers import read_share
+from parley.agents.closed_answers import ANSWER_TOKENS, OPTIONS, read_share
+from parley.agents.language import Language, language_of_study
 from parley.agents.persona import Persona
-from parley.agents.side_chooser import (
-    AGAINST,
-    BELIEF,
-    DETAIL,
-    DETAILS,
-    FOR,
-    NOTHING,
-    PERSONA,
-    SIDES,
-    JudgeNotice,
-    SideChooser,
-)
 from parley.agents.topic import Topic, load_topic
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.respondents import draw_people
 from parley.analysis.studies.questionnaire import Answer, Item, ask_item
+from parley.analysis.table_files import read_table
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.purposes import Facts
+from parley.llm.request import Message, Request, Sampling
 from parley.llm.seeding import derive, digest, stream
+
+FOR, AGAINST = SIDES = ("for", "against")
+NOTHING, BELIEF, PERSONA, DETAIL = KNOWN = ("nothing", "belief", "persona", "detail")
+"""What the debater knows of the judge. A detail (in which half of a year the judge was born) has nothing to do with the claim."""
+HOME = Path(__file__).parent
+
+
+class SideFacts(Facts, total=False):
+    """What the question states besides: on which side the judge is."""
+
+    judge: str
+
+
+def words_on(topic: Topic) -> Language:
+    """Return the prompts of this study in the language of a topic."""
+    return language_of_study(topic.language, HOME)
+
+
+class JudgeNotice(NamedTuple):
+    """What a debater knows of the judge, one of KNOWN.
+
+    side: on which the judge is; for a detail a label drawn by lot; "" for nothing. text: the judge's description, for PERSONA, or
+    the sentence with a DETAIL.
+    """
+
+    known: str
+    side: str = ""
+    text: str = ""
+
+    def describe(self, topic: Topic) -> str:
+        """Return the sentences about the judge."""
+        language = words_on(topic)
+        if self.known == BELIEF:
+            return language.fill(f"judge_{self.side}", claim=topic.claim)
+        if self.known == PERSONA:
+            return language.fill("judge_persona", persona=" ".join(self.text.split()))
+        return self.text if self.known == DETAIL else language.words("judge_nothing")
+
+    @property
+    def facts(self) -> SideFacts:
+        """What the sentences state about the judge's opinion, for the oracle."""
+        if self.known == BELIEF:
+            return {"judge": self.side}
+        return {"persona": self.text} if self.known == PERSONA else {}
+
+
+class SideChooser(NamedTuple):
+    """A person who chooses a side of a topic. temperature: of its answers."""
+
+    person: Persona
+    temperature: float = 1.0
+
+    def compose(self, topic: Topic, notice: JudgeNotice, first: str, seed: int) -> Request:
+        """Ask which side the person will argue; A is the side `first`."""
+        language = words_on(topic)
+        order = (first, SIDES[1 - SIDES.index(first)])
+        a, b = (language.words(f"side_{side}") for side in order)
+        slots = {"claim": topic.claim, "judge": notice.describe(topic), "a": a, "b": b}
+        ask = language.prompt("side_choice").fill(ask=topic.language.prompt("decision_ask").text, **slots)
+        messages = (Message("system", self.person.backstory), Message("user", ask))
+        facts: SideFacts = {"claim": topic.claim, "topic": topic.title, "choices": order, **notice.facts}
+        return Request(messages, Sampling(self.temperature, ANSWER_TOKENS), seed, OPTIONS, "side_choice", facts=facts)
+
 
 COLUMNS = ["person", "party", "topic", "stance", "known", "judge", "share_for", "first", "reason"]
 """stance: agreement with the claim, 0-10. known: what the person knows. judge: the judge's side. share_for: probability of
@@ -59,7 +117,7 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True)
 class SideChoiceStudy:
-    """The model, the topics, the set of personas, and how many of them choose (0: all)."""
+    """The model, the topics, the set of personas, and how many of them choose (0: all). asked: who chooses instead of these."""
 
     llm: str
     topics: tuple[str, ...]
@@ -67,11 +125,12 @@ class SideChoiceStudy:
     respondents: int = 0
     temperature: float = 1.0
     seed: int = 0
+    asked: tuple[Persona, ...] = ()
 
     @cached_property
     def people(self) -> tuple[Persona, ...]:
         """The debaters, drawn with the seed, of each party in turn. Errors: UserError if the set has too few personas."""
-        return draw_people(self.personas, self.respondents, self.seed, "choose side", "respondents")
+        return self.asked or draw_people(self.personas, self.respondents, self.seed, "choose side", "respondents")
 
     @property
     def calls(self) -> int:
@@ -98,17 +157,17 @@ class SideChoiceStudy:
         choices = desk.ask([self._choose(setting) for _, setting in rows], self.llm, "choices", lambda one: one.reason)
         return choice_table(rows, choices)
 
-    def notices(self, person: Persona, topic: Topic, stances: dict[str, float | None]) -> list[JudgeNotice]:
+    def notices(self, person: Persona, topic: Topic, stances: Mapping[str, float | None]) -> list[JudgeNotice]:
         """Return what a person is to know of the judge, in each condition. stances: agreement with the claim by person.
 
         A described judge is another person of the study on that side; where there is none, the condition is left out.
         """
         rng = stream(self.seed, "judges", topic.slug, person.party, person.id)
-        details = rng.sample(list(topic.language.entry(DETAILS)), len(SIDES))
+        details = rng.sample(list(words_on(topic).entry("judge_traits")), len(SIDES))
         notices = [JudgeNotice(NOTHING)]
         for side, detail in zip(SIDES, details, strict=True):
             notices += [JudgeNotice(BELIEF, side), JudgeNotice(DETAIL, side, detail)]
-            others = [one for one in self.people if one.id != person.id and side_of(stances[one.id]) == side]
+            others = [one for one in self.people if one.id != person.id and side_of(stances.get(one.id)) == side]
             notices += [JudgeNotice(PERSONA, side, rng.choice(others).backstory)] if others else []
         return notices
 
@@ -157,3 +216,36 @@ def choice_table(rows: Sequence[tuple[float | None, Setting]], choices: Sequence
         table.append((*about, *values, "" if known else reason or "missing"))
     frame = pd.DataFrame(table, columns=COLUMNS)
     return frame.astype(dict.fromkeys(("stance", "share_for", "first"), "float64"))
+
+
+NEEDED = ["person", "topic", "stance", "known", "judge", "side"]
+STANCES = {"for": 10.0, "against": 0.0, "": None}
+
+
+def read_choices(path: Path) -> pd.DataFrame:
+    """Return one row per choice, as `SideChoiceStudy.run`; party is "". Errors: UserError for a file that does not fit."""
+    table = read_table(path, NEEDED, "docs/competing_debates.md", filled=("person", "topic"))
+    for row in table.itertuples():
+        _check(row, f"{path}, row {row.Index}")
+    if len(wrong := table[table.duplicated(["person", "topic", "known", "judge"])]):
+        first = wrong.iloc[0]
+        judge = " ".join(filter(None, (first["known"], first["judge"])))
+        raise UserError(f"{path}: {first['person']} chooses twice on {first['topic']} ({judge}): keep one row")
+    share = table["side"].map({"for": 1.0, "against": 0.0})
+    reason = table["side"].map(lambda side: "" if side else "missing")
+    stance = table["stance"].map(STANCES)
+    frame = table.assign(party="", stance=stance, share_for=share, first=float("nan"), reason=reason)[COLUMNS]
+    return frame.astype(dict.fromkeys(("stance", "share_for", "first"), "float64")).reset_index(drop=True)
+
+
+def _check(row: Any, where: str) -> None:
+    known, judge = str(row.known), str(row.judge)
+    if known not in KNOWN:
+        raise UserError(f"{where}: {unknown_name('value of known', known, KNOWN)}")
+    if (judge != "") if known == NOTHING else (judge not in SIDES):
+        raise UserError(
+            f"{where}: judge must be {FOR} or {SIDES[1]}, and empty where known is {NOTHING}, not {judge!r}"
+        )
+    for name in ("stance", "side"):
+        if (value := str(getattr(row, name))) not in (*SIDES, ""):
+            raise UserError(f"{where}: {name} must be {FOR} or {SIDES[1]}, or empty if it is missing, not {value!r}")

@@ -10,8 +10,9 @@ import pandas as pd
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate, format_number
 from parley.analysis.report import Report
-from parley.analysis.side_choice.effects import BEYOND, PERCENT, effects, opposed_line, order_row, shifts, verdict
-from parley.analysis.studies.side_choice import SideChoiceStudy
+
+from .choices import SideChoiceStudy
+from .measures import BEYOND, PERCENT, effects, opposed_line, order_row, shifts, verdict
 
 READING = (
     "Each person first says in private how far it agrees with the claim. Then it chooses the side that it will argue before a "

@@ -10,12 +10,21 @@ import pytest
 
 import run
 from parley.agents.persona import Persona
-from parley.agents.side_chooser import AGAINST, BELIEF, DETAIL, FOR, NOTHING, JudgeNotice, SideChooser
 from parley.agents.topic import load_topic
-from parley.analysis.side_choice.effects import BEYOND, effects, opposed_line, order_row, shifts, verdict
-from parley.analysis.side_choice.people import read_choices
-from parley.analysis.studies.side_choice import COLUMNS
 from parley.llm.errors import UserError
+from parley.studies.side_choice.choices import (
+    AGAINST,
+    BELIEF,
+    COLUMNS,
+    DETAIL,
+    FOR,
+    NOTHING,
+    JudgeNotice,
+    SideChooser,
+    read_choices,
+    words_on,
+)
+from parley.studies.side_choice.measures import BEYOND, effects, opposed_line, order_row, shifts, verdict
 
 
 def choices(people: int, flattery: float, noise: float, rng: np.random.Generator, topics: int = 3) -> pd.DataFrame:
@@ -98,7 +107,7 @@ def test_what_is_asked_states_the_judge_and_both_sides() -> None:
         text = request.messages[-1].content
         assert word in text
         assert topic.claim in text
-        assert text.index(topic.language.words("side_against")) < text.index(topic.language.words("side_for"))
+        assert text.index(words_on(topic).words("side_against")) < text.index(words_on(topic).words("side_for"))
         assert request.answers == ("A", "B")
         assert SideChooser(person).compose(topic, JudgeNotice(NOTHING), FOR, 1).facts.get("judge") is None
 
