@@ -304,8 +304,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "analysis.commands.distributions",
             "compare a model's answers to a survey with those of groups of people",
         ),
-        "predict": ("training.commands.predict", "find hidden answers of a survey by a model, trained on it or not"),
-        "elicit": ("analysis.commands.elicit", "choose the next question of a survey by expected information gain"),
         "bets": ("analysis.commands.bets", "let debaters bet in private that they will win"),
         "personalised": (
             "analysis.commands.personalised",

@@ -21,7 +21,6 @@ PURPOSES: Mapping[str, str] = {
     "perception": "a rating as people of a party would give it (`party`)",
     "questionnaire": "a closed question about oneself",
     "poll": "a closed question of a survey, asked of a member of a group",
-    "respondent": "an answer to a survey, as a person of whom other answers are known",
     CONSENT: "whether a person agrees to take part (llm/backends/person)",
     "interview": "a question in free words",
     "summary": "what was said so far, in a line for each speaker",

@@ -15,9 +15,9 @@ from examined.entry import Draw, Entry, Outcome, claimed, outside
 from parley.agents.language import ENGLISH
 from parley.analysis.bootstrap import Floats
 from parley.analysis.persuasion.bradley_terry import clear_difference, score_messages
-from parley.analysis.survey_prediction.measures import auc_difference, measure
 from parley.studies.conjoint.design import ConjointDesign
 from parley.studies.conjoint.measures import compare_effects, estimate_effects, exchange_test, position_bias
+from parley.studies.survey_prediction.measures import auc_difference, measure
 
 DESIGN = ConjointDesign("", {"a": ("0", "1"), "b": ("0", "1", "2")}, (), 5, ENGLISH)
 
@@ -132,7 +132,7 @@ def _of_auc_difference(rng: np.random.Generator, people: int, kind: str) -> Outc
 
 
 CONJOINT, PERSUASION = "studies.conjoint.measures.", "analysis.persuasion.bradley_terry."
-PREDICTED, SIZES = "analysis.survey_prediction.measures.", (3, 5, 10, 40)
+PREDICTED, SIZES = "studies.survey_prediction.measures.", (3, 5, 10, 40)
 TASTES, CROSSED = ("tastes", *UNEVEN), ("crossed", *UNEVEN)
 ENTRIES = (
     Entry("conjoint: AMCE", (CONJOINT + "estimate_effects",), _of_amce, TASTES, unit="respondent", sets=120, sizes=SIZES),

@@ -294,7 +294,7 @@ IN_GENERAL = {"mean": "mean", "severity, SD": "severity", "ICC of one": "agreeme
 ALIGNMENT, HUMAN, MIXED, CONJOINT = (
     "analysis.alignment.", "analysis.human.", "studies.mixed_subjects.", "studies.conjoint.measures.",
 )  # fmt: skip
-PERSUASION, PREDICTED = "analysis.persuasion.", "analysis.survey_prediction.measures."
+PERSUASION, PREDICTED = "analysis.persuasion.", "studies.survey_prediction.measures."
 SMALL = (3, 5, 10, 40)
 ENTRIES = (
     Entry("kappa", (ALIGNMENT + "report.kappa", "analysis.bootstrap.fisher_interval"), _of_kappa, ("even", "rare",

@@ -123,8 +123,8 @@ ELSEWHERE: dict[str, str] = {
     "analysis.studies.bet_calibration.shuffled_brier": A_NULL,
     "studies.truthfulness.measures.measure": A_NULL,
     "analysis.surrogate.fidelity._folds": NO_CLAIM,
-    "analysis.survey_prediction.invented.invent_survey": NO_CLAIM,
-    "analysis.survey_prediction.measures.shuffled_range": A_NULL,
+    "studies.survey_prediction.survey.invent_survey": NO_CLAIM,
+    "studies.survey_prediction.measures.shuffled_range": A_NULL,
     "analysis.sweep.tables._test_contrasts": "benchmarks/control.py --reports sweep",
 }
 """By function: what examines it, or why there is nothing to examine."""

@@ -16,7 +16,6 @@ from parley.agents.act_names import ACTS
 from parley.agents.acts import read_act
 from parley.agents.closed_answers import OPTIONS, read_choice, read_number
 from parley.agents.herd_member import HerdPlanner
-from parley.agents.known_person import SurveyItem, read_prediction
 from parley.agents.language import ENGLISH
 from parley.agents.persuasion import read_choice as read_better
 from parley.agents.probe import scales
@@ -25,6 +24,7 @@ from parley.agents.scales import read_rating
 from parley.agents.social_choice import read_ranking
 from parley.llm.request import Reply
 from parley.llm.thinking import CALLS, THOUGHTS, split_thinking
+from parley.studies.survey_prediction.asking import SurveyItem, read_prediction
 
 
 class Kind(NamedTuple):

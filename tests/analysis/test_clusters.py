@@ -26,10 +26,10 @@ from parley.analysis.deliberation.position_change import clustered_mean
 from parley.analysis.persuasion.bradley_terry import clear_difference, score_messages
 from parley.analysis.statistics.clusters import effective_clusters, error_of, steps_without
 from parley.analysis.statistics.crossed_ratings import fit_ratings
-from parley.analysis.survey_prediction.measures import auc_within, measure
 from parley.studies.conjoint.measures import estimate_effects
 from parley.studies.mixed_subjects.estimators import ESTIMATORS, estimate
 from parley.studies.mixed_subjects.people import Arm, Sample
+from parley.studies.survey_prediction.measures import auc_within, measure
 
 ONE_HEAVY = np.array([100.0, *[4.0] * 9])
 MILD = np.array([8.0, 4, 4, 4, 4, 4])

@@ -13,7 +13,7 @@ from sklearn.metrics import brier_score_loss, cohen_kappa_score, roc_auc_score
 from parley.analysis.alignment import report
 from parley.analysis.bootstrap import share_interval
 from parley.analysis.persuasion.bradley_terry import PRIOR_SD, score_messages
-from parley.analysis.survey_prediction.measures import auc_within, measure
+from parley.studies.survey_prediction.measures import auc_within, measure
 from parley.studies.truthfulness.measures import alpha_value
 
 

@@ -30,8 +30,6 @@ from parley.analysis.scores import table as scores
 from parley.analysis.studies.stability import read_panel
 from parley.analysis.studies.wave import read_steerings
 from parley.analysis.studies.wave_comparison import load_waves
-from parley.analysis.survey_prediction.answers import read_items
-from parley.analysis.survey_prediction.answers import read_survey as read_answers
 from parley.analysis.table_files import read_table
 from parley.environments.game import Game
 from parley.environments.text_columns import read_columns
@@ -40,6 +38,8 @@ from parley.studies.conjoint import choices as conjoint_people
 from parley.studies.conjoint.design import ConjointDesign
 from parley.studies.mixed_subjects.people import read_people
 from parley.studies.side_choice.choices import read_choices as read_sides
+from parley.studies.survey_prediction.survey import read_items
+from parley.studies.survey_prediction.survey import read_survey as read_answers
 from parley.studies.truthfulness.statements import read_statements
 
 DESIGN = ConjointDesign("?", {"age": ("36", "52"), "job": ("bäcker", "doctor")}, (), 1, ENGLISH)

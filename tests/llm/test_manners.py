@@ -32,7 +32,7 @@ ASKED = {
     ENGLISH.prompt("decision_ask").text: OPTIONS,
     ENGLISH.prompt("poll").fill(question="Tea?", options="A. x\nB. y\nC. z", letters=LISTED): ("A", "B", "C"),
     ENGLISH.prompt("questionnaire").fill(question="Who?", answers="a woman; a man"): ("a woman", "a man"),
-    ENGLISH.prompt("respondent_ask").fill(question="Parks?", answers="yes; no"): ("yes", "no"),
+    of_study("survey_prediction", "respondent_ask").fill(question="Parks?", answers="yes; no"): ("yes", "no"),
     ENGLISH.prompt("target").fill(word="like", meaning="you agree", numbers="1, 2, 4"): ("1", "2", "4"),
     ENGLISH.prompt("act").fill(acts="like (you agree), share (to all)", words="like, share"): ("like", "share"),
     ENGLISH.prompt("persuasion_choice").fill(aim="x", first="f", second="s", whom="you"): ("1", "2"),

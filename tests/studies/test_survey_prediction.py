@@ -13,14 +13,13 @@ import numpy as np
 import pytest
 
 import run
-from parley.agents.known_person import KnownPerson, SurveyItem
 from parley.agents.language import ENGLISH, load_language
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.survey_prediction import elicitation_report
-from parley.analysis.survey_prediction.answers import Survey, read_survey
-from parley.analysis.survey_prediction.asking import Interviewer
-from parley.analysis.survey_prediction.baselines import QUESTION, baseline_predictions
-from parley.analysis.survey_prediction.elicitation import (
+from parley.llm.backends import open_spec
+from parley.llm.errors import UserError
+from parley.studies.survey_prediction import elicitation
+from parley.studies.survey_prediction.asking import Interviewer, KnownPerson, SurveyItem
+from parley.studies.survey_prediction.elicitation import (
     ADAPTIVE,
     ElicitationStudy,
     by_person,
@@ -28,13 +27,17 @@ from parley.analysis.survey_prediction.elicitation import (
     overall_difference,
     run_elicitation,
 )
-from parley.analysis.survey_prediction.invented import invent_survey
-from parley.analysis.survey_prediction.measures import auc_difference, clustered_auc, measure, shuffled_range
-from parley.analysis.survey_prediction.prediction import MODEL, PredictionStudy, compare_all, measure_all, sentences
-from parley.analysis.survey_prediction.splits import SETS, split_survey
-from parley.llm.backends import open_spec
-from parley.llm.backends.oracle.position_law import predicted_agreement, statements
-from parley.llm.errors import UserError
+from parley.studies.survey_prediction.measures import (
+    QUESTION,
+    auc_difference,
+    baseline_predictions,
+    clustered_auc,
+    measure,
+    shuffled_range,
+)
+from parley.studies.survey_prediction.oracle import predicted_agreement, statements
+from parley.studies.survey_prediction.prediction import MODEL, PredictionStudy, compare_all, measure_all, sentences
+from parley.studies.survey_prediction.survey import SETS, Survey, invent_survey, read_survey, split_survey
 
 ITEMS = "question,text,yes,no\nparks,More parks?,yes,no\nroads,More roads?,agree,disagree\n"
 
@@ -229,7 +232,7 @@ def test_adaptive_questions_help_where_questions_differ(tmp_path: Path) -> None:
     first = rows[(rows["order"] == ADAPTIVE) & (rows["asked"] == 1)]
     strong = {f"q{n}" for n, one in enumerate(statements("planted"), 1) if abs(one.strength) > 1}
     assert first["question"].isin(strong).mean() > 0.9
-    assert "is smaller" in elicitation_report.sentences(rows)[0]
+    assert "is smaller" in elicitation.sentences(rows)[0]
 
 
 def test_the_first_question_is_a_strong_one(tmp_path: Path) -> None:
@@ -246,7 +249,7 @@ def test_independent_questions_cannot_be_chosen_well(tmp_path: Path) -> None:
     _, rows = elicited("independent", 6, tmp_path, repeats=1)
     assert rows["gain"].dropna().max() < 1e-9
     assert overall_difference(rows)["difference"] == 0
-    assert "the order of asking makes no difference" in elicitation_report.sentences(rows)[0]
+    assert "the order of asking makes no difference" in elicitation.sentences(rows)[0]
 
 
 @pytest.mark.thorough
@@ -254,7 +257,7 @@ def test_shuffled_answers_give_no_gain(tmp_path: Path) -> None:
     """A model that believes in relations which are not there gains nothing by its choice."""
     _, rows = elicited("shuffled", 60, tmp_path)
     assert overall_difference(rows)["high"] > 0
-    assert "smaller:" not in elicitation_report.sentences(rows)[0].replace("not clearly smaller or larger", "")
+    assert "smaller:" not in elicitation.sentences(rows)[0].replace("not clearly smaller or larger", "")
 
 
 def test_all_orders_end_alike_when_all_is_asked(tmp_path: Path) -> None:
@@ -265,7 +268,7 @@ def test_all_orders_end_alike_when_all_is_asked(tmp_path: Path) -> None:
     people = by_person(rows)
     start = people.xs(0, level="asked").to_numpy(dtype=float)
     assert np.allclose(start, start[:, :1])
-    assert "is unknown: fewer than 5 people" in elicitation_report.sentences(rows)[0]
+    assert "is unknown: fewer than 5 people" in elicitation.sentences(rows)[0]
 
 
 def test_missing_predictions_are_no_numbers(tmp_path: Path) -> None:
@@ -281,7 +284,7 @@ def test_missing_predictions_are_no_numbers(tmp_path: Path) -> None:
     assert all("is unknown: no hidden answer has a prediction" in one for one in sentences(study, measured, compared))
     _, rows = elicited("planted", 6, tmp_path, "fake", samples=1)
     assert rows["error"].isna().all()
-    assert "is unknown" in elicitation_report.sentences(rows)[0]
+    assert "is unknown" in elicitation.sentences(rows)[0]
 
 
 def test_drawn_answers_give_a_share(tmp_path: Path) -> None:

@@ -14,8 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from parley.llm.backends.oracle.dynamics import Speaker
+from parley.llm.backends.oracle.prompt_parser import Reading
+from parley.llm.backends.oracle.stance import unknown
+from parley.llm.request import Reply, set_choice
+
 PLANTED, INDEPENDENT = "planted", "independent"
-STATEMENTS = Path(__file__).parent / "position_statements.toml"
+STATEMENTS = Path(__file__).parent / "data" / "statements.toml"
 REACH, POINTS = 4.0, 41
 """The grid of positions over which the exact posterior is summed."""
 
@@ -69,3 +74,19 @@ def predicted_agreement(stated: Sequence[tuple[Statement, bool]], asked: Stateme
         total += weight
         weighted += weight * asked.agreement(position)
     return round(weighted / total, 12)
+
+
+def answer_respondent(reading: Reading, speaker: Speaker) -> Reply:
+    """Answer with the exact probability of agreement. A question that is not in the oracle's surveys is a named failure.
+
+    Stated answers to other questions than the oracle's own are ignored.
+    """
+    facts, answers = reading.facts, reading.request.answers
+    asked = known_statement(facts.get("question", ""))
+    if asked is None or len(answers) != 2:
+        return unknown(reading)
+    known = [(known_statement(text), answer == answers[0]) for text, answer in facts.get("stated", ())]
+    chance = predicted_agreement([(one, agreed) for one, agreed in known if one is not None], asked)
+    reply = Reply(None)
+    set_choice(reply, reading.request, [chance, 1 - chance])
+    return reply

@@ -1,6 +1,15 @@
-"""A survey as a table: people, questions with two answers, and who gave which answer.
+"""A survey as a table: people, questions with two answers, who gave which answer, and which answers are hidden.
 
-docs/survey_prediction.md has the schema of the two files, the answers (wide or long) and the questions.
+docs/survey_prediction.md has the schema of the two files, the answers (wide or long) and the questions. Invented surveys have
+people with hidden positions, who answer statements of planted strength:
+
+planted      answers depend on one hidden position, some of them strongly
+independent  answers do not depend on the person
+shuffled     as planted, but the answers to each statement are dealt to other people: statements seem to be related, and are not
+
+A share of the people is new: no answer of theirs is trained on. A share of the questions is unasked: no one's answer to them is
+known. Of the other answers of each person a share is hidden. The hidden answers are four test sets (SETS). The sets `unasked` and
+`new people, unasked` share no question with the training, the sets of new people no person.
 """
 
 from __future__ import annotations
@@ -14,13 +23,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from parley.agents.known_person import KnownPerson, SurveyItem
-from parley.agents.language import ENGLISH, Language
+from parley.agents.language import ENGLISH, Language, language_of_study, load_language
+from parley.analysis.bootstrap import Floats
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
-from parley.llm.seeding import digest, stream
+from parley.llm.seeding import derive, digest, stream
 
-Floats = NDArray[np.float64]
+from .asking import HOME, KnownPerson, SurveyItem
+from .oracle import INDEPENDENT, PLANTED, statements
+
 PERSON, WEIGHT, QUESTION, ANSWER = "person", "weight", "question", "answer"
 ITEM_COLUMNS = ("question", "text", "yes", "no")
 PAGE = "docs/survey_prediction.md"
@@ -159,3 +170,85 @@ def _value(cell: str, item: SurveyItem, where: str) -> float:
             f"{where}: {cell!r} is no answer to {item.name}: write 1 or {item.answers[0]}, 0 or {item.answers[1]}, or nothing"
         )
     return known[cell.lower()]
+
+
+SHUFFLED = "shuffled"
+INVENTED = (PLANTED, INDEPENDENT, SHUFFLED)
+LANGUAGES = ("en", "de")
+
+
+def invent_survey(name: str, people: int = 100, seed: int = 0, language: str = "en") -> Survey:
+    """Return an invented survey. `truth` is the probability with which each answer was drawn."""
+    bank, words = statements(INDEPENDENT if name == INDEPENDENT else PLANTED, language), load_language(language)
+    rng = np.random.default_rng(derive(seed, "invented survey", name))
+    positions = rng.standard_normal(people)
+    truth = np.array([[statement.agreement(float(position)) for statement in bank] for position in positions])
+    values = (rng.random(truth.shape) < truth).astype(float)
+    if name == SHUFFLED:
+        values = rng.permuted(values, axis=0)
+        truth = np.tile(truth.mean(axis=0), (people, 1))
+    own = language_of_study(words, HOME)
+    answers = (own.words("agrees"), own.words("disagrees"))
+    items = tuple(SurveyItem(f"q{place}", one.text, answers) for place, one in enumerate(bank, 1))
+    ids = tuple(f"person {number}" for number in range(1, people + 1))
+    return Survey(name, ids, items, values, ((),) * people, np.ones(people), words, truth)
+
+
+Mask = NDArray[np.bool_]
+RETRODICTION, UNASKED, NEW, NEW_UNASKED = "retrodiction", "unasked", "new people", "new people, unasked"
+SETS: Mapping[str, str] = {
+    RETRODICTION: "hidden answers of people in the training, to questions in the training",
+    UNASKED: "answers of people in the training to questions that no one was asked in the training",
+    NEW: "hidden answers of people who are not in the training, to questions in the training",
+    NEW_UNASKED: "answers of people who are not in the training, to questions that no one was asked in the training",
+}
+FEWEST_PEOPLE, FEWEST_ITEMS = 8, 4
+
+
+@dataclass(frozen=True)
+class Split:
+    """new: (people,). unasked: (questions,). hidden: (people, questions), the answers to predict. known: those that are shown."""
+
+    new: Mask
+    unasked: Mask
+    hidden: Mask
+    known: Mask
+
+    @property
+    def training(self) -> Mask:
+        """(people, questions): the answers that a model or a baseline may be trained on."""
+        return self.known & ~self.new[:, None]
+
+    def sets(self) -> dict[str, Mask]:
+        """Return the hidden answers of each test set."""
+        new, unasked = self.new[:, None], self.unasked[None, :]
+        masks = (~new & ~unasked, ~new & unasked, new & ~unasked, new & unasked)
+        return {name: self.hidden & mask for name, mask in zip(SETS, masks, strict=True)}
+
+
+def split_survey(survey: Survey, seed: int = 0, share: float = 0.25) -> Split:
+    """Hide a share of the people, of the questions, and of each person's other answers, drawn with the seed.
+
+    Errors: UserError for a survey of fewer than 8 people or 4 questions, and for a share that is not between 0 and 1.
+    """
+    people, items = survey.values.shape
+    if people < FEWEST_PEOPLE or items < FEWEST_ITEMS:
+        raise UserError(
+            f"{survey.name} has {people} people and {items} questions: at least {FEWEST_PEOPLE} and {FEWEST_ITEMS} are needed"
+        )
+    if not 0 < share < 1:
+        raise UserError("--held-out must be a share between 0 and 1, such as 0.25")
+    new, unasked = _drawn(people, share, seed, "new people"), _drawn(items, share, seed, "unasked questions")
+    answered = np.isfinite(survey.values)
+    hidden = answered & unasked
+    for person in range(people):
+        own = [item for item in survey.answered(person) if not unasked[item]]
+        count = min(max(round(share * len(own)), 1), len(own) - 1) if len(own) > 1 else 0
+        hidden[person, stream(seed, "hidden answers", survey.people[person]).sample(own, count)] = True
+    return Split(new, unasked, hidden, answered & ~hidden)
+
+
+def _drawn(size: int, share: float, seed: int, name: str) -> Mask:
+    chosen = np.zeros(size, dtype=bool)
+    chosen[stream(seed, name).sample(range(size), min(max(round(share * size), 1), size - 1))] = True
+    return chosen

@@ -10,11 +10,11 @@ import pytest
 
 import run
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.survey_prediction.asking import Interviewer
-from parley.analysis.survey_prediction.invented import invent_survey
-from parley.analysis.survey_prediction.prediction import PredictionStudy
 from parley.llm.errors import UserError
-from parley.training.survey_answers import TRAINED, SurveyTraining
+from parley.studies.survey_prediction.asking import Interviewer
+from parley.studies.survey_prediction.prediction import PredictionStudy
+from parley.studies.survey_prediction.survey import invent_survey
+from parley.studies.survey_prediction.training import TRAINED, SurveyTraining
 from parley.training.tuning.recipe import Recipe
 
 

@@ -15,15 +15,16 @@ import numpy as np
 
 from parley.analysis.formatting import slug
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.survey_prediction.answers import Survey
-from parley.analysis.survey_prediction.asking import Interviewer
-from parley.analysis.survey_prediction.prediction import PredictionStudy
 from parley.llm.seeding import derive, stream
 from parley.training.base_model import BaseModel, base_model
 from parley.training.tuning.adapter import make_adapter
 from parley.training.tuning.dataset import Example, chat
 from parley.training.tuning.pipeline import require_packages
 from parley.training.tuning.recipe import Recipe
+
+from .asking import Interviewer
+from .prediction import PredictionStudy
+from .survey import Survey
 
 TRAINED, SHUFFLED = "trained", "trained on shuffled"
 USE = """## What it is for

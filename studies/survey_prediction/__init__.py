@@ -1,0 +1,17 @@
+"""Predicts hidden answers of a survey, and chooses the next question to a person (docs/survey_prediction.md)."""
+
+from parley.llm.studies import Command, Study
+
+STUDY = Study(
+    "predict",
+    "find hidden answers of a survey by a model, trained on it or not",
+    also=(
+        Command(
+            "elicit",
+            "choose the next question of a survey by expected information gain",
+            run="command:elicit",
+            parser="command:elicit_parser",
+        ),
+    ),
+    purposes={"respondent": "oracle:answer_respondent"},
+)
