@@ -300,10 +300,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "analysis.commands.honesty",
             "compare public lines with private ratings: neutral, for a reward, under pressure",
         ),
-        "distributions": (
-            "analysis.commands.distributions",
-            "compare a model's answers to a survey with those of groups of people",
-        ),
         "bets": ("analysis.commands.bets", "let debaters bet in private that they will win"),
         "personalised": (
             "analysis.commands.personalised",

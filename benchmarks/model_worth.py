@@ -41,7 +41,7 @@ def main() -> None:
     """Print a line per population."""
     import numpy as np
 
-    from parley.analysis.distributions.worth import largest_size, worth_of
+    from parley.studies.distributions.worth import largest_size, worth_of
 
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--surveys", type=int, default=200)

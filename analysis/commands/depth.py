@@ -114,9 +114,9 @@ def study_from_args(options: argparse.Namespace, people: Sequence[DeepPersona], 
     """Return the survey that is asked. Errors: UserError without a group, and if people are too few to exchange attributes."""
     from parley.analysis.deep.answers import DepthStudy
     from parley.analysis.deep.planted import survey_of_texts
-    from parley.analysis.distributions.asking import DistributionStudy
-    from parley.analysis.distributions.planted import PLANTED
-    from parley.analysis.distributions.published import read_survey
+    from parley.analysis.polls.asking import Poll
+    from parley.analysis.polls.published import read_survey
+    from parley.analysis.polls.table import PLANTED
     from parley.llm.backends import check_spec
 
     society, llm = society_from_args(options), model_from_args(options, "oracle")
@@ -136,5 +136,5 @@ def study_from_args(options: argparse.Namespace, people: Sequence[DeepPersona], 
             f"the survey has {len(groups)} groups: name the one of these people with --group, such as {groups[0]}"
         )
     table = table.select([options.group] if options.group else [], None, options.seed)
-    base = DistributionStudy(table, llm, society.language, "persona", options.samples, options.seed)
+    base = Poll(table, llm, society.language, "persona", options.samples, options.seed)
     return DepthStudy(base, tuple(people), depths)

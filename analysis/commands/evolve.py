@@ -78,9 +78,9 @@ def study_from_args(options: argparse.Namespace) -> EvolutionStudy:
     from parley.agents.taxonomy import load_taxonomy
     from parley.analysis.deep.evolution import EvolutionStudy
     from parley.analysis.deep.planted import TYPICAL, survey_of_kinds
-    from parley.analysis.distributions.asking import DistributionStudy
-    from parley.analysis.distributions.planted import PLANTED
-    from parley.analysis.distributions.published import read_survey
+    from parley.analysis.polls.asking import Poll
+    from parley.analysis.polls.published import read_survey
+    from parley.analysis.polls.table import PLANTED
     from parley.llm.backends import check_spec
 
     society, llm = society_from_args(options), model_from_args(options, "oracle")
@@ -97,7 +97,7 @@ def study_from_args(options: argparse.Namespace) -> EvolutionStudy:
     if not options.group and len(groups) > 1:
         raise UserError(f"the survey has {len(groups)} groups: name the target with --group, such as {groups[0]}")
     table = table.select([options.group] if options.group else [], None, options.seed)
-    base = DistributionStudy(table, llm, society.language, "persona", options.samples, options.seed)
+    base = Poll(table, llm, society.language, "persona", options.samples, options.seed)
     taxonomy = load_taxonomy(society.language, options.taxonomy)
     numbers = {
         name: getattr(options, name) for name in ("size", "depth", "candidates", "generations", "repeats", "coverage")

@@ -15,10 +15,9 @@ import pandas as pd
 from parley.agents.deep_personas import DeepPersona
 from parley.agents.respondent import Group, Respondent
 from parley.analysis.bootstrap import SHARE, SIGNED, Ends, Floats, mean_interval
-from parley.analysis.distributions.asking import EXACT, DistributionStudy, ModelAnswer, StudyAnswers, answer_question
-from parley.analysis.distributions.distances import total_variation
-from parley.analysis.distributions.measures import NAMED, SECOND, TVD, UNNAMED, measure, score
 from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.polls.asking import EXACT, ModelAnswer, Poll, StudyAnswers, answer_question
+from parley.analysis.polls.distances import NAMED, SECOND, TVD, UNNAMED, measure, score, total_variation
 from parley.llm.driver import Conversation
 from parley.llm.request import Request
 from parley.llm.seeding import derive, stream
@@ -34,7 +33,7 @@ class DepthStudy:
     base: survey, model, language, number of replies and seed.
     """
 
-    base: DistributionStudy
+    base: Poll
     people: tuple[DeepPersona, ...]
     depths: tuple[int, ...]
 
@@ -71,7 +70,7 @@ class DepthStudy:
         return {name: shares[[places[text] for text in own]] for name, own in texts.items()}
 
 
-def answer_as(text: str, question: str, options: tuple[str, ...], base: DistributionStudy) -> Conversation[ModelAnswer]:
+def answer_as(text: str, question: str, options: tuple[str, ...], base: Poll) -> Conversation[ModelAnswer]:
     """Ask a question of a person with this backstory until the distribution of its answers is known."""
     respondent = Respondent(base.language, "persona")
 

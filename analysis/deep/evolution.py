@@ -23,9 +23,9 @@ from parley.agents.society import Society
 from parley.agents.taxonomy import Taxonomy
 from parley.analysis.bootstrap import Floats, nanmean
 from parley.analysis.deep.answers import answer_as
-from parley.analysis.distributions.asking import DistributionStudy
-from parley.analysis.distributions.distances import total_variation
 from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.polls.asking import Poll
+from parley.analysis.polls.distances import total_variation
 from parley.llm.driver import Conversation, ask_in_step
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive, stream
@@ -63,7 +63,7 @@ class EvolutionStudy:
     attributes. candidates: kept in each generation. coverage: its weight in the fitness (0: fit alone, 1: a diverse fill).
     """
 
-    base: DistributionStudy
+    base: Poll
     society: Society
     taxonomy: Taxonomy
     party: str

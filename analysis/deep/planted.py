@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from parley.agents.respondent import Group
-from parley.analysis.distributions.planted import OPTIONS, PEOPLE, PLANTED, SUBJECTS
-from parley.analysis.distributions.survey_table import SurveyRow, SurveyTable, make_table
+from parley.analysis.polls.table import OPTIONS, PEOPLE, PLANTED, SUBJECTS, SurveyRow, SurveyTable, make_table
 from parley.llm.backends.oracle.attribute_law import AttributeLaw
 from parley.llm.backends.oracle.attributes import kinds_in
 from parley.llm.backends.oracle.phrases import banks

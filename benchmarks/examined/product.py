@@ -103,7 +103,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.claims.bayes.interval_of": "benchmarks/claims.py",
     "analysis.claims.design._balanced_design": NO_CLAIM,
     "analysis.claims.curve._effects": "a mean over units, which is examined; the whole verdict: benchmarks/claims.py",
-    "analysis.distributions.worth.largest_size": "benchmarks/model_worth.py",
+    "studies.distributions.worth.largest_size": "benchmarks/model_worth.py",
     "studies.mixed_subjects.worth.plan_purchase": "equal to all splits of a budget: tests/studies/test_mixed_subjects.py",
     "analysis.preregistration.pilot.interval": "benchmarks/pilot_power.py",
     "analysis.statistics.power.power_of_mean": "equal to statsmodels and a simulation: tests/analysis/test_pilot_power.py",

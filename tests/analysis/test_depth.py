@@ -28,8 +28,8 @@ from parley.analysis.deep.report import (
     variety_table,
 )
 from parley.analysis.deep.variety import measure_coverage, measure_uniqueness
-from parley.analysis.distributions.asking import DistributionStudy
 from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.polls.asking import Poll
 from parley.llm.backends import open_spec
 from parley.llm.driver import drive
 from parley.llm.seeding import stream
@@ -65,7 +65,7 @@ def answered(people: list[DeepPersona], spec: str, folder: Path) -> tuple[pd.Dat
     folder.mkdir()
     table = survey_of_texts([one.text() for one in people], "us").select([], 8, 0)
     most = len(people[0].values)
-    study = DepthStudy(DistributionStudy(table, spec, ENGLISH, "persona"), tuple(people), (0, most // 2, most))
+    study = DepthStudy(Poll(table, spec, ENGLISH, "persona"), tuple(people), (0, most // 2, most))
     effects = effect_table(compare_depths(study, study.ask(CallDesk(folder, quiet)))[1])
     return effects, effect_lines(effects, study.depths)
 

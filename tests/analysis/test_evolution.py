@@ -19,8 +19,8 @@ from parley.agents.taxonomy import load_taxonomy
 from parley.analysis.deep.evolution import RANDOM, SELECTED, Candidate, EvolutionStudy, evolution_table
 from parley.analysis.deep.evolution_report import compare_lines, gain_lines
 from parley.analysis.deep.planted import TYPICAL, survey_of_kinds
-from parley.analysis.distributions.asking import DistributionStudy
 from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.polls.asking import Poll
 from parley.llm.errors import UserError
 
 
@@ -29,7 +29,7 @@ def quiet(title: str, total: int) -> contextlib.AbstractContextManager[Callable[
 
 
 def study(spec: str, questions: int = 6, **numbers: Any) -> EvolutionStudy:
-    base = DistributionStudy(survey_of_kinds([TYPICAL]).select([], questions, 0), spec, ENGLISH, "persona")
+    base = Poll(survey_of_kinds([TYPICAL]).select([], questions, 0), spec, ENGLISH, "persona")
     small: dict[str, Any] = {"size": 3, "depth": 2, "candidates": 3, "generations": 6, "repeats": 5, **numbers}
     return EvolutionStudy(base, load_society("us"), load_taxonomy(ENGLISH), "default", **small)
 

@@ -10,8 +10,8 @@ import pytest
 
 import run
 from parley.agents.respondent import Group
-from parley.analysis.distributions.published import read_survey
-from parley.analysis.distributions.survey_table import TWICE
+from parley.analysis.polls.published import read_survey
+from parley.analysis.polls.table import TWICE
 from parley.llm.errors import UserError
 
 

@@ -18,7 +18,6 @@ from parley.analysis import belief_choices, known_lines, rater_report, sentiment
 from parley.analysis.alignment import stereotypes
 from parley.analysis.community import origin
 from parley.analysis.competition.messages import read_pitches
-from parley.analysis.distributions.published import read_survey as read_distributions
 from parley.analysis.game_data import read_games
 from parley.analysis.human.cascades import read_cascades
 from parley.analysis.human.readers import salvi
@@ -26,6 +25,7 @@ from parley.analysis.logs.formats import FORMATS
 from parley.analysis.logs.mapping import LogMap
 from parley.analysis.opinion_groups.votes import read_votes
 from parley.analysis.persuasion import message_files
+from parley.analysis.polls.published import read_survey as read_distributions
 from parley.analysis.scores import table as scores
 from parley.analysis.studies.stability import read_panel
 from parley.analysis.studies.wave import read_steerings

@@ -16,29 +16,28 @@ from data_checks import check_each
 import run
 from parley.agents.language import ENGLISH
 from parley.agents.respondent import Group
-from parley.analysis.distributions.asking import DistributionStudy, StudyAnswers
-from parley.analysis.distributions.distances import jensen_shannon, relative_entropy, total_variation, wasserstein
-from parley.analysis.distributions.measures import (
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.polls.asking import Poll, StudyAnswers
+from parley.analysis.polls.distances import (
     KNOWN,
     NAMED,
     OTHER,
     SECOND,
     UNIFORM,
     UNNAMED,
-    compare_naming,
+    jensen_shannon,
     measure,
+    relative_entropy,
     score,
-    score_conditions,
-    score_entropies,
-    score_groups,
+    total_variation,
+    wasserstein,
 )
-from parley.analysis.distributions.planted import planted_survey
-from parley.analysis.distributions.report import NAMING, _naming_line, findings, write_distributions
-from parley.analysis.distributions.survey_table import SurveyRow, SurveyTable
-from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.polls.table import SurveyRow, SurveyTable, planted_survey
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Reply, Request, Wrapper
+from parley.studies.distributions.measures import compare_naming, score_conditions, score_entropies, score_groups
+from parley.studies.distributions.report import NAMING, _naming_line, findings, write_distributions
 
 
 def quiet(title: str, total: int) -> Any:
@@ -54,7 +53,7 @@ class WithoutProbabilities(Wrapper):
 
 def measured(folder: Path, llm: str, table: SurveyTable, backend: Any = None, **more: Any) -> pd.DataFrame:
     folder.mkdir(exist_ok=True)
-    study = DistributionStudy(table, llm, ENGLISH, **more)
+    study = Poll(table, llm, ENGLISH, **more)
     return measure(study, study.run(CallDesk(folder, quiet, keep_going=True), backend))
 
 
@@ -204,7 +203,7 @@ def test_missing_replies_are_counted_and_never_a_share(tmp_path: Path) -> None:
     def answer(request: Request) -> str:
         return "I cannot say." if request.seed % 2 or request.facts["question"] == last else "B"
 
-    study = DistributionStudy(table, "fake", ENGLISH, samples=6)
+    study = Poll(table, "fake", ENGLISH, samples=6)
     answers = study.run(CallDesk(tmp_path, quiet, keep_going=True), Fake(answer))
     rows = measure(study, answers)
     assert set(rows.loc[rows["text"] == last, "reason"]) == {"no_answer"}
@@ -301,7 +300,7 @@ def test_a_broken_table_is_one_line_that_says_what_to_do(row: dict[str, str], me
     """Nothing is guessed: a share that is missing is not 0."""
     import tempfile
 
-    from parley.analysis.distributions.published import read_survey
+    from parley.analysis.polls.published import read_survey
     from parley.llm.errors import UserError
 
     with tempfile.TemporaryDirectory() as folder:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from parley.agents.language import Language
 from parley.agents.respondent import LETTERS, Group, Respondent, read_option
-from parley.analysis.distributions.survey_table import SurveyTable
 from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.polls.table import SurveyTable
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.request import Backend, Request
@@ -41,7 +41,7 @@ class ModelAnswer(NamedTuple):
 
 
 @dataclass(frozen=True)
-class DistributionStudy:
+class Poll:
     """A survey, the model, how a group is named (prefix, persona), and how often a model without probabilities is asked."""
 
     table: SurveyTable

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parley.analysis.distributions.report import worth_line
-from parley.analysis.distributions.worth import (
+from parley.studies.distributions.report import worth_line
+from parley.studies.distributions.worth import (
     FEW,
     NO_SIZE,
     choose_size,

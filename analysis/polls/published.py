@@ -18,7 +18,7 @@ from typing import Any
 import pandas as pd
 
 from parley.agents.respondent import Group
-from parley.analysis.distributions.survey_table import (
+from parley.analysis.polls.table import (
     SurveyRow,
     SurveyTable,
     make_table,

@@ -25,7 +25,7 @@ from scipy.special import betaincinv
 from scipy.stats import chi2
 
 from parley.analysis.bootstrap import LEVEL, SHARE, Ends, Floats, mean_interval
-from parley.analysis.distributions.measures import CONDITIONS, NAMED, OTHER, UNIFORM, UNNAMED
+from parley.analysis.polls.distances import CONDITIONS, NAMED, OTHER, UNIFORM, UNNAMED
 
 SET_LEVEL = 0.8
 """How often the set of a question is to hold the people's shares."""

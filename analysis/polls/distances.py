@@ -1,22 +1,23 @@
-"""How near the answers of a model are to those of groups of people: scores, ceilings, nulls, steerability.
+"""How near the answers of a model are to those of groups of people: distances, the score, its ceilings and nulls.
 
-The unit of analysis is the question: the groups of a question are averaged first, and intervals are over questions.
+The unit of analysis is the question: the groups of a question are averaged first, and intervals are over questions. Arrays of
+shares hold options along the last axis, and other axes broadcast.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import entr, rel_entr
 
-from parley.analysis.bootstrap import POSITIVE, SHARE, SIGNED, Ends, Floats, interval, mean_interval
-from parley.analysis.distributions.asking import DistributionStudy, ModelAnswer, StudyAnswers
-from parley.analysis.distributions.distances import jensen_shannon, relative_entropy, total_variation, wasserstein
-from parley.analysis.distributions.survey_table import SurveyRow
+from parley.analysis.bootstrap import Ends, Floats, interval
+from parley.analysis.polls.asking import ModelAnswer, Poll, StudyAnswers
+from parley.analysis.polls.table import SurveyRow
 from parley.llm.seeding import derive
 
 NAMED, UNNAMED, OTHER, UNIFORM, SECOND, KNOWN = "named", "unnamed", "other", "uniform", "second", "known"
@@ -34,11 +35,9 @@ MOST = 100.0
 """The score of equal shares: no interval reaches beyond it."""
 DRAWS = 200
 """Simulated samples of each row, for the ceilings."""
-ENTROPIES = (("up to 1/3", 0.0, 1 / 3), ("1/3 to 2/3", 1 / 3, 2 / 3), ("above 2/3", 2 / 3, math.inf))
-"""Parts of the relative entropy of people's answers: consensus, between, divided."""
 
 
-def measure(study: DistributionStudy, answers: StudyAnswers) -> pd.DataFrame:
+def measure(study: Poll, answers: StudyAnswers) -> pd.DataFrame:
     """Return one row per question and group, with a column DISTANCE_CONDITION for each distance and condition.
 
     First: question (its number), group, text, options, people, n, model, without_group (shares, as JSON), way (exact, sampled),
@@ -137,23 +136,6 @@ def _moved_null(named: ModelAnswer, unnamed: ModelAnswer, rng: np.random.Generat
     return float(total_variation(one / named.replies, (counts - one) / unnamed.replies).mean())
 
 
-def score_conditions(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per condition: questions, rows, score, similarity (1 - JSD) and wasserstein, each with its interval.
-
-    The score is 100 (1 - mean distance / mean distance of even shares), both as total variation over the same questions.
-    """
-    records = []
-    for condition in CONDITIONS:
-        known = rows[rows[f"{TVD}_{condition}"].notna()]
-        record: dict[str, Any] = {"condition": condition, "questions": known["question"].nunique(), "rows": len(known)}
-        record |= _named_ends("score", *score(known, condition))
-        similarity, distance = (_by_question(known, f"{name}_{condition}") for name in (JSD, WD))
-        record |= _named_ends("similarity", _mean(1 - similarity), mean_interval(1 - similarity, bounds=SHARE))
-        record |= _named_ends("wasserstein", _mean(distance), mean_interval(distance, bounds=POSITIVE))
-        records.append(record)
-    return pd.DataFrame(records)
-
-
 def score(rows: pd.DataFrame, condition: str) -> tuple[float, Ends]:
     """Return the score of a condition and its interval over questions; NaN without a row, and where people's shares are even."""
     means = rows.groupby("question")[[f"{TVD}_{condition}", f"{TVD}_{UNIFORM}"]].mean().dropna().to_numpy(dtype=float)
@@ -168,69 +150,53 @@ def _ratio(means: Floats) -> Floats:
     return np.asarray(np.where(even > 0, 100 * (1 - near / np.where(even > 0, even, 1.0)), np.nan))
 
 
-def _by_question(rows: pd.DataFrame, column: str) -> Floats:
-    """Return the mean of a column for each question that has one."""
-    return np.asarray(rows.groupby("question")[column].mean().dropna(), dtype=float)
+def total_variation(p: Floats, q: Floats) -> Floats:
+    """Return half of the summed differences, from 0 (the same) to 1 (nothing in common).
 
-
-def _mean(values: Floats) -> float:
-    return float(values.mean()) if len(values) else math.nan
-
-
-def _named_ends(name: str, value: float, ends: Ends) -> dict[str, float]:
-    return {name: value, f"{name}_low": ends[0], f"{name}_high": ends[1]}
-
-
-def compare_naming(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return what naming the group does, a row each (total variation): questions, value with its interval.
-
-    steerability  how much nearer to the group the answers are with its name than without (0: ignored; below 0: farther)
-    own_group     how much nearer the answers for a group are to this group than those for the other groups of the question
-    moved         how far naming the group moves the answers, in any direction
-    moved_beyond  the same, minus the distance when the replies are dealt anew (null: sampling error)
+    >>> float(total_variation(np.array([0.5, 0.5]), np.array([0.8, 0.2])).round(3))
+    0.3
     """
-    differences = {
-        "steerability": rows[f"{TVD}_{UNNAMED}"] - rows[f"{TVD}_{NAMED}"],
-        "own_group": rows[f"{TVD}_{OTHER}"] - rows[f"{TVD}_{NAMED}"],
-        "moved": rows["moved"],
-        "moved_beyond": rows["moved"] - rows["moved_null"],
-    }
-    records = []
-    for name, values in differences.items():
-        means = _by_question(rows.assign(difference=values), "difference")
-        means = np.where(np.abs(means) < 1e-12, 0.0, means)
-        ends = mean_interval(means, bounds=SHARE if name == "moved" else SIGNED)
-        records.append({"measure": name, "questions": len(means), **_named_ends("value", _mean(means), ends)})
-    return pd.DataFrame(records)
+    return np.asarray(np.abs(p - q).sum(axis=-1) / 2)
 
 
-def score_parts(rows: pd.DataFrame, parts: Iterable[tuple[str, pd.Series]]) -> pd.DataFrame:
-    """Return one row per part: questions, rows, and the scores named, unnamed and second with their intervals.
+def jensen_shannon(p: Floats, q: Floats) -> Floats:
+    """Return the Jensen-Shannon distance (the root of the divergence, base 2), from 0 to 1. Source: Endres and Schindelin 2003.
 
-    Also `similarity` and `similarity_unnamed`: 1 - Jensen-Shannon distance with the group named and without a group.
-
-    parts: the name of a part, and which rows belong to it.
+    >>> float(jensen_shannon(np.array([1.0, 0.0]), np.array([0.0, 1.0])))
+    1.0
     """
-    records = []
-    for name, chosen in parts:
-        part = rows[chosen]
-        record: dict[str, Any] = {"part": name, "questions": part["question"].nunique(), "rows": len(part)}
-        for condition in (NAMED, UNNAMED, SECOND):
-            record |= _named_ends(condition, *score(part[part[f"{TVD}_{condition}"].notna()], condition))
-        for column, condition in (("similarity", NAMED), ("similarity_unnamed", UNNAMED)):
-            near = 1 - _by_question(part, f"{JSD}_{condition}")
-            record |= _named_ends(column, _mean(near), mean_interval(near, bounds=SHARE))
-        records.append(record)
-    return pd.DataFrame(records)
+    middle = (p + q) / 2
+    divergence = (rel_entr(p, middle) + rel_entr(q, middle)).sum(axis=-1) / (2 * np.log(2))
+    return np.asarray(np.sqrt(np.clip(divergence, 0.0, 1.0)))
 
 
-def score_entropies(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores by how divided people are (ENTROPIES), without parts that have no row."""
-    entropy = rows["entropy"].clip(lower=1e-12)
-    parts = [(name, (entropy > low) & (entropy <= high)) for name, low, high in ENTROPIES]
-    return score_parts(rows, [part for part in parts if part[1].any()])
+def wasserstein(p: Floats, q: Floats, values: Floats) -> Floats:
+    """Return how far answers have to be moved along their scale, as a share of its length (0 to 1).
+
+    values: (k,) the place of each option; NaN for an option that is on no scale ("don't know"), which is left out. NaN where
+    fewer than two places differ, and where all answers are left out.
+
+    >>> float(wasserstein(np.array([1.0, 0, 0]), np.array([0, 1.0, 0]), np.array([1.0, 2, 3])))
+    0.5
+    """
+    placed = np.flatnonzero(np.isfinite(values))
+    order = placed[np.argsort(values[placed], kind="stable")]
+    at = values[order]
+    if len(at) < 2 or at[-1] == at[0]:
+        return np.full(np.broadcast_shapes(p.shape, q.shape)[:-1], np.nan)
+    apart = np.cumsum(_scaled(p[..., order]) - _scaled(q[..., order]), axis=-1)[..., :-1]
+    return np.asarray((np.abs(apart) * np.diff(at)).sum(axis=-1) / (at[-1] - at[0]))
 
 
-def score_groups(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores by group, in the order of the file."""
-    return score_parts(rows, [(name, rows["group"] == name) for name in dict.fromkeys(rows["group"])])
+def _scaled(shares: Floats) -> Floats:
+    total = shares.sum(axis=-1, keepdims=True)
+    return np.where(total > 0, shares / np.where(total > 0, total, 1.0), np.nan)
+
+
+def relative_entropy(p: Floats) -> Floats:
+    """Return the entropy as a share of that of even shares: 0 (all give one answer) to 1 (all options have the same share).
+
+    >>> relative_entropy(np.array([[1.0, 0.0], [0.5, 0.5]])).tolist()
+    [0.0, 1.0]
+    """
+    return np.asarray(entr(p).sum(axis=-1) / np.log(p.shape[-1]))

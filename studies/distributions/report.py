@@ -13,28 +13,16 @@ from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST, NO_VARIATION, too_few
-from parley.analysis.distributions.asking import SAMPLED, DistributionStudy, StudyAnswers
-from parley.analysis.distributions.measures import (
-    CONDITIONS,
-    KNOWN,
-    NAMED,
-    OTHER,
-    SECOND,
-    TVD,
-    UNIFORM,
-    UNNAMED,
-    compare_naming,
-    measure,
-    score_conditions,
-    score_entropies,
-    score_groups,
-)
-from parley.analysis.distributions.planted import PLANTED
-from parley.analysis.distributions.worth import FEWEST_QUESTIONS, SET_LEVEL, WORTH_CONDITIONS, measure_worth, show_worth
 from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
+from parley.analysis.polls.asking import SAMPLED, Poll, StudyAnswers
+from parley.analysis.polls.distances import CONDITIONS, KNOWN, NAMED, OTHER, SECOND, TVD, UNIFORM, UNNAMED, measure
+from parley.analysis.polls.table import PLANTED
 from parley.analysis.report import Report
 from parley.llm.backends import split_spec
+
+from .measures import compare_naming, score_conditions, score_entropies, score_groups
+from .worth import FEWEST_QUESTIONS, SET_LEVEL, WORTH_CONDITIONS, measure_worth, show_worth
 
 READING = (
     "The score is 100 (1 - d / u): d is the mean distance (total variation) between the answers of the model and of people, u "
@@ -81,7 +69,7 @@ MOST = 20
 """Groups that the figure shows."""
 
 
-def write_distributions(study: DistributionStudy, answers: StudyAnswers, folder: Path) -> Path:
+def write_distributions(study: Poll, answers: StudyAnswers, folder: Path) -> Path:
     """Write distributions.md, its tables (answers, scores, naming, entropy, groups, worth) and the figure; return its path."""
     rows = measure(study, answers)
     scores, naming, entropies, groups = (
@@ -126,7 +114,7 @@ def write_distributions(study: DistributionStudy, answers: StudyAnswers, folder:
     return report.write()
 
 
-def _asked(study: DistributionStudy, rows: pd.DataFrame) -> str:
+def _asked(study: Poll, rows: pd.DataFrame) -> str:
     questions, groups = rows["question"].nunique(), rows["group"].nunique()
     how = "a sentence before the question" if study.way == "prefix" else "a persona in the system message"
     sampled = int((rows["way"] == SAMPLED).sum())
@@ -140,13 +128,13 @@ def _asked(study: DistributionStudy, rows: pd.DataFrame) -> str:
     return f"{asked}. The group was named by {how}, and each question was also asked without a group. {told}"
 
 
-def _planted_note(study: DistributionStudy) -> str | None:
+def _planted_note(study: Poll) -> str | None:
     if study.table.form != PLANTED or split_spec(study.llm)[0] == "oracle":
         return None
     return "The people of this survey are invented, by the law of the oracle: the scores of another model mean nothing."
 
 
-def _add_missing(report: Report, study: DistributionStudy, answers: StudyAnswers) -> None:
+def _add_missing(report: Report, study: Poll, answers: StudyAnswers) -> None:
     given = [*answers.named, *answers.unnamed.values()]
     lost = [reason for answer in given for reason, count in answer.lost for _ in range(count)]
     empty = sum(answer.shares is None for answer in given)

@@ -1,0 +1,5 @@
+"""Distributions of answers: those of a model compared with those of groups of people (docs/distributions.md)."""
+
+from parley.llm.studies import Study
+
+STUDY = Study("distributions", "compare a model's answers to a survey with those of groups of people")
