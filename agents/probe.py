@@ -158,7 +158,7 @@ def forecast_probe(probe: Probe, frame: str) -> Probe:
 
 
 def phrased(probe: Probe, known: Mapping[str, Probe], claim: str = "") -> Probe:
-    """Return a question whose answer is a phrase that ends a sentence: "I think climate change is a slight problem."
+    """Return a question whose answer is a phrase that ends a sentence: "I think climate change is a large problem."
 
     It is NAME_phrases of the topic or the language; the sentence of agreement and belief follows from the claim. A question whose
     answers are words already stays as it is. Errors: UserError where there are no phrases.

@@ -213,7 +213,7 @@ class Surveys:
     forecast: bool = False  # whether agents predict before the debate what they will answer at the end
     asked: Literal["numbers", "phrases"] = (
         "numbers"  # how survey questions are answered: with a number, or with a phrase that ends a sentence ("I think racism is a
-        # slight problem."), which small models need
+        # large problem."), which small models need
     )
     reader: Literal["strict", "paper"] = "strict"  # how a rating is read from a reply
     measure: Literal["mean", "rating"] = (

@@ -127,7 +127,7 @@ def test_a_backstory_uses_no_word_of_the_survey(person: Persona) -> None:
     probes = [probe for slug in topic_names() for probe in load_topic(slug).probes.values()]
     asked = {probe.scale.name: probe.scale for probe in [*probes, load_topic("racism").probe("agreement@phrases")]}
     labels = [label for scale in asked.values() if scale.kind == LABELLED for label in scale.labels.values()]
-    assert {"an enormous problem", "a terrible idea", "fully agree", "severe"} <= {*labels}
+    assert {"a severe problem", "a terrible idea", "fully agree", "severe"} <= {*labels}
     assert [label for label in labels if re.search(rf"\b{label}\b", person.backstory, re.I)] == []
 
 

@@ -1,4 +1,4 @@
-"""Survey questions that are answered with a phrase which ends a sentence: "I think climate change is a slight problem." """
+"""Survey questions that are answered with a phrase which ends a sentence: "I think climate change is a large problem." """
 
 from __future__ import annotations
 
