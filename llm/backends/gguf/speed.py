@@ -17,6 +17,7 @@ from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
+import psutil
 
 from parley.llm.backends.gguf.header import Header
 from parley.llm.request import Usage
@@ -26,6 +27,8 @@ FEWEST = 10
 """Calls from which a speed is kept, and again after as many."""
 OVERHEAD = 300 << 20
 """Bytes of Parley itself and of the working memory of llama.cpp."""
+LOOK = 0.2
+"""Seconds over which the work of the cores is looked at."""
 NUMBERS, TIMES = 1 << 16, 100
 """Numbers that are multiplied and added up where no speed is known, and how often."""
 READING, WRITING = 0.085, 0.77
@@ -107,7 +110,8 @@ def known_speed() -> Speed:
 def free_cores() -> int:
     """Return the number of cores that have nothing to do now; at least 1."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores - round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else cores)
+    busy = psutil.cpu_percent(LOOK) / 100 * (psutil.cpu_count() or 1)  # the load average still counts what ended a minute ago
+    return max(1, cores - round(busy))
 
 
 def _estimated_speed() -> Speed:
