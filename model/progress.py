@@ -152,7 +152,7 @@ def summary_line(scenario: Scenario, folder: Path, outcome: RunOutcome) -> str:
     """Return a line on what the run did, and a line on missing ratings and replies."""
     if outcome.already:
         return f"{folder} is already finished, so no model was called (--retry-failures repeats the failed calls)"
-    rate = f" ({outcome.asked / outcome.seconds:,.0f} calls/s)" if outcome.seconds and outcome.asked else ""
+    rate = f" ({outcome.asked / outcome.seconds:,.1f} a second)" if outcome.seconds and outcome.asked else ""
     replayed = f", {outcome.replayed:,} from the journal" if outcome.replayed else ""
     replayed += f", {outcome.twins:,} the same as others" if outcome.twins else ""
     cost = f"; this folder has cost {outcome.cost:.4g} so far" if outcome.cost else ""
