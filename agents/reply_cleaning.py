@@ -39,6 +39,7 @@ _EMPHASIS, _LEAD = f"{_SPACE}*_", f"{_SPACE}*_>#[-"
 """What may stand behind a label, and before it. Labels are looked for line by line, because a model may loop on line ends."""
 _TAG = r"</?[a-z]{1,6}>"
 _LINE = rf"(?:^|[{_BREAKS}])(?:[^\S{_BREAKS}]|{_TAG}|[*_>#\[-])*+"
+_SENTENCE_END = r"(?<=[.!?…\"”’)])\s+"
 _ANSWER = re.compile(rf"{_LINE}Answer[*_\]]*+\s*+:", re.I)
 
 
@@ -190,6 +191,8 @@ def own_turn(text: str, name: str, others: re.Pattern[str] | None) -> tuple[str,
     ('I agree.', False)
     >>> own_turn("Bob: While I agree, taxes are too high.", "Ann", speaks_for(("Bob",)))
     ('While I agree, taxes are too high.', True)
+    >>> own_turn("I agree. Bob: No, it costs too much.", "Ann", speaks_for(("Bob",)))
+    ('I agree.', False)
     """
     text, relabelled = _unquoted(text.strip()), False
     if ":" in text:
@@ -209,10 +212,11 @@ def own_turn(text: str, name: str, others: re.Pattern[str] | None) -> tuple[str,
 def speaks_for(names: tuple[str, ...], invented: tuple[str, ...] = ()) -> re.Pattern[str]:
     """Return a pattern for the label of a name at the start of a line: `Bob:`, `**Bob:**`, `[Bob]:`, `<b>BOB</b> (nods):`.
 
+    A partner's name with a colon is a label behind a sentence too: `I agree. Bob: No!`
     invented: names of people who are not in the room, which have to be written with a capital: `Rachel:`, `MODERATOR:`.
     """
     labels = [f"(?i:{_label(names)})", *([_label(invented)] if invented else [])]
-    return re.compile(f"{_LINE}(?:{'|'.join(labels)})")
+    return re.compile(f"{_LINE}(?:{'|'.join(labels)})|{_SENTENCE_END}{_label(names)}")
 
 
 @lru_cache(maxsize=1024)
