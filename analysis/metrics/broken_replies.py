@@ -76,7 +76,8 @@ def headline(frame: pd.DataFrame) -> str:
     """Return how many replies repeat the debate, and which faults are so frequent that the debates are broken; "" without any."""
     parts = [_in_words(frame, fault) for fault in FAULTS if _is_frequent(frame, fault)]
     if parts:
-        return f"**Debates are broken:** {join_phrases(parts)}. Read the transcript before you use the results."
+        advice = "Read the transcript before you use the results (docs/metrics.md says what helps)."
+        return f"**Debates are broken:** {join_phrases(parts)}. {advice}"
     return f"{_in_words(frame, COPIES)[:1].upper()}{_in_words(frame, COPIES)[1:]}." if frame["compared"].sum() else ""
 
 
