@@ -38,11 +38,7 @@ install() { # install EXTRAS [REQUIREMENT]: once for every state of setup.cfg
 check_code() { # style, floors, types
     "$env/bin/ruff" check .
     "$env/bin/ruff" format --check .
-    for room in __init__.py __main__.py testing.py llm agents environments model analysis training studies; do # what is installed, as a package on a path:
-        mkdir -p build/types/parley                                                                    # in the checkout, tools/ is not part of it
-        ln -sfn "$PWD/$room" "build/types/parley/$room"
-    done
-    PYTHONPATH=build/types "$env/bin/lint-imports"
+    PYTHONPATH=tools/links "$env/bin/lint-imports"
     "$env/bin/mypy"
 }
 
