@@ -103,6 +103,9 @@ class SeatedAgent(DebateAgent):
 
     _ids = _Counters()
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name} ({self.party}) in {self.room}>"
+
     def remove(self) -> None:
         """Take the agent out of the model (Mesa's `Agent.remove`): it is absent from its room from its next turn on."""
         super().remove()

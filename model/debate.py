@@ -201,6 +201,10 @@ class DebateModel(SteppedModel):
 
     __reduce_ex__ = refuse_copy
 
+    def __repr__(self) -> str:
+        setup, kind = self.setup, type(self).__name__
+        return f"<{kind} {setup.name} on {setup.models.llm}, {len(self.rooms)} rooms, round {self.round} of {setup.rounds}>"
+
     @property
     def grid(self) -> Any:
         """The networked rooms as a space of Mesa with the current links, for drawing; None without networked rooms."""
