@@ -21,15 +21,15 @@ def test_solara_viz_shows_a_debate() -> None:
     """Space, plot and parameters as in the tutorial; the page renders before and after a step."""
     from mesa.visualization import SolaraViz, make_plot_component, make_space_component
 
-    debates = DebateModel("network", llm="oracle", topics="racism", rounds=1, repetitions=1, size=8)
+    debates = DebateModel("network", llm="oracle", topics="racism", rounds=1, repetitions=1, size=16)
     seed = {"type": "InputText", "value": 42, "label": "Random seed"}
     rounds = {"type": "SliderInt", "value": 1, "label": "Rounds", "min": 1, "max": 5, "step": 1}
-    parameters = {"rng": seed, "rounds": rounds, "preset": "network", "llm": "oracle", "size": 8, "repetitions": 1}
+    parameters = {"rng": seed, "rounds": rounds, "preset": "network", "llm": "oracle", "size": 16, "repetitions": 1}
     components = [make_space_component(agent_portrayal), make_plot_component("mean_democrat")]
     page = SolaraViz(debates, components=components, model_params=parameters, name="Debate")
     _, rendered = solara.render(page, handle_error=False)
     debates.step()
-    rendered.render(page, handle_error=False)
+    rendered.render(page)
     assert debates.steps == 1
     rendered.close()
 
