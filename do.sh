@@ -38,7 +38,7 @@ install() { # install EXTRAS [REQUIREMENT]: once for every state of setup.cfg
 check_code() { # style, floors, types
     "$env/bin/ruff" check .
     "$env/bin/ruff" format --check .
-    PYTHONPATH=tools/links "$env/bin/lint-imports"
+    PYTHONPATH=.links "$env/bin/lint-imports"
     "$env/bin/mypy"
 }
 
