@@ -110,9 +110,8 @@ def known_speed() -> Speed:
 def free_cores() -> int:
     """Return the number of cores that have nothing to do now; at least 1."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    busy = (
-        psutil.cpu_percent(LOOK) / 100 * (psutil.cpu_count() or 1)
-    )  # the load average still counts what ended a minute ago
+    # Not the load average, which still counts what ended a minute ago.
+    busy: float = psutil.cpu_percent(LOOK) / 100 * (psutil.cpu_count() or 1)
     return max(1, cores - round(busy))
 
 
