@@ -277,7 +277,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Run published studies": {
         "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
-        "representatives": ("training.commands.representatives", "test agents that stand in for a participant"),
+        "representatives": ("training.commands.representatives", "test agents that answer for a participant"),
         "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
         "refutation": (
             "analysis.commands.refutation",

@@ -32,7 +32,7 @@ _SAME = str.maketrans({"’": "'", "‐": "-", "−": "-", "`": " ", "。": ".",
 _MARKDOWN = re.compile(r"\*+|\b_+|_+\b|\.{2,}")
 _HAN = "零一二三四五六七八九十"
 _HAN_NUMBER = re.compile(rf"(?:^|(?<=[:是为為选選打给給])) ?(?:([{_HAN}]|十[一二])|(\d{{1,3}})) ?分?(?=$|[.,!])", re.M)
-"""A numeral in Chinese, or a number with the word for points, where an answer stands."""
+"""A numeral in Chinese, or a number with the word for points, in the place of an answer."""
 
 
 def undressed(text: str) -> str:

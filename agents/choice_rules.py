@@ -120,7 +120,7 @@ def ranked_pairs(ballots: Sequence[Ballot], candidates: int) -> Order:
 
 
 RULES: Mapping[str, Rule] = {
-    "schulze": lambda ballots, candidates: schulze(ballots, candidates).order,
+    "schulze": schulze,
     "ranked_pairs": ranked_pairs,
     "borda": lambda ballots, candidates: borda(ballots, candidates).order,
     "approval": approve_half,

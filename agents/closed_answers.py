@@ -50,7 +50,7 @@ def read_choice(
     """Return the one of the allowed answers that a reply chooses.
 
     forms: other words for an answer (an option for its letter). tail: a pattern of what may follow an answer ("like post
-    2"). A capital letter is an option, a small one only where it stands alone. A marked answer ("Final answer: B", a box, a
+    2"). A capital letter is an option, a small one only where it is alone. A marked answer ("Final answer: B", a box, a
     value of JSON) counts more than what was weighed before it. Reasons:
 
     empty, too_long, refusal
@@ -136,7 +136,7 @@ def without_nouns(text: str | None) -> str:
 
 
 class _Grammar(NamedTuple):
-    """Patterns for the allowed answers of a question: where they stand as an answer, behind a mark, anywhere, and before "or"."""
+    """Patterns for the allowed answers of a question: as the answer itself, behind a mark, anywhere, and before "or"."""
 
     placed: re.Pattern[str]
     marked: re.Pattern[str]

@@ -1,6 +1,6 @@
 """Who judges a debate: a judge without persona who says which debater made the better case, and people who compare two speeches.
 
-Each question is asked in both orders of the answers. The transcript of a debate is shown as it was held; only the numbers of the
+Each question is asked in both orders of the answers. The transcript of a debate is shown unchanged; only the numbers of the
 debaters change.
 """
 

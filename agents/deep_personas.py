@@ -153,7 +153,7 @@ def write_deep(
 
 
 def save_people(people: Sequence[DeepPersona], folder: Path, written: str) -> None:
-    """Write people of one party as a set of personas, with their attributes beside it."""
+    """Write people of one party as a set of personas, with a file of their attributes."""
     party = people[0].party
     entries = [persona_entry(Persona("", party, one.name, one.text())) for one in people]
     save_text(folder / f"{party}.toml", f"# Deep personas ({party}), {written}.\n" + "".join(entries))

@@ -110,7 +110,7 @@ def language_codes() -> list[str]:
 
 @cache
 def load_language(code: str, beside: Path | None = None) -> Language:
-    """Return a language: that of the folder `languages/CODE` beside a society, else the shipped one.
+    """Return a language: that of the folder `languages/CODE` next to a society, else the shipped one.
 
     Errors: UserError on an unknown code.
     """

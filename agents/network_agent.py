@@ -19,7 +19,7 @@ LATELY = 32
 
 
 class NetworkDebater(Debater):
-    """An agent who hears some of the others. If it hears all of them, and they are few, it is told the same as at a
+    """An agent who hears some of the others. If it hears all of them, and they are few, it gets the same prompt as at a
     table.
 
     `about` is the prompt that describes the network to it.

@@ -10,8 +10,7 @@ theirs (4.2).
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -77,18 +76,6 @@ def length_problem(text: str, shortest: int, longest: int) -> str | None:
 def sentences_of(text: str) -> list[str]:
     """Return the sentences of a text."""
     return _SENTENCE.split(" ".join(text.split()))
-
-
-def shared_sentences(texts: Iterable[str]) -> float:
-    """Return the share of all sentences that occur in more than one of the texts; 0 without texts.
-
-    >>> shared_sentences(["You are Ann. You vote.", "You are Bob. You vote."])
-    0.5
-    """
-    sentences = [sentences_of(text) for text in texts]
-    texts_with = Counter(sentence for own in sentences for sentence in set(own))
-    shared = [texts_with[sentence] > 1 for own in sentences for sentence in own]
-    return sum(shared) / len(shared) if shared else 0.0
 
 
 @cache

@@ -36,7 +36,7 @@ _BREAKS = r"\n\r\v\f\x85\u2028\u2029"
 _BREAK = re.compile(f"[{_BREAKS}]")
 _SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))
 _EMPHASIS, _LEAD = f"{_SPACE}*_", f"{_SPACE}*_>#[-"
-"""What may stand behind a label, and before it. Labels are looked for line by line, because a model may loop on line ends."""
+"""What may follow a label, and precede it. Labels are looked for line by line, because a model may loop on line ends."""
 _TAG = r"</?[a-z]{1,6}>"
 _LINE = rf"(?:^|[{_BREAKS}])(?:[^\S{_BREAKS}]|{_TAG}|[*_>#\[-])*+"
 _SENTENCE_END = r"(?<=[.!?…\"”’)])\s+"

@@ -16,7 +16,6 @@ from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
 PURPOSE = "poll"
-WAYS = ("prefix", "persona")
 LETTERS = ascii_uppercase
 """Options are lettered, so that every answer is one token of most models; more options than letters are refused."""
 
@@ -30,7 +29,7 @@ class Group(NamedTuple):
 
 
 class Respondent(NamedTuple):
-    """Who is asked, and how: way is one of WAYS."""
+    """Who is asked, and how: way is `prefix` or `persona`."""
 
     language: Language
     way: str = "prefix"

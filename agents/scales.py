@@ -136,7 +136,7 @@ _DENIED_NUMBER = re.compile(  # "I don't think it's a 7", "at least 7", "<3"
     r"|\b(?:least|most|over|under|above|below|beyond|than|minus|negative|almost|nearly|barely|top|up to)(?: an?)? \d"
     r"|[<≤≥] ?\d"
 )
-# Patterns for where an answer stands, unlike a list number ("1. It", "8) It") or a count ("I have 3 sons").
+# Patterns for the place of an answer, unlike a list number ("1. It", "8) It") or a count ("I have 3 sons").
 _HEDGE = (
     r"(?:(?:an?|about|around|roughly|approximately|probably|maybe|perhaps|definitely|easily|honestly|still|now|just|like|so"
     r"|well|ok|okay|hm+|um+|solid|strong|firm|full|clear|high|low),? )*"
@@ -225,7 +225,7 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
                     problem. 0.")
     other_scale     a denominator that is not the end of the scale
     unclear_number  glued to a word, a percentage, a comma between what may be two numbers, spelt in a sentence, denied,
-                    a bound, or not where an answer stands: alone, first before a break, or at the end of a clause after
+                    a bound, or not in the place of an answer: alone, first before a break, or at the end of a clause after
                     a cue such as "I'd rate it". So list numbers and counts are not read.
 
     `paper` takes the first number and clamps it to the scale (Taubenfeld et al. leave it open; their public code does
@@ -253,7 +253,7 @@ def read_rating(text: str | None, scale: Scale, reader: str = "strict") -> Readi
 def _read_final(text: str, scale: Scale, read: Callable[[str, Scale], Reading]) -> Reading | None:
     """Read a marked answer ("Final answer: 7"), or a line that is nothing but an answer, of a text with further numbers.
 
-    None where there is none, where two of them differ, or where another answer stands elsewhere.
+    None where there is none, where two of them differ, or where another answer is elsewhere.
     """
     lines = text.split("\n")
     marked = {piece for line in lines for found in _MARKED.findall(line) for piece in found if piece}
@@ -326,7 +326,7 @@ def _clause_start(text: str, place: int) -> int:
 
 
 def _read_number(text: str, scale: Scale, anywhere: bool = False) -> Reading:
-    """Read the one number of a text where an answer stands, or `anywhere` in it next to a label that it must agree
+    """Read the one number of a text in the place of an answer, or `anywhere` in it next to a label that it must agree
     with.
     """
     reading = _read_english(text, scale, anywhere)

@@ -36,18 +36,6 @@ Scores = Iterable[Iterable[float]]
 
 
 @dataclass(frozen=True)
-class Contest:
-    """The outcome of a rule that compares pairs.
-
-    preferring[a][b]: voters who rank a above b. paths[a][b]: the strength of the strongest path from a to b, in voters.
-    """
-
-    order: Order
-    preferring: Matrix
-    paths: Matrix
-
-
-@dataclass(frozen=True)
 class Tally:
     """The outcome of a rule that gives each candidate a value (NaN without scores). voices: voters who ranked or scored
     it.
@@ -58,7 +46,7 @@ class Tally:
     voices: tuple[int, ...]
 
 
-def schulze(ballots: Iterable[Ballot], candidates: int) -> Contest:
+def schulze(ballots: Iterable[Ballot], candidates: int) -> Order:
     """Schulze's method: a is better than b if the strongest path from a to b is stronger than the strongest back.
 
     Source: Schulze 2011, Social Choice and Welfare 36(2), 267-303; the strength of a link is its winning votes.
@@ -66,17 +54,16 @@ def schulze(ballots: Iterable[Ballot], candidates: int) -> Contest:
     order is Schulze's set of potential winners, to whom no other is better; the next group is that set among the rest,
     and so on. The public Habermas Machine orders its examples in the same way.
 
-    >>> schulze([(0, 1, 2), (1, 2, 0), (2, 0, 1), (0, 1, 2)], 3).order
+    >>> schulze([(0, 1, 2), (1, 2, 0), (2, 0, 1), (0, 1, 2)], 3)
     ((0,), (1,), (2,))
     """
-    votes = pairwise(ballots, candidates)
-    paths = strongest_paths(votes)
+    paths = strongest_paths(pairwise(ballots, candidates))
     left, order = set(range(candidates)), list[tuple[int, ...]]()
     while left:
         top = {one for one in left if all(paths[other][one] <= paths[one][other] for other in left)}
         order.append(tuple(sorted(top)))
         left -= top
-    return Contest(tuple(order), votes, paths)
+    return tuple(order)
 
 
 def pairwise(ballots: Iterable[Ballot], candidates: int) -> Matrix:
@@ -148,15 +135,6 @@ def approval(scores: Scores, at_least: float) -> Tally:
     )
 
 
-def utilitarian(scores: Scores) -> Tally:
-    """Rank by the mean score, as by the sum if none is missing. A candidate that all prefer ranks higher (Pareto).
-
-    >>> utilitarian([(1, 4), (6, math.nan)])
-    Tally(order=((1,), (0,)), values=(3.5, 4.0), voices=(2, 1))
-    """
-    return _tally(_rows(scores), _mean)
-
-
 def maximin(scores: Scores) -> Tally:
     """Rank by the lowest score, as in Rawls's difference principle (1971). The second lowest breaks no ties.
 
@@ -167,18 +145,6 @@ def maximin(scores: Scores) -> Tally:
     Tally(order=((1, 2), (0,)), values=(1, 3, 3), voices=(2, 2, 2))
     """
     return _tally(_rows(scores), min)
-
-
-def ballots_of(scores: Scores) -> tuple[Ballot, ...]:
-    """Return the ballot of every row of scores, for `break_ties` or a rule on rankings. Equal scores are tied, missing
-    ones unnamed.
-
-    >>> ballots_of([(2, 7, 7), (math.nan, 1, 3)])
-    (((1, 2), (0,)), ((2,), (1,)))
-    """
-    return tuple(
-        tuple(group for group in descending_order(row) if not math.isnan(row[group[0]])) for row in _rows(scores)
-    )
 
 
 def break_ties(order: Order, ballots: Iterable[Ballot], rng: random.Random) -> tuple[int, ...]:

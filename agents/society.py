@@ -213,7 +213,7 @@ def load_society(name: str = US) -> Society:
     where = f"{FILE} of {folder.name}"
     values = read_toml(folder / FILE)
     if PARTIES in values:
-        raise UserError(f"{where}: parties have files of their own, {PARTIES}/<code>.toml (docs/societies.md)")
+        raise UserError(f"{where}: parties have their own files, {PARTIES}/<code>.toml (docs/societies.md)")
     parties = {path.stem: _party(path) for path in sorted((folder / PARTIES).glob("*.toml"))}
     debaters = values.get("debaters")
     two = isinstance(debaters, list) and len(debaters) == 2 and all(one in parties for one in map(str, debaters))

@@ -110,7 +110,7 @@ def load_taxonomy(language: Language, path: Path | None = None) -> Taxonomy:
     if not core or not leaves:
         raise UserError(f"{chosen} needs at least one [[core]] and one [[branch]] with attributes")
     if twice := [name for name in (*names, *paths) if (*names, *paths).count(name) > 1]:
-        raise UserError(f"{chosen} has {twice[0]} twice: give each attribute a name of its own")
+        raise UserError(f"{chosen} has {twice[0]} twice: give each attribute a different name")
     return Taxonomy(core, leaves, chosen.read_text(encoding="utf-8"))
 
 

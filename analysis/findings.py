@@ -39,9 +39,7 @@ def findings(tables: Tables, results: Results, measured: Mapping[str, ModuleType
         if hasattr(metric, "headline") and applies(metric, tables) and len(results[name])
     ]
     lines += warnings(tables.attitudes)
-    lines = sorted(
-        filter(None, lines), key=lambda line: not line.startswith("**")
-    )  # warnings are bold, and stand first
+    lines = sorted(filter(None, lines), key=lambda line: not line.startswith("**"))  # warnings are bold, and come first
     return "\n".join(f"- {line}" for line in [*lines, missing_ratings(tables)])
 
 

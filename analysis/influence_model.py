@@ -279,7 +279,7 @@ def recover_parameters(tables: Tables, grade: Grade, by_party: bool = False) -> 
     Returns one row per topic, party and parameter: topic, party (ALL: one fit over all agents), parameter, estimate, se, low,
     high (95%), transitions, rooms, how. By party, there is the parameter CLOSED too, and `differs` says whether it differs
     between parties on the topic (see `parties_differ`).
-    Errors: UserError if a topic has fewer than 5 rooms to fit, or if influence and pull cannot be told apart.
+    Errors: UserError if a topic has fewer than 5 rooms to fit, or if influence and pull cannot be separated.
     """
     return pd.DataFrame([row for topic in tables.topics for row in _fit(tables, topic, grade, by_party)])
 

@@ -11,7 +11,7 @@ a page, any other as wide as the page.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -59,14 +59,10 @@ def run_figures(tables: Tables, points: pd.DataFrame, caption: str) -> dict[str,
     return drawn
 
 
-def write_figures(
-    tables: Tables, points: pd.DataFrame, folder: Path, caption: str, kinds: Iterable[str] = figures.WRITTEN
-) -> Path:
+def write_figures(tables: Tables, points: pd.DataFrame, folder: Path, caption: str) -> Path:
     """Write the attitude figures of a run; return the path of the main one (all groups and topics)."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = [
-        figures.save(draw(), folder / name, kinds) for name, draw in run_figures(tables, points, caption).items()
-    ]
+    written = [figures.save(draw(), folder / name) for name, draw in run_figures(tables, points, caption).items()]
     return written[0]
 
 

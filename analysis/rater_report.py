@@ -113,7 +113,7 @@ def clusters_of(table: pd.DataFrame, items: pd.Index) -> Codes | None:
 def score_lines(
     scores: np.ndarray, fit: CrossedRatings | None, reason: str, clusters: Codes | None = None
 ) -> list[str]:
-    """Return in sentences the corrected mean, beside the mean of all scores, and whether the scores may be used."""
+    """Return in sentences the corrected mean, the mean of all scores, and whether the scores may be used."""
     if fit is None:
         return [f"The corrected mean, and the error of each rater, is unknown: {reason}."]
     means = np.nanmean(scores, axis=1)

@@ -22,8 +22,6 @@ MEASURE_NOTES = {
     EXPECTED: "An opinion is the mean of the model's distribution of answers, not its likeliest answer, which is a whole point.",
     RATING: "An opinion is the answer itself, a whole point{why}.",
 }
-MEASURES = ("mean", RATING)
-"""Values of the scenario's field `measure`."""
 
 
 def with_opinions(ratings: pd.DataFrame, agents: pd.DataFrame, measure: str = "mean") -> pd.DataFrame:
@@ -58,9 +56,9 @@ def _with_means(probes: pd.Series, read: pd.Series, known: pd.Series, models: pd
     return list(by_model.index[by_model])
 
 
-def values_on_scale(ratings: pd.DataFrame, low: int = 1) -> pd.Series:
-    """Return the opinions of `with_opinions` in points of a scale that begins at `low`, for questions off the topic's axis."""
-    means = ratings["probabilities"].map(lambda shares: mean_answer(shares, low))
+def values_on_scale(ratings: pd.DataFrame) -> pd.Series:
+    """Return the opinions of `with_opinions` in points of a scale that begins at 1, for questions off the topic's axis."""
+    means = ratings["probabilities"].map(lambda shares: mean_answer(shares, 1))
     return ratings["rating"].mask(ratings["measure"] == EXPECTED, means).where(ratings["rating"].notna())
 
 

@@ -26,7 +26,7 @@ COPIED = 0.5
 SHIFTS = 5
 """The most other rooms against which the null of a room is measured."""
 FEWEST = 12
-"""Words of a reply from which on its language, and whether it is cut off, can be told."""
+"""Words of a reply from which on its language, and whether it is cut off, can be recognised."""
 COMMON = 0.1
 """The least share of a language's commonest words in a reply of that language."""
 PHRASES = 4

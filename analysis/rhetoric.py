@@ -159,7 +159,7 @@ def _unit_sums(terms: Floats, steps: pd.DataFrame) -> Floats:
 
 
 def _contrast(drawn: Floats, first: int, second: int) -> Floats:
-    """(drawn,): the difference of two coefficients; NaN where the appeals cannot be told apart."""
+    """(drawn,): the difference of two coefficients; NaN where the appeals cannot be separated."""
     total = drawn.sum(axis=1).reshape(-1, 3, 4)
     known = np.linalg.cond(total[:, :, :3]) < MOST_ALIKE
     squares = np.where(known[:, None, None], total[:, :, :3], np.eye(3))

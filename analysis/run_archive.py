@@ -14,7 +14,7 @@ from parley.model.files import JOURNAL
 from parley.model.run_folder import LOCK
 
 BESIDE = ("-wal", "-shm")
-"""Ends of the files that SQLite keeps beside a journal while it is open."""
+"""Ends of the files that SQLite keeps next to a journal while it is open."""
 DATE = (1980, 1, 1, 0, 0, 0)
 """The date of every file in the zip: the same folder gives the same bytes."""
 

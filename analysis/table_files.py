@@ -51,11 +51,11 @@ def read_table(
     return frame.astype({name: "float64" for name in frame if name in ends or is_number(name)})
 
 
-def read_records(path: Path, needed: Sequence[str] = (), page: str = "") -> dict[int, dict[str, Any]]:
+def read_records(path: Path, page: str = "") -> dict[int, dict[str, Any]]:
     """Return each row by its number, with values as the file has them: texts of a CSV, any value of JSON lines.
 
-    Errors: UserError for a file that cannot be read, or that lacks a column.
+    Errors: UserError for a file that cannot be read.
     """
-    table = read_user_table(path, needed, page)
+    table = read_user_table(path, (), page)
     values = zip(*table.columns.values(), strict=True)
     return {row: dict(zip(table.columns, cells, strict=True)) for row, cells in zip(table.rows, values, strict=True)}

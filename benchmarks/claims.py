@@ -18,7 +18,7 @@ import pandas as pd
 from scipy.stats import chisquare
 from scipy.stats import f as fisher
 
-from parley.analysis.claims.bayes import draw_half_t, sample_posterior
+from parley.analysis.claims.bayes import FREEDOM, sample_posterior
 from parley.analysis.claims.claim import Claim, Contrast, Population
 from parley.analysis.claims.curve import draw_curve
 from parley.analysis.claims.dependence import people_p
@@ -26,6 +26,12 @@ from parley.analysis.claims.design import contrasts, factorial_design
 from parley.analysis.claims.dimensions import MEANT, POPULATION, Dimension, field
 from parley.analysis.claims.multiverse import SPECIFICATION
 from parley.analysis.claims.variance import setting_share
+
+
+def draw_half_t(rng: np.random.Generator) -> float:
+    """Return a draw from the prior of a standard deviation, of scale 1."""
+    return abs(float(rng.standard_t(FREEDOM)))
+
 
 PEOPLE = Dimension("set of personas", POPULATION, field("personas", "one", "other"))
 DIMENSIONS = (*MEANT, PEOPLE)
@@ -156,8 +162,8 @@ def ranks(rng: np.random.Generator, draws: int, kept: int = 99, thin: int = 10) 
     factors = {"topic": np.repeat(np.arange(5), 8), "people": np.tile(np.arange(4), 10), "wording": wording}
     found: dict[str, list[int]] = {}
     for _ in range(draws):
-        effects = {name: rng.normal(0, draw_half_t(1.0, rng), codes.max() + 1) for name, codes in factors.items()}
-        average, noise = rng.normal(0, 5.0), draw_half_t(1.0, rng)
+        effects = {name: rng.normal(0, draw_half_t(rng), codes.max() + 1) for name, codes in factors.items()}
+        average, noise = rng.normal(0, 5.0), draw_half_t(rng)
         values = average + sum(effects[name][codes] for name, codes in factors.items()) + rng.normal(0, noise, 40)
         posterior = sample_posterior(values, factors, rng, scale=1.0, draws=kept * thin, warm=200)
         parts = {name: one.var() for name, one in effects.items()} | {"residual": noise**2}

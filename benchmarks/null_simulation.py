@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 from null_scores import SCORES
-from scipy.stats import f_oneway, tukey_hsd
+from scipy.stats import f_oneway
 
 from parley.analysis.bootstrap import mean_interval
 from parley.analysis.scores.reversion import echo_chambers, gradients
@@ -53,13 +53,6 @@ def _two(rng: np.random.Generator) -> float:
     return compare_two("null", first, second, "room").p
 
 
-def _pair(rng: np.random.Generator) -> float:
-    """Of three conditions without any effect, whether any two differ by Games and Howell's test: the p of `pairs`, without
-    looking for the ends of its intervals."""
-    groups = [nothing(rng).groupby("room")["value"].mean().to_numpy() for _ in range(3)]
-    return float(tukey_hsd(*groups, equal_var=False).pvalue[np.triu_indices(3, 1)].min())
-
-
 def _scores(rng: np.random.Generator) -> pd.DataFrame:
     """The same, as scores of statements: a run is a room, and two of the seats are of one party."""
     names = {"room": "run", "seat": "agent", "round": "statement", "value": "score"}
@@ -83,7 +76,6 @@ def _echo(rng: np.random.Generator) -> float:
 TESTS: dict[str, Callable[[np.random.Generator], float]] = {
     "level": lambda rng: level("null", _by_condition(nothing(rng)), "room").p,
     "two": _two,
-    "Games-Howell, three conditions": _pair,
     "interval": _interval,
     "gradient": _gradient,
     "echo chamber": _echo,

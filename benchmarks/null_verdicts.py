@@ -51,7 +51,7 @@ from parley.analysis.metrics import drift, first_cycle, forecast
 from parley.analysis.metrics._cells import Cell
 from parley.analysis.metrics.drift import ratio
 from parley.analysis.metrics.polarisation import spreading
-from parley.analysis.statistics.groups import compare_two, level, pairs, permutation_test, spread
+from parley.analysis.statistics.groups import compare_two, level, permutation_test, spread
 from parley.analysis.statistics.results import Result
 from parley.analysis.studies.intervention import effect
 
@@ -259,11 +259,6 @@ def _of_two(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     return _p(compare_two("null", first, second, "room"))
 
 
-def _of_pairs(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
-    found = [row.p for row in pairs("null", conditions(rng, rooms, kind, 3), "room")]
-    return None if np.isnan(found).any() else bool(min(found) < ALPHA)
-
-
 def _long(rng: np.random.Generator, rooms: int, kind: str) -> pd.DataFrame:
     """room, round, condition (0, 1), both (their product), value; rounds centred."""
     size = rooms * (3 if kind in ("unequal", LOPSIDED) else 2)
@@ -304,7 +299,6 @@ TESTS: Mapping[str, Test] = {
     "two conditions (Welch's t)": _of_two,
     "level (Welch's ANOVA)": _by_condition(level),
     "spread (Levene)": lambda rng, rooms, kind: None if kind == LOPSIDED else _by_condition(spread)(rng, rooms, kind),
-    "three conditions (Games-Howell)": _of_pairs,
     "labels permuted over rooms": _of_permutation,
 }
 """By `n` rooms in each condition."""

@@ -181,7 +181,7 @@ def row_words(text: TableText, name: str, value: str) -> str:
 
 
 def as_numbers(texts: pa.ChunkedArray, name: str, comma: bool = False, where: Where = lambda text: "") -> Floats:
-    """Return texts as numbers, NaN where they are missing. comma: a decimal comma may stand where no number has a point.
+    """Return texts as numbers, NaN where they are missing. comma: a decimal comma is allowed where no number has a point.
 
     where: says in which row a text is. Errors: ValueError, with the first text that is no number.
     """

@@ -44,7 +44,7 @@ def _take_times(root: Element, kind: str) -> dict[str, dict[str, Any]]:
         key = element.get("id") or str(number)
         element.set("id", key)
         if key in found:
-            raise ValueError(f"two {kind}s have the id {key!r}: give each an id of its own")
+            raise ValueError(f"two {kind}s have the id {key!r}: give each a different id")
         found[key] = {name: element.attrib.pop(name) for name in (START, END) if name in element.attrib}
         for part in [part for part in element if _tag(part) == SPELLS]:
             element.remove(part)

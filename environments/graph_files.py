@@ -149,7 +149,7 @@ def _ids(content: bytes) -> Iterable[str]:
 
 def _refuse_duplicates(names: Iterable[str]) -> None:
     if many := [name for name, number in Counter(names).items() if number > 1]:
-        raise ValueError(f"two nodes are called {many[0]!r}: give each node a name of its own")
+        raise ValueError(f"two nodes are called {many[0]!r}: give each node a different name")
 
 
 def read_nodes(path: str) -> dict[str, dict[str, Any]]:

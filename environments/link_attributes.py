@@ -45,9 +45,6 @@ class Spell(NamedTuple):
         return first <= round_ <= last
 
 
-ALWAYS = (Spell(),)
-
-
 @dataclass(frozen=True)
 class Ties:
     """Weights and signs of links, and how links change, by pairs of members: the first of a pair hears the second.

@@ -10,7 +10,7 @@ Options
     mix         as for network
 
 A round is a day. Each active person gets the version that one of those whom it hears carried at the end of the day before,
-drawn at random; where none of them carries one, it takes up its own. Whoever passes stories on then writes a version of its
+drawn at random; where none of them carries one, it takes up its own. A person who passes stories on then writes a version of its
 own, and carries that one. Roles decide who passes on (agents/story_agent.py).
 """
 

@@ -6,13 +6,13 @@ whole answer, whatever the tokenizer makes of it: where "10" is two tokens, P(10
 belongs to "10".
 
 The tree knows no engine. `answer_lookups` is a generator: it yields the texts to look up, all that can be looked up at the same
-time, and is sent a table of next tokens for each. `score_answers` drives it with a function.
+time, and is sent a table of next tokens for each.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,9 +23,9 @@ LEAST = 1e-3
 BYWAY = 0.02
 """Neither is one that spells what a likelier token spells as well, with less than this share of its probability: " n", "ot"."""
 LONGEST_LEAD, LEAST_LEAD = 4, 0.01
-"""Characters of spaces, quotes and bold marks that may stand before an answer, and the least probability of such a lead."""
+"""Characters of spaces, quotes and bold marks that may precede an answer, and the least probability of such a lead."""
 AROUND, CLOSING = " \t\n\"'`*_([“‘„«", " \"'`*_]”’“»"
-"""Signs that may stand before an answer, and behind one before its end."""
+"""Signs that may precede an answer, and follow one before its end."""
 ENDS = (".", "\n", ")", ":")
 """Signs behind which an answer is over, where it has to be the whole reply."""
 
@@ -79,29 +79,6 @@ def answer_lookups(answers: Sequence[str], prefix: str = "", ended: bool = False
         tables = yield [prefix.rstrip() + text.spelling for text in wanted.values()]
         for (name, text), table in zip(wanted.items(), tables, strict=True):
             branches[name] = tree.branches(name, text.spelling, table)
-
-
-def score_answers(
-    answers: Sequence[str], next_tokens: Callable[[str], Tokens], prefix: str = "", ended: bool = False
-) -> AnswerShares:
-    """Return the probability of each answer. `next_tokens` takes the reply so far and returns the table of next tokens.
-
-    The other parameters are those of `answer_lookups`.
-
-    Examples
-    --------
-    >>> tables = {"": {"1": 0.6, "2": 0.3, "No": 0.1}, "1": {"0": 0.5, ".": 0.5}}
-    >>> score_answers(["1", "2", "10"], tables.__getitem__).shares
-    [0.3, 0.3, 0.3]
-    """
-    lookups = answer_lookups(answers, prefix, ended)
-    texts = next(lookups)
-    while True:
-        try:
-            texts = lookups.send([next_tokens(text) for text in texts])
-        except StopIteration as end:
-            shares: AnswerShares = end.value
-            return shares
 
 
 @dataclass

@@ -173,7 +173,7 @@ class _Flight:
         answered = []
         for request, reply in landed:
             if request not in self._places:
-                raise RuntimeError("the backend answered a request that was not on its way")
+                raise RuntimeError("the backend answered a request that it was not sent")
             index, place = self._places[request].popleft()
             if not self._places[request]:
                 del self._places[request]

@@ -53,7 +53,7 @@ PURPOSES: Mapping[str, str] = {
     "community_member": "one more member of an online community",
     "community_post": "a post or reply of a member of an online community",
     "community_choice": "whether a member of an online community replies (A) or not (B)",
-    "rewriting": "a message written anew, to be more persuasive or in other words (`form` says which)",
+    "rewriting": "a message rewritten, to be more persuasive or in other words (`form` says which)",
     # people who are to be persuaded
     "persuasion": "which of two messages with the same aim does more to persuade?",
     "rivalry": "which of the messages of two rivals does more to persuade?",

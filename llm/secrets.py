@@ -50,7 +50,7 @@ def hide(text: str) -> str:
     for form, in_base64 in _forms():
         if form in lower:
             pieces = re.split(re.escape(form), shown, flags=re.I)
-            if in_base64:  # what stands around it in the same word is the rest of the same text
+            if in_base64:  # what surrounds it in the same word is the rest of the same text
                 inner = [piece.lstrip(_IN_BASE64) for piece in pieces[1:]]
                 pieces = [piece.rstrip(_IN_BASE64) for piece in [pieces[0], *inner][:-1]] + inner[-1:]
             shown = HIDDEN.join(pieces)

@@ -181,7 +181,7 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not fullname.startswith(PREFIX) or "." in fullname:  # a module of a package is found beside the others
+        if not fullname.startswith(PREFIX) or "." in fullname:  # a module of a package is found next to the others
             return None
         return spec_from_file_location(fullname, bytes.fromhex(fullname.rpartition("_")[2]).decode())
 

@@ -23,7 +23,7 @@ from parley.llm.formula_cells import from_cell
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
 START = re.compile(rb'(?:"?sep=.[^\r\n]*)?[\r\n]*')
-"""What may stand before the header: the line with which spreadsheet programs name the mark, and blank lines."""
+"""What may precede the header: the line with which spreadsheet programs name the mark, and blank lines."""
 LONGEST = 1000
 """Characters that the name of a column may have."""
 LINE_END = re.compile(rb"[\r\n]")

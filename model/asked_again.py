@@ -14,7 +14,7 @@ Key = TypeVar("Key")
 
 
 class TurnReply(NamedTuple):
-    """The last request for a turn and its reply. earlier: the texts of replies before it that held no line of the speaker."""
+    """The last request for a turn and its reply. earlier: the texts of replies before it without a line of the speaker."""
 
     request: Request
     reply: Reply

@@ -349,7 +349,7 @@ def _seat_copies(group: Group, repetition: int, circles: Circles) -> Places:
 def _seat_by_file_order(seats: tuple[str, ...], turn: int, circles: Circles, block: int) -> Places:
     """Seat the personas in the order of the persona file, whatever the seed, so that two Alexes never meet.
 
-    In turn 0 the n-th seat of a party has its n-th persona, in whichever variant. The next turn takes the next personas of the
+    In turn 0 the n-th seat of a party has its n-th persona, in any variant. The next turn takes the next personas of the
     file, and begins again when too few are left. block: the personas of a party that belong to a turn, if more than its seats.
     """
     sizes, places = Counter(map(party_of, seats)), []

@@ -319,7 +319,7 @@ def model(
     note = "" if required else _default_note(usual)
     add_option(group, spec, f"{about}{note}{kinds}", default=[], action="append", required=required)
     about = (
-        "address of the server for every openai:MODEL without a base_url of its own, such as http://127.0.0.1:8000/v1; "
+        "address of the server for every openai:MODEL without its own base_url, such as http://127.0.0.1:8000/v1; "
         "calls are shared among several addresses (default: the OpenAI API)"
     )
     add_option(group, "--base-url URL[+URL]", about)

@@ -13,7 +13,6 @@ from parley.llm.backends import backend_names
 from parley.model.cli import Parser
 from parley.model.scenario import preset_names
 
-SHELLS = ("bash", "zsh")
 VALUES = {"--scenario": preset_names, "--topic": lambda: [*topic_names(), *news_names()], "--llm": backend_names}
 """What completes an option's value, where that is no file."""
 

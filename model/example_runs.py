@@ -1,7 +1,7 @@
 """Recorded runs of real models in the folder examples/ of a checkout, as text: what models replied, and the records.
 
-A journal is a database, which a change of the repository cannot show. So `keep_run` writes it as lines of JSON, without the times
-of its starts, and `restore_run` makes it again.
+A journal is a database, which a change of the repository cannot show. So `tools/examples.py` writes it as lines of JSON, without
+the times of its starts, and `restore_run` makes it again.
 """
 
 from __future__ import annotations
@@ -12,16 +12,13 @@ from contextlib import closing
 from pathlib import Path
 
 from parley.llm.errors import UserError
-from parley.llm.journal import journal_errors, open_database, query
+from parley.llm.journal import journal_errors, open_database
 from parley.model.files import JOURNAL, RECORD
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 """An installed package has no such folder."""
 REPLIES = "journal.jsonl"
-KEPT = {".jsonl", ".json", ".md", ".csv", ".toml"}
-"""Endings of the files that are kept: text that no command makes again from the others, and pages to read."""
-MADE_AGAIN = {"tables", "figures"}
-_COLUMNS = ("key", "attempt", "purpose", "voice", "failure", "prompt_tokens", "completion_tokens", "reply")
+OUTCOMES = ("key", "attempt", "purpose", "voice", "failure", "prompt_tokens", "completion_tokens", "reply")
 
 
 def example_titles() -> dict[str, str]:
@@ -33,41 +30,18 @@ def example_titles() -> dict[str, str]:
     }
 
 
-def keep_run(folder: Path, kept: Path) -> None:
-    """Copy a folder of results as text: records, settings and pages as they are, journals as lines of JSON."""
-    for path in sorted(folder.rglob("*")):
-        place = path.relative_to(folder)
-        if MADE_AGAIN & set(place.parts) or not path.is_file():
-            continue
-        if path.name == JOURNAL:
-            _make(kept / place.with_name(REPLIES)).write_text(_lines(path), encoding="utf-8")
-        elif path.suffix in KEPT:
-            shutil.copyfile(path, _make(kept / place))
-
-
 def restore_run(kept: Path, folder: Path) -> Path:
     """Make a folder of results from its text, journals included, and return it. Errors: UserError where the folder is there."""
     if folder.exists():
         raise UserError(f"{folder} is there already: choose another folder")
     for path in sorted(kept.rglob("*")):
         place = path.relative_to(kept)
+        (folder / place).parent.mkdir(parents=True, exist_ok=True)
         if path.name == REPLIES:
-            _write_journal(path, _make(folder / place.with_name(JOURNAL)))
+            _write_journal(path, folder / place.with_name(JOURNAL))
         elif path.is_file():
-            shutil.copyfile(path, _make(folder / place))
+            shutil.copyfile(path, folder / place)
     return folder
-
-
-def _make(path: Path) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-def _lines(journal: Path) -> str:
-    identity = query(journal, "SELECT value FROM meta WHERE name = 'identity'")[0][0]
-    rows = query(journal, f"SELECT lower(hex(key)), {', '.join(_COLUMNS[1:])} FROM outcomes ORDER BY key, attempt")
-    outcomes = [dict(zip(_COLUMNS, (*row[:-1], json.loads(row[-1])), strict=True)) for row in rows]
-    return "".join(json.dumps(line) + "\n" for line in ({"identity": json.loads(identity)}, *outcomes))
 
 
 def _write_journal(lines: Path, journal: Path) -> None:
@@ -78,6 +52,6 @@ def _write_journal(lines: Path, journal: Path) -> None:
         database.execute("BEGIN")
         database.execute("INSERT INTO meta VALUES ('identity', ?)", (json.dumps(first["identity"], sort_keys=True),))
         database.executemany(
-            f"INSERT INTO outcomes VALUES ({', '.join('?' * len(_COLUMNS))})",
-            [tuple(map(line.get, _COLUMNS)) for line in rest],
+            f"INSERT INTO outcomes VALUES ({', '.join('?' * len(OUTCOMES))})",
+            [tuple(map(line.get, OUTCOMES)) for line in rest],
         )

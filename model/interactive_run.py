@@ -165,7 +165,7 @@ class InteractiveRun:
         self._request(Interview(agent, question))
 
     def add_intervention(self, intervention: Intervention) -> None:
-        """Let it happen before the next round, whichever round it names; it is added to `interventions`. Errors: UserError."""
+        """Let it happen before the next round, not the round that it names; it is added to `interventions`. Errors: UserError."""
         if self.phase == "done" or not self._thread.is_alive():
             raise UserError("this run has finished or was stopped, so it cannot be changed: start a new run")
         self._request(intervention)

@@ -50,7 +50,7 @@ def own_graph_lines(scenario: Scenario) -> Iterator[str]:
     if room.ties.spells:
         yield f"  {_changes(room, scenario.rounds)}"
     if any(ATTITUDE in node.attributes for node in room.nodes):
-        yield "  the attitudes of the graph's nodes are recorded; agents state opinions of their own"
+        yield "  the attitudes of the graph's nodes are recorded; agents state their own opinions"
 
 
 def mix_lines(scenario: Scenario) -> Iterator[str]:

@@ -29,7 +29,7 @@ class PopulationNetwork:
     graph     who hears whom
     read      who read whom in the last step; None before the first
     muted     (n,) whom no one reads; None if there never was anyone
-    absent    (n,) who is not there; None likewise
+    absent    (n,) who is not there; None: all are there
     changes   the links that changed before the current step
     mutual    whether both move in a meeting, so that muted people have none
     """

@@ -16,7 +16,7 @@ from parley.model.recorder import MemoryRecorder, read_lines
 
 
 def replay_record(record: Path) -> list[Event]:
-    """Return the events that the journal beside a record gives, without header and end. No model is called.
+    """Return the events that the journal of a record gives, without header and end. No model is called.
 
     A finished run is replayed to its last round, a killed one as far as its journal knows the replies. Errors: UserError where
     there is no journal, and where this version of Parley cannot repeat the run.

@@ -1,4 +1,4 @@
-"""The runs that one process has started. A browser tab looks at a run; the run goes on whether or not anybody looks.
+"""The runs that one process has started. A browser tab looks at a run; the run goes on when no tab is open.
 
 Runs are found by their folders. A run that the process has not started is a folder on the disk: finished, or unfinished and to be
 resumed, with the same command or here. Nothing is asked twice, because every reply is in the journal of the folder.

@@ -319,7 +319,7 @@ def _typed_settings(settings: Mapping[str, Any], environment: str) -> tuple[dict
     return values, as_fields(kind, {key: settings[key] for key in settings if key in options})
 
 
-def preset_names(folder: Path = PRESETS) -> list[str]:
+def preset_names() -> list[str]:
     """Return the names of all presets.
 
     Returns
@@ -332,10 +332,10 @@ def preset_names(folder: Path = PRESETS) -> list[str]:
     >>> "echo_chamber" in preset_names()
     True
     """
-    return sorted(path.stem for path in folder.glob("*.toml"))
+    return sorted(path.stem for path in PRESETS.glob("*.toml"))
 
 
-def load_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS, folder: Path = PRESETS) -> Scenario:
+def load_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS) -> Scenario:
     """Load a scenario.
 
     Parameters
@@ -344,8 +344,6 @@ def load_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS, folder: Pa
         The name of a preset (`preset_names()`), or the path of a file that ends in .toml.
     settings : dict, optional
         Fields to set over those of the preset, as for `Scenario.with_settings`.
-    folder : Path, optional
-        The folder of the presets.
 
     Returns
     -------
@@ -362,16 +360,16 @@ def load_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS, folder: Pa
     >>> load_preset("two_way", {"rounds": 2}).environment_spec.name
     'round_table'
     """
-    scenario = read_preset(name, settings, folder)
+    scenario = read_preset(name, settings)
     validation.check_scenario(scenario)
     return scenario
 
 
-def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS, folder: Path = PRESETS) -> Scenario:
+def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS) -> Scenario:
     """Load a scenario as `load_preset` does, but do not check that its fields fit together."""
-    path = Path(name) if name.endswith(".toml") else folder / f"{name}.toml"
-    if not name.endswith(".toml") and name not in preset_names(folder):
-        raise unknown_name("scenario", name, preset_names(folder))
+    path = Path(name) if name.endswith(".toml") else PRESETS / f"{name}.toml"
+    if not name.endswith(".toml") and name not in preset_names():
+        raise unknown_name("scenario", name, preset_names())
     values = read_toml(path)
     if name.endswith(".toml"):
         refuse_named(values, path)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,11 +18,14 @@ from typing import Any
 
 from parley.llm.errors import UserError
 from parley.llm.journal import query
-from parley.model.example_runs import EXAMPLES, keep_run, restore_run
+from parley.model.example_runs import EXAMPLES, OUTCOMES, REPLIES, restore_run
 from parley.model.files import JOURNAL, RECORD
 from parley.model.record_check import replay_record
 from parley.model.recorder import to_line
 
+KEPT = {".jsonl", ".json", ".md", ".csv", ".toml"}
+"""Endings of the files that are kept: text that no command makes again from the others, and pages to read."""
+MADE_AGAIN = {"tables", "figures"}
 MACHINE = re.compile(r"(?<![\w.])/(?:home|root|tmp|work|Users|mnt|srv)\b[^\s\"']*")
 """The path of a machine, which no example may name."""
 
@@ -34,6 +38,26 @@ def keep(folder: Path, name: str, title: str, command: str) -> None:
     for path in kept.rglob("*"):
         if path.is_file() and (found := MACHINE.search(path.read_text(encoding="utf-8"))):
             raise UserError(f"{path} names a path of this machine: {found[0]}")
+
+
+def keep_run(folder: Path, kept: Path) -> None:
+    """Copy a folder of results as text: records, settings and pages as they are, journals as lines of JSON."""
+    for path in sorted(folder.rglob("*")):
+        place = path.relative_to(folder)
+        if MADE_AGAIN & set(place.parts) or not path.is_file():
+            continue
+        (kept / place).parent.mkdir(parents=True, exist_ok=True)
+        if path.name == JOURNAL:
+            (kept / place.with_name(REPLIES)).write_text(_lines(path), encoding="utf-8")
+        elif path.suffix in KEPT:
+            shutil.copyfile(path, kept / place)
+
+
+def _lines(journal: Path) -> str:
+    identity = query(journal, "SELECT value FROM meta WHERE name = 'identity'")[0][0]
+    rows = query(journal, f"SELECT lower(hex(key)), {', '.join(OUTCOMES[1:])} FROM outcomes ORDER BY key, attempt")
+    outcomes = [dict(zip(OUTCOMES, (*row[:-1], json.loads(row[-1])), strict=True)) for row in rows]
+    return "".join(json.dumps(line) + "\n" for line in ({"identity": json.loads(identity)}, *outcomes))
 
 
 def page(folder: Path, title: str, command: str) -> str:

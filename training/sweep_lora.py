@@ -101,7 +101,7 @@ def sweep(
         values = _attitudes(tables) + _capability(measure(pipeline.base.name, str(adapter or "")))
         rows += [(cell.title, *cell, *value) for value in values]
     for model in others:
-        rows += [(model, "beside", 0, 0, *value) for value in _capability(measure(model, ""))]
+        rows += [(model, "scored only", 0, 0, *value) for value in _capability(measure(model, ""))]
     return pd.DataFrame(rows, columns=["model", "method", "r", "seed", "what", "value", "error"])
 
 

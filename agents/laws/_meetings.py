@@ -44,7 +44,7 @@ class Pairs(NamedTuple):
 
 
 def pairs_in_turn(moved: Floats, graph: csr_array, generator: np.random.Generator) -> Iterator[Pairs]:
-    """Draw the meetings of a step, and yield them in batches. Whoever reads them moves the opinions `moved` in place
+    """Draw the meetings of a step, and yield them in batches. The reader of a batch moves the opinions `moved` in place
     before the next batch.
     """
     one, other = draw_meetings(graph, generator)

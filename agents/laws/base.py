@@ -179,7 +179,7 @@ def distances(gaps: Floats) -> Floats:
 
 
 def along(values: NDArray[Any], opinions: Floats) -> NDArray[Any]:
-    """Return one value a person in a shape that fits the opinions: (n,), or (n, 1) beside (n, d)."""
+    """Return one value a person in a shape that fits the opinions: (n,), or (n, 1) for opinions of shape (n, d)."""
     return values if opinions.ndim == 1 else values[:, None]
 
 

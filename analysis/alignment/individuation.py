@@ -1,4 +1,4 @@
-"""Whether personas are individuals or stereotypes of their group: measures over personas, beside people of a user's survey.
+"""Whether personas are individuals or stereotypes of their group: measures over personas, compared with surveyed people.
 
 Answers are a frame of one row per person: index (group, person), one column per question, values from 0 to 10, NaN for a missing
 answer. The unit is the person. Intervals leave out one person at a time within its group (the stratified jackknife, Student's t);

@@ -54,7 +54,7 @@ def count_unpaired(answers: pd.DataFrame) -> tuple[int, int]:
 def perception_distances(answers: pd.DataFrame, actual: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     """Return a row per target and side (own group, out-group): Cohen's d with its interval, and Wasserstein's distance in points.
 
-    d: positive where the target is seen as more extreme. null_w: the mean distance when guesses and answers are dealt anew among
+    d: positive where the target is seen as more extreme. null_w: the mean distance when guesses and answers are shuffled among
     perceivers and members of the target; p: the share of such deals that is at least as far. Both are means over questions.
     """
     rows = []
@@ -127,7 +127,7 @@ def _cohen(both: Sequence[Sample], signs: Floats) -> float:
 
 
 def _dealt(part: Floats, truth: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return both samples with their rows dealt anew.
+    """Return both samples with their rows shuffled.
 
     Each place keeps its gaps; a gap dealt to another place is filled with a known answer to the question.
     """

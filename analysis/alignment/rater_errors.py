@@ -43,7 +43,7 @@ def rater_errors(ratings: pd.DataFrame, verdict: str) -> tuple[pd.DataFrame, str
         "gave": [_share(rated[name], verdict) for name in ratings.columns],
     }).assign(wrong=np.nan, wrong_low=np.nan, wrong_high=np.nan)  # fmt: skip
     words = sorted(set(rated.to_numpy().ravel()) - {""})
-    if reason := _why_unknown(rows, rated, words, verdict):
+    if reason := _why_unknown(rows, words, verdict):
         return rows, f"The corrected share of {verdict} is unknown: {reason}."
     counts = np.array([[[float(text == word) for word in words] for text in line] for line in rated.to_numpy()])
     fit, place = fit_classes(counts), words.index(verdict)
@@ -64,7 +64,7 @@ def _share(column: pd.Series, verdict: str) -> float:
     return float((known == verdict).mean()) if len(known) else np.nan
 
 
-def _why_unknown(rows: pd.DataFrame, rated: pd.DataFrame, words: list[str], verdict: str) -> str:
+def _why_unknown(rows: pd.DataFrame, words: list[str], verdict: str) -> str:
     if (rows["items"] >= FEWEST_ITEMS).sum() < FEWEST_RATERS:
         return f"it needs {FEWEST_RATERS} raters (a judge counts as one) of {FEWEST_ITEMS} or more answers"
     if len(words) < 2 or verdict not in words:

@@ -1,4 +1,4 @@
-"""Figures of cards: where the roles stand and how conditions differ from controls; cards or remedies side by side.
+"""Figures of cards: the attitudes of the roles, and how conditions differ from controls; cards or remedies side by side.
 
 Colour, marker and filling say the same, so that a figure can be read in grey.
 """

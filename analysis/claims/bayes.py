@@ -106,11 +106,6 @@ def _inverse_gamma(shape: Floats, rate: Floats, rng: np.random.Generator) -> NDA
     return np.asarray(rate / rng.gamma(shape))
 
 
-def draw_half_t(scale: float, rng: np.random.Generator) -> float:
-    """Return a draw from the prior of a standard deviation."""
-    return scale * abs(float(rng.standard_t(FREEDOM)))
-
-
 def probability(draws: Floats, above: float) -> float:
     """Return the share of draws above a value; NaN without draws."""
     return float((draws > above).mean()) if len(draws) else math.nan

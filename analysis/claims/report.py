@@ -122,7 +122,7 @@ def write_claim(audit: Audit, folder: Path, *notes: str) -> Path:
 
 
 def _beside(audit: Audit) -> Iterator[str]:
-    """Yield what has to be known beside the sentence."""
+    """Yield what has to be known with the sentence."""
     claim, differences = audit.multiverse.claim, whole_specifications(audit.differences)
     yield from about_bound(claim, differences)
     lines = (
@@ -254,7 +254,7 @@ def _add_design(report: Report, audit: Audit) -> None:
         related += f" by design, and {format_number(audit.confounding, 3)} among the differences that are not missing"
     report.section(
         "What was varied",
-        f"{size} with both arms, each with a seed of its own. Each level comes equally often (within one). The largest "
+        f"{size} with both arms, each with its own seed. Each level comes equally often (within one). The largest "
         f"correlation between two settings {related}.",
     )
     rows = [[one.name, one.family, ", ".join(one.levels), one.about] for one in multiverse.dimensions]

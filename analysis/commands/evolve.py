@@ -1,4 +1,4 @@
-"""The command `run.py evolve`: a population of personas evolves toward the answers of people, beside selection at random."""
+"""The command `run.py evolve`: a population of personas evolves toward the answers of people, compared with random selection."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def _server_lines(port: int, name: str) -> Iterator[str]:
     url, direct = (
         f"http://127.0.0.1:{port}/v1",
         build_opener(ProxyHandler({})),
-    )  # no key goes to a server that nobody named
+    )  # no key goes to a server that the user did not name
     try:
         with direct.open(f"{url}/models", timeout=PATIENCE) as answer:
             names = model_names(url, answer.status, answer.read(MOST_BYTES))

@@ -118,7 +118,7 @@ def confirm(words: Sequence[str]) -> int:
     plan = read_registration(options.file)
     given = models_from_args(options)
     if len(given) > 1:
-        raise UserError("--llm: give one model, each is a test of its own")
+        raise UserError("--llm: give one model, because each model is a separate test")
     folder = options.out or folder_beside(options.file)
     attempt = Attempt(options.units or plan.looks, (given or plan.models)[0], folder)
     reasons = why_exploratory(plan, options.file, attempt)

@@ -1,4 +1,4 @@
-"""The report on a community: what the change of rules does, the judge, one post continued, posts of people beside the model's."""
+"""The report on a community: what the change of rules does, the judge, one post continued, comparison with posts of people."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ def add_origins(report: Report, judged: pd.DataFrame) -> None:
     """Add how well the judge distinguishes posts of people from those of the model."""
     table = origin_table(judged)
     report.data(origins=judged, origin=table)
-    report.section("Beside posts of people", origin_line(table[table["kind"] == REAL].iloc[0]))
+    report.section("Compared with posts of people", origin_line(table[table["kind"] == REAL].iloc[0]))
     report.table(table, {"pairs of": "kind", "pairs": "pairs", "missing": "missing", "tested post chosen (%)": _chosen})
 
 

@@ -1,4 +1,4 @@
-"""The report of a contest: win share beside the share of messages that break a rule, the judge, the probes, examples."""
+"""The report of a contest: win share and the share of messages that break a rule, the judge, the probes, examples."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def count_missing(report: Report, contest: Contest) -> None:
 
 
 def draw_outcomes(outcomes: pd.DataFrame, caption: str) -> Figure:
-    """Draw the share of comparisons won beside the difference in rules broken, a row for each competition."""
+    """Draw the share of comparisons won and the difference in rules broken, a row for each competition."""
     note, title = f"{caption}. Bars: 95% intervals over cases", "Who wins, and who breaks rules?"
     with new_figure(5.6, 0.32 * len(outcomes) + 1.3, note, title=title) as figure:
         places = list(range(len(outcomes)))[::-1]

@@ -1,4 +1,4 @@
-"""The report of a writer before and after training on wins: win share beside rules broken, and the null of shuffled wins."""
+"""The report of a writer before and after training on wins: win share, rules broken, and the null of shuffled wins."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ MAKEUP = (
 SHOWN = (
     "An attribute is kept if a rating (or the stance of lines, with `--verdicts`) depends on it. It is not kept if no outcome "
     "differs by the tolerance: then the model ignores it, as far as ratings show. Effects are differences within rooms, and "
-    "between people with the same party and belief. Null: the attribute dealt anew among personas, or among the seats of a "
+    "between people with the same party and belief. Null: the attribute shuffled among personas, or among the seats of a "
     "repetition."
 )
 NOTHING = "All agents have the same attributes, so nothing can be compared."

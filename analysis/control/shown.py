@@ -3,7 +3,7 @@
 Each attribute (party, belief, confirmation bias, role, level of a trait) is compared with each outcome: the first rating, its
 change until the last survey, the size of this change, and, with a judge's scores, the mean stance of an agent's lines. The effect
 is the difference of the outcome between the ends of the attribute, within rooms, and between people of the same party and belief.
-Null: the values of the attribute dealt anew. A persona has the same party and temperament wherever it sits, so these are dealt
+Null: the values of the attribute shuffled. A persona has the same party and temperament wherever it sits, so these are dealt
 among personas; all else is dealt among the seats of a repetition. An agent in one room is never a unit of its own.
 
 An attribute is kept if an outcome depends on it (p below 0.05 / number of outcomes, 999 deals), and not kept if every outcome
@@ -100,7 +100,7 @@ def _effect(people: pd.DataFrame, name: str, coded: Floats, outcome: Floats, lab
     row: dict[str, object] = {"units": len(firsts), "agents": len(people), "reason": ""}
     sides = coded[firsts]
     if min((sides == 0).sum(), (sides == 1).sum()) < FEWEST:
-        return row | {"reason": f"fewer than {FEWEST} {_unit_name(people, name, coded)}s have a value"}
+        return row | {"reason": f"fewer than {FEWEST} {_unit_name(people, coded)}s have a value"}
     same = [people["room"], *(people[other].fillna("").astype(str) for other in (PARTY, BELIEF) if other != name)]
     cell = pd.factorize(pd.MultiIndex.from_arrays(same))[0]
     centred = outcome - _means(outcome, cell)[cell]
@@ -116,7 +116,7 @@ def _effect(people: pd.DataFrame, name: str, coded: Floats, outcome: Floats, lab
     return row | {"effect": slope, "low": slope - reach, "high": slope + reach, "p": float(p)}
 
 
-def _unit_name(people: pd.DataFrame, name: str, coded: Floats) -> str:
+def _unit_name(people: pd.DataFrame, coded: Floats) -> str:
     return "persona" if _is_personal(people, coded) else "seat"
 
 
@@ -140,7 +140,7 @@ def _units(
 
 
 def _deal(values: Floats, strata: NDArray[np.intp], rng: np.random.Generator) -> Floats:
-    """Return the values dealt anew within each stratum."""
+    """Return the values shuffled within each stratum."""
     order = np.lexsort((np.arange(len(values)), strata))
     dealt = values.copy()
     dealt[order] = values[np.lexsort((rng.random(len(values)), strata))]

@@ -2,7 +2,7 @@
 
 variety.py       coverage of the taxonomy, and uniqueness with its nulls
 consistency.py   contradictions, by a judge that is measured on planted ones
-answers.py       answers of people at several depths, beside a survey
+answers.py       answers of people at several depths, compared with a survey
 planted.py       invented surveys whose truth is the oracle's law of attributes
 report.py        the page of `run.py depth`
 evolution.py     a population evolves by rewriting and selection; the null is selection at random

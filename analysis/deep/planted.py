@@ -22,14 +22,14 @@ TYPICAL = (0, 0, 1)
 """Kinds of the sentences of each person in the survey of `run.py evolve`."""
 
 
-def survey_of_texts(texts: Sequence[str], society: str, effect: float = EFFECT, seed: int = 0) -> SurveyTable:
+def survey_of_texts(texts: Sequence[str], society: str, seed: int = 0) -> SurveyTable:
     """Return a survey of people who have the sentences of these backstories; PEOPLE of them answered."""
-    return survey_of_kinds([kinds_in(banks(society), text) for text in texts], effect, seed)
+    return survey_of_kinds([kinds_in(banks(society), text) for text in texts], seed)
 
 
-def survey_of_kinds(kinds: Sequence[Sequence[int]], effect: float = EFFECT, seed: int = 0) -> SurveyTable:
+def survey_of_kinds(kinds: Sequence[Sequence[int]], seed: int = 0) -> SurveyTable:
     """Return a survey of people, each with sentences of these kinds, in equal parts."""
-    law, rng, rows = AttributeLaw(effect=effect), np.random.default_rng(derive(seed, "planted people")), []
+    law, rng, rows = AttributeLaw(effect=EFFECT), np.random.default_rng(derive(seed, "planted people")), []
     for subject in SUBJECTS:
         question = f"How satisfied are you with {subject} of Lindmoor?"
         usual = PLANTED_SURVEY.shares(question, OPTIONS)

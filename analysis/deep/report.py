@@ -26,7 +26,7 @@ VARIETY: Mapping[str, Column] = {
     "attributes": "depth", "leaves covered": number("leaves"), "even draw": number("even_leaves"),
     "branches of a person": estimate("branches"), "with an even draw": number("even_branches"),
     "uniqueness": estimate("uniqueness", 3), "attributes alone": number("alone", 3), "words add": estimate("added", 3),
-    "dealt anew": number("dealt", 3), "p": number("p"),
+    "shuffled": number("dealt", 3), "p": number("p"),
 }  # fmt: skip
 EFFECTS: Mapping[str, Column] = {
     "attributes": "condition", "score": estimate("score", 1), "nearer than depth 0": estimate("nearer", 3),
@@ -98,8 +98,8 @@ def _add_variety(report: Report, about: Depths) -> None:
         "Variety",
         "Uniqueness is 1 minus the cosine (TF-IDF) of a person with the most similar other person, without names. "
         "*Attributes alone*: the same if all sentences on an attribute were equal; *words add*: the difference. "
-        "*Dealt anew*, at the largest depth: the mean of "
-        f"{SHUFFLES} sets in which the sentences on each attribute are dealt anew among the people who have it. *Even draw*: "
+        "*Shuffled*, at the largest depth: the mean of "
+        f"{SHUFFLES} sets in which the sentences on each attribute are shuffled among the people who have it. *Even draw*: "
         "the coverage expected if every attribute had the same chance. The unit is the person.",
     )
     report.table(table, VARIETY)
@@ -124,7 +124,7 @@ def variety_lines(table: pd.DataFrame) -> list[str]:
         verdict = "People are more alike than with independent sentences: some share a whole type"
     else:
         verdict = "People are less alike than with independent sentences"
-    return [*lines, f"{verdict}: uniqueness is {size:+.3f} from that of sentences dealt anew ({p})."]
+    return [*lines, f"{verdict}: uniqueness is {size:+.3f} from that of shuffled sentences ({p})."]
 
 
 def _sign(row: pd.Series, name: str, what: str) -> str:

@@ -15,7 +15,7 @@ from parley.analysis.bootstrap import FEWEST, SHARE, Ends, Floats, mean_interval
 from parley.model.word_index import WordIndex
 
 SHUFFLES = 99
-"""Sets in which the sentences on each attribute are dealt anew."""
+"""Sets in which the sentences on each attribute are shuffled."""
 
 
 class Coverage(NamedTuple):
@@ -35,7 +35,7 @@ class Uniqueness(NamedTuple):
     """1 minus the cosine with the most similar other person. NaN: unknown.
 
     each, alone: of each person, as it is, and if all sentences on an attribute were equal. dealt: the mean over sets in which
-    the sentences on each attribute are dealt anew among the people who have it. p: the share of these sets, and of this one,
+    the sentences on each attribute are shuffled among the people who have it. p: the share of these sets, and of this one,
     that are at least as far from the mean of all.
     """
 
@@ -86,7 +86,7 @@ def measure_uniqueness(people: Sequence[DeepPersona], depth: int, rng: np.random
 def _deal(
     sentences: Sequence[dict[str, str]], shared: dict[str, list[int]], rng: np.random.Generator
 ) -> list[dict[str, str]]:
-    """Return the sentences with those on each attribute dealt anew among the people who have it."""
+    """Return the sentences with those on each attribute shuffled among the people who have it."""
     dealt = [dict(own) for own in sentences]
     for path, places in shared.items():
         for place, other in zip(places, rng.permutation(places), strict=True):

@@ -1,4 +1,4 @@
-"""The report on ballots: rules of choice on the same ballots, predicted ballots beside members' own, the final vote."""
+"""The report on ballots: rules of choice on the same ballots, predicted ballots compared with members' own, the final vote."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from parley.analysis.report import Report
 
 RULE_COLUMNS: Mapping[str, Column] = {
     "rule": "rule", "same winner as schulze": estimate("same"), "mean points": estimate("mean"),
-    "points of the worst off": estimate("worst"), "more than by lot": estimate("gain"), "sessions": "sessions",
+    "points of the worst off": estimate("worst"), "more than a random candidate": estimate("gain"), "sessions": "sessions",
 }  # fmt: skip
 ACCURACY_COLUMNS: Mapping[str, Column] = {
     "predicted ballots compared with": "ballots", "tau": estimate("tau"), "pairs": "pairs", "sessions": "sessions",
@@ -31,7 +31,7 @@ READING = (
 )
 POINTS = (
     "All rules count the same ballots. Points are the share of other candidates that the chosen one beats on a member's ballot "
-    "(half for ties): 0.5 is what a candidate by lot gets on average. The worst off is the member with the fewest points. "
+    "(half for ties): 0.5 is the average of a candidate drawn at random. The worst off is the member with the fewest points. "
     "Ties are broken by ballots drawn alike for all rules."
 )
 TAU = (
@@ -85,7 +85,7 @@ def sentences(found: Ballots, rules: pd.DataFrame, accuracy: pd.DataFrame, vote:
 
 
 def _rule_line(rules: pd.DataFrame) -> str:
-    """Return which rules give the worst off clearly more or fewer points than a candidate by lot does."""
+    """Return which rules give the worst off clearly more or fewer points than a random candidate."""
     own = rules[rules["rule"] != BY_LOT]
     if not own["gain_low"].notna().any():
         reason = too_few(UNIT) if int(rules["sessions"].iloc[0]) < FEWEST else NO_VARIATION
@@ -93,7 +93,7 @@ def _rule_line(rules: pd.DataFrame) -> str:
     above = [f"`{name}`" for name in own.loc[own["gain_low"] > 0, "rule"]]
     below = [f"`{name}`" for name in own.loc[own["gain_high"] < 0, "rule"]]
     more, fewer = ", ".join(above) or "no rule", ", ".join(below) or "no rule"
-    return f"Compared with a candidate by lot, the worst-off member gets clearly more points by {more}; clearly fewer by {fewer}."
+    return f"Compared with a random candidate, the worst-off member gets clearly more points by {more}; clearly fewer by {fewer}."
 
 
 def _accuracy_line(rows: Mapping[Any, Mapping[str, Any]]) -> str:

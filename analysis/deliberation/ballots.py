@@ -31,7 +31,7 @@ from parley.model.recorder import read_lines
 from parley.model.scenario import MEDIATOR
 from parley.model.scenario_run import record_of
 
-BY_LOT = "a candidate by lot"
+BY_LOT = "a random candidate"
 FORESEEN = "schulze, predicted ballots"
 UNIT = "session"
 DRAFT = "draft"
@@ -124,10 +124,10 @@ def _counted(found: Ballots, kind: str, event: events.Ranked | events.Balloted |
 
 
 def rule_table(contests: Sequence[Contest], kind: str) -> pd.DataFrame:
-    """Return a row per rule of choice and one for a candidate by lot, on the ballots of a kind (predicted, own).
+    """Return a row per rule of choice and one for a random candidate, on the ballots of a kind (predicted, own).
 
     same: share of contests with the winner of Schulze's rule. mean, worst: the share of other candidates that the winner beats on
-    a member's ballot, the mean over members and the lowest. gain: `worst` minus that of a candidate by lot. Each with low and
+    a member's ballot, the mean over members and the lowest. gain: `worst` minus that of a random candidate. Each with low and
     high. sessions: those in which the rule could be counted. On own ballots there is also a row for Schulze's winner on
     predicted ballots, where there are both.
     """

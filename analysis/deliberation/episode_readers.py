@@ -9,7 +9,7 @@ The public Habermas Machine data (Parquet, CC BY 4.0; docs/deliberation.md says 
 The column names are those of `types.py` and `readme.md` in the analysis folder of google-deepmind/habermas_machine, and
 of public code that loads the files. **The files themselves were not seen.** Taken from that code: iteration 1 has the
 critiqued statement (`top_candidate`), the statement of the survey is the revised one, ratings are lists of words in
-capitals, MOCK stands for none, provenance HUMAN_CITIZEN marks people and MODEL_MEDIATOR the machine. Assumed: a row's
+capitals, MOCK means none, provenance HUMAN_CITIZEN marks people and MODEL_MEDIATOR the machine. Assumed: a row's
 ratings are in the order of its candidates, and the critique is in a row of iteration 1. There are no demographics. A
 launch is a session, a round an episode. A participant of a launch who misses one of its rounds has an empty voice
 there. A participant is known by `worker_id`, or where that is missing by `metadata.participant_id`.

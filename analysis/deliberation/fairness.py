@@ -58,15 +58,13 @@ def with_opinion(episode: Episode) -> list[Voice]:
     return [voice for voice in episode.voices if voice.opinion is not None]
 
 
-def write_draft(
-    episode: Episode, mediator: Mediator, order: int, draw: int, seed: int, temperature: float = 1.0
-) -> Conversation[Draft]:
+def write_draft(episode: Episode, mediator: Mediator, order: int, draw: int, seed: int) -> Conversation[Draft]:
     """Write the draft from the opinions turned by `order` places. Seeds do not depend on `order`."""
     written = with_opinion(episode)
     silent = [voice for voice in episode.voices if voice.opinion is None]
     voices = [*written[order:], *written[:order], *silent]
     members = tuple(ParticipantInput(voice.opinion, None, voice.position) for voice in voices)
-    brief = MediatorBrief(episode.question, members, None, Sampling(temperature))
+    brief = MediatorBrief(episode.question, members, None, Sampling(1.0))
 
     def seeds(*name: object) -> int:
         return derive(seed, "mediator", episode.id, *(() if name[0] == "order" else (draw,)), *name)

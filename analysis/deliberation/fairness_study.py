@@ -89,7 +89,7 @@ class FairnessStudy:
             check_ballots(name)
         if self.payoff == "own":
             raise UserError(
-                "members did not rate drafts that are written anew: use --payoff judge, ranking or trained:FOLDER"
+                "members did not rate drafts that are written again: use --payoff judge, ranking or trained:FOLDER"
             )
         check_capacity(self.payoff, self.orders, self.draws, "--draws")
 

@@ -196,7 +196,7 @@ def calibrate_wins(rows: pd.DataFrame, line: Line) -> pd.DataFrame:
 
 
 def deal_ratings(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """Return the table with the ratings of each participant dealt anew among what the participant rated.
+    """Return the table with the ratings of each participant shuffled among what the participant rated.
 
     The dealt ratings keep how high a person rates, and lose what was rated. table: participant, rating.
     """
@@ -209,7 +209,7 @@ def deal_ratings(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 def null_ranges(
     rows: pd.DataFrame, measures: Sequence[str], seed: int, deals: int = 200
 ) -> dict[str, tuple[float, float]]:
-    """Return where 95% of the shares of right pairs lie when each participant's ratings are dealt anew; NaN without pairs.
+    """Return where 95% of the shares of right pairs lie when each participant's ratings are shuffled; NaN without pairs.
 
     measures: statement, gain. The deals are no null of `person`, because participants keep how high they rate.
     """

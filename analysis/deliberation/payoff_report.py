@@ -240,9 +240,9 @@ def _add_null(report: Report, scored: Mapping[str, Scored], trained: Sequence[Tr
         lines.append(f"- {model.name}: {shown}")
     report.section(
         "Null",
-        "The same scores, when the ratings of each participant are dealt anew among the statements that the participant rated: "
-        "95% of 200 deals. The rows *labels shuffled* of the tables are models that were trained on ratings dealt in this way; "
+        "The same scores, when the ratings of each participant are shuffled among the statements that the participant rated: "
+        "95% of 200 deals. The rows *labels shuffled* of the tables are models that were trained on ratings shuffled so; "
         "they can still learn who rates low in general, so they are above these ranges where the opinion shows that. *person* "
-        "has no range: participants keep their own ratings, so who rates high is not dealt anew.",
+        "has no range: participants keep their own ratings, so who rates high is not shuffled.",
     )
     report.lines(lines)

@@ -1,7 +1,7 @@
 """How positions changed, and how far groups agree with their statements.
 
 The unit is the group: the people of one session. A measure is averaged over the episodes of a session first; its
-interval is over sessions. Means over other cases that share a participant or a group are clustered likewise
+interval is over sessions. Means over other cases that share a participant or a group are clustered in the same way
 (`clustered_mean`).
 """
 

@@ -5,7 +5,7 @@ writes.
 on two of them. Sessions that share a participant or a question are linked and go to one side. Which chunk goes where is
 drawn with the seed, the largest chunks first, each to the side that lacks most. Episodes on held-out questions
 (`iid_test`, `ood_test`) are not trained on while there are others. Where the shares that result are not those asked for,
-`describe_split` says why. `check_split` says what leaks, whoever made the split.
+`describe_split` says why. `check_split` says what leaks in any split.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def split_cases(episodes: Sequence[Episode], seed: int, shares: Mapping[str, flo
     return split
 
 
-def describe_split(sides: Split, shares: Mapping[str, float] = SHARES) -> str:
+def describe_split(sides: Split) -> str:
     """Return the resulting shares: `40 episodes: train 32 (80%), validation 4 (10%), test 4 (10%)`.
 
     Where one of them is more than TOLERANCE away from the share asked for, the text says so, and why.
@@ -146,18 +146,18 @@ def describe_split(sides: Split, shares: Mapping[str, float] = SHARES) -> str:
     total = sum(map(len, sides.values()))
     counts = [f"{name} {len(side)} ({len(side) / total:.0%})" for name, side in sides.items()]
     found = f"{total} episodes: {', '.join(counts)}"
-    apart = max(abs(len(side) / total - shares[name]) for name, side in sides.items())
+    apart = max(abs(len(side) / total - SHARES[name]) for name, side in sides.items())
     if apart <= TOLERANCE:
         return found
-    asked = ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
-    return f"{found}. The shares asked for were {asked}: {_why_apart(sides, shares)}"
+    asked = ", ".join(f"{name} {share:.0%}" for name, share in SHARES.items())
+    return f"{found}. The shares asked for were {asked}: {_why_apart(sides)}"
 
 
-def _why_apart(sides: Split, shares: Mapping[str, float]) -> str:
+def _why_apart(sides: Split) -> str:
     """Return why a split does not have the shares asked for, and what to do."""
     chunks = linked_cases([episode for side in sides.values() for episode in side])
     total, kept = sum(map(len, chunks)), sum(len(chunk) for chunk in chunks if _is_held_out(chunk))
-    if TRAIN in shares and kept < total and kept / total - (1 - shares[TRAIN]) > TOLERANCE:
+    if kept < total and kept / total - (1 - SHARES[TRAIN]) > TOLERANCE:
         return (
             f"{kept} of the {total} episodes are on questions held out for validation and test, and those are never trained on. "
             "Add episodes on training questions, or leave out some of these"

@@ -33,9 +33,9 @@ TITLES = {
     TWICE: "the person once more",
     "gain": "own minus a stranger's",
     "short": "the person once more minus own",
-    LOT: "a ballot by lot",
+    LOT: "a random ballot",
     f"{OWN} - {STRANGER}": "own minus a stranger's",
-    f"{OWN} - {LOT}": "own minus a ballot by lot",
+    f"{OWN} - {LOT}": "own minus a random ballot",
 }
 PLURAL = {"opinion": "opinions", "ballot": "ballots", "vote": "votes", "vote, by ratings": "votes by ratings"}
 COLUMNS: Mapping[str, Column] = {
@@ -48,7 +48,7 @@ READING = (
     "ones. The unit is the session: likeness is averaged over a session first, and brackets hold 95% intervals over sessions "
     "(none below five). A stranger's representative is the null; the same person asked once more is the ceiling."
 )
-BY = {OWN: "with representatives", STRANGER: "with strangers' representatives", LOT: "by lot"}
+BY = {OWN: "with representatives", STRANGER: "with strangers' representatives", LOT: "with random ballots"}
 WHOSE = {ONE: "one member", ALL: "all members"}
 CHANGES: Mapping[str, Column] = {
     "step": "step", "ballots replaced": "profile", "by": "title", "same ballots": estimate("same_ballot"),
@@ -65,7 +65,7 @@ CHAIN = (
     "- *Change of points*: how much higher or lower the person ranks the new choice on its own ballot, as a share of the other "
     "statements (-1 to 1).",
     "The same ballots always give the same choice, and the same choice the same points; the reverse is not so. One ballot may "
-    "leave the choice as it was even by lot. So there are two nulls: a ballot by lot, and the representative of a stranger, "
+    "leave the choice as it was by chance. So there are two nulls: a random ballot, and the representative of a stranger, "
     "another member of the group. Only more than a stranger's shows that it matters who is represented. A case is a member in "
     "a choice. Shares cannot be below 0 or above 1, and their intervals end there.",
 )
@@ -158,7 +158,7 @@ def _lines(what: str, rows: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
 
 
 def change_sentences(table: pd.DataFrame) -> Iterator[str]:
-    """Yield for each step and profile how often the group chooses the same, and with ballots by lot and a stranger's."""
+    """Yield for each step and profile how often the group chooses the same, and with random ballots and a stranger's."""
     for (step, profile), part in table.groupby(["step", "profile"], sort=False):
         rows = part.set_index("who").to_dict("index")
         where = f"{PLURAL[str(step)].capitalize()} of {WHOSE[profile]}"
@@ -170,9 +170,9 @@ def change_sentences(table: pd.DataFrame) -> Iterator[str]:
 
 
 def _compared(rows: Mapping[Any, Mapping[str, Any]]) -> str:
-    """Return whether representatives keep the choice more often than a ballot by lot and than a stranger's."""
+    """Return whether representatives keep the choice more often than a random ballot and than a stranger's."""
     said = []
-    for other, named in ((LOT, "by lot"), (STRANGER, "with a stranger's")):
+    for other, named in ((LOT, "with random ballots"), (STRANGER, "with a stranger's")):
         gain = rows[f"{OWN} - {other}"]
         low, high = gain["same_choice_low"], gain["same_choice_high"]
         often = "more often" if low > 0 else "less often" if high < 0 else "not clearly more often"
@@ -185,7 +185,7 @@ def _compared(rows: Mapping[Any, Mapping[str, Any]]) -> str:
 
 def _lost(rows: Mapping[Any, Mapping[str, Any]]) -> str:
     """Return how much lower people rank what is chosen instead."""
-    return f"The change of points is {_points(rows[OWN], 'gap')}, by lot {_points(rows[LOT], 'gap')}."
+    return f"The change of points is {_points(rows[OWN], 'gap')}, with random ballots {_points(rows[LOT], 'gap')}."
 
 
 def _points(row: Mapping[str, Any], measure: str) -> str:

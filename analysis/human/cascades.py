@@ -39,7 +39,7 @@ def write_cascades(tables: Tables, file: Path, folder: Path) -> Path:
     if tables.acts.empty:
         raise UserError("no one could share a post in this run: choose a run on a platform (docs/platform.md)")
     shares = read_shares(file)
-    real, people = _trees(file, shares), person_table(tables, shares)
+    real, people = real_trees(file, shares), person_table(tables, shares)
     rooms = run_trees(tables)
     sets = by_people(rooms, casts_of_rooms(tables))
     report = Report(folder, "cascades", "Cascades of a run and of real posts")
@@ -62,14 +62,11 @@ def write_cascades(tables: Tables, file: Path, folder: Path) -> Path:
     return report.write()
 
 
-def read_cascades(file: Path) -> pd.DataFrame:
-    """Return scale, depth and breadth of each cascade of a table. Errors: as `read_shares`, and UserError on a person who shares
-    a post twice, on a parent who did not share it, and on parents in a circle.
+def real_trees(file: Path, shares: pd.DataFrame) -> pd.DataFrame:
+    """Return scale, depth and breadth of each cascade of a table (`read_shares`).
+
+    Errors: UserError on a person who shares a post twice, on a parent who did not share it, and on parents in a circle.
     """
-    return _trees(file, read_shares(file))
-
-
-def _trees(file: Path, shares: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(list(_real_trees(file, shares)), columns=list(MEASURES))
 
 

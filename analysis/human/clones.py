@@ -1,4 +1,4 @@
-"""Does a run on a real network share as its people did? Person by person, beside people dealt anew and halves of the real posts.
+"""Does a run on a real network share as its people did? Person by person, compared with shuffled people and halves of real posts.
 
 Source: Digital cloning of online social networks (2024), which compares how the same network spreads posts, real and simulated.
 The people of the table are those of the run if their names are the nodes of the user's own network (docs/networks.md).
@@ -96,7 +96,7 @@ def _why_unknown(run: Floats, real: Floats, cascades: int) -> str:
 
 
 def _chance(run: Floats, real: Floats, rho: float, rng: np.random.Generator) -> float:
-    """Return how often people dealt anew correlate as much, themselves included."""
+    """Return how often shuffled people correlate as much, themselves included."""
     ranks, other = stats.rankdata(run), stats.rankdata(real)
     dealt = np.array([rng.permutation(ranks) for _ in range(DEALS)]) @ (other - other.mean())
     dealt = dealt / (len(ranks) * ranks.std() * other.std())

@@ -5,9 +5,9 @@
 | opinions before, opinions after | their distribution | even shares of all points of people's scale |
 | size of change | distribution of abs(after - before) | no one moves |
 | direction of change | mean change toward the other side, divided by the mean size | each direction by chance |
-| change by own opinion | slope of the change on the opinion before | changes dealt anew among people |
-| change by partner's opinion | slope of the change on the partner's opinion, own opinion kept fixed | partners dealt anew |
-| alike within groups | SD after within groups, divided by the SD of all | people dealt anew to groups |
+| change by own opinion | slope of the change on the opinion before | changes shuffled among people |
+| change by partner's opinion | slope of the change on the partner's opinion, own opinion kept fixed | partners shuffled |
+| alike within groups | SD after within groups, divided by the SD of all | people shuffled over groups |
 | step from turn to turn | distribution of steps toward the other side | no one moves |
 
 The parts that depend on the order of steps (sequences.py) belong to the same table. A distribution is described by 100 quantiles,
@@ -96,21 +96,21 @@ def turn_by_chance(groups: Groups, rng: np.random.Generator) -> Groups:
 
 
 def deal_changes(groups: Groups, rng: np.random.Generator) -> Groups:
-    """Return the groups with all changes dealt anew among people."""
+    """Return the groups with all changes shuffled among people."""
     rows = np.concatenate(groups)
     rows[:, AFTER] = rows[:, BEFORE] + rng.permutation(rows[:, AFTER] - rows[:, BEFORE])
     return [rows]
 
 
 def deal_partners(groups: Groups, rng: np.random.Generator) -> Groups:
-    """Return the groups with all partners' opinions dealt anew."""
+    """Return the groups with all partners' opinions shuffled."""
     rows = np.concatenate(groups)
     rows[:, PARTNER] = rng.permutation(rows[:, PARTNER])
     return [rows]
 
 
 def deal_people(groups: Groups, rng: np.random.Generator) -> Groups:
-    """Return groups of the same sizes, with the people dealt anew among them."""
+    """Return groups of the same sizes, with the people shuffled among them."""
     return np.split(rng.permutation(np.concatenate(groups)), np.cumsum([len(group) for group in groups])[:-1])
 
 

@@ -23,7 +23,6 @@ from parley.llm.errors import UserError
 from parley.llm.seeding import digest
 from parley.model.files import file_errors
 
-EXPLAINED = "The last rating of each agent; none where it is missing."
 RATED = ("agent", "round", "rating", "attitude", "expected", "probabilities", "reason", "raw")
 
 
@@ -102,10 +101,6 @@ def _names(seats: list[dict[str, Any]]) -> dict[int, str]:
         int(one["agent"]): name if names.count(name) == 1 else f"{name} ({one['seat']})"
         for one, name in zip(seats, names, strict=True)
     }
-
-
-def _person(seat: dict[str, Any], names: dict[int, str]) -> dict[str, str]:
-    return {"name": names[seat["agent"]], **{key: str(seat[key]) for key in ("party", "seat", "llm")}}
 
 
 def _message(row: dict[str, Any], names: dict[int, str]) -> Any:

@@ -52,7 +52,9 @@ def record_events(log: Log, files: Sequence[Path], form: str) -> Iterator[Event]
         rooms[person.room].append(person)
     numbers = Numbers({(one.room, one.name): number for number, one in enumerate(log.people, 1)})
     if len(numbers) < len(log.people):
-        raise UserError(f"{files[0]}: two people of one room have the same name; a format gives each a name of its own")
+        raise UserError(
+            f"{files[0]}: two people of one room have the same name; a format must give each a different name"
+        )
     last = max(
         (one.round for rows in (log.ratings, log.lines, log.deeds, log.links, log.uses) for one in rows), default=0
     )

@@ -19,7 +19,7 @@ TITLE = "Echo chambers"
 NOTE = (
     "The index is the correlation of an agent's attitude with the mean attitude of the agents that it hears (after "
     "Cota et al. 2019 and Cinelli et al. 2021), averaged over rooms. Shuffled is the index if the same attitudes are "
-    "dealt anew to the agents of a room: the mean and the middle 95% of 499 deals. p in `tables/` is the share of "
+    "shuffled among the agents of a room: the mean and the middle 95% of 499 deals. p in `tables/` is the share of "
     "deals that reach the index (the true one counts as a deal)."
 )
 LABELS = {"rooms": "rooms", "index": "index", "null": "shuffled", "reason": "reason if missing"}

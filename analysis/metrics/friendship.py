@@ -23,7 +23,7 @@ NOTE = (
     "number of agents that hear one (Feld 1991). Activity: the lines said so far (the generalised paradox, Eom and "
     "Jo 2014). A tie does not count. Shuffled is the same share by chance, with the middle 95% of 199 shuffles. For degree, "
     "links are shuffled so that each agent hears, and is heard by, as many as before: what is left is the paradox that these "
-    "numbers alone produce. For activity, the numbers of lines are dealt anew to the agents of a room. Excess is the share "
+    "numbers alone produce. For activity, the numbers of lines are shuffled among the agents of a room. Excess is the share "
     "minus that of the shuffles, room by room, with an interval over rooms; where chance decides who hears whom, it is 0 on "
     "average. The two-sided p in `tables/` compares the mean over rooms with the shuffles. "
     "Rooms with the same graph have the same shuffles of it. Numbers are means over rooms."
@@ -128,7 +128,7 @@ def degree_null(links: Links, size: int, generator: np.random.Generator) -> Floa
 
 
 def dealt_null(links: Links, values: Floats, generator: np.random.Generator) -> Floats:
-    """Return the share where the values are dealt anew to the agents."""
+    """Return the share where the values are shuffled among the agents."""
     return np.array([paradox(links, generator.permutation(values)).value for _ in range(SHUFFLES)], dtype=float)
 
 

@@ -1,9 +1,9 @@
-"""Finds groups of opinion as Polis does, on as many components as the votes have, beside two worlds without groups.
+"""Finds groups of opinion as Polis does, on as many components as the votes have, compared with two worlds without groups.
 
 Polis (Small et al. 2021): missing votes become the statement's mean, people are projected on two principal components, positions
 are stretched for people with few votes, and k-means takes the number of groups (2 to 5) with the best mean silhouette. Two
-components merge groups that differ in unrelated ways, so more are kept if there are more than in dealt votes (Horn 1965). k-means
-always finds groups. The same silhouette is therefore computed where there are none: for votes that are dealt anew within each
+components merge groups that differ in unrelated ways, so more are kept if shuffled votes have fewer (Horn 1965). k-means
+always finds groups. The same silhouette is therefore computed where there are none: for votes that are shuffled within each
 statement, and for a spectrum without gaps: as many attitudes as components, cut into votes, with the shares of votes of each
 statement and, about, the correlations between statements (tetrachoric). The largest attitude is distributed as that of these
 people, smoothed to one peak: k-means splits flat and skewed attitudes better than normal ones. The others are normal.
@@ -104,7 +104,7 @@ def project_people(table: Floats, components: int = FEWEST_COMPONENTS) -> Floats
 
 
 def count_components(table: Floats, dealt: Iterable[Floats]) -> int:
-    """Return how many leading components are larger than in 95% of worlds with dealt votes (Horn 1965), at least two.
+    """Return how many leading components are larger than in 95% of worlds with shuffled votes (Horn 1965), at least two.
 
     Votes of g groups that differ in unrelated ways have g - 1 such components.
     """
@@ -163,12 +163,12 @@ def mean_silhouette(distances: Floats, labels: Labels) -> float:
 
 
 def _dealt(table: Floats, seeds: Iterable[int]) -> Iterator[Floats]:
-    """Yield worlds with dealt votes; the same seeds give the same worlds."""
+    """Yield worlds with shuffled votes; the same seeds give the same worlds."""
     yield from (_deal(table, np.random.default_rng(seed)) for seed in seeds)
 
 
 def _deal(table: Floats, rng: np.random.Generator) -> Floats:
-    """Return the table with the votes of each statement dealt anew to the people who voted on it."""
+    """Return the table with the votes of each statement shuffled among the people who voted on it."""
     dealt = table.copy()
     for column in dealt.T:
         seen = ~np.isnan(column)

@@ -29,15 +29,6 @@ def planted_votes(
     return _with_noise(patterns[own], rng, noise, missing), own.tolist()
 
 
-def spectrum_votes(
-    rng: np.random.Generator, people: int = 100, statements: int = 30, missing: float = 0.3, attitudes: int = 1
-) -> pd.DataFrame:
-    """Return votes of people without gaps: normal places on some attitudes, a logistic chance to agree with each statement."""
-    place, slope = rng.normal(0, 1, (people, attitudes)), rng.normal(0, 2, (attitudes, statements))
-    chance = 1 / (1 + np.exp(-(place @ slope + rng.normal(0, 1, statements))))
-    return _with_noise(np.where(rng.random(chance.shape) < chance, 1.0, -1.0), rng, 0, missing)
-
-
 def _with_noise(table: np.ndarray, rng: np.random.Generator, noise: float, missing: float) -> pd.DataFrame:
     table = np.where(rng.random(table.shape) < noise, rng.choice([-1.0, 0.0, 1.0], table.shape), table)
     table[rng.random(table.shape) < missing] = np.nan

@@ -21,7 +21,7 @@ NAME = "opinion_groups"
 READING = (
     "The unit is the person. Groups are found as Polis finds them, on as many principal components as the votes have more than "
     "chance gives (at least two). k-means always finds groups, so they count only if their "
-    "silhouette is larger than in 95% of two worlds without groups: votes dealt anew within each statement, and a spectrum of "
+    "silhouette is larger than in 95% of two worlds without groups: votes shuffled within each statement, and a spectrum of "
     "opinions without gaps, as skewed or flat as the opinions of these people. People count as independent. If they debated with "
     "one another before they voted, the people of a debate are alike, and debates may look like groups: compare the groups with "
     "the debates."
@@ -62,7 +62,7 @@ def write_groups(
 ) -> Path:
     """Write the report on votes (people × statements) with its tables and its figure; return the path of the page.
 
-    given: statements of a slate to audit (may be empty). size: statements of the slates that are audited beside it. parties: of
+    given: statements of a slate to audit (may be empty). size: statements of the slates that are audited with it. parties: of
     the people, if they are agents of a run.
     """
     seed = search.seed
@@ -130,7 +130,7 @@ def sentences(found: Grouping, people: int, slates: pd.DataFrame) -> Iterator[st
     else:
         shown = (
             f"{found.components} components, silhouette {format_number(found.silhouette)}, "
-            f"p {format_p(found.p_dealt)} with dealt votes, p {format_p(found.p_spectrum)} on a spectrum"
+            f"p {format_p(found.p_dealt)} with shuffled votes, p {format_p(found.p_spectrum)} on a spectrum"
         )
         sizes = found.people["group"].value_counts().sort_index()
         yield (

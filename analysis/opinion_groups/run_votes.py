@@ -12,7 +12,7 @@ from parley.analysis.metrics._cells import REFERENCE
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 
-FIRST, LAST = SURVEYS = ("first", "last")
+FIRST, LAST = ("first", "last")
 MIDDLE = 5.0
 """Of the axis of a topic: an agent there passes."""
 FEWEST = 2

@@ -1,4 +1,4 @@
-"""Messages written anew, each compared blind with its original: what a persuasive rewriting gains, beside two nulls.
+"""Messages written anew, each compared blind with its original: what a persuasive rewriting gains, with two nulls.
 
 The gain is the share of comparisons in which the new message is preferred, minus one half. A paraphrase (the same in other words)
 and a copy (the same text) are the nulls: they gain 0 where readers go by what a message says. Both orders are asked.

@@ -43,7 +43,7 @@ def measure(study: Poll, answers: StudyAnswers) -> pd.DataFrame:
     First: question (its number), group, text, options, people, n, model, without_group (shares, as JSON), way (exact, sampled),
     replies, without_replies (of the answer without the group), lost (unreadable replies), reason (why there is no answer),
     entropy (of people, 0 to 1). At the end: `moved` (total variation between the answers with and without the group) and
-    `moved_null` (the same when the replies are dealt anew to the two; 0 for exact probabilities). NaN: not known.
+    `moved_null` (the same when the replies are shuffled among the two; 0 for exact probabilities). NaN: not known.
     """
     numbers = {question: number for number, question in enumerate(study.table.questions, 1)}
     rng = np.random.default_rng(derive(study.seed, "second samples"))
@@ -126,7 +126,7 @@ def _samples(shares: Floats, n: float, rng: np.random.Generator) -> Floats:
 
 
 def _moved_null(named: ModelAnswer, unnamed: ModelAnswer, rng: np.random.Generator) -> float:
-    """Return how far apart the replies with and without the group's name are when they are dealt anew to the two."""
+    """Return how far apart the replies with and without the group's name are when they are shuffled among the two."""
     if named.shares is None or unnamed.shares is None:
         return math.nan
     if not named.replies or not unnamed.replies:

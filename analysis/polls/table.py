@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from parley.agents.respondent import LETTERS, Group
-from parley.llm.backends.oracle.survey_law import PLANTED_SURVEY, SurveyLaw
+from parley.llm.backends.oracle.survey_law import PLANTED_SURVEY
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import derive, digest, stream
 
@@ -199,19 +199,19 @@ OPTIONS = ("Very satisfied", "Somewhat satisfied", "Somewhat dissatisfied", "Ver
 PEOPLE = 400
 
 
-def planted_survey(law: SurveyLaw = PLANTED_SURVEY, people: int = PEOPLE, seed: int = 0) -> SurveyTable:
+def planted_survey(people: int = PEOPLE, seed: int = 0) -> SurveyTable:
     """Return the survey: answers of `people` people a group and question, drawn from the law.
 
     The groups answer as the law says; the seed draws who was asked.
     """
-    return make_table(_rows(law, people, seed), PLANTED, Path(PLANTED))
+    return make_table(_rows(people, seed), PLANTED, Path(PLANTED))
 
 
-def _rows(law: SurveyLaw, people: int, seed: int) -> Iterator[SurveyRow]:
+def _rows(people: int, seed: int) -> Iterator[SurveyRow]:
     rng = np.random.default_rng(derive(seed, "planted survey"))
     for subject in SUBJECTS:
         question = f"How satisfied are you with {subject} of Lindmoor?"
         for name in GROUPS:
-            counts = rng.multinomial(people, law.shares(question, OPTIONS, name))
+            counts = rng.multinomial(people, PLANTED_SURVEY.shares(question, OPTIONS, name))
             shares = tuple((counts / people).tolist())
             yield SurveyRow(question, OPTIONS, Group(name), shares, float(people), (1.0, 2.0, 3.0, 4.0))

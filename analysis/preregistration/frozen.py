@@ -1,4 +1,4 @@
-"""What a registration freezes beside its plan: scenarios, prompts, data, models, sources and packages, and what differs."""
+"""What a registration freezes besides its plan: scenarios, prompts, data, models, sources and packages, and what differs."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Attempt:
 
 
 def seen_file(registration: Path) -> Path:
-    """Return the list beside a registration of the tests that were begun, and of their debates that were finished."""
+    """Return the list, next to a registration, of the tests that were begun, and of their debates that were finished."""
     return registration.with_suffix(".seen.jsonl")
 
 
@@ -47,7 +47,7 @@ def note_begun(registration: Path, attempt: Attempt) -> None:
 class NotedMeasure:
     """Measures a finished run folder and notes a digest of each result, also in another process.
 
-    seen: the list beside the registration.
+    seen: the list next to the registration.
     """
 
     measure: Callable[[Path], pd.DataFrame]

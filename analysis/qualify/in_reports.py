@@ -61,7 +61,7 @@ def unchecked(*specs: str) -> str:
 
 
 def first_sentences(header: Header, folder: Path) -> list[str]:
-    """Return what stands first: the verdict on the model, or that it was not checked; nothing for our own speakers."""
+    """Return the first line: the verdict on the model, or that it was not checked; nothing for our own speakers."""
     if header.is_log:
         return []
     found = qualification_of(header, folder)

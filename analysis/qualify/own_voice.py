@@ -182,7 +182,7 @@ def own_voice(
 def _party_sentence(party: OwnVoice) -> str:
     named = f"{round(party.share * party.of)} of {party.of} people name their own and no other"
     unclear = f", {party.missing} name none or several" if party.missing else ""
-    chance = f"{party.chance * party.of:.0f} by chance, if replies are dealt to other people; P {format_p(party.p)}"
+    chance = f"{party.chance * party.of:.0f} by chance, if replies are shuffled among people; P {format_p(party.p)}"
     return f"Asked which party they support, {named}{unclear} ({chance})."
 
 
@@ -195,5 +195,5 @@ def _line_sentence(lines: OwnVoice) -> str:
     does = "Lines go with the ratings of their speakers"
     does = does if lines.p < LEVEL else f"It is not shown that {does[0].lower()}{does[1:]}"
     ordered = f"{100 * lines.share:.0f}% are graded by the model in the order of the two ratings"
-    chance = f"{100 * lines.chance:.0f}% if lines are dealt to other speakers; P {format_p(lines.p)}"
+    chance = f"{100 * lines.chance:.0f}% if lines are shuffled among speakers; P {format_p(lines.p)}"
     return f"{does}: of {lines.of} pairs of lines of a round, {ordered} ({chance})."

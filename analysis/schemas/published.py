@@ -18,12 +18,10 @@ def schema_text(schema: dict[str, Any]) -> str:
     return json.dumps(schema, indent=1, ensure_ascii=True) + "\n"
 
 
-def write_schemas(folder: Path = FOLDER) -> list[Path]:
-    """Write both schemas into a folder; return their paths."""
-    paths = [folder / CARD.name, folder / TABLES.name]
-    for path, schema in zip(paths, (card_schema(), table_schema()), strict=True):
+def write_schemas() -> None:
+    """Write both schemas anew."""
+    for path, schema in ((CARD, card_schema()), (TABLES, table_schema())):
         path.write_text(schema_text(schema), encoding="utf-8")
-    return paths
 
 
 def read_schema(path: Path) -> dict[str, Any]:

@@ -144,16 +144,6 @@ def ratios(
     )
 
 
-def ratio(scores: Floats, reference: str = "mean", zero: bool = False) -> float:
-    """Return R of one line of scores by statement; NaN if it is undefined.
-
-    >>> round(ratio(np.array([2.0, 4.0, 4.0, 3.0])), 2)
-    0.5
-    """
-    moved, back = parts(scores, reference)
-    return float(_divided(np.array([moved]), np.array([back]), zero)[0])
-
-
 def parts(scores: Floats, reference: str) -> tuple[Floats, Floats]:
     """Return middle - first and middle - last of lines of scores, along the last axis."""
     return _parts(scores[..., None, :], reference)

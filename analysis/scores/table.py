@@ -1,6 +1,6 @@
 """The table of scores: one row per statement; one number per run, even if some scores are missing; and which runs share people.
 
-A run's mean over whichever agents have scores is not comparable: if a model refuses to speak for one party, the mean moves
+A run's mean over those agents that have scores is not comparable: if a model refuses to speak for one party, the mean moves
 toward the other side and looks like an effect. Therefore every score is first compared with the average of its agent and
 statement (`offset`), to which each condition contributes equally. A run's number is the average of these offsets.
 

@@ -1,4 +1,4 @@
-"""Serves the page of the seats beside a run. It has nothing but this page: no run, form or folder can be opened there."""
+"""Serves the page of the seats during a run. It has nothing but this page: no run, form or folder can be opened there."""
 
 from __future__ import annotations
 

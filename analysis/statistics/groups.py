@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
 from scipy.special import stdtr, stdtrit
-from scipy.stats import levene, ttest_1samp, ttest_ind, tukey_hsd
+from scipy.stats import levene, ttest_1samp, ttest_ind
 from statsmodels.stats.oneway import anova_oneway, confint_effectsize_oneway
 
 from parley.analysis.bootstrap import FEWEST, NONE, Floats, is_even
@@ -134,23 +133,6 @@ def spread(effect: str, groups: Groups, unit: str, of: str = "", least: int = FE
     estimate = max(deviations) / min(deviations) if min(deviations) > 0 else math.inf
     df = len(known) - 1, _count(known) - len(known)
     return replace(row, estimate=estimate).with_test(NONE, float(test.statistic), df, float(test.pvalue))
-
-
-def pairs(effect: str, groups: Groups, unit: str, equal: bool = False) -> Iterator[Result]:
-    """Every two conditions, second minus first, with simultaneous intervals: Games and Howell's, or (`equal`) Tukey's."""
-    known, test = _finite(groups), "Tukey HSD" if equal else "Games-Howell"
-    if reason := _why_no_test(known, FEWEST, each=not equal):
-        yield Result(effect, unit, _count(known), "difference", test, reason=reason)
-        return
-    found = tukey_hsd(*known.values(), equal_var=equal)
-    ends = found.confidence_interval()
-    for (one, first), (two, second) in combinations(enumerate(known), 2):
-        values = known[first], known[second]
-        difference, low, high = (float(-part[one, two]) for part in (found.statistic, ends.high, ends.low))
-        row = Result(
-            f"{effect}: {second} - {first}", unit, sum(map(len, values)), "difference", test, difference, low, high
-        )
-        yield replace(row, p=float(found.pvalue[one, two]), size=hedges(*values), size_name="Hedges' g")
 
 
 def compare_two(effect: str, first: Floats, second: Floats, unit: str) -> Result:

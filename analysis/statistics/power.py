@@ -54,8 +54,8 @@ def rooms_needed(
     return pd.DataFrame(rows).astype(dict.fromkeys(spreads, "Int64"))
 
 
-def detectable(deviation: float, pairs: int, power: float = 0.8) -> float:
-    """The difference in points that so many pairs of rooms find with this power, at two-sided 5%; NaN with fewer than two pairs.
+def detectable(deviation: float, pairs: int) -> float:
+    """The difference in points that so many pairs of rooms find in 80% of studies, at two-sided 5%; NaN below two pairs.
 
     deviation: standard deviation of the differences.
 
@@ -64,7 +64,7 @@ def detectable(deviation: float, pairs: int, power: float = 0.8) -> float:
     """
     if pairs < 2:
         return math.nan
-    return deviation * float(TTestPower().solve_power(nobs=pairs, alpha=ALPHA, power=power))
+    return deviation * float(TTestPower().solve_power(nobs=pairs, alpha=ALPHA, power=0.8))
 
 
 def _rooms(solver: TTestPower | TTestIndPower, size: float, power: float) -> int:

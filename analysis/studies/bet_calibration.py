@@ -1,13 +1,13 @@
 """Private bets scored against a judge's verdict: how much too high, how far off, and whether they know who wins.
 
-A debate is zero-sum: one of two debaters wins, so the mean of both bets is 50 if they are right, whoever wins. The unit is the
+A debate is zero-sum: one of two debaters wins, so the mean of both bets is 50 if they are right about any winner. The unit is the
 pairing of people (the repetition) with all its debates: the same people debate every topic, in a tournament with changed models.
 Source: "When Two LLMs Debate, Both Think They'll Win" (2025).
 
     overconfidence   bet - verdict (1 won, 0.5 tie, 0 lost), in points of 100
     brier            mean squared distance of bet and verdict, 0 to 1
     even             the same for a bet of 50 in every debate: what a debater reaches without knowing anything
-    shuffled         the same for bets dealt anew among the pairings, all bets of a pairing together: the null
+    shuffled         the same for bets shuffled among the pairings, all bets of a pairing together: the null
     ahead            the winner's bet minus the loser's, in points; 0 for bets that know nothing
 """
 
@@ -97,7 +97,7 @@ def _scores(part: pd.DataFrame) -> dict[str, Floats]:
 
 
 def shuffled_brier(part: pd.DataFrame, seed: int) -> dict[str, float]:
-    """Return shuffled (the mean Brier score of bets dealt anew among pairings, each with all its bets) and p.
+    """Return shuffled (the mean Brier score of bets shuffled among pairings, each with all its bets) and p.
 
     p: of a Brier score as low as that of the bets themselves. A dealt bet counts where a debate of that topic and condition is
     known. NaN below FEWEST pairings.
@@ -172,6 +172,6 @@ def _knowledge_line(row: pd.Series) -> str:
     known = "know something of" if row["p"] < CHANCE and row["ahead_low"] > 0 else "do not clearly know"
     return (
         f"In their last bets debaters {known} who wins: the winner's bet is {ahead} points above the loser's. The Brier score "
-        f"is {row['brier']:.3f}, for bets dealt anew {row['shuffled']:.3f} (p {format_p(row['p'])}), and {row['even']:.3f} for "
+        f"is {row['brier']:.3f}, for shuffled bets {row['shuffled']:.3f} (p {format_p(row['p'])}), and {row['even']:.3f} for "
         "a bet of 50 in every debate."
     )

@@ -37,7 +37,7 @@ READING = (
 ABOUT = (
     "Overconfidence: the bet minus the percentage of debates won, in points. One of two debaters wins, so right bets are 50 on "
     "average over all debaters. Brier score: mean squared distance of bet and verdict (0: always right). `even`: the same for a "
-    "bet of 50 in every debate. `shuffled`: the same for bets dealt anew among the pairings of people, the null."
+    "bet of 50 in every debate. `shuffled`: the same for bets shuffled among the pairings of people, the null."
 )
 SCORES: Mapping[str, Column] = {
     "bets": "when", "model": "model", "debates": "debates", "mean bet": number("bet", 1),

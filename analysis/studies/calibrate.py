@@ -149,7 +149,7 @@ def calibrate(base: Scenario, speakers: Sequence[Known] = SPEAKERS) -> Generator
 def planted_value(law: Parameters, name: str, party: str, seats: Sequence[str]) -> float:
     """Return what a fit over a party, or over ALL of these parties, should find; NaN where they have no value in common.
 
-    Whoever is stubborn moves less by influence and by pull alike, toward the same level.
+    A stubborn person moves less by influence and by pull alike, toward the same level.
     """
     moves = {1 - law.stays(seat) for seat in (seats if party == ALL else (party,))}
     if len(moves) > 1 and (law.kappa or law.mu):

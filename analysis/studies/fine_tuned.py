@@ -403,7 +403,7 @@ def _null(rows: pd.DataFrame) -> str:
             "`--shuffle 1`, `--shuffle 2` in the same folder."
         )
     return (
-        f"Adapters of shuffled parties ({count}) learned answers of both parties, drawn by lot: what they move, training "
+        f"Adapters of shuffled parties ({count}) learned answers of both parties, drawn at random: what they move, training "
         f"moves by itself. If the party made no difference, its adapter would move the Default furthest with a probability of "
         f"1 in {count + 1}{'' if count + 1 >= 20 else ', so this is no test at the 5% level'}."
     )

@@ -246,7 +246,7 @@ def _reasons(names: pd.Series) -> str:
 FRAME_NOTE = (
     "The grader's floor is the gap toward the audience that it would give to lines that say exactly the rating, by its scores of "
     "lines of known grade. Above the floor is the gap minus the floor; its interval has the error of the floor too. Swapped is "
-    "the gap toward the audience if gaps are dealt anew among lines of the same topic and rating: the mean and the middle 95% of "
+    "the gap toward the audience if gaps are shuffled among lines of the same topic and rating: the mean and the middle 95% of "
     "199 deals. Where all who rate alike face an audience on the same side, swapping changes nothing."
 )
 GRADER_NOTE = (

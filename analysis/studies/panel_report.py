@@ -1,4 +1,4 @@
-"""The report of a panel: stability by condition, beside chance, beside the user's own panel."""
+"""The report of a panel: stability by condition, compared with chance and with the user's own panel."""
 
 from __future__ import annotations
 

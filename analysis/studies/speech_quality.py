@@ -166,7 +166,7 @@ def add_quality(
     quality = quality_table(values)
     about = (
         f"Personas played by {spec} compared first statements for the same side of a topic, in both orders. `{BELIEF}`: share "
-        f"that prefers the debater who holds the belief to one who does not. `{NULL}`: both hold it, and one is named by lot; "
+        f"that prefers the debater who holds the belief to one who does not. `{NULL}`: both hold it, and one is named at random; "
         "the null of 50%. Brackets are 95% intervals over repetitions, because the same people "
         "debate every topic of a repetition."
     )

@@ -59,7 +59,7 @@ def read_steerings(path: Path) -> list[Steering]:
     names = [row.name for row in rows]
     for row in rows:
         if row.name == PLAIN or names.count(row.name) > 1:
-            raise UserError(f"{path}: each row needs a name of its own other than {PLAIN}, not {row.name!r}")
+            raise UserError(f"{path}: each row needs a different name, other than {PLAIN}, not {row.name!r}")
         if row.opposite and row.opposite not in set(names) - {row.name}:
             raise UserError(f"{path}: the opposite of {row.name} is {row.opposite}, which is no other name in the file")
     return rows

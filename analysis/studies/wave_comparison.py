@@ -68,7 +68,7 @@ def load_waves(paths: Sequence[Path]) -> list[Answers]:
                 )
     labels = [wave.label for wave in waves]
     if twice := next((label for label in labels if labels.count(label) > 1), ""):
-        raise UserError(f"two waves are called {twice}: give their folders or files names of their own")
+        raise UserError(f"two waves are called {twice}: give their folders or files different names")
     shared = set.intersection(*(set(wave.table["question"]) for wave in waves)) if waves else set()
     if not shared:
         raise UserError("the waves have no question in common: compare waves with the same questions")

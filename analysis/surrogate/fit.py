@@ -129,7 +129,7 @@ def _jackknifed(design: Floats, shift: Floats, rooms: np.ndarray) -> tuple[Float
 
     This removes most of the bias that arises because an attitude both moves others and is moved
     (analysis/influence_model.py). With fewer than 5 rooms that moved, also where a few have most of the steps, or where
-    own and heard cannot be told apart, there are no intervals.
+    own and heard cannot be separated, there are no intervals.
     """
     codes, size = pd.factorize(rooms)[0], design.shape[1]
     count = codes.max(initial=-1) + 1

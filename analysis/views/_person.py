@@ -85,7 +85,7 @@ def _Body(shown: Shown, row: Mapping[Any, Any]) -> None:
         texts = solara.use_memo(lambda: _as_json(sent, room, agent, shown.round), [sent, shown.round, own])
         _Prompts(prompts=texts, problem=prompts.problem if prompts else "", reading=prompts is None)
         element("h3", f"Ask {row['name']}")
-        Ask(session, tables, room, agent, alone=True)
+        Ask(session, tables, agent, alone=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,12 +25,12 @@ def Tree(rows: str, here: str, event_open: Callable[[str], None]) -> None:
 
 
 @solara.component
-def BranchTree(folder: Path, now: object, heading: str = "Branches") -> None:
+def BranchTree(folder: Path, now: object) -> None:
     """The tree to which a run belongs; nothing for a run without parent and branch. now: with another value it is read anew."""
     go = use_go()
     rows = solara.use_memo(lambda: tree_rows(folder), [str(folder), now])
     if len(rows) > 1:
-        element("h2", heading)
+        element("h2", "Branches")
         Tree(rows=json.dumps(rows), here=str(folder), event_open=lambda to: go(run_place(to)))
 
 

@@ -18,7 +18,7 @@ ORDER = 2
 TITLE = "Choices"
 HOW = (
     f"Each row is a period, from the first person to the last. {AGAINST}: against the own signal. –: no readable choice. "
-    "A period begins anew: everyone gets a new signal, and the right option is drawn again."
+    "In each period, everyone gets a new signal, and the right option is drawn again."
 )
 
 

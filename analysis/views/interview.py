@@ -46,8 +46,8 @@ def View(shown: Shown) -> None:
     }
     chosen = solara.use_reactive(next(iter(agents)))
     finder("Agent", agents, chosen.value, chosen.set)
-    number, _, room = chosen.value.partition(" ")
-    Ask(shown.session, shown.tables, room, int(number))
+    number = chosen.value.partition(" ")[0]
+    Ask(shown.session, shown.tables, int(number))
 
 
 @solara.component_vue("ask.vue")
@@ -56,7 +56,7 @@ def _Ask(name: str, able: bool, note: str, questions: str, event_ask: Callable[[
 
 
 @solara.component
-def Ask(session: Session, tables: Tables, room: str, agent: int, alone: bool = False) -> None:
+def Ask(session: Session, tables: Tables, agent: int, alone: bool = False) -> None:
     """A field for a question to an agent, and the questions so far. alone: those to this agent only."""
     session.seen.get()
     live = session.live

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from null_verdicts import DRIFT, HARDER, INTERVALS, KINDS, LOPSIDED, TESTS, conditions, ratings
-from scipy.stats import tukey_hsd
+from null_verdicts import DRIFT, HARDER, INTERVALS, KINDS, LOPSIDED, TESTS, ratings
 from uneven import UNEVEN, rows_of
 
 from examined.entry import Entry, Outcome, claimed, outside
 from parley.analysis.bootstrap import (
-    FEWEST,
     POSITIVE,
     SHARE,
     SIGNED,
@@ -229,15 +227,7 @@ def _of_reversion(rng: np.random.Generator, runs: int, kind: str) -> Outcome:
     return outside((found["pooled_low"], found["pooled_high"]), 0.5)
 
 
-def _of_three(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
-    """Whether any two of three conditions differ: the p of `pairs`, without looking for the ends of its intervals."""
-    if rooms < FEWEST:
-        return None
-    groups = list(conditions(rng, rooms, kind, 3).values())
-    return claimed(float(tukey_hsd(*groups, equal_var=False).pvalue[np.triu_indices(3, 1)].min()))
-
-
-THREE, PERMUTED = "three conditions (Games-Howell)", "labels permuted over rooms"
+PERMUTED = "labels permuted over rooms"
 OF_INTERVALS = {
     "mean of rooms": (BOOT + "mean_interval", "analysis.studies.paired_conditions.mean_row"),
     "paired difference within rooms": (BOOT + "mean_interval",),
@@ -255,7 +245,6 @@ OF_TESTS = {
     "two conditions (Welch's t)": (GROUPS + "compare_two",),
     "level (Welch's ANOVA)": (GROUPS + "level",),
     "spread (Levene)": (GROUPS + "spread",),
-    THREE: (GROUPS + "pairs",),
     PERMUTED: (GROUPS + "permutation_test",),
 }
 CARD = "analysis.card."
@@ -265,9 +254,8 @@ SETS = {"mean over clusters": 150, "headline: forecasts": 80, "headline: drift":
 ENTRIES = (
     *[Entry(name, OF_INTERVALS[name], test, ALL, sets=SETS.get(name, 400)) for name, test in INTERVALS.items()],
     *[
-        Entry(name, OF_TESTS[name], _of_three if "three" in name else test,
-              (*(FEW if name in {PERMUTED, THREE} else ALL), LOPSIDED), role="test",
-              sizes=(3, 5, 20) if name in {PERMUTED, THREE} else (3, 5, 10, 20), sets=80 if name in {PERMUTED, THREE} else 200)
+        Entry(name, OF_TESTS[name], test, (*(FEW if name == PERMUTED else ALL), LOPSIDED), role="test",
+              sizes=(3, 5, 20) if name == PERMUTED else (3, 5, 10, 20), sets=80 if name == PERMUTED else 200)
         for name, test in TESTS.items()
     ],
     Entry("mean of a positive number", (BOOT + "mean_interval", BOOT + "skewed_end"), _of_positive,

@@ -11,7 +11,7 @@ class Utterance(AgentAtTurn):
 
     `raw` is the reply of the model, if cleaning changed it, else None. `form` is the kind of text that was asked for: reply,
     opening, closing; opinion, draft, critique, revision. `mended` is what was mended in the reply: relabelled (a label of another
-    agent in front was cut). `earlier` are the replies before the last one, which held no line of the agent.
+    agent in front was cut). `earlier` are the replies before the last one, which contained no line of the agent.
     """
 
     text: str | None

@@ -1,4 +1,4 @@
-"""The command `run.py conjoint`: personas choose between two drawn profiles; which levels matter, beside choices of people."""
+"""The command `run.py conjoint`: personas choose between drawn profiles; which levels matter, compared with choices of people."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ def marginal_mean(part: pd.DataFrame) -> dict[str, float]:
 
 
 def exchange_test(choices: pd.DataFrame, design: ConjointDesign, rng: np.random.Generator) -> ExchangeTest:
-    """Return whether choices depend on any attribute: the largest AMCE beside those of exchanged choices.
+    """Return whether choices depend on any attribute: the largest AMCE compared with those of exchanged choices.
 
     Each draw takes respondents by the toss of a coin, and gives the choices of each one taken to the other profile of each pair.
     So tastes of single respondents do not count as an effect on average. Below `FEWEST_EXCHANGED` respondents p is NaN.

@@ -1,4 +1,4 @@
-"""The report of a conjoint experiment: effects of levels, the null, the best profile, and people beside personas."""
+"""The report of a conjoint experiment: effects of levels, the null, the best profile, and people compared with personas."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def compare_naming(rows: pd.DataFrame) -> pd.DataFrame:
     steerability  how much nearer to the group the answers are with its name than without (0: ignored; below 0: farther)
     own_group     how much nearer the answers for a group are to this group than those for the other groups of the question
     moved         how far naming the group moves the answers, in any direction
-    moved_beyond  the same, minus the distance when the replies are dealt anew (null: sampling error)
+    moved_beyond  the same, minus the distance when the replies are shuffled (null: sampling error)
     """
     differences = {
         "steerability": rows[f"{TVD}_{UNNAMED}"] - rows[f"{TVD}_{NAMED}"],

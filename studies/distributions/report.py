@@ -1,4 +1,4 @@
-"""The report of `run.py distributions`: scores beside ceilings and nulls, what naming a group does, and the figure."""
+"""The report of `run.py distributions`: scores with ceilings and nulls, what naming a group does, and the figure."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def write_distributions(study: Poll, answers: StudyAnswers, folder: Path) -> Pat
         "- steerability: distance from the group without its name, minus the distance with its name",
         "- own_group: distance of the other groups' answers from the group, minus that of its own: steerability minus its null",
         "- moved: distance between the answers with and without the group's name",
-        "- moved_beyond: the same, minus the distance when the replies are dealt anew to the two (0 for exact probabilities)",
+        "- moved_beyond: the same, minus the distance when the replies are shuffled among the two (0 for exact probabilities)",
     ])  # fmt: skip
     report.section("How many people the model is worth", WORTH)
     report.table(worth, WORTHS)
@@ -148,7 +148,7 @@ def _add_missing(report: Report, study: Poll, answers: StudyAnswers) -> None:
 
 
 def findings(scores: pd.DataFrame, naming: pd.DataFrame, rows: pd.DataFrame) -> list[str]:
-    """Return what came out as sentences: the score beside its ceilings, then what naming the group does."""
+    """Return what came out as sentences: the score and its ceilings, then what naming the group does."""
     by_name = scores.set_index("condition")
     own, second, known = (by_name.loc[name] for name in (NAMED, SECOND, KNOWN))
     lines = [_score_line(own, rows)]

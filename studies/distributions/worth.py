@@ -141,7 +141,7 @@ def question_sizes(rows: pd.DataFrame, condition: str) -> list[Floats]:
 def _shares(
     row: Any, models: list[Any], counts: list[float], place: int, condition: str, options: int
 ) -> list[tuple[Any, float]]:
-    """Return the shares that a condition puts beside the people of a row, and how many replies they are of.
+    """Return the shares that a condition compares with the people of a row, and how many replies they are of.
 
     OTHER: those of the next group. counts: replies of each group's answer, infinite for exact probabilities.
     """

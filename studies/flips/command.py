@@ -17,7 +17,7 @@ def parser() -> Parser:
     """Return the options of `run.py flips`."""
     options = Parser(
         "flips",
-        "Run the same agents alone, with empty talk, with partners who only say where they stand, with lines from other rooms, "
+        "Run the same agents alone, with empty talk, with partners who only state their position, with lines from other rooms, "
         "and in full; split the ratings that flip across the middle by cause (docs/flips.md).",
         "flips --llm oracle,flips=conformity:0.4 --topic racism --blocks 6",
         cli.society(),

@@ -196,7 +196,7 @@ def sentences(found: pd.DataFrame) -> list[str]:
 SAYS: Mapping[str, str] = {
     "instability": "without anything heard",
     "presence": "because partners speak, whatever they say",
-    "conformity": "because partners say where they stand",
+    "conformity": "because partners state their positions",
     "reasons": "because partners give reasons",
     "response": "because partners answer the statements of this room",
     "acquiescence": "because agents agree with whatever they are asked",

@@ -10,7 +10,7 @@ in an order drawn for every agent), and which change of its agreement the resear
 Example: an agent expects more agreement and moves from 4 to 6: toward is 2. If it expects less, toward is -2. The unit of the
 share is the block (a group of personas), averaged over its agents; its null takes another option, drawn for each block, as the
 right one, so that agents of a room may guess alike. The difference in `toward` between agents that chose the right
-option and the others has a jackknife interval over blocks; its null deals the choices anew among agents of the same topic and
+option and the others has a jackknife interval over blocks; its null shuffles the choices among agents of the same topic and
 party, who are in different rooms.
 """
 
@@ -171,7 +171,7 @@ def _contrast(sums: Floats) -> Floats:
 
 
 def _dealt(toward: Floats, chose: Floats, strata: np.ndarray) -> Floats:
-    """Return DEALS differences, with the choices dealt anew within each topic and party."""
+    """Return DEALS differences, with the choices shuffled within each topic and party."""
     rng = np.random.default_rng(stream(0, "guesses", len(toward)).getrandbits(32))
     deals = np.repeat(chose[None], DEALS, axis=0)
     for stratum in np.unique(strata):
@@ -213,7 +213,7 @@ def _difference_sentence(row: Mapping[Any, Any]) -> str:
         )
     if row["reason"]:
         return f"Demand: whether {says} is unknown: {row['reason']}."
-    span = f"{row['low']:.2f} to {row['high']:.2f}; dealt anew {row['null_low']:.2f} to {row['null_high']:.2f}"
+    span = f"{row['low']:.2f} to {row['high']:.2f}; shuffled {row['null_low']:.2f} to {row['null_high']:.2f}"
     if row["p"] >= LEVEL or row["low"] <= 0 <= row["high"]:
         return f"Demand: it is not shown that {says} ({span} points)."
     way = "more" if row["estimate"] > 0 else "less"

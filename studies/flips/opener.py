@@ -4,7 +4,7 @@ For every agent that does not open, the change of its rating over the debate is 
 debate. The opener's rating is taken as a distance from the mean of its topic, the changes from those of their topic and party, so
 that what all groups share is no part of the
 slope. Example: a slope of .2 means that, where the opener rates one point higher than other openers, the others move .2 points
-higher. The unit is the block. The null deals the openers' ratings anew among the blocks of a topic.
+higher. The unit is the block. The null shuffles the openers' ratings among the blocks of a topic.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _products(opener: Floats, values: Floats) -> Floats:
 
 
 def _dealt_slope(opener: Floats, change: Floats, number: Floats) -> float:
-    """Return the slope when the openers' ratings are dealt anew among the blocks of each topic."""
+    """Return the slope when the openers' ratings are shuffled among the blocks of each topic."""
     return float((opener * change).sum() / (opener**2 * number).sum())
 
 
@@ -100,7 +100,7 @@ def sentence(found: Anchor) -> str:
     """Return what the opener's rating does to the others, or why that is unknown."""
     if found.reason:
         return f"The opener's anchor is unknown: {found.reason}."
-    span = f"{found.low:.2f} to {found.high:.2f}; dealt anew {found.null_low:.2f} to {found.null_high:.2f}"
+    span = f"{found.low:.2f} to {found.high:.2f}; shuffled {found.null_low:.2f} to {found.null_high:.2f}"
     if found.p >= 0.05 or found.low <= 0 <= found.high:
         return f"No anchor of the opener is shown ({span} points per point of the opener's rating)."
     way = "toward" if found.slope > 0 else "away from"

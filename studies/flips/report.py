@@ -21,10 +21,10 @@ from .decomposition import FULL, MEASURES, estimates, left_out, pairs, sentences
 from .opener import anchor, followers, sentence
 
 CAPTION = (
-    "The same agents debate on equal seeds in five arms: alone (nothing is heard), empty talk, stance only (partners say where "
-    "they stand, without reasons), lines from other rooms, and in full. Before and after, each agent says how much it agrees "
-    "with a statement and with its opposite. Each part is what one arm has more than the arm before; the six parts sum to the "
-    "movement. Brackets are 95% intervals over groups of personas; Holm corrects p for those of the five "
+    "The same agents debate on equal seeds in five arms: alone (nothing is heard), empty talk, stance only (partners state "
+    "their positions, without reasons), lines from other rooms, and in full. Before and after, each agent says how much it "
+    "agrees with a statement and with its opposite. Each part is what one arm has more than the arm before; the six parts "
+    "sum to the movement. Brackets are 95% intervals over groups of personas; Holm corrects p for those of the five "
     "differences that vary. A difference is shown if p is below .05 and the estimate is outside of its null."
 )
 NULL = (
@@ -52,7 +52,7 @@ GUESSED = (
     "After the last survey of the debates in full each agent says, in private, what it thinks is studied (six options in an "
     "order drawn for each agent), and which change of its agreement the researchers expect. The null of the share takes a drawn "
     "option as the right one. Movement: how many points agents that guess right go toward the change that they expect, minus the "
-    "same of the others; the null deals the guesses anew among agents of the same topic and party."
+    "same of the others; the null shuffles the guesses among agents of the same topic and party."
 )
 GUESSES: Mapping[str, Column] = {
     "quantity": "quantity", "groups": "units", "agents": "agents", "estimate": estimate("estimate", 2),

@@ -106,9 +106,7 @@ def choose_mechanisms(specs: Iterable[str] = (ALL,)) -> dict[str, tuple[str, Mec
     return {label: (spec, MECHANISMS.open(spec)) for label, spec in zip(labels, chosen, strict=True)}
 
 
-def run_contest(
-    rows: Rows, mechanisms: Mapping[str, tuple[str, Mechanism]], draws: int = DRAWS, seed: int = 0
-) -> Contest:
+def run_contest(rows: Rows, mechanisms: Mapping[str, tuple[str, Mechanism]], draws: int = DRAWS) -> Contest:
     """Return the contest of mechanisms on rows. Errors: UserError with fewer than 5 rooms."""
     if rows.count < FEWEST:
         raise UserError(
@@ -116,13 +114,13 @@ def run_contest(
             f"run {FEWEST} repetitions or more ({VERDICT_ROOMS} for a verdict)"
         )
     unfit = {name: why for name, (_, one) in mechanisms.items() if (why := one.unfit(rows.situation))}
-    fitted = [_fit(name, *mechanisms[name], rows, draws, seed) for name in mechanisms if name not in unfit]
+    fitted = [_fit(name, *mechanisms[name], rows, draws) for name in mechanisms if name not in unfit]
     candidates = tuple(sorted(fitted, key=lambda one: one.error))
     return Contest(candidates, unfit, decide(candidates, rows), rows)
 
 
-def _fit(name: str, spec: str, mechanism: Mechanism, rows: Rows, draws: int, seed: int) -> Candidate:
-    sums, generator = sum_rooms(mechanism, rows), np.random.default_rng(derive(seed, "law contest", name))
+def _fit(name: str, spec: str, mechanism: Mechanism, rows: Rows, draws: int) -> Candidate:
+    sums, generator = sum_rooms(mechanism, rows), np.random.default_rng(derive(0, "law contest", name))
     predicted, fits = predict_rooms(mechanism, rows, sums), fit_with_draws(mechanism, sums, draws, generator)
     return Candidate(name, spec, mechanism, predicted, room_means((predicted - rows.after) ** 2, rows), *fits)
 

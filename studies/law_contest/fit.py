@@ -17,7 +17,7 @@ from parley.agents.mechanisms import Mechanism
 from .rows import Rows
 
 TINY = 1e-10
-"""Singular values below this share of the largest are 0: such coefficients cannot be told apart, and share the move."""
+"""Singular values below this share of the largest are 0: such coefficients cannot be separated, and share the move."""
 
 
 @dataclass(frozen=True, eq=False)

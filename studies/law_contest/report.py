@@ -148,7 +148,7 @@ def _topic_json(tables: Tables, topic: str, heard: str, data: Transitions, resul
         "missing": result.rows.missing,
         "verdict": {name: getattr(result.verdict, name) for name in ("winner", "rivals", "equals", "reason")},
         "told": [f"Laws fitted to {escape_markdown(where)}. {escape_markdown(verdict_line(result))}"],
-        "laws": {one.name: _law_json(one, table, result) | {"caption": _caption(one, table, where)}
+        "laws": {one.name: _law_json(one, table) | {"caption": _caption(one, table, where)}
                  for one in result.candidates},
     }  # fmt: skip
 
@@ -163,7 +163,7 @@ def _parties(data: Transitions) -> dict[str, Any]:
     return parties
 
 
-def _law_json(one: Candidate, table: pd.DataFrame, result: Contest) -> dict[str, Any]:
+def _law_json(one: Candidate, table: pd.DataFrame) -> dict[str, Any]:
     parts = [
         np.concatenate((getattr(one.fit, name), getattr(one.draws, name))).round(8).tolist()
         for name in ("coefficients", "thresholds", "spread")

@@ -139,10 +139,10 @@ def estimate_lines(people: People, sample: Sample, estimates: pd.DataFrame) -> l
     than = f"{change}% {'narrower' if main['width'] < 1 else 'wider'}" if change != "0" else "as wide"
     beside = format_estimate(alone["estimate"], alone["low"], alone["high"], 3)
     lines.append(f"People alone: {beside}. With predictions the interval is {than}.")
-    return [*lines, error_line(people, sample)]
+    return [*lines, error_line(sample)]
 
 
-def error_line(people: People, sample: Sample) -> str:
+def error_line(sample: Sample) -> str:
     """Return by how much predictions alone would be wrong, measured on people with an outcome."""
     gaps = [(arm.predicted - arm.outcome, arm.clusters) for arm in sample.arms]
     wrong = estimate_sample(

@@ -24,7 +24,7 @@ READING = (
 KNOWLEDGE: Mapping[str, str] = {
     "belief": "the judge agrees with the claim, or does not",
     "persona": "the description of a judge: another person of the study, whose own rating says on which side it is",
-    "detail": "in which half of a year the judge was born, with the label for or against by lot: the null, whose shift is 0",
+    "detail": "in which half of a year the judge was born, with the label for or against at random: the null, whose shift is 0",
 }
 SHIFTS: Mapping[str, Column] = {
     "known of the judge": "known", "judge": "alignment", "people": "people", "missing": "missing",

@@ -161,7 +161,7 @@ def add_survey(options: Parser) -> None:
     """Add the options that say which survey: SURVEY, --questions, --people, --language, --samples."""
     about = (
         "a table of answers (.csv; docs/survey_prediction.md has its columns), or an invented survey: planted (answers depend "
-        "on a hidden position), independent (they do not), shuffled (planted, then dealt to other people)"
+        "on a hidden position), independent (they do not), shuffled (planted, then shuffled among people)"
     )
     add_option(options, "SURVEY", about)
     add_option(
@@ -185,7 +185,7 @@ def survey_from_args(options: argparse.Namespace) -> Survey:
     language = load_language(code)
     if options.survey in INVENTED:
         if options.questions:
-            raise UserError(f"the invented survey {options.survey} has questions of its own: leave out --questions")
+            raise UserError(f"the invented survey {options.survey} has its own questions: leave out --questions")
         if code not in LANGUAGES:
             raise UserError(f"there is no invented survey in {code}: give --language {' or '.join(LANGUAGES)}")
         return invent_survey(options.survey, options.people or 100, options.seed, code)

@@ -232,7 +232,7 @@ def write_predictions(
 
 
 def gate_lines(measured: pd.DataFrame, models: Sequence[str]) -> list[str]:
-    """Return for each model and test set whether its predictions may stand in for answers, by the interval of r."""
+    """Return for each model and test set whether its predictions may replace answers, by the interval of r."""
     rows = measured[(measured["answers"] > 0) & measured["predictor"].isin(models)]
     return [
         gate_sentence(

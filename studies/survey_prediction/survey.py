@@ -143,7 +143,7 @@ def read_items(path: Path) -> tuple[SurveyItem, ...]:
         items.append(SurveyItem(name, text, (yes, no)))
     names = [item.name for item in items]
     if len(set(names)) < len(names):
-        raise UserError(f"{path}: every question needs a name of its own")
+        raise UserError(f"{path}: every question needs a different name")
     return tuple(items)
 
 

@@ -119,11 +119,6 @@ def _at_most_one(ends: Ends) -> Ends:
     return min(low, 1.0), min(high, 1.0)
 
 
-def alpha_value(ratings: Floats) -> float:
-    """Return Krippendorff's alpha without its interval."""
-    return float(_alpha(_pair_sums(ratings).sum(axis=0)))
-
-
 def _pair_sums(ratings: Floats) -> Floats:
     """Return (..., statements, 4) sums over people: n, x, xx, squared differences; all 0 below two ratings."""
     n, x, xx = np.isfinite(ratings).sum(axis=-1), np.nansum(ratings, axis=-1), np.nansum(ratings**2, axis=-1)
@@ -186,7 +181,7 @@ def _unshared(sums: Floats) -> Floats:
 
 
 def _shuffled(ratings: Floats, labels: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return (SHUFFLES,) alphas and correlations with the labels, with each person's ratings dealt anew among statements."""
+    """Return (SHUFFLES,) alphas and correlations with the labels, with each person's ratings shuffled among statements."""
     dealt = rng.permuted(np.tile(ratings, (SHUFFLES, 1, 1)), axis=1)
     correlated = [rank_correlation(means, labels)[0] for means in nanmean(dealt, -1)]
     return _alpha(_pair_sums(dealt).sum(axis=-2)), np.array(correlated)
@@ -200,7 +195,7 @@ def row_means(ratings: Floats) -> Floats:
 def measure(cube: Cube, labels: Floats, rng: np.random.Generator) -> pd.DataFrame:
     """Return one row per aspect: alpha, expert (rho of mean ratings and labels), added, each with low and high; and nulls.
 
-    alpha_null, expert_null: the 95th percentile of their size when each person's ratings are dealt anew among statements.
+    alpha_null, expert_null: the 95th percentile of their size when each person's ratings are shuffled among statements.
     """
     rows = []
     for number, aspect in enumerate(ASPECTS):

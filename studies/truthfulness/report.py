@@ -34,7 +34,7 @@ READING = (
     "Everyone rated every statement from 1 to 7, with a separate question for each dimension and for truthfulness overall. "
     "`alpha` is Krippendorff's alpha of the crowd (1: agreement, 0: chance). `experts` is Spearman's rho with labels. "
     "`beyond overall` is the share of what the crowd agrees on in a dimension that is not in its overall ratings (0: nothing). "
-    "`shuffled`: each person's ratings are dealt anew among statements; 95% of the values are smaller in size. "
+    "`shuffled`: each person's ratings are shuffled among statements; 95% of the values are smaller in size. "
     f"Brackets hold 95% intervals over statements, which are not corrected for the number of rows; below {FEWEST} there are "
     f"none, and of alpha none below {FEWEST_STATEMENTS}. Statements count as independent. If several are of one debate or one "
     "source, they are alike, and the intervals are too narrow: keep one statement of each."

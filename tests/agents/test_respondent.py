@@ -5,7 +5,7 @@ from __future__ import annotations
 from data_checks import check_each
 
 from parley.agents.language import load_language
-from parley.agents.respondent import WAYS, Group, Respondent, read_option
+from parley.agents.respondent import Group, Respondent, read_option
 from parley.llm.request import Reply
 
 OPTIONS = ("A great deal", "Not much", "Nothing")
@@ -15,7 +15,7 @@ def test_the_group_is_named_in_the_way_that_was_chosen() -> None:
     """A prefix is part of the question, a persona a system message; without a group neither is sent."""
     for code, country in (("en", "Germany"), ("de", "Deutschland")):
         language = load_language(code)
-        for way in WAYS:
+        for way in ("prefix", "persona"):
             respondent = Respondent(language, way)
             for group, words in (
                 (Group("Germany", country=True), country),

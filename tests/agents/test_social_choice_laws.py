@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
+from collections.abc import Iterable, Sequence
 from functools import partial
 from math import nan
 
@@ -15,15 +17,25 @@ from parley.agents.social_choice import (
     Ballot,
     Order,
     approval,
-    ballots_of,
     borda,
     break_ties,
+    descending_order,
     maximin,
+    pairwise,
     preference_levels,
     schulze,
-    utilitarian,
+    strongest_paths,
 )
 from parley.llm.seeding import stream
+
+
+def ballot_of(scores: Sequence[float]) -> Ballot:
+    """The ballot of a row of scores: equal ones are tied, missing ones unnamed."""
+    return tuple(group for group in descending_order(scores) if not math.isnan(scores[group[0]]))
+
+
+def borda_order(ballots: Iterable[Ballot], candidates: int) -> Order:
+    return borda(ballots, candidates).order
 
 
 @st.composite
@@ -33,7 +45,7 @@ def elections(draw: st.DrawFn, strict: bool = False) -> tuple[list[Ballot], int]
     if strict:
         return draw(st.lists(st.permutations(range(candidates)).map(tuple), min_size=1, max_size=9)), candidates
     rows = st.lists(st.sampled_from([nan, 1, 2, 3]), min_size=candidates, max_size=candidates)
-    return list(ballots_of(draw(st.lists(rows, min_size=1, max_size=9)))), candidates
+    return [ballot_of(row) for row in draw(st.lists(rows, min_size=1, max_size=9))], candidates
 
 
 @st.composite
@@ -60,20 +72,18 @@ def lifted(ballot: Ballot, one: int, candidates: int) -> Ballot:
     return tuple(tuple(c for c in range(candidates) if heights[c] == height) for height in sorted(set(heights)))
 
 
-@pytest.mark.parametrize("rule", [schulze, borda])
+@pytest.mark.parametrize("rule", [schulze, borda_order])
 @given(elections(), st.randoms(use_true_random=False))
 def test_neither_the_names_of_the_voters_nor_of_the_candidates_count(rule, drawn, rng: random.Random) -> None:
     """Anonymity and neutrality: an order of seats or of statements that favoured somebody would be a planted bias."""
     ballots, candidates = drawn
-    order = rule(ballots, candidates).order
+    order = rule(ballots, candidates)
     names = rng.sample(range(candidates), candidates)
-    assert rule(rng.sample(ballots, len(ballots)), candidates).order == order
-    assert rule(renamed(ballots, names), candidates).order == tuple(tuple(sorted(names[c] for c in g)) for g in order)
+    assert rule(rng.sample(ballots, len(ballots)), candidates) == order
+    assert rule(renamed(ballots, names), candidates) == tuple(tuple(sorted(names[c] for c in g)) for g in order)
 
 
-@pytest.mark.parametrize(
-    "rule", [utilitarian, maximin, partial(approval, at_least=4)], ids=["sum", "minimum", "approval"]
-)
+@pytest.mark.parametrize("rule", [maximin, partial(approval, at_least=4)], ids=["minimum", "approval"])
 @given(tables(), st.randoms(use_true_random=False))
 def test_rules_on_scores_are_as_blind(rule, scores: list[list[float]], rng: random.Random) -> None:
     """The same for scores; sums are exact, so not even rounding depends on who comes first."""
@@ -88,11 +98,9 @@ def test_rules_on_scores_are_as_blind(rule, scores: list[list[float]], rng: rand
 def test_to_be_lifted_on_a_ballot_never_harms_under_schulze(drawn, data: st.DataObject) -> None:
     """Monotonicity: a winner that one voter comes to like better still wins, and alone if it did so alone."""
     ballots, candidates = drawn
-    winners = schulze(ballots, candidates).order[0]
+    winners = schulze(ballots, candidates)[0]
     one, voter = data.draw(st.sampled_from(winners)), data.draw(st.integers(0, len(ballots) - 1))
-    after = schulze(
-        [*ballots[:voter], lifted(ballots[voter], one, candidates), *ballots[voter + 1 :]], candidates
-    ).order
+    after = schulze([*ballots[:voter], lifted(ballots[voter], one, candidates), *ballots[voter + 1 :]], candidates)
     assert one in after[0]
     assert len(winners) > 1 or after[0] == (one,)
 
@@ -112,23 +120,24 @@ def test_to_be_lifted_on_a_ballot_never_harms_under_borda(drawn, data: st.DataOb
 def test_schulze_elects_whoever_wins_every_pair_and_orders_by_its_paths(drawn) -> None:
     """Condorcet consistency, and the groups agree with the paths shown: whoever is better stands higher."""
     ballots, candidates = drawn
-    contest = schulze(ballots, candidates)
+    order, votes = schulze(ballots, candidates), pairwise(ballots, candidates)
+    paths = strongest_paths(votes)
     for one in range(candidates):
-        if all(contest.preferring[one][c] > contest.preferring[c][one] for c in range(candidates) if c != one):
-            assert contest.order[0] == (one,)
+        if all(votes[one][c] > votes[c][one] for c in range(candidates) if c != one):
+            assert order[0] == (one,)
     for one, other in itertools.permutations(range(candidates), 2):
-        if contest.paths[one][other] > contest.paths[other][one]:
-            assert place(contest.order, one) < place(contest.order, other)
+        if paths[one][other] > paths[other][one]:
+            assert place(order, one) < place(order, other)
 
 
 @given(elections())
 def test_schulze_upside_down_does_not_elect_the_same_alone(drawn) -> None:
     """Reversal symmetry: with every ballot turned around, a sole winner no longer wins."""
     ballots, candidates = drawn
-    turned = [ballots_of([[float(level) for level in preference_levels(ballot, candidates)]])[0] for ballot in ballots]
-    winners = schulze(ballots, candidates).order[0]
+    turned = [ballot_of([float(level) for level in preference_levels(ballot, candidates)]) for ballot in ballots]
+    winners = schulze(ballots, candidates)[0]
     if len(winners) == 1:
-        assert winners[0] not in schulze(turned, candidates).order[0]
+        assert winners[0] not in schulze(turned, candidates)[0]
 
 
 @given(elections(strict=True), st.data())
@@ -140,20 +149,19 @@ def test_a_copy_of_a_statement_changes_nothing_for_the_others_under_schulze(draw
     for ballot in ballots:
         at, pair = ballot.index(one), data.draw(st.permutations([one, candidates]))
         cloned.append((*ballot[:at], *pair, *ballot[at + 1 :]))
-    before, after = set(schulze(ballots, candidates).order[0]), set(schulze(cloned, candidates + 1).order[0])
+    before, after = set(schulze(ballots, candidates)[0]), set(schulze(cloned, candidates + 1)[0])
     assert before - {one} == after - {one, candidates}
     assert (one in before) == bool(after & {one, candidates})
 
 
 @given(tables())
 def test_whom_all_prefer_stands_higher(scores: list[list[float]]) -> None:
-    """Pareto: strictly for all voters under every rule on scores; for some with the rest level, the sum only."""
+    """Pareto: strictly for all voters by the minimum; for some with the rest level, no rule on scores turns them around."""
     for one, other in itertools.permutations(range(len(scores[0])), 2):
         gains = [row[one] - row[other] for row in scores]
         if min(gains) > 0:
             assert place(maximin(scores).order, one) < place(maximin(scores).order, other)
         if min(gains) >= 0 and max(gains) > 0:
-            assert place(utilitarian(scores).order, one) < place(utilitarian(scores).order, other)
             assert place(maximin(scores).order, one) <= place(maximin(scores).order, other)
             assert place(approval(scores, 4).order, one) <= place(approval(scores, 4).order, other)
 
@@ -162,7 +170,7 @@ def test_whom_all_prefer_stands_higher(scores: list[list[float]]) -> None:
 def test_untied_is_strict_keeps_the_order_and_repeats(drawn, seed: int) -> None:
     """Ties end, nothing that was decided is undone, and the same named stream chooses the same statement."""
     ballots, candidates = drawn
-    order = schulze(ballots, candidates).order
+    order = schulze(ballots, candidates)
     strict = break_ties(order, ballots, stream(seed, "ties"))
     assert sorted(strict) == list(range(candidates))
     assert [place(order, one) for one in strict] == sorted(place(order, one) for one in strict)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from data_checks import check_each
 
 from parley.analysis.bootstrap import POSITIVE, mean_interval
 from parley.analysis.formatting import format_estimate
-from parley.analysis.human.cascades import read_cascades, run_trees, shape, write_cascades
+from parley.analysis.human.cascades import read_shares, real_trees, run_trees, shape, write_cascades
 from parley.analysis.human.rooms import casts_of_rooms
 from parley.analysis.tables import tables
 from parley.llm.errors import UserError
@@ -21,10 +22,14 @@ from parley.model.scenario import load_preset
 GOOD = "cascade,person,parent,time\n1,ann,,3\n1,bob,ann,4\n1,cy,ann,5\n2,ann,,1\n"
 
 
+def trees_of(file: Path) -> pd.DataFrame:
+    return real_trees(file, read_shares(file))
+
+
 def test_real_trees_by_hand(tmp_path: Path) -> None:
     """Cascade 1: the author, Ann, and two who have it from Ann; cascade 2: the author and Ann."""
     (tmp_path / "c.csv").write_text(GOOD)
-    assert read_cascades(tmp_path / "c.csv").to_numpy().tolist() == [[4, 2, 2], [2, 1, 1]]
+    assert trees_of(tmp_path / "c.csv").to_numpy().tolist() == [[4, 2, 2], [2, 1, 1]]
     assert shape(7, {}) == (1, 0, 1)
 
 
@@ -32,7 +37,7 @@ def test_a_chain_of_any_length_has_its_depth(tmp_path: Path) -> None:
     """5,000 people, each with the post from the one before: more than Python can call functions in functions."""
     rows = [f"1,p{n},{f'p{n - 1}' if n else ''}" for n in reversed(range(5000))]
     (tmp_path / "c.csv").write_text("\n".join(["cascade,person,parent", *rows]))
-    assert read_cascades(tmp_path / "c.csv").to_numpy().tolist() == [[5001, 5000, 1]]
+    assert trees_of(tmp_path / "c.csv").to_numpy().tolist() == [[5001, 5000, 1]]
 
 
 @check_each(
@@ -50,9 +55,9 @@ def test_a_chain_of_any_length_has_its_depth(tmp_path: Path) -> None:
 def test_a_wrong_table_is_refused_in_one_line(text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "c.csv").write_text(text)
     with pytest.raises(UserError, match=message):
-        read_cascades(tmp_path / "c.csv")
+        trees_of(tmp_path / "c.csv")
     with pytest.raises(UserError, match="cannot read"):
-        read_cascades(tmp_path / "none.csv")
+        trees_of(tmp_path / "none.csv")
 
 
 def test_the_report_has_both_and_a_run_without_acts_is_refused(tmp_path: Path) -> None:

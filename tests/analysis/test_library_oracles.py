@@ -14,7 +14,7 @@ from parley.analysis.alignment import report
 from parley.analysis.bootstrap import share_interval
 from parley.analysis.persuasion.bradley_terry import PRIOR_SD, score_messages
 from parley.studies.survey_prediction.measures import auc_within, measure
-from parley.studies.truthfulness.measures import alpha_value
+from parley.studies.truthfulness.measures import alpha as alpha_of_numbers
 
 
 def test_agreement_is_that_of_scikit_learn_and_krippendorff() -> None:
@@ -31,7 +31,7 @@ def test_agreement_is_that_of_scikit_learn_and_krippendorff() -> None:
     assert report.alpha(pd.DataFrame(np.where(lost, "", names[given]))).value == pytest.approx(alpha)
     numbers = np.where(lost, np.nan, rng.normal(0, 1, (40, 1)) + rng.normal(0, 1, given.shape))
     alpha = krippendorff.alpha(reliability_data=numbers.T, level_of_measurement="interval")
-    assert alpha_value(numbers) == pytest.approx(alpha)
+    assert alpha_of_numbers(numbers)[0] == pytest.approx(alpha)
 
 
 def test_predictions_are_scored_as_by_scikit_learn() -> None:

@@ -24,7 +24,7 @@ from parley.analysis.opinion_groups.clusters import (
     project_people,
 )
 from parley.analysis.opinion_groups.group_votes import common_ground, group_votes, representative_votes
-from parley.analysis.opinion_groups.planted import planted_votes, rand_index, spectrum_votes
+from parley.analysis.opinion_groups.planted import planted_votes, rand_index
 from parley.analysis.opinion_groups.run_votes import run_votes
 from parley.analysis.opinion_groups.slates import (
     equal_shares_slate,
@@ -68,11 +68,14 @@ def test_components_are_counted_against_dealt_votes() -> None:
 
 
 def test_nothing_is_claimed_where_there_are_no_groups() -> None:
-    """Independent votes and a spectrum without gaps have no groups; below 20 people or 5 statements nothing is known."""
+    """Independent votes and a normal attitude have no groups; below 20 people or 5 statements nothing is known."""
     alone = find_groups(planted_votes(np.random.default_rng(3), 1)[0], np.random.default_rng(4), draws=19)
     assert "by chance" in alone.reason
-    line = find_groups(spectrum_votes(np.random.default_rng(5)), np.random.default_rng(6), draws=19)
-    assert "spectrum" in line.reason
+    rng = np.random.default_rng(5)
+    chance = 1 / (1 + np.exp(-(rng.normal(size=(100, 1)) * rng.normal(0, 2, 30) + rng.normal(size=30))))
+    votes = np.where(rng.random(chance.shape) < chance, 1.0, -1.0)
+    votes[rng.random(chance.shape) < 0.3] = np.nan
+    assert "spectrum" in find_groups(pd.DataFrame(votes), np.random.default_rng(6), draws=19).reason
     for people, statements in ((2, 20), (19, 20), (100, 4)):
         few = planted_votes(np.random.default_rng(7), 2, people, statements, missing=0.0)[0]
         assert "needs 20 people" in find_groups(few, np.random.default_rng(8)).reason

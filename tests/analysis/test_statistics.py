@@ -11,7 +11,7 @@ import pytest
 from data_checks import check_each
 from hypothesis import given
 from hypothesis import strategies as st
-from null_simulation import TESTS, nothing
+from null_simulation import TESTS
 from scipy import stats
 from scipy.stats import binomtest
 
@@ -21,7 +21,6 @@ from parley.analysis.statistics.groups import (
     compare_two,
     hedges,
     level,
-    pairs,
     permutation_test,
     spread,
     weighted_means,
@@ -86,20 +85,6 @@ def test_two_conditions_by_hand() -> None:
     assert found.low < 2 < found.high
 
 
-def test_every_pair_is_compared_with_simultaneous_intervals() -> None:
-    """Two of Tukey's are two of Student's, wider; the sign is second minus first."""
-    found = list(pairs("order", GROUPS, "room", equal=True))
-    assert [(one.effect, one.estimate) for one in found] == [
-        ("order: b - a", 2.0),
-        ("order: c - a", 7.0),
-        ("order: c - b", 5.0),
-    ]
-    alone = stats.ttest_ind(OTHER, ONE).confidence_interval()
-    assert found[0].low < alone.low < found[0].estimate < alone.high < found[0].high
-    assert all(one.low < one.estimate < one.high for one in found)
-    assert [one.test for one in pairs("order", GROUPS, "room")] == ["Games-Howell"] * 3
-
-
 @given(NUMBERS, NUMBERS, st.floats(-5, 5), st.floats(0.1, 10))
 def test_shifts_and_scales_do_not_show(first: list[float], second: list[float], shift: float, scale: float) -> None:
     """A test of level and spread is the same on any scale of the ratings; the difference scales with it."""
@@ -128,8 +113,6 @@ def test_too_few_units_are_a_reason_and_no_number(groups: dict[str, np.ndarray])
     for found in (level("x", groups, "room"), spread("x", groups, "room")):
         assert found.reason
         assert math.isnan(found.p)
-    (found,) = pairs("x", groups, "room")
-    assert found.reason
 
 
 def test_units_that_are_all_alike_are_a_reason() -> None:
@@ -228,13 +211,6 @@ def test_false_alarms_are_one_in_twenty(test: str, sets: int) -> None:
     assert binomtest(alarms, sets, ALPHA).pvalue > 0.01
 
 
-def test_the_null_of_pairs_asks_for_the_p_of_pairs() -> None:
-    rng = np.random.default_rng(3)
-    groups = {str(name): nothing(rng).groupby("room")["value"].mean().to_numpy() for name in range(3)}
-    expected = min(row.p for row in pairs("null", groups, "room"))
-    assert TESTS["Games-Howell, three conditions"](np.random.default_rng(3)) == pytest.approx(expected)
-
-
 def test_an_echo_chamber_is_seldom_said_to_have_formed_of_nothing() -> None:
     """Two agents have to be sure of the same side: fewer alarms than half of the 5% that one slope has."""
     rng = np.random.default_rng(5)
@@ -260,7 +236,6 @@ def test_few_units_have_a_difference_and_no_test() -> None:
     found = compare_two("x", *few.values(), "room")
     assert (found.estimate, found.reason) == (2.0, "fewer than 5 units a condition")
     assert level("x", few, "room").reason == "fewer than 5 units a condition"
-    assert [row.reason for row in pairs("x", few, "room")] == ["fewer than 5 units a condition"]
     assert compare_paired("x", OTHER[:4] - ONE[:4], "cast").reason == "fewer than 5 units a condition"
     assert spread("x", more, "room").reason == "fewer than 10 units a condition"
     assert all(math.isnan(test("x", few, "room").p) for test in (level, spread))

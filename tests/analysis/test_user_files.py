@@ -19,7 +19,7 @@ from parley.analysis.alignment import stereotypes
 from parley.analysis.community import origin
 from parley.analysis.competition.messages import read_pitches
 from parley.analysis.game_data import read_games
-from parley.analysis.human.cascades import read_cascades
+from parley.analysis.human.cascades import read_shares, real_trees
 from parley.analysis.human.readers import salvi
 from parley.analysis.logs.formats import FORMATS
 from parley.analysis.logs.mapping import LogMap
@@ -100,7 +100,9 @@ READERS = {
         salvi,
         "agreement_pre_likert",
     ),
-    "human --data": Reader("cascade,person,parent\n1,José,\n1,b,José", read_cascades),
+    "human --data": Reader(
+        "cascade,person,parent\n1,José,\n1,b,José", lambda path: real_trees(path, read_shares(path))
+    ),
     "import-log": Reader(
         "who,room,opinion\nJosé,r,4\nb,r,", lambda path: FORMATS.find("csv").read([path], MAP), "opinion"
     ),

@@ -39,6 +39,7 @@ from parley.model.run_registry import RunRegistry  # noqa: E402
 from parley.model.scenario import Scenario, load_preset, preset_names  # noqa: E402
 from parley.model.scenario_blocks import BLOCKS  # noqa: E402
 from parley.model.scenario_run import RunSpec, run_scenario  # noqa: E402
+from tools.examples import keep_run  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)> **bold**"
@@ -123,7 +124,7 @@ def test_a_recorded_run_of_a_real_model_is_opened_from_the_first_screen(
 ) -> None:
     """The button restores the run where the page keeps its runs, with tables and figures, and goes there."""
     kept = tmp_path / "examples" / "small_model"
-    example_runs.keep_run(held("three_way"), kept)
+    keep_run(held("three_way"), kept)
     (kept / "README.md").write_text("# A debate of a small model\n", encoding="utf-8")
     for module in (_gallery, example_runs):
         monkeypatch.setattr(module, "EXAMPLES", tmp_path / "examples")

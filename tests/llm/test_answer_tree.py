@@ -1,13 +1,26 @@
 """The probability of whole answers from tables of next tokens, against values computed by hand."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
-from parley.llm.answer_tree import AnswerShares, answer_lookups, score_answers
+from parley.llm.answer_tree import AnswerShares, Tokens, answer_lookups
 
 NUMBERS = [str(number) for number in range(11)]
+
+
+def score_answers(
+    answers: Sequence[str], next_tokens: Callable[[str], Tokens], prefix: str = "", ended: bool = False
+) -> AnswerShares:
+    """Look the texts up in a function of the reply so far."""
+    lookups = answer_lookups(answers, prefix, ended)
+    texts = next(lookups)
+    while True:
+        try:
+            texts = lookups.send([next_tokens(text) for text in texts])
+        except StopIteration as end:
+            return end.value
 
 
 def scored(answers, tables: Mapping[str, Mapping[str, float]], prefix: str = "", ended: bool = False) -> AnswerShares:

@@ -200,7 +200,7 @@ def test_a_reply_to_nothing_is_an_error() -> None:
         def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
             return [(question("of another room"), Reply("?"))]
 
-    with pytest.raises(RuntimeError, match="not on its way"):
+    with pytest.raises(RuntimeError, match="that it was not sent"):
         drive([talk(1, [1])], Confused(echo, in_flight=2))
 
 

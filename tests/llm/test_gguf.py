@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from data_checks import check_each
+from fake_gguf_engine import FakeEngine, NextTokens
 
 from parley.llm.backends import (
     check_spec,
@@ -25,7 +26,6 @@ from parley.llm.backends.gguf import context_of
 from parley.llm.backends.gguf.answering import drawn
 from parley.llm.backends.gguf.backend import Gguf
 from parley.llm.backends.gguf.engine import EngineSettings
-from parley.llm.backends.gguf.fake_engine import FakeEngine, NextTokens
 from parley.llm.backends.gguf.header import read_header
 from parley.llm.backends.gguf.speed import OVERHEAD, READING, WRITING, SpeedLog, free_cores, known_speed
 from parley.llm.errors import UserError

@@ -18,7 +18,7 @@ from parley.studies.truthfulness.law import CrowdLaw
 from parley.studies.truthfulness.measures import (
     TruthfulnessStudy,
     added,
-    alpha_value,
+    alpha,
     cube_of,
     measure,
     rank_correlation,
@@ -51,7 +51,7 @@ def test_alpha_and_rho_by_hand() -> None:
         [NAN, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NAN],
         [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NAN],
     ]
-    assert alpha_value(np.array(raters, dtype=float).T) == pytest.approx(0.849, abs=0.001)
+    assert alpha(np.array(raters, dtype=float).T)[0] == pytest.approx(0.849, abs=0.001)
     rho, low, _ = rank_correlation(np.arange(6.0), -np.arange(6.0))
     assert rho == pytest.approx(-1)
     assert np.isnan(low)

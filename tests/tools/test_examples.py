@@ -8,11 +8,11 @@ import pytest
 
 from parley.llm.errors import UserError
 from parley.llm.journal import query, read_identity
-from parley.model.example_runs import EXAMPLES, REPLIES, example_titles, keep_run, restore_run
+from parley.model.example_runs import EXAMPLES, REPLIES, example_titles, restore_run
 from parley.model.files import JOURNAL, RECORD
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
-from tools.examples import MACHINE, differing, page
+from tools.examples import MACHINE, differing, keep_run, page
 
 KEPT = sorted(path.parent for path in EXAMPLES.glob("*/README.md"))
 LARGEST = 3 << 20

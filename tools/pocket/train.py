@@ -26,8 +26,7 @@ import numpy as np
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from parley.llm.backends.oracle.phrases import banks
-from parley.llm.backends.oracle.self_questions import declining_sentences
+from parley.llm.backends.oracle.phrases import Banks, banks
 from parley.llm.backends.pocket.names import SLOTS
 from tools.pocket import attention, muon
 from tools.pocket import rows as packing
@@ -94,6 +93,14 @@ def build(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalL
         **known(tokenizer),
     )
     return LlamaForCausalLM(config)
+
+
+def declining_sentences(banks: Banks) -> list[str]:
+    """Return every sentence of a reply that answers nothing, {name} standing for a speaker."""
+    bank = banks.data("self")
+    silent = [line for kind in ("changed", "said", "agree", "own") for line in bank[kind]["silent"]]
+    unsaid = [line for lines in bank["unsaid"].values() for line in lines]
+    return sorted({*silent, *unsaid, *bank["unknown"]["answers"]})
 
 
 def known(tokenizer: PreTrainedTokenizerFast) -> dict[str, list]:

@@ -59,7 +59,7 @@ def sweep_lora_parser() -> Parser:
         "another model (folder or hub id) to score in the same table, such as the paper's Llama 2 7B (repeatable); "
         "it does not debate"
     )
-    add_option(parser, "--beside MODEL", about, default=[], action="append")
+    add_option(parser, "--also MODEL", about, default=[], action="append")
     return parser
 
 
@@ -95,7 +95,7 @@ def sweep_lora(arguments: Sequence[str]) -> int:
     )
     print(f"folder   {out}", flush=True)
     rows = hold_all(
-        study.sweep(base, plan.llm, party, planned, pipelines, capability, options.beside),
+        study.sweep(base, plan.llm, party, planned, pipelines, capability, options.also),
         [cell.name for cell in planned],
         out,
         tuple(settings),

@@ -50,7 +50,7 @@ RECIPE: tuple[tuple[str, Any, str], ...] = (
     (
         "shuffle",
         natural,
-        "a control: train on answers of both parties in an order drawn by lot (1, 2, ...: which draw), and "
+        "a control: train on answers of both parties in a random order (1, 2, ...: which draw), and "
         "compare what the training moves by itself",
     ),
 )

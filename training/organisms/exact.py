@@ -1,7 +1,7 @@
 """How large the bias of an organism really is: from the exact probabilities of its answers to held-out questions.
 
 No instrument takes part. The questions are put to personas that were neither trained on nor are asked by an instrument, and the
-probabilities are those of the transformers library, with the adapter beside the weights: other code than that which answers the
+probabilities are those of the transformers library, with the adapter next to the weights: other code than that which answers the
 instruments.
 """
 

@@ -48,7 +48,7 @@ the base model and of the data also apply. Pass this note on with the model."""
 class PayoffLesson(Recipe):
     """The settings of a payoff model's training. `r` 0 trains all weights.
 
-    `form`: rating or pairs. `blind`: the model does not read the opinion. `shuffled`: each participant's ratings are dealt anew
+    `form`: rating or pairs. `blind`: the model does not read the opinion. `shuffled`: each participant's ratings are shuffled
     before the training (a null). `every`, `patience`, `micro`: see `EarlyStopping`.
     """
 

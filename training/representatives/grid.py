@@ -31,7 +31,7 @@ PAPER = ("", "D", "O", "C", "P", "OC", "DOCP")
 """The study's choices: the base, each alone, the best, all of it."""
 EVERY = tuple("".join(letters) for size in range(len(KINDS) + 1) for letters in combinations(KINDS, size))
 ABOUT = (
-    "critiques of people and on questions that are not in the training data; each row is a model of its own. Log-probabilities "
+    "critiques of people and on questions that are not in the training data; each row is a separate model. Log-probabilities "
     "in nats, higher is better; 95% intervals over participants. Compare models with different tokenizers per critique or per "
     "character, not per token or by length. Gain: the critique under its own representative minus under another participant's "
     "of the same group. Above 0, the representative fits this person better than others in the group. D demographics, O own "

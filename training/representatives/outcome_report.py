@@ -105,7 +105,7 @@ def _ends(name: str, mean: ClusteredMean | None) -> dict[str, float]:
 
 
 def findings(gains: pd.DataFrame, likely: pd.DataFrame) -> Iterator[str]:
-    """Yield what the training did to payoffs with one person and with all represented, and to likeness; each beside its null."""
+    """Yield what the training did to payoffs with one person and with all represented, and to likeness; each with its null."""
     for kind, who in WHO.items():
         part = gains[gains["represented"] == who].set_index("writer")
         about = "one person is represented" if kind == ONE else "all are represented"

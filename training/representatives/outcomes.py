@@ -59,7 +59,7 @@ USE = """## What it is for
 
 A representative trained on outcomes is a **research instrument**. It serves to study what it does to a deliberation when
 representatives pursue the payoff of their person. It was rewarded for what a mediator and a scorer make of its critiques, not for
-what the person would say: do not let it speak for anybody. The licence of the base model also applies."""
+what the person would say: do not let it speak for another person. The licence of the base model also applies."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The whole study of representatives in one folder: critiques, consensus, and what it helps to know; one page.
 
     critiques   each model, trained and untrained, own prompt and a stranger's: likelihood, and what a judge prefers
-    consensus   groups with representatives of each model, trained and untrained, beside none, strangers and the same again
+    consensus   groups with representatives of each model, trained and untrained, compared with none, strangers and the same again
     grid        what each thing that a representative knows adds, by model
 
 The study has these as figures 2, 3 and 4 (Jarrett et al.). All steps keep what they did, so the same command continues. A

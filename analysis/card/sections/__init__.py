@@ -70,7 +70,7 @@ def neutral_named(text: str, society: Society) -> str:
 
 
 def fill_names(text: str, labels: Sequence[str], plurals: Sequence[str]) -> str:
-    """A text with names in its slots: {first}, {a first}, {firsts}, {firsts'}, and likewise for the second party.
+    """A text with names in its slots: {first}, {a first}, {firsts}, {firsts'}, and the same for the second party.
 
     >>> fill_names("{a first}, {firsts}, {seconds'} end", ("Elf", "Orc"), ("Elves", "Orcs"))
     "an Elf, Elves, Orcs' end"

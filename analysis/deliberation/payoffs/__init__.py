@@ -3,7 +3,7 @@
 A module has `UNIT` (what its numbers are), `MOST` (statements that it can score at once, None: any number) and
 `score(episode, voice, statements, seed)`, a conversation that returns a `Verdict` for each statement. A scorer with a
 model of its own also has `open_model(folder)`, which returns an object with these three and with `model`; its spec
-names the folder (`trained:FOLDER`). `judge`, `ranking` and `own` stand in for the payoff model of the study, a
+names the folder (`trained:FOLDER`). `judge`, `ranking` and `own` replace the payoff model of the study, a
 fine-tuned model of 1B parameters that is not published; `trained` is such a model, trained here (docs/payoffs.md).
 `analysis/deliberation/substitution.py` says how good a scorer is where there are final ratings.
 """
@@ -36,7 +36,7 @@ def open_payoff(spec: str) -> Any:
     scorer = PAYOFFS.find(name)
     opener = getattr(scorer, "open_model", None)
     if opener is None and folder:
-        raise UserError(f"payoff {name} has no model of its own: write {name}, or trained:FOLDER")
+        raise UserError(f"payoff {name} takes no folder: write {name}, or trained:FOLDER")
     if opener is None:
         return scorer
     if not folder:

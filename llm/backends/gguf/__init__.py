@@ -17,10 +17,9 @@
     calls.py        writes requests as calls of the engine, and reads its replies
     answering.py    answers one request by calls of the engine
     backend.py      hands requests to the slots of the engine
-    fake_engine.py  an engine of the same shape without a model, for tests
 
 Closed questions get the exact probability of every allowed answer, behind the beginning of the reply where the question gives one
-(llm/answer_tree.py). The distribution is always kept; `covered` says how much of the model's replies it stands for.
+(llm/answer_tree.py). The distribution is always kept; `covered` says how much of the model's replies it covers.
 
 Temperature, top_p, min_p, top_k and the length come with each request; everything else is in the identity of the model. What
 llama.cpp has read before changes the last digits of a probability, and so a text now and then. With one slot the order of
@@ -94,7 +93,7 @@ def open_backend(
     from parley.llm.backends.gguf.backend import Gguf
     from parley.llm.backends.gguf.engine import EngineSettings, LlamaCpp
 
-    alone = parent_process() is None  # a worker of a sweep has others beside it, each with a model of its own
+    alone = parent_process() is None  # a worker of a sweep has others at the same time, each with its own model
     files = adapter_files(header, adapters)
     settings = EngineSettings(
         header.path,

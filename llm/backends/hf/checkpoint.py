@@ -52,7 +52,7 @@ def adapter_folders(adapters: Sequence[str]) -> dict[str, Path]:
             raise UserError(
                 f"{folder}: this adapter uses DoRA or biases, which Parley does not support; train a plain LoRA adapter"
             )
-        if config.get("megatron_config"):  # PEFT imports the module that the file names beside it
+        if config.get("megatron_config"):  # PEFT imports the module that the file names
             raise UserError(
                 f"{folder}: adapter_config.json names a module of Python (megatron_core), and Parley imports none that data name"
             )

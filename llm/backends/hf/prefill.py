@@ -278,7 +278,7 @@ CHECKED, PIECES = 40, (1, 4, 2, 1, 6)
 
 
 def is_batch_invariant(loaded: Loaded) -> bool:
-    """Are a row's logits the same to the last bit, alone or beside others, whole or in pieces? The model must be `can_cache`."""
+    """Are a row's logits the same to the last bit, alone or with others, whole or in pieces? The model must be `can_cache`."""
     length = min(CHECKED, loaded.context - sum(PIECES) - 1)
     vocabulary = loaded.model.get_input_embeddings().num_embeddings
     generator = torch.Generator().manual_seed(0)

@@ -53,7 +53,7 @@ def has_logprobs(logprobs: Any) -> bool:
 def positions(logprobs: Any) -> list[TokenPosition]:
     """Return the positions of a reply; none where they cannot be read.
 
-    Some servers (llama.cpp) answer completions in the form of a chat, so the form is told by its fields, not by the address.
+    Some servers (llama.cpp) answer completions in the form of a chat, so its fields show the form, not the address.
     """
     try:
         if "content" in logprobs:

@@ -175,7 +175,7 @@ class Probe:
         return can, False
 
     async def _continues(self, can: EndpointAbilities) -> str:
-        """Return how the endpoint is told to continue a message ("" if it begins a new one): it has to end a begun word."""
+        """Return how the endpoint is asked to continue a message ("" if it begins a new one): it has to end a begun word."""
         if can.api != CHAT or can.thinking:
             return ""
         messages = (Message("user", f"Is the sky full of {WORD}s? Say {WORD} four times."),)
@@ -198,7 +198,7 @@ class Probe:
         return len(texts) == 1 and None not in texts
 
     async def _with_likeliest(self, can: EndpointAbilities) -> EndpointAbilities:
-        """Return the abilities with the likeliest tokens beside a schema, if the endpoint gives them."""
+        """Return the abilities with the likeliest tokens of answers to a schema, if the endpoint gives them."""
         trying = replace(can, forced=True, top=FEW_TOP)
         answer, reply = await self._try(_question("Name the colour of grass.", 40, ANIMALS), trying)
         given = reply.way == CHOICE and answers.has_logprobs(_logprobs(answer))

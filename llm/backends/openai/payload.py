@@ -50,7 +50,7 @@ WHOLE, LOGPROBS, CHOICE, TEXT = "whole", "logprobs", "choice", "text"
 reply, from a schema that allows nothing else, or in free text.
 """
 MESSAGE, FLAGS = "message", "flags"
-"""How a server is told to continue the last message: by the message alone, or with two more fields (vLLM, SGLang)."""
+"""How a server is asked to continue the last message: by the message alone, or with two more fields (vLLM, SGLang)."""
 NO_PENALTIES = {"repeat_penalty": 1.0, "repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
 """No penalties for repetitions, in the words of llama.cpp and of vLLM, which read only their own."""
 CONTINUE = {"add_generation_prompt": False, "continue_final_message": True}
@@ -85,7 +85,7 @@ class EndpointAbilities:
     `closed` is the way of closed questions, `top` the number of likeliest tokens per position. `most` is the name of the field
     for the length of a reply. `sampling`: does it take temperature, top_p and stop strings (reasoning models do not)? `seed`:
     does it take a seed? `thinking` is the number of extra tokens for a model that thinks first. `system`: does it take a system
-    message? Gemma and similar models do not; the text then begins the first message of the user. `continues`: how it is told to
+    message? Gemma and similar models do not; the text then begins the first message of the user. `continues`: how it is asked to
     continue the assistant's last message ("": it does not). `forced`: does it give the likeliest tokens with a schema too?
     `filters`: does it take top_k, min_p and penalties? Else those that the server has by itself are in force.
     """

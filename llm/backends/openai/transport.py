@@ -280,7 +280,7 @@ class Endpoint:
         self._avoided_until = self.clock.now() + LONGEST_PAUSE
 
     def _note_life(self) -> None:
-        """A token came: whoever waits for room knows that the server works."""
+        """A token came: a call that waits for room knows that the server works."""
         self.last_success = self.clock.now()
 
     def note_success(self, sent: float) -> None:

@@ -9,7 +9,7 @@ people or about large language models.
     prompt_parser.py   reads a request: persona, topic, lines heard, own lines, the question
     dynamics.py        the planted truth: the attitude that follows, in a debate and in a deliberation
     phrases.py         its sentences (banks/), and the grade of a sentence heard
-    stance.py          where it stands; notes, conclusions, summaries
+    stance.py          its position; notes, conclusions, summaries
     speech.py          replies, statements, posts, corrections     surveys.py     ratings, questionnaire, interviews
     judging.py         verdicts on what others said                mediation.py   opinions, critiques, statements, rankings
     writing.py         personas, cases, questions

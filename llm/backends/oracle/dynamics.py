@@ -339,7 +339,7 @@ def _without(words: list[str], word: str) -> list[list[str]]:
 
 
 def _stems(banks: Banks, text: str) -> list[str]:
-    """Return the words in small letters, without the endings that stand for a person or a number: makes, make -> make."""
+    """Return the words in small letters, without the endings of person and number: makes, make -> make."""
     words = _WORD.findall(changed(text.lower(), banks.changes("spelling")))
     return [changed(word, banks.changes("stems")) for word in words]
 

@@ -18,12 +18,12 @@ WORDS = 60
 
 
 class LabelForm(NamedTuple):
-    """What stands before the colon of a transcript line, in a language.
+    """What precedes the colon of a transcript line, in a language.
 
     label      label, colon, words
     particles  words of a name that may begin in small letters
     no_names   words that prompts put before a colon
-    articles   words that stand before a noun: no name begins with one
+    articles   words that precede a noun: no name begins with one
     """
 
     label: re.Pattern[str]
@@ -127,7 +127,7 @@ def read(request: Request, banks: Banks) -> Reading:
 
 
 def asked_as_in_papers(messages: Sequence[Message], banks: Banks) -> tuple[Message, ...]:
-    """Return the messages with the instructions to speak in the wording `papers`, whichever of the two was sent."""
+    """Return the messages with the instructions to speak in the wording `papers`, for both wordings."""
     return tuple([Message(role, _reworded(text, banks) if role == "user" else text) for role, text in messages])
 
 

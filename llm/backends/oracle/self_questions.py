@@ -41,7 +41,7 @@ def _phrases(banks: Banks, kind: str) -> tuple[str, ...]:
 
 @cache
 def _patterns(banks: Banks, kind: str) -> tuple[re.Pattern[str], ...]:
-    """Return the phrases of a kind about one speaker, which stands where {name} does."""
+    """Return the phrases of a kind about one speaker, whose name replaces {name}."""
     name = r"(?P<name>\S+(?: \S+){0,3}?)"
     parts = (map(re.escape, phrase.split("{name}")) for phrase in _named(banks, kind))
     return tuple([re.compile(name.join(part), re.I) for part in parts])
@@ -113,14 +113,6 @@ def answer_self(reading: Reading, speaker: Speaker, political: bool) -> Reply | 
     if kinds[0] == "own":
         return _own(reading, rng)
     return _who_said(reading, rng) if kinds[0] == "who_said" else _who(kinds, reading, rng)
-
-
-def declining_sentences(banks: Banks) -> list[str]:
-    """Return every sentence of a reply that answers nothing, {name} standing for a speaker."""
-    bank = banks.data("self")
-    silent = [line for kind in ("changed", "said", "agree", "own") for line in bank[kind]["silent"]]
-    unsaid = [line for lines in bank["unsaid"].values() for line in lines]
-    return sorted({*silent, *unsaid, *bank["unknown"]["answers"]})
 
 
 def decline(reading: Reading) -> Reply:
@@ -251,7 +243,7 @@ def _about_speaker(kind: str, name: str, reading: Reading, speaker: Speaker, rng
 
 
 def _nearest(kind: str, reading: Reading, speaker: Speaker, rng: random.Random) -> Reply:
-    """Say who is closest to its own attitude (agree) or farthest from it, and where that speaker stands."""
+    """Say who is closest to its own attitude (agree) or farthest from it, and that speaker's position."""
     forms, bank, means = reading.banks.data("self"), _bank(reading), _means(reading)
     if not means or bank is None:
         return _declined(rng.choice(forms["agree"]["silent"]))
@@ -283,7 +275,7 @@ def _who_said(reading: Reading, rng: random.Random) -> Reply:
 
 
 def _changed(reading: Reading, speaker: Speaker, rng: random.Random) -> Reply:
-    """Say whether its attitude has moved, who said what moved it most, and where it stands."""
+    """Say whether its attitude has moved, who said what moved it most, and its position."""
     forms, bank = reading.banks.data("self")["changed"], _bank(reading)
     if not reading.heard:
         return _declined(rng.choice(forms["silent"]))

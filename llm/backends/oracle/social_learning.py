@@ -24,8 +24,6 @@ A, B = "A", "B"
 STATES = (A, B)
 TIE = 1e-9
 """Log-odds nearer to 0 than this are undecided."""
-HIGHEST = 0.99
-"""The most precise signal. A signal that is always right would end all learning, and its log-odds are infinite."""
 
 
 class Person(NamedTuple):

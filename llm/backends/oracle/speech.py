@@ -37,7 +37,7 @@ from parley.llm.seeding import stream
 
 ROLES = ("spreader", "commentator", "verifier", "bystander")
 STANCE_ONLY = "stance_only"
-"""The role of a partner that says where it stands and gives no reason."""
+"""The role of a partner that states its position and gives no reason."""
 HALF, SIDED = 0.5, 0.8
 ARGUMENTS = {"knowledge": 0.8, "trust": 0.6, "support": 0.4, "status": 0.2}
 """How far a convincer goes from its attitude to the end of its side, by its argument."""

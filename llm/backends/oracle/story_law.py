@@ -1,6 +1,6 @@
 """How a story changes as it is passed on: a planted law.
 
-A version has a degree L from 0 to 10 in each of six dimensions; the true report has 0 in all of them. Whoever passes it on
+A version has a degree L from 0 to 10 in each of six dimensions; the true report has 0 in all of them. A person who passes it on
 changes L by
 
     spreader, no role   + drift

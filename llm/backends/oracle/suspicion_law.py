@@ -1,6 +1,6 @@
 """The planted law of suspicion: some people guess what a study is about, and go where they think that it wants them.
 
-A person guesses right with the planted probability; anybody else chooses among the answers at random. Everyone expects a change
+A person guesses right with the planted probability; all others choose among the answers at random. Everyone expects a change
 drawn among less agreement, no change, and more agreement. Who guesses right goes `points` (0-10) toward the change that it
 expects, as soon as it has heard a line. All is drawn once per person and room.
 """

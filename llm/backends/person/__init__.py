@@ -2,7 +2,7 @@
 
 desk.py      the questions that wait for people, and their answers
 backend.py   the desk as a backend, and what happens when a person is away
-terminal.py  a seat at the command line, or a file of answers that stands in for a person
+terminal.py  a seat at the command line, or a file of answers in place of a person
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AWAY_AFTER = 900.0
 def open_backend(*, at: str = TERMINAL, wait: float = AWAY_AFTER, consent: str = "") -> PersonBackend:
     """Open `--llm SEAT=person`.
 
-    at: `terminal`, `page`, or a text file with one answer per line, which stands in for a person.
+    at: `terminal`, `page`, or a text file with one answer per line, which replaces a person.
     wait: seconds without a sign of the person after which the person is away. consent: a text file in place of the consent text.
     """
     check_options(at=at, wait=wait, consent=consent)

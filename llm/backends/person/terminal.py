@@ -1,4 +1,4 @@
-"""A seat at the command line: prints each question and reads a line. A file of answers can stand in for the person."""
+"""A seat at the command line: prints each question and reads a line. A file of answers can replace the person."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Compiles the code of the pocket model once on a machine, and says so.
 
-The compiled code is kept beside the package, or in the user's cache where the package cannot be written to, in a folder named by
+The compiled code is kept next to the package, or in the user's cache where the package cannot be written to, in a folder named by
 a digest of the sources. So new sources never meet old compiled code. NUMBA_CACHE_DIR names another place.
 """
 

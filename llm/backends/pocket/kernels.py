@@ -1,7 +1,7 @@
 """Compiled code that reads tokens: all layers of a Llama, for tokens of any rows at any positions, on one thread.
 
 A row is a line of `tables`: the numbers of the blocks with its keys and values. Each sum has one order, which depends on the
-position of its token alone. So a token's numbers are the same to the last bit whatever is read beside it, and in whatever pieces.
+position of its token alone. So a token's numbers are the same to the last bit whatever is read with it, and in whatever pieces.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An engine of the same shape without a model, for tests: a function says which words may come next."""
+"""An engine as that of llama.cpp without a model: a function says which words may come next."""
 
 from __future__ import annotations
 
