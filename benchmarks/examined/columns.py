@@ -1,7 +1,7 @@
-"""The columns of every report that have an interval or a P value, and which statistic of the exam stands for each.
+"""The columns of every report that have an interval or a P value, and which statistic of the exam examines each.
 
 `columns_of_product` reads the source and the published schema of the tables. A column is a number of a table of metrics with a
-`_low` or a P beside it, or a place in another report where a shared interval or test is called. columns.csv has a row for each:
+`_low` or a P of its own, or a place in another report where a shared interval or test is called. columns.csv has a row for each:
 
     report  the table ("table drift"), or the file of the report
     column  the name that is printed, or the function that makes the number
@@ -29,8 +29,8 @@ from typing import NamedTuple
 from examined.product import ROOT, files_of_product, report_of, statistics_of_product
 
 REGISTRY = Path(__file__).with_suffix(".csv")
-SHARED = frozenset(["mean_row", "clustered_mean", "rank_correlation", "p_value"])
-"""Makers of intervals and P values that several reports call, beside those of the floor of statistics."""
+SHARED = frozenset(["mean_row", "clustered_mean", "rank_correlation", "p_value", "Null"])
+"""Makers of intervals and P values that several reports call, in addition to those of the floor of statistics."""
 STUDENTS = frozenset(["mean_interval", "mean_row", "mean_columns", "clustered_mean", "room_means"])
 """Makers whose interval is Student's, unless they are given the bounds of the number."""
 PLACE_OF_BOUNDS = {"mean_row": 3, "mean_columns": 2}

@@ -52,6 +52,7 @@ CALLS = frozenset(
         "nanquantile",
         "norm_interval",
         "p_of_mean",
+        "Null",
     ]
 )
 HOMES = ("analysis/bootstrap.py", "analysis/statistics")
@@ -66,6 +67,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.bootstrap.tail": "a part of intervals that are examined: law, reversion",
     "analysis.statistics.power.detectable": "the same solver as rooms_needed; tests/analysis/test_statistics.py",
     "analysis.statistics.results.with_test": NO_CLAIM,
+    "analysis.statistics.null.band": A_NULL,
     "analysis.card.estimates.jackknife": WIDTH,
     "analysis.card.estimates.width": NO_CLAIM,
     "analysis.card.verdicts._unsure": NO_CLAIM,
@@ -124,6 +126,8 @@ ELSEWHERE: dict[str, str] = {
     "studies.truthfulness.measures.measure": A_NULL,
     "analysis.surrogate.fidelity._folds": NO_CLAIM,
     "studies.survey_prediction.survey.invent_survey": NO_CLAIM,
+    "studies.survey_prediction.training.examples": NO_CLAIM,
+    "studies.survey_prediction.training.shuffled": NO_CLAIM,
     "studies.survey_prediction.measures.shuffled_range": A_NULL,
     "analysis.sweep.tables._test_contrasts": "benchmarks/control.py --reports sweep",
 }
