@@ -257,7 +257,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "claim": ("analysis.commands.claim", "check a claim over many settings that mean the same"),
         "register": ("analysis.commands.register", "freeze a plan for the test of a claim before any result is seen"),
         "confirm": ("analysis.commands.register", "run a registered plan and nothing else, and test its claim"),
-        "control": ("analysis.commands.control", "check that a run shows what its scenario fixes"),
         "human": ("analysis.commands.human", "compare a run with data from people"),
         "raters": (
             "analysis.commands.raters",

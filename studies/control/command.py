@@ -12,28 +12,28 @@ from parley.model.cli import Parser, add_option, amount
 TOLERANCE = 1.0
 
 
-def control_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py control`."""
-    parser = Parser(
+    options = Parser(
         "control",
         "Compare everything that a scenario fixes (people, traits, links, activity, interventions) with what its run shows, and "
         "check whether ratings depend on the attributes of agents (docs/control.md). No model is asked.",
         "control runs/a",
         cli.out("RUN/control"),
     )
-    add_option(parser, "RUN", "a run folder", Path)
+    add_option(options, "RUN", "a run folder", Path)
     about = "verdicts.csv written by run.py judge: also check the stance of lines (default: ratings only)"
-    add_option(parser, "--verdicts FILE", about, Path)
+    add_option(options, "--verdicts FILE", about, Path)
     about = f"points of 10 below which an effect of an attribute counts as none (default: {TOLERANCE:g})"
-    add_option(parser, "--tolerance POINTS", about, amount, default=TOLERANCE)
-    return parser
+    add_option(options, "--tolerance POINTS", about, amount, default=TOLERANCE)
+    return options
 
 
-def control(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py control RUN`. The exit status is 1 if something is not kept."""
-    options = control_parser().parse_args(words)
-    from parley.analysis.control.items import BROKEN
-    from parley.analysis.control.report import write
+    options = parser().parse_args(words)
+    from parley.studies.control.items import BROKEN
+    from parley.studies.control.report import write
 
     folder = options.out or (options.run if options.run.is_dir() else options.run.parent) / "control"
     report, line = write(options.run, folder, options.verdicts, options.tolerance)

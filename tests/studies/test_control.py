@@ -11,13 +11,13 @@ import pytest
 
 import run
 from parley.agents.traits import level_names, trait_names
-from parley.analysis.control import shown
-from parley.analysis.control.events import fixed_before_replies
-from parley.analysis.control.items import BROKEN, KEPT, UNKNOWN, decide, exact, sampled
-from parley.analysis.control.shown import decide_attributes, effects
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
 from parley.model.events import Seated, Utterance
+from parley.studies.control import shown
+from parley.studies.control.items import BROKEN, KEPT, UNKNOWN, decide, exact, sampled
+from parley.studies.control.makeup import fixed_before_replies
+from parley.studies.control.shown import decide_attributes, effects
 
 
 def crowd(

@@ -9,10 +9,6 @@ from pathlib import Path
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.control.events import fixed_before_replies
-from parley.analysis.control.items import ALPHA, BROKEN, KEPT, UNKNOWN
-from parley.analysis.control.makeup import makeup
-from parley.analysis.control.shown import decide_attributes, effects, outcomes
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import DASH, Column, count_phrase, estimate, format_estimate, number, uncorrected
 from parley.analysis.human.readers import table as read_table
@@ -22,6 +18,9 @@ from parley.llm.errors import UserError
 from parley.model.branching import recorded_scenario
 from parley.model.recorder import read_lines
 from parley.model.scenario_run import record_of
+from parley.studies.control.items import ALPHA, BROKEN, KEPT, UNKNOWN
+from parley.studies.control.makeup import fixed_before_replies, makeup
+from parley.studies.control.shown import decide_attributes, effects, outcomes
 
 MAKEUP = (
     "What no chance decides has to be the same in every unit. What chance decides is not kept if chance alone makes such a "

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from parley.agents.traits import BIASES, level_names, trait_names
 from parley.analysis.bootstrap import ALIKE, FEWEST, Floats
-from parley.analysis.control.items import ALPHA, BROKEN, KEPT, UNKNOWN
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 from parley.model.scenario import MEDIATOR
+from parley.studies.control.items import ALPHA, BROKEN, KEPT, UNKNOWN
 
 DEALS = 999
 PARTY, BELIEF, BIAS, ROLE = "party", "belief", "confirmation_bias", "role"

@@ -3,13 +3,16 @@
 Things that no chance decides (seats, levels, dates of interventions) have to be the same in every room. Things that chance
 decides (drawn levels, degree, homophily, activity) are compared with what is fixed by one number per unit. The unit of links is a
 repetition, because a repetition has the same graph on every topic; the unit of drawn traits is a persona.
+
+A control that follows from what was said later looks ahead, and biases the run (Controllable User Simulation 2026, which shows
+it for simulators trained on labels of finished conversations). So everything is fixed before the first reply.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +22,6 @@ from scipy.stats import chisquare
 from parley.agents.persona import party_of
 from parley.agents.traits import DRAWN, PLAIN, level_names, trait_names
 from parley.analysis.bootstrap import Floats
-from parley.analysis.control.items import KEPT, Item, decide, exact, sampled, unknown
 from parley.analysis.metrics._network import populations
 from parley.analysis.tables import Tables
 from parley.environments.activation import ACTIVATION, Every, Poisson, Share
@@ -27,10 +29,27 @@ from parley.environments.graphs import GRAPHS, Blocks
 from parley.environments.network import Network
 from parley.environments.platform import Platform
 from parley.environments.round_table import RoundTable
+from parley.model.events import (
+    Called,
+    Endowed,
+    Event,
+    Linked,
+    Moved,
+    Node,
+    OwnModel,
+    Posed,
+    Rated,
+    Seated,
+    Utterance,
+)
 from parley.model.scenario import MEDIATOR, Scenario
 from parley.model.trait_assignment import ALL_OTHERS, MARK, ByParty, assign_traits, entry_for
+from parley.studies.control.items import KEPT, Item, decide, exact, sampled, unknown
 
 LEAST_PERSONAS = 25
+FIXED = (Seated, Endowed, OwnModel, Node, Posed)
+REPLIES = (Called, Utterance, Rated, Moved)
+AFTER, BEFORE = "after a reply", "before replies"
 ABSENCES = {"leave", "join", "mute", "unmute"}
 
 
@@ -198,3 +217,18 @@ def length_items(scenario: Scenario, tables: Tables, people: pd.DataFrame) -> It
     item = sampled("words of a reply", most, np.asarray(lengths, dtype=float), "room")
     item = replace(item, fixed=f"at most {most}")
     yield item if lengths.mean() > most else replace(item, verdict=KEPT, reason="", p=np.nan)
+
+
+def fixed_before_replies(record: Iterable[Event]) -> Item:
+    """Return the item: in each room, people, attributes, models and links of the start are recorded before any reply."""
+    replied: set[str] = set()
+    late: dict[str, str] = {}
+    for event in record:
+        room = getattr(event, "room", "")
+        late.setdefault(room, BEFORE)
+        if isinstance(event, FIXED) or (isinstance(event, Linked) and event.round == 0):
+            late[room] = AFTER if room in replied else late[room]
+        elif isinstance(event, REPLIES):
+            replied.add(room)
+    rooms = ((BEFORE, when) for room, when in late.items() if room in replied)
+    return exact("fixed before the first reply", "people, attributes, models, links", rooms, "room")
