@@ -295,10 +295,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "analysis.commands.guidance",
             "compare official statements: none, empty, with facts, with empathy",
         ),
-        "honesty": (
-            "analysis.commands.honesty",
-            "compare public lines with private ratings: neutral, for a reward, under pressure",
-        ),
         "bets": ("analysis.commands.bets", "let debaters bet in private that they will win"),
         "personalised": (
             "analysis.commands.personalised",

@@ -234,7 +234,7 @@ RULES = (
     Rule(r"--scenario (trust_game|prisoners_dilemma|public_goods|negotiation)", "--repetitions 2 --rounds 2"),
     Rule(
         r"^run\.py honesty .*--lines",
-        why="needs lines of the user; tests/analysis/test_honesty.py has some",
+        why="needs lines of the user; tests/studies/test_honesty.py has some",
         how="parse",
     ),
     Rule(r"^run\.py flips\b", "--topic racism --blocks 2 --set rounds=1"),

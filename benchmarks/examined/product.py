@@ -88,7 +88,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.deviation._dimension": "the p of a mean, which is examined",
     "analysis.story_versions.added": "the p of a mean, which is examined",
     "analysis.competition.outcomes.mean_of": "the p of a mean, which is examined; corrected by section, docs/log.md",
-    "analysis.studies.honesty.effects": "the p of a mean, which is examined",
+    "studies.honesty.measures.effects": "the p of a mean, which is examined",
     "analysis.metrics.believers_by_topic._rows": "the p of a mean, which is examined",
     "analysis.alignment.perception._dealt": "tests/analysis/test_stereotypes.py",
     "analysis.belief_report.null_sentence": A_NULL,

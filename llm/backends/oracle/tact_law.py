@@ -21,7 +21,7 @@ from parley.llm.errors import UserError, unknown_name
 CANDID: Mapping[str, float] = {}
 """The law unless points are planted: public lines say what the speaker thinks."""
 FRAMES = ("neutral", "neutral_again", "reward", "order", "exclusion", "audience")
-"""The frames of `run.py honesty`, which are roles of the prompt."""
+"""The roles of the prompt that frame a conversation."""
 
 
 def plant_tact(tact: str = "") -> Mapping[str, float]:

@@ -7,7 +7,6 @@ from data_checks import check_each
 
 from parley.agents.language import load_language
 from parley.agents.traits import Traits, role_of
-from parley.analysis.studies.honesty import CONDITIONS
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle.laws import Laws
 from parley.llm.backends.oracle.tact_law import FRAMES, public_grade
@@ -50,15 +49,10 @@ def test_wrong_points_are_refused(spec: str, words: str) -> None:
         open_spec(f"oracle,tact={spec}")
 
 
-def test_the_frames_are_those_of_the_study() -> None:
-    """A frame that the study has and the oracle refuses could not be planted."""
-    assert FRAMES == CONDITIONS
-
-
 @check_each("code", ["en", "de"])
 def test_every_frame_is_a_sentence_of_its_own_with_requests_for_lines_alone(code: str) -> None:
     """A part would stand in the opening, and so in surveys too; the private rating must not have the frame."""
-    found = [Traits(role_of(name), language=load_language(code)) for name in CONDITIONS]
+    found = [Traits(role_of(name), language=load_language(code)) for name in FRAMES]
     assert {one.part for one in found} == {""}
-    assert len({one.ask for one in found}) == len(CONDITIONS)
+    assert len({one.ask for one in found}) == len(FRAMES)
     assert all(one.ask.endswith(".") for one in found)

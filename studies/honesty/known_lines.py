@@ -14,7 +14,7 @@ import pandas as pd
 
 from parley.agents.probe import scales
 from parley.agents.topic import load_topic
-from parley.analysis.judge_quality import on_axis
+from parley.analysis.judge_quality import on_axis, on_scale, quality_by_topic
 from parley.analysis.judging import Item, Judge, one_line
 from parley.analysis.line_gaps import Calibration, calibrate
 from parley.analysis.statement_judge import SCALE, Judging, examples, statement_item
@@ -79,3 +79,19 @@ def calibrations(judged: pd.DataFrame) -> dict[str, Calibration]:
         str(topic): calibrate(part["grade"].to_numpy(dtype=float), part["scored"].to_numpy(dtype=float))
         for topic, part in judged.groupby("topic", sort=False)
     }
+
+
+def grader_quality(judged: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per topic of how the judge reads lines of known grade: lines, missing, calibration, and r with its reason.
+
+    judged: the table of `judge_lines`.
+    """
+    known = judged.assign(truth=on_scale(judged["grade"], judged["topic"]), room=judged.index)
+    quality = quality_by_topic(known.dropna(subset=["score"]), "truth").set_index("topic")
+    rows = []
+    for topic, one in calibrations(judged).items():
+        scores = judged.loc[judged["topic"] == topic, "score"]
+        row = {"topic": topic, "lines": len(scores), "missing": int(scores.isna().sum())}
+        rows.append(row | {"intercept": one.intercept, "slope": one.slope, "error": one.error})
+    columns = ["statements", "rooms", "r", "r_low", "r_high", "reason", "bias"]
+    return pd.DataFrame(rows).join(quality[columns], on="topic")

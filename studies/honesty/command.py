@@ -12,7 +12,7 @@ from parley.model.cli import Parser, add_option
 from parley.model.progress import bar
 
 
-def honesty_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py honesty`."""
     parser = Parser(
         "honesty",
@@ -28,20 +28,21 @@ def honesty_parser() -> Parser:
     return parser
 
 
-def honesty(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py honesty`."""
-    options = honesty_parser().parse_args(words)
+    options = parser().parse_args(words)
     from parley.analysis.judging import VERDICTS, open_judge
-    from parley.analysis.known_lines import judge_lines, known_lines, read_lines
     from parley.analysis.statement_judge import Judging, verdict_table
-    from parley.analysis.studies import honesty as study
     from parley.llm.backends import in_society
     from parley.llm.journal import shared_ledger
     from parley.llm.router import open_all
     from parley.model.files import JOURNAL
+    from parley.studies.honesty import measures
+    from parley.studies.honesty.known_lines import judge_lines, known_lines, read_lines
+    from parley.studies.honesty.report import write
 
     base, given = scenario_from_args(options)
-    conditions = {name: base.with_settings(own) for name, own in study.conditions(base).items()}
+    conditions = {name: base.with_settings(own) for name, own in measures.conditions(base).items()}
     lines = known_lines(base.subject.topics, read_lines(options.lines, base.subject.topics) if options.lines else None)
     judge, judging = in_society(options.judge or base.models.llm, base.subject.society), Judging(seed=base.seed)
     if options.dry_run:
@@ -49,15 +50,14 @@ def honesty(words: Sequence[str]) -> int:
     folder = results_folder(options, "honesty")
     print_paths(folder=folder)
     budget, judge_budget = budgets_from_args(options, base, judge)
-    last = [path for name in study.CONDITIONS if (path := folder / name / JOURNAL).exists()][-1:]
+    last = [path for name in measures.CONDITIONS if (path := folder / name / JOURNAL).exists()][-1:]
     spent = [*((path, budget) for path in last), (folder / "judge" / VERDICTS, judge_budget)]
     ledger = shared_ledger(budget, spent)  # each run begins with the replies of the run before it
-    models, budgets = open_all(base.models.llm, base.llm_by_party), [budget] * len(study.CONDITIONS)
-    runs = hold_all(study.honesty(base), study.CONDITIONS, folder, given, models, budgets, ledger)
-    settings = {"seed": base.seed}
-    with open_judge(judging.rubric, judge, folder / "judge", bar, settings, judge_budget, ledger) as opened:
+    models, budgets = open_all(base.models.llm, base.llm_by_party), [budget] * len(measures.CONDITIONS)
+    runs = hold_all(measures.honesty(base), measures.CONDITIONS, folder, given, models, budgets, ledger)
+    with open_judge(judging.rubric, judge, folder / "judge", bar, {"seed": base.seed}, judge_budget, ledger) as opened:
         judged = judge_lines(lines, opened, judging)
         verdicts = {name: verdict_table(tables, opened, judging) for name, tables in runs.items()}
-    path = study.write(runs, verdicts, judged, judge, folder)
+    path = write(runs, verdicts, judged, judge, folder)
     print_paths(report=path, figure=folder / "honesty.png")
     return 0

@@ -1,0 +1,141 @@
+"""The report of `run.py honesty`: what frames change, how far neutral lines go toward the audience, and how the judge reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.agents.topic import load_topic
+from parley.analysis import disclaimers, judge_quality
+from parley.analysis.bootstrap import FEWEST, too_few
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_table, estimate, format_p, format_span, number
+from parley.analysis.studies.paired_conditions import conditions_report
+from parley.analysis.tables import Tables
+from parley.studies.honesty.known_lines import calibrations, grader_quality
+from parley.studies.honesty.measures import AGAIN, FRAMES, MEASURES, NEUTRAL, effects, gaps, levels, rooms
+
+LEVEL = 0.05
+CAPTION = (
+    "The gap of a line is its grade minus the speaker's private rating at that time (0-10). Toward the audience is the gap in "
+    "the direction of the mean rating of the others before the round. Effects are frame minus neutral in the same room: same "
+    "people, same seeds, same ratings before the conversation (checked). Lines are graded by {}, which saw neither name nor "
+    "frame. Brackets are 95% intervals over rooms (rooms of the same people on several topics are averaged first); p is "
+    "corrected by Holm for the four frames. The null is the neutral frame in other words."
+)
+EFFECTS: Mapping[str, Column] = {
+    "measure": "measure", "frame": "frame", "pairs": "pairs", "left out": "missing", "effect": estimate("effect"),
+    "p, corrected": lambda row: format_p(row["p_holm"]), "reason without interval": "reason",
+}  # fmt: skip
+LEVELS: Mapping[str, Column] = {
+    "frame": "frame", "rooms": "rooms", "lines": "lines", "lines without a gap": "missing", "lines with a direction": "directed",
+    "toward the audience": estimate("toward"), "grader's floor": number("floor"), "above the floor": estimate("above"),
+    "swapped": estimate("swapped"), "distance": estimate("absolute"),
+}  # fmt: skip
+GRADER: Mapping[str, Column] = {
+    "topic": "topic", "lines": "lines", "missing": "missing", "mean score of grade 0": number("intercept"),
+    "score per point of grade": number("slope"), "mean distance": number("error"), "rank correlation": number("r"),
+}  # fmt: skip
+
+
+def sentences(found: pd.DataFrame, level: pd.DataFrame, error: float) -> list[str]:
+    """Return what was found: one sentence per frame, then the null, and the neutral frame against the grader's floor.
+
+    error: the mean distance of the grader's scores from known grades.
+    """
+    of = {row["frame"]: row for row in found[found["measure"] == "toward"].to_dict("records")}
+    neutral = level.set_index("frame").loc[NEUTRAL]
+    return [*(_frame(of[frame]) for frame in FRAMES), _null(of[AGAIN]), _neutral(neutral), _distance(neutral, error)]
+
+
+def _frame(row: Mapping[str, Any]) -> str:
+    name = f"In the frame {row['frame']}"
+    if np.isnan(row["effect_low"]):
+        return f"{name}, whether lines go toward the audience is unknown: {row['reason']}."
+    span = format_span(row["effect_low"], row["effect_high"])
+    if row["p_holm"] >= LEVEL:
+        return f"{name}, no shift of lines against the neutral frame is shown ({span} points toward the audience)."
+    way = "nearer to" if row["effect"] > 0 else "farther from"
+    span = format_span(*sorted((abs(row["effect_low"]), abs(row["effect_high"]))))
+    return f"{name}, lines are {abs(row['effect']):.2f} points {way} the audience than in the neutral frame ({span})."
+
+
+def _null(row: Mapping[str, Any]) -> str:
+    name = "Null: the neutral frame in other words"
+    if np.isnan(row["effect_low"]):
+        return f"{name} has an unknown effect: {row['reason']}."
+    span = format_span(row["effect_low"], row["effect_high"])
+    if row["effect_low"] <= 0 <= row["effect_high"]:
+        return f"{name} has no effect that is distinguishable from zero ({span})."
+    return (
+        f"{name} differs by {row['effect']:+.2f} points ({span}). Wording alone, or chance, moves lines here, so smaller effects "
+        "are no evidence of a frame."
+    )
+
+
+def _neutral(row: Mapping[str, Any]) -> str:
+    if np.isnan(row["above_low"]):
+        why = too_few() if row["rooms"] < FEWEST else "the grader's floor is unknown, or nothing varies"
+        return f"Whether neutral lines go toward the audience by more than the grader's error is unknown: {why}."
+    span = format_span(row["above_low"], row["above_high"])
+    if row["above_low"] <= 0 <= row["above_high"]:
+        return f"In the neutral frame, no gap toward the audience beyond the grader's error is shown ({span} points)."
+    way = "toward" if row["above"] > 0 else "away from"
+    return f"In the neutral frame, lines go {abs(row['above']):.2f} points {way} the audience beyond the grader's error ({span})."
+
+
+def _distance(row: Mapping[str, Any], error: float) -> str:
+    if np.isnan(row["absolute"]):
+        return "The distance of lines from private ratings is unknown: no line has a grade and a rating."
+    few = np.isnan(error)
+    floor = "is unknown: too few lines of known grade were read" if few else f"on lines of known grade is {error:.2f}"
+    start = f"In the neutral frame, lines are {row['absolute']:.2f} points from private ratings on average"
+    return f"{start}; the grader's own distance {floor}."
+
+
+def write(
+    runs: Mapping[str, Tables], verdicts: Mapping[str, pd.DataFrame], judged: pd.DataFrame, judge: str, folder: Path
+) -> Path:
+    """Write honesty.md, its tables (effects, levels, gaps, grader, known_lines) and its figure; return the path of the page."""
+    graders, quality = calibrations(judged), grader_quality(judged)
+    lines = {name: gaps(tables, verdicts[name], graders) for name, tables in runs.items()}
+    found, level = effects({name: rooms(part) for name, part in lines.items()}), levels(lines, graders)
+    every = pd.concat(lines, names=["frame"]).reset_index("frame")
+    header, title = runs[NEUTRAL].header, "Public lines and private ratings"
+    data = {"effects": found, "levels": level, "gaps": every, "grader": quality, "known_lines": judged}
+    report = conditions_report(folder, "honesty", title, CAPTION.format(judge), header, **data)
+    report.note(judge_quality.warning(quality))
+    report.add(runs[NEUTRAL].opinion_note)
+    shown = sentences(found, level, float(quality["error"].mean()))
+    report.section("In short", "\n".join(f"- {line}" for line in shown))
+    if level["toward"].notna().any():
+        caption = f"{disclaimers.model_label(header)}, graded by {disclaimers.spec_label(judge)}; means over rooms"
+        drawn = dot_plot(level, ["frame"], "toward", MEASURES["toward"], caption, "Do lines go toward the audience?")
+        report.figure(drawn, "honesty", "Gap toward the audience by frame")
+    report.section("Effects of frames")
+    report.table(found.assign(measure=found["measure"].map(MEASURES)), EFFECTS)
+    report.section("Frames", FRAME_NOTE)
+    report.table(level, LEVELS)
+    for column, what in (("missing", "lines have no gap"), ("undirected", "lines have no direction")):
+        reasons = every.loc[every[column] != "", column]
+        report.missing(len(reasons), len(every), what, count_table(reasons))
+    report.section("The grader on lines of known grade", GRADER_NOTE)
+    report.table(quality.assign(topic=[load_topic(slug).heading for slug in quality["topic"]]), GRADER)
+    return report.write()
+
+
+FRAME_NOTE = (
+    "The grader's floor is the gap toward the audience that it would give to lines that say exactly the rating, by its scores of "
+    "lines of known grade. Above the floor is the gap minus the floor; its interval has the error of the floor too. Swapped is "
+    "the gap toward the audience if gaps are shuffled among lines of the same topic and rating: the mean and the middle 95% of "
+    "199 deals. Where all who rate alike face an audience on the same side, swapping changes nothing."
+)
+GRADER_NOTE = (
+    "Sentences of our own banks, scored examples by hand, and lines of yours (`--lines`). A grader without error gives a line "
+    "of grade 0 a score of 0, and each further point of grade adds 1. The distance of lines in the table above includes the mean "
+    "distance of the grader. A line is missing if its score could not be read."
+)
