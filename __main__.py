@@ -221,10 +221,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "validate": ("analysis.commands.validate", "check whether personas answer as their party would"),
         "depth": ("analysis.commands.depth", "measure deep personas: variety, contradictions, what depth changes"),
         "evolve": ("analysis.commands.evolve", "let a population of personas evolve toward a survey"),
-        "stereotypes": (
-            "analysis.commands.stereotypes",
-            "measure whether personas are individuals or stereotypes, and how they see the other group",
-        ),
         "calibrate": ("analysis.commands.calibrate", "check whether the analysis recovers a known bias"),
     },
     "Change a model's bias": {

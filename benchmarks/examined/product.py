@@ -90,7 +90,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.competition.outcomes.mean_of": "the p of a mean, which is examined; corrected by section, docs/log.md",
     "studies.honesty.measures.effects": "the p of a mean, which is examined",
     "analysis.metrics.believers_by_topic._rows": "the p of a mean, which is examined",
-    "analysis.alignment.perception._dealt": "tests/analysis/test_stereotypes.py",
+    "analysis.alignment.perception._dealt": "tests/studies/test_stereotypes.py",
     "analysis.belief_report.null_sentence": A_NULL,
     "analysis.human.clones.person_table": A_SCORE,
     "analysis.human.fidelity._compare": A_SCORE,

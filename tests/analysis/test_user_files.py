@@ -15,7 +15,6 @@ from data_checks import check_each
 from parley.agents.competition import load_competition
 from parley.agents.language import ENGLISH
 from parley.analysis import belief_choices, rater_report, sentiment_data
-from parley.analysis.alignment import stereotypes
 from parley.analysis.community import origin
 from parley.analysis.competition.messages import read_pitches
 from parley.analysis.game_data import read_games
@@ -41,6 +40,7 @@ from parley.studies.side_choice.choices import read_choices as read_sides
 from parley.studies.survey_prediction.survey import read_items
 from parley.studies.survey_prediction.survey import read_survey as read_answers
 from parley.studies.honesty import known_lines
+from parley.studies.stereotypes import report as stereotypes
 from parley.studies.truthfulness.statements import read_statements
 
 DESIGN = ConjointDesign("?", {"age": ("36", "52"), "job": ("bäcker", "doctor")}, (), 1, ENGLISH)

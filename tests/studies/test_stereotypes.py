@@ -26,11 +26,11 @@ from parley.analysis.alignment.perception import (
     wide,
 )
 from parley.analysis.alignment.persona_survey import PersonaSurvey, run_survey
-from parley.analysis.alignment.stereotypes import PLAIN, check_guesses, findings, measure_all, read_answers, write
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import drive
 from parley.llm.errors import UserError
 from parley.llm.request import Message, Reply
+from parley.studies.stereotypes.report import PLAIN, check_guesses, findings, measure_all, read_answers, write
 
 TOPICS = ("racism", "abortion", "climate_change")
 

@@ -13,7 +13,7 @@ from parley.model.cli import Parser, add_option, natural
 from parley.model.progress import bar
 
 
-def stereotypes_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py stereotypes`."""
     parser = Parser(
         "stereotypes",
@@ -30,33 +30,27 @@ def stereotypes_parser() -> Parser:
         "ask again after an interview of N questions about the persona's life, which stays in the prompt (at most 10)"
     )
     add_option(parser, "--interview N", about, natural, default=0)
-    add_option(
-        parser,
-        "--people FILE",
-        "answers of people to compare with, a CSV: person, group, question, answer[, about]",
-        Path,
-    )
-    add_option(
-        parser, "--people-range LOW,HIGH", "lowest and highest answer in the files (default: 0,10)", default="0,10"
-    )
-    add_option(
-        parser, "--answers FILE", "answers of personas made elsewhere, as for --people; no model is called", Path
-    )
+    about = "answers of people to compare with, a CSV: person, group, question, answer[, about]"
+    add_option(parser, "--people FILE", about, Path)
+    about = "lowest and highest answer in the files (default: 0,10)"
+    add_option(parser, "--people-range LOW,HIGH", about, default="0,10")
+    about = "answers of personas made elsewhere, as for --people; no model is called"
+    add_option(parser, "--answers FILE", about, Path)
     return parser
 
 
-def stereotypes(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py stereotypes`."""
-    options = stereotypes_parser().parse_args(words)
+    options = parser().parse_args(words)
     import pandas as pd
 
     from parley.agents.life_interview import life_questions
     from parley.agents.persona_generator import in_backstories
-    from parley.analysis.alignment import stereotypes as report
     from parley.analysis.alignment.persona_survey import PersonaSurvey, check_topics_of, run_survey
     from parley.analysis.journaled_calls import missing_lines
     from parley.llm.journal import shared_ledger
     from parley.model.files import JOURNAL
+    from parley.studies.stereotypes import report
 
     ends = _range(options.people_range)
     people = report.read_answers(options.people, ends) if options.people else None

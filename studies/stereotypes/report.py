@@ -193,12 +193,9 @@ VERDICTS: Mapping[str, tuple[str, str, str]] = {
 
 def findings(measures: pd.DataFrame) -> list[str]:
     """Return what came out as sentences: one for each measure of VERDICTS, in the order of the table."""
-    lines = []
-    for row in measures.to_dict("records"):
-        words = next((words for start, words in VERDICTS.items() if row["measure"].startswith(start)), None)
-        if words:
-            lines.append(_finding(row, words))
-    return lines
+    spoken = [(row, words) for row in measures.to_dict("records") for start, words in VERDICTS.items()
+              if row["measure"].startswith(start)]  # fmt: skip
+    return [_finding(row, words) for row, words in spoken]
 
 
 def _finding(row: Mapping[Any, Any], words: tuple[str, str, str]) -> str:
