@@ -297,10 +297,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "describe the opponent as a person or an AI, with or without traits",
         ),
         "arena": ("analysis.commands.arena", "compare messages in pairs before a panel, and rewrite them"),
-        "compete": (
-            "training.commands.competition",
-            "let two writers compete for an audience, and see who wins and who breaks rules",
-        ),
         "community": (
             "analysis.commands.community",
             "let people write in an online community before and after a change of its rules",

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 from parley.agents.closed_answers import ANSWER_TOKENS, OPTIONS
-from parley.agents.competition import Case, Competition
-from parley.agents.corrector import one_line
 from parley.agents.datafiles import HERE, build_from_table, read_toml, shipped_or_own
 from parley.agents.language import Language, load_language
 from parley.agents.persuasion import read_message
+from parley.agents.reply_cleaning import one_line
+from parley.agents.ruled_cases import Case, RuledCases
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
@@ -67,10 +67,11 @@ class Community:
         return load_language(self.language)
 
     @property
-    def judged(self) -> Competition:
-        """The community as the judge of competitions reads it: topics as cases, rules as probes."""
+    def judged(self) -> RuledCases:
+        """The community as its judge reads it: topics as cases, rules as probes."""
         probes = {rule.name: rule.question for rule in self.rules}
-        return Competition(self.name, self.title, self.goal, probes, self.topics, self.language, RUBRIC)
+        rubric = RUBRIC if self.language == "en" else f"{RUBRIC}_{self.language}"
+        return RuledCases(self.name, probes, self.topics, self.language, rubric)
 
     def rules_of(self, names: Sequence[str]) -> tuple[Rule, ...]:
         """Return the rules with these names, in the order of the file. Errors: UserError for an unknown name."""

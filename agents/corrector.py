@@ -16,7 +16,7 @@ from typing import NamedTuple
 from parley.agents.datafiles import HERE, build_from_table, read_toml
 from parley.agents.evidence import Passage, listed
 from parley.agents.language import Language, load_language
-from parley.agents.reply_cleaning import is_refusal
+from parley.agents.reply_cleaning import is_refusal, one_line
 from parley.agents.speech import Speech
 from parley.llm.errors import UserError
 from parley.llm.purposes import Facts
@@ -77,11 +77,6 @@ def read_correction(reply: Reply) -> Speech:
     if not text:
         return Speech(None, "empty")
     return Speech(None, "refusal") if is_refusal(text) else Speech(text, None)
-
-
-def one_line(text: str) -> str:
-    """Return a text on one line, because a line break could look like another part of the prompt."""
-    return " ".join(text.split())
 
 
 def load_posts(name: str) -> PostSet:

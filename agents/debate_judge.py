@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from parley.agents.closed_answers import ANSWER_TOKENS
-from parley.agents.corrector import one_line
 from parley.agents.persona import Persona
 from parley.agents.persuasion import CHOICES
+from parley.agents.reply_cleaning import one_line
 from parley.agents.topic import Topic
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Request, Sampling

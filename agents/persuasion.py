@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from parley.agents.closed_answers import ANSWER_TOKENS, read_number
-from parley.agents.corrector import one_line
 from parley.agents.language import Language
 from parley.agents.persona import Persona
-from parley.agents.reply_cleaning import is_refusal
+from parley.agents.reply_cleaning import is_refusal, one_line
 from parley.agents.scales import NUMERIC, Reading, Scale, read_rating
 from parley.agents.speech import Speech
 from parley.llm.purposes import Facts

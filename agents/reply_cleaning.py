@@ -277,3 +277,8 @@ def whole_sentences(text: str) -> str:
     said = text.split()
     ends = [place for place, word in enumerate(said, 1) if _STOP.search(word) and not _LISTED.fullmatch(word)]
     return " ".join(said[: ends[-1]]) if ends else ""
+
+
+def one_line(text: str) -> str:
+    """Return a text on one line, because a line break could look like another part of the prompt."""
+    return " ".join(text.split())

@@ -22,6 +22,7 @@ import pandas as pd
 from parley.agents.closed_answers import ANSWER_TOKENS, read_number
 from parley.agents.datafiles import build_from_table, read_toml
 from parley.agents.probe import scale_of_table, scales
+from parley.agents.reply_cleaning import one_line
 from parley.agents.scales import LABELLED, Reading, Scale, read_rating
 from parley.agents.topic import load_topic
 from parley.analysis.journaled_calls import check_manifest, open_journal, read_answers
@@ -134,11 +135,6 @@ def load_rubric(name: str) -> Rubric:
     scale = scales()[table] if isinstance(table, str) else scale_of_table(path.stem, table, str(path))
     texts = {key: str(values.get(key, "")).strip("\n") for key in ("rules", "case")}
     return build_from_table(Rubric, {**values, **texts, "name": path.stem, "scale": scale}, str(path))
-
-
-def one_line(text: str) -> str:
-    """The text on one line, because a line break could look like another part of the question."""
-    return " ".join(text.split())
 
 
 def compose(rubric: Rubric, item: Item, seed: int, *again: object) -> Request:

@@ -20,12 +20,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.agents.recollection import AGAIN, FULL
+from parley.agents.reply_cleaning import one_line
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST, mean_interval
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
 from parley.analysis.insight_trees import tree_lines, tree_summary
-from parley.analysis.judging import Item, Judge, Verdict, journaled_verdicts, load_rubric, missing, one_line
+from parley.analysis.judging import Item, Judge, Verdict, journaled_verdicts, load_rubric, missing
 from parley.analysis.line_gaps import UNIT
 from parley.analysis.report import Report
 from parley.analysis.statistics.groups import compare_paired

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from parley.agents.reply_cleaning import one_line
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import SHARE, Floats, interval, why_no_interval
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate, seat_title
 from parley.analysis.human.rooms import each_turn
-from parley.analysis.judging import Item, Judge, load_rubric, one_line, open_judge
+from parley.analysis.judging import Item, Judge, load_rubric, open_judge
 from parley.analysis.line_gaps import UNIT
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import mean_row, unit_means

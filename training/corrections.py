@@ -22,10 +22,10 @@ from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.studies.corrections import EVIDENCE, OVERALL, CorrectionStudy, WrittenReply
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
-from parley.training.base_model import BaseModel, base_model
+from parley.training.base_model import BaseModel
 from parley.training.tuning.adapter import make_adapter
 from parley.training.tuning.dataset import Example, held_out_questions
-from parley.training.tuning.pipeline import require_packages
+from parley.training.tuning.pipeline import trainable_model
 from parley.training.tuning.preferences import Preference, draw_turned, pair_places, preference_examples
 from parley.training.tuning.recipe import DPO, Recipe
 
@@ -123,12 +123,7 @@ class CorrectorTraining:
 
     def base(self) -> BaseModel:
         """Return the model to be trained. Errors: UserError where it cannot be, before anything is asked."""
-        base = base_model(self.study.llm)
-        require_packages("training a corrector")
-        from parley.training.tuning.trainers import check_trainable
-
-        check_trainable(base)
-        return base
+        return trainable_model(self.study.llm, "training a corrector")
 
     def run(self, desk: CallDesk) -> TrainingOutcome:
         """Sample, judge, train twice, and judge held-out replies. Errors: UserError if fewer than two pairs differ in rating."""

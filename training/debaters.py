@@ -33,10 +33,10 @@ from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
 from parley.model.sent_requests import sent_requests
-from parley.training.base_model import BaseModel, base_model
+from parley.training.base_model import BaseModel
 from parley.training.tuning.adapter import make_adapter
 from parley.training.tuning.dataset import held_out_questions
-from parley.training.tuning.pipeline import require_packages
+from parley.training.tuning.pipeline import trainable_model
 from parley.training.tuning.preferences import (
     Preference,
     Prompt,
@@ -188,12 +188,7 @@ class DebaterTraining:
 
     def model(self) -> BaseModel:
         """Return the model to be trained. Errors: UserError where it cannot be, before anything is asked."""
-        base = base_model(self.llm)
-        require_packages("training a debater")
-        from parley.training.tuning.trainers import check_trainable
-
-        check_trainable(base)
-        return base
+        return trainable_model(self.llm, "training a debater")
 
     def run(self, desk: CallDesk) -> Generator[Scenario, Tables, TrainingOutcome]:
         """Yield the scenario of each of `runs`, and receive its tables. Errors: UserError if fewer than two pairs differ."""

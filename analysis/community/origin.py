@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from parley.agents.reply_cleaning import one_line
 from parley.analysis.bootstrap import FEWEST, clustered_share_interval
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.judging import Item, Verdict, judge_item, load_rubric, one_line, undecided
+from parley.analysis.judging import Item, Verdict, judge_item, load_rubric, undecided
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 from parley.llm.seeding import stream

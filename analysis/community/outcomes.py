@@ -22,7 +22,7 @@ from parley.analysis.bootstrap import (
     share_interval,
     why_no_interval,
 )
-from parley.analysis.competition.outcomes import broken_rules
+from parley.analysis.rule_judge import broken_rules
 from parley.analysis.studies.community import AFTER, ANSWERED, BEFORE, KINDS, PLAIN, REWORDED, Written
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, mean_row
 

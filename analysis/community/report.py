@@ -23,13 +23,11 @@ from parley.analysis.community.outcomes import (
     room_table,
     what_if_row,
 )
-from parley.analysis.competition.judge import fault_of
-from parley.analysis.competition.report import JUDGE
-from parley.analysis.competition.verdicts import PERCENT
 from parley.analysis.figures import ESTIMATE, error_bars, new_figure
 from parley.analysis.formatting import Column, count_table, format_estimate
 from parley.analysis.persuasion.comparisons import EVEN
 from parley.analysis.report import Report
+from parley.analysis.rule_judge import JUDGE, PERCENT, fault_of
 from parley.analysis.studies.community import (
     AFTER,
     ANSWERED,

@@ -22,12 +22,10 @@ from parley.agents.community import (
     compose_member,
     read_member,
 )
-from parley.agents.competition import Case
 from parley.agents.persuasion import read_message
-from parley.analysis.competition.judge import Question, judge_table, known_table
-from parley.analysis.competition.messages import known_messages
+from parley.agents.ruled_cases import Case
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.judging import Verdict, judge_item, undecided
+from parley.analysis.rule_judge import Question, check_judge, judge_texts
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
 from parley.llm.errors import UserError
@@ -226,7 +224,7 @@ class CommunityStudy:
         return post, answers.name, replies
 
     def judge_posts(self, posts: Sequence[Written], judge: str, desk: CallDesk) -> pd.DataFrame:
-        """Return one row per post and rule: id, probe (the rule), value (1: breaks it, 0: not, NaN: missing), reason."""
+        """Return what the judge says of posts (`judge_texts`; the probe is the rule)."""
         own, topics = self.community.judged, {topic.name: topic for topic in self.community.topics}
         asked = [
             (post.id, Question(own, topics[post.topic], rule, post.text, post.reason))
@@ -234,24 +232,11 @@ class CommunityStudy:
             if post.is_post
             for rule in own.probes
         ]
-        verdicts = self._ask_judge([question for _, question in asked], judge, desk)
-        rows = [
-            (name, question.probe, verdict.value, verdict.reason)
-            for (name, question), verdict in zip(asked, verdicts, strict=True)
-        ]
-        return pd.DataFrame(rows, columns=["id", "probe", "value", "reason"]).astype({"value": "float64"})
+        return judge_texts(asked, judge, self.seed, desk)
 
     def check_judge(self, judge: str, desk: CallDesk) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return what the judge says of known posts (`known_table`), and how good it is (`judge_table`)."""
-        own = self.community.judged
-        known = known_messages(own, self.seed)
-        questions = [Question(own, one.case, one.probe, one.text) for one in known]
-        table = known_table(known, self._ask_judge(questions, judge, desk))
-        return table, judge_table(table, [own])
-
-    def _ask_judge(self, questions: Sequence[Question], judge: str, desk: CallDesk) -> list[Verdict]:
-        conversations = [judge_item(question.rubric, question.item(), self.seed) for question in questions]
-        return desk.ask(conversations, judge, "verdicts", undecided)
+        """Return what the judge says of known posts, and how good it is, as `check_judge` of analysis/rule_judge.py."""
+        return check_judge([self.community.judged], judge, self.seed, desk)
 
 
 def _divide(others: Sequence[MemberProfile], what_if: WhatIf) -> tuple[MemberProfile, list[MemberProfile]]:

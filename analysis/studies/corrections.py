@@ -16,8 +16,9 @@ import pandas as pd
 
 from parley.agents.corrector import Corrector, PostSet, read_correction
 from parley.agents.evidence import QUOTATION_KINDS, Evidence, Passage, name_sources
+from parley.agents.reply_cleaning import one_line
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.judging import Item, Verdict, judge_item, load_rubric, missing, one_line, undecided
+from parley.analysis.judging import Item, Verdict, judge_item, load_rubric, missing, undecided
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
 from parley.llm.request import Backend

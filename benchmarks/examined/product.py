@@ -87,7 +87,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.opinion_groups.clusters._deal": "tests/analysis/test_opinion_groups.py; false alarms in docs/log.md",
     "analysis.deviation._dimension": "the p of a mean, which is examined",
     "analysis.story_versions.added": "the p of a mean, which is examined",
-    "analysis.competition.outcomes.mean_of": "the p of a mean, which is examined; corrected by section, docs/log.md",
+    "studies.competition.measures.mean_of": "the p of a mean, which is examined; corrected by section, docs/log.md",
     "studies.honesty.measures.effects": "the p of a mean, which is examined",
     "analysis.metrics.believers_by_topic._rows": "the p of a mean, which is examined",
     "analysis.alignment.perception._dealt": "tests/studies/test_stereotypes.py",

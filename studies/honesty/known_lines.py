@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.probe import scales
+from parley.agents.reply_cleaning import one_line
 from parley.agents.topic import load_topic
 from parley.analysis.judge_quality import on_axis, on_scale, quality_by_topic
-from parley.analysis.judging import Item, Judge, one_line
+from parley.analysis.judging import Item, Judge
 from parley.analysis.line_gaps import Calibration, calibrate
 from parley.analysis.statement_judge import SCALE, Judging, examples, statement_item
 from parley.analysis.table_files import read_table

@@ -33,8 +33,8 @@ from parley.analysis.community.outcomes import (
     what_if_row,
 )
 from parley.analysis.community.report import effect_line, origin_line, what_if_lines
-from parley.analysis.competition.messages import known_messages
 from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.rule_judge import known_messages
 from parley.analysis.studies.community import (
     AFTER,
     ANSWERED,

@@ -12,11 +12,9 @@ import pandas as pd
 import pytest
 from data_checks import check_each
 
-from parley.agents.competition import load_competition
 from parley.agents.language import ENGLISH
 from parley.analysis import belief_choices, rater_report, sentiment_data
 from parley.analysis.community import origin
-from parley.analysis.competition.messages import read_pitches
 from parley.analysis.game_data import read_games
 from parley.analysis.human.cascades import read_shares, real_trees
 from parley.analysis.human.readers import salvi
@@ -39,6 +37,7 @@ from parley.studies.mixed_subjects.people import read_people
 from parley.studies.side_choice.choices import read_choices as read_sides
 from parley.studies.survey_prediction.survey import read_items
 from parley.studies.survey_prediction.survey import read_survey as read_answers
+from parley.studies.competition.writers import load_competition, read_pitches
 from parley.studies.honesty import known_lines
 from parley.studies.stereotypes import report as stereotypes
 from parley.studies.truthfulness.statements import read_statements

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,16 +11,10 @@ from parley.analysis.commands.runs import print_calls, print_paths, results_fold
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget
-from parley.model.cli import Parser, add_option, amount, positive
+from parley.model.cli import Parser, add_option, positive
 from parley.model.progress import bar
-from parley.training.commands.optional_training import (
-    NUMBERS,
-    add_training_numbers,
-    check_train_only,
-    set_usual_numbers,
-)
-from parley.training.commands.tuning import from_args
-from parley.training.tuning.recipe import DPO, Recipe
+from parley.training.commands.optional_training import NUMBERS, add_training, check_train_only, training_from_args
+from parley.training.tuning.recipe import DPO
 
 if TYPE_CHECKING:
     from parley.agents.persuasion import Reader
@@ -63,13 +56,7 @@ def correct_parser() -> Parser:
     add_option(
         parser, "--train", "train by DPO on the rated replies; takes pocket or hf:MODEL as --llm", action="store_true"
     )
-    about = f"with --train: share of the posts that are not trained on (default: {HELD_OUT})"
-    add_option(parser, "--held-out X", about, amount)
-    about = (
-        "with --train: number of trainings on shuffled preferences, to compare with; a verdict needs five (default: 1)"
-    )
-    add_option(parser, "--shuffles N", about, positive)
-    add_training_numbers(parser)
+    add_training(parser, "posts", "preferences", HELD_OUT)
     return parser
 
 
@@ -165,10 +152,7 @@ def _training(options: argparse.Namespace, study: CorrectionStudy, out: Path) ->
     """Return the training that the options describe. Errors: UserError where a setting or the model does not allow it."""
     from parley.training.corrections import CorrectorTraining
 
-    set_usual_numbers(options)
-    share = HELD_OUT if options.held_out is None else options.held_out
-    options.party, options.held_out = "corrector", None  # the recipe holds out nothing of the posts that are trained on
-    recipe = replace(from_args(Recipe, options), method=DPO)
-    training = CorrectorTraining(study, recipe, out, share, options.shuffles or 1)
+    recipe, share, shuffles = training_from_args(options, "corrector", DPO, HELD_OUT)
+    training = CorrectorTraining(study, recipe, out, share, shuffles)
     training.base()
     return training

@@ -1,4 +1,4 @@
-"""Options of a training that another command runs with --train, as `run.py compete --train dpo`."""
+"""Options of a training that another command runs with --train, on what its audience, judge or panel prefers."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ import argparse
 from collections.abc import Iterable
 
 from parley.llm.errors import UserError
-from parley.training.commands.tuning import RECIPE, add_numbers
+from parley.model.cli import Parser, add_option, amount, positive
+from parley.training.commands.tuning import RECIPE, add_numbers, from_args
+from parley.training.tuning.recipe import Recipe
 
 NUMBERS = ("r", "alpha", "dropout", "rate", "epochs", "batch", "beta", "length")
 USUAL = {"epochs": 4.0, "batch": 8, "length": 1024}
 """Settings of a training on preferences that are not those of run.py train, because there are few pairs and prompts are long."""
 
 
-def add_training_numbers(parser: argparse.ArgumentParser) -> None:
-    """Add the numbers of a training on preferences."""
+def add_training(parser: Parser, units: str, learned: str, share: float) -> None:
+    """Add the options of a training on preferences. units: of which a share is held out (posts). learned: what (verdicts)."""
+    about = f"with --train: share of the {units} that are not trained on (default: {share})"
+    add_option(parser, "--held-out X", about, amount)
+    about = (
+        f"with --train: number of trainings on shuffled {learned}, to compare with; a verdict needs five (default: 1)"
+    )
+    add_option(parser, "--shuffles N", about, positive)
     rows = [(name, kind, about, USUAL.get(name)) for name, kind, about in RECIPE if name in NUMBERS]
     add_numbers(parser, [
         (name, kind, f"with --train: {about}" if usual is None else
@@ -23,11 +31,15 @@ def add_training_numbers(parser: argparse.ArgumentParser) -> None:
     ])  # fmt: skip
 
 
-def set_usual_numbers(options: argparse.Namespace) -> None:
-    """Give the numbers that were not given their usual values."""
+def training_from_args(options: argparse.Namespace, party: str, method: str, share: float) -> tuple[Recipe, float, int]:
+    """Return the recipe of a training, the share that is held out (`share` unless given), and the number of shuffles."""
     for name, value in USUAL.items():
         if getattr(options, name) is None:
             setattr(options, name, value)
+    held_out = share if options.held_out is None else options.held_out
+    # the recipe holds out nothing: what is trained on is chosen already
+    options.party, options.held_out, options.method = party, None, method
+    return from_args(Recipe, options), held_out, options.shuffles or 1
 
 
 def check_train_only(options: argparse.Namespace, names: Iterable[str], train: str = "--train sft or dpo") -> None:

@@ -10,16 +10,9 @@ from typing import TYPE_CHECKING, Any
 from parley.analysis.commands.runs import conditions_parser, hold_all, print_paths, results_folder, run_conditions
 from parley.llm.errors import UserError
 from parley.model.arguments import models_from_args, scenario_from_args, shared_budget
-from parley.model.cli import Parser, add_option, amount, positive
+from parley.model.cli import Parser, add_option, positive
 from parley.model.progress import bar
-from parley.training.commands.optional_training import (
-    NUMBERS,
-    add_training_numbers,
-    check_train_only,
-    set_usual_numbers,
-)
-from parley.training.commands.tuning import from_args
-from parley.training.tuning.recipe import Recipe
+from parley.training.commands.optional_training import NUMBERS, add_training, check_train_only, training_from_args
 
 if TYPE_CHECKING:
     from parley.agents.persona import Persona
@@ -56,11 +49,7 @@ def training_options(parser: Parser) -> None:
     )
     add_option(parser, "--train METHOD", about, choices=("sft", "dpo"))
     add_option(parser, "--samples N", f"with --train: speeches for each prompt (default: {SAMPLES})", positive)
-    about = f"with --train: share of the topics that are not trained on (default: {HELD_OUT})"
-    add_option(parser, "--held-out X", about, amount)
-    about = "with --train: number of trainings on shuffled verdicts, to compare with; a verdict needs five (default: 1)"
-    add_option(parser, "--shuffles N", about, positive)
-    add_training_numbers(parser)
+    add_training(parser, "topics", "verdicts", HELD_OUT)
 
 
 def prior_beliefs(words: Sequence[str]) -> int:
@@ -111,7 +100,7 @@ def check_options(options: argparse.Namespace) -> None:
         )
 
 
-def training_from_args(options: argparse.Namespace, folder: Path) -> tuple[DebaterTraining, tuple[str, ...]]:
+def debater_training(options: argparse.Namespace, folder: Path) -> tuple[DebaterTraining, tuple[str, ...]]:
     """Return the training that the options describe, and the fields that are set. Errors: UserError where it is not possible."""
     from parley.llm.backends import check_spec
     from parley.training.debaters import DebaterTraining
@@ -120,12 +109,10 @@ def training_from_args(options: argparse.Namespace, folder: Path) -> tuple[Debat
     check_spec(panel)
     options.repetitions = options.repetitions or REPETITIONS
     base, given = scenario_from_args(options, "prior_beliefs")
-    set_usual_numbers(options)
-    share = HELD_OUT if options.held_out is None else options.held_out
-    options.party, options.held_out, options.method = "debater", None, options.train
+    recipe, share, shuffles = training_from_args(options, "debater", options.train, HELD_OUT)
     options.panel = options.panel or PANEL
     sizes = options.panel, options.samples or SAMPLES
-    training = DebaterTraining(base, panel, *sizes, from_args(Recipe, options), folder, share, options.shuffles or 1)
+    training = DebaterTraining(base, panel, *sizes, recipe, folder, share, shuffles)
     training.model()
     training.readers(options.panel)  # too few personas are an error before the first call
     return training, given
@@ -139,7 +126,7 @@ def train(options: argparse.Namespace) -> int:
     from parley.model.scenario_run import lock_folder
 
     folder = results_folder(options, "prior-beliefs")
-    training, given = training_from_args(options, folder)
+    training, given = debater_training(options, folder)
     print_paths(folder=folder)
     spending = shared_budget(options, folder, *dict.fromkeys((training.llm, training.panel)))
     desk_folder = folder / "panel"

@@ -309,6 +309,16 @@ def require_packages(what: str) -> None:
         )
 
 
+def trainable_model(spec: str, what: str) -> BaseModel:
+    """Return the model to be trained. what: `training a writer`. Errors: UserError where it cannot be, before a call."""
+    base = base_model(spec)
+    require_packages(what)
+    from parley.training.tuning.trainers import check_trainable
+
+    check_trainable(base)
+    return base
+
+
 @contextmanager
 def training_folders(out: Path, key: str) -> Iterator[tuple[Path, Path]]:
     """Yield a folder for a new model and one for its checkpoints; at the end move the model to `out` and remove the rest.

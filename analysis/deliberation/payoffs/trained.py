@@ -11,9 +11,10 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from parley.agents.reply_cleaning import one_line
 from parley.analysis.deliberation.episode import SCALE, Episode, Voice
 from parley.analysis.deliberation.payoffs import AGREEMENT
-from parley.analysis.judging import Verdict, missing, one_line
+from parley.analysis.judging import Verdict, missing
 from parley.llm.backends.hf.reward import RATING, RewardModel
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.request import Message, Reply, Request, Sampling

@@ -54,7 +54,7 @@ def judge_post(reading: Reading, speaker: Speaker) -> Reply:
     if not bank or len(words) != 2 or "statement" not in facts:
         return unknown(reading)
     broken = has_mark(bank, facts["statement"], facts.get("quality", ""))
-    broken ^= stream(reading.request.seed, facts["statement"]).random() < speaker.laws.competition.misjudges
+    broken ^= stream(reading.request.seed, facts["statement"]).random() < speaker.laws.misjudges
     return Reply(words[broken], answers={word: float(place == broken) for place, word in enumerate(words)})
 
 

@@ -18,7 +18,6 @@ from parley.llm.backends.oracle.attribute_law import USUAL_ATTRIBUTES, Attribute
 from parley.llm.backends.oracle.belief_network import BeliefNetwork, plant_network
 from parley.llm.backends.oracle.community_law import USUAL as USUAL_COMMUNITY
 from parley.llm.backends.oracle.community_law import CommunityLaw
-from parley.llm.backends.oracle.competition_law import RIVALS, CompetitionLaw
 from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
 from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
@@ -59,7 +58,7 @@ class Laws(NamedTuple):
     points. tact: by how many points its lines go
     toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers.
     ignored: what it ignores of what it is given.
-    competition: how it writes, reads and judges messages of rivals. community: how often its posts break and follow rules.
+    misjudges: how often a verdict on a rule is turned round. community: how often its posts break and follow rules.
     mediation: how far its drafts differ, and whom they suit.
     sycophancy: how far answers go to what an
     interviewer says to think. suspicion: who guesses what a study is about, and goes where it seems to want them. wording: by how
@@ -84,7 +83,7 @@ class Laws(NamedTuple):
     tact: Mapping[str, float] = CANDID
     attributes: AttributeLaw = USUAL_ATTRIBUTES
     ignored: tuple[str, ...] = ()
-    competition: CompetitionLaw = RIVALS
+    misjudges: float = 0.0
     community: CommunityLaw = USUAL_COMMUNITY
     mediation: MediationLaw = USUAL_MEDIATION
     sycophancy: float = 0.0
@@ -134,6 +133,11 @@ def plant_exaggeration(exaggeration: float = 1.0) -> float:
     return _finite("exaggeration", exaggeration)
 
 
+def plant_misjudges(misjudges: float = 0.0) -> float:
+    """Return the probability that a verdict on a rule is turned round."""
+    if not 0 <= misjudges <= 1:
+        raise UserError("oracle: misjudges must be from 0 to 1, as in oracle,misjudges=0.5")
+    return misjudges
 def _finite(option: str, value: float) -> float:
     if not math.isfinite(value):
         raise UserError(f"oracle: {option} must be a finite number, as in oracle,{option}=1")
@@ -158,7 +162,7 @@ PLANTERS: Mapping[str, Callable[..., Any]] = {
     "tact": plant_tact,
     "attributes": plant_attributes,
     "ignored": plant_ignored,
-    "competition": CompetitionLaw,
+    "misjudges": plant_misjudges,
     "community": CommunityLaw,
     "mediation": MediationLaw,
     "sycophancy": plant_sycophancy,

@@ -12,21 +12,29 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.agents.competition import NAMES, SHIPPED, Competition, load_competition
 from parley.agents.persuasion import read_message
-from parley.analysis.competition.judge import fault, judge_table, known_table
-from parley.analysis.competition.messages import Pitch, known_messages, read_pitches
-from parley.analysis.competition.outcomes import broken_rules, case_table, correct, mean_of, outcome_table
-from parley.analysis.competition.report import corrected
-from parley.analysis.competition.verdicts import bargain_line, reward_line, rule_line, side_of, win_line
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.judging import Verdict
-from parley.analysis.studies.competition import CompetitionStudy, hold_contest
+from parley.analysis.rule_judge import broken_rules, fault, judge_table, known_messages, known_table
 from parley.llm.backends.oracle.backend import Oracle
-from parley.llm.backends.oracle.competition import bank_of, breaks_rule, embellishments
 from parley.llm.backends.oracle.phrases import sentences
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
+from parley.studies.competition.contest import CompetitionStudy, hold_contest
+from parley.studies.competition.measures import (
+    bargain_line,
+    case_table,
+    correct,
+    mean_of,
+    outcome_table,
+    reward_line,
+    rule_line,
+    side_of,
+    win_line,
+)
+from parley.studies.competition.oracle import bank_of, breaks_rule, embellishments
+from parley.studies.competition.report import corrected
+from parley.studies.competition.writers import NAMES, Competition, Pitch, load_competition, read_pitches
 
 
 def quiet(title: str, total: int) -> Any:
@@ -132,7 +140,7 @@ def test_intervals_end_where_shares_end_and_need_variation() -> None:
 def test_a_judge_below_the_floor_says_nothing_about_rules() -> None:
     """7 of 8 right is enough; 6 of 8 is below the floor, 4 of 4 are too few cases, and a missing verdict is not a right one."""
     own = load_competition("sales")
-    known = known_messages(own, 0)
+    known = known_messages(own.judged, 0)
     assert [one.planted for one in known] == [False, True] * 8
 
     def judged(wrong: int, missing: int = 0) -> pd.Series:
@@ -160,7 +168,7 @@ def problems_of(language: str, name: str) -> list[str]:
     """What is wrong with a shipped competition: texts that the oracle's judge does not read as they are meant."""
     own, wrong = load_competition(name, language), []
     bank = bank_of(language)
-    for one in known_messages(own, 0):
+    for one in known_messages(own.judged, 0):
         said = breaks_rule(bank, one.text, one.probe, sentences(one.case.text))
         wrong += [] if said == one.planted else [f"{name} {one.case.name} {one.probe}: judged {said}"]
     for case in own.cases:
@@ -178,7 +186,6 @@ def test_shipped_competitions_fit_the_oracle(language: str, name: str) -> None:
 def test_both_languages_have_all_cases() -> None:
     for name in NAMES:
         assert len(load_competition(name, "en").cases) == len(load_competition(name, "de").cases) == 8
-    assert {path.stem for folder in SHIPPED.iterdir() for path in folder.iterdir()} == set(NAMES)
     assert len(embellishments()) == 20
 
 

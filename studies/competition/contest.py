@@ -1,4 +1,4 @@
-"""`run.py compete`: rivals write messages for an audience; how often each wins, and how often each breaks a rule.
+"""Rivals write messages for an audience; how often each wins, and how often each breaks a rule.
 
 Counterpart of Moloch's Bargain (2025). docs/competition.md lists the departures. The unit is the case.
 """
@@ -12,13 +12,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from parley.agents.competition import Audience, Case, Competition, Competitor
 from parley.agents.persuasion import read_message
-from parley.analysis.competition.judge import Question, judge_table, known_table
-from parley.analysis.competition.messages import Pitch, known_messages
-from parley.analysis.competition.outcomes import broken_rules, case_table
+from parley.agents.ruled_cases import Case
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.judging import Verdict, judge_item, undecided
 from parley.analysis.persuasion.comparisons import (
     EVEN,
     Match,
@@ -27,10 +23,13 @@ from parley.analysis.persuasion.comparisons import (
     draw_people,
     pair_values,
 )
+from parley.analysis.rule_judge import Question, broken_rules, check_judge, judge_texts
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
 from parley.llm.request import Backend
 from parley.llm.seeding import derive
+from parley.studies.competition.measures import case_table
+from parley.studies.competition.writers import Audience, Competition, Competitor, Pitch
 
 WRITER, RIVAL = "writer", "rival"
 """The names of the models of --llm and of --against."""
@@ -119,32 +118,18 @@ class CompetitionStudy:
             return [(EVEN, ""), (EVEN, "")]
         return (yield from compare(match, texts, aim, self.seed))
 
-    def ask_judge(self, questions: Sequence[Question], desk: CallDesk) -> list[Verdict]:
-        """Return the judge's verdicts: 1 if a message breaks the rule, 0 if not."""
-        conversations = [judge_item(question.rubric, question.item(), self.seed) for question in questions]
-        return desk.ask(conversations, self.judge, "verdicts", undecided)
-
     def judge_pitches(self, pitches: Sequence[Pitch], desk: CallDesk) -> pd.DataFrame:
-        """Return one row per message and probe: id, probe, value (NaN: missing), reason."""
+        """Return what the judge says of messages (`judge_texts`)."""
         keys = {(key.competition.name, key.case.name): key for key in self.keys}
-        asked = [
-            (pitch.id, Question(*keys[pitch.competition, pitch.case], probe, pitch.text, pitch.reason))
-            for pitch in pitches
-            for probe in keys[pitch.competition, pitch.case].competition.probes
-        ]
-        verdicts = self.ask_judge([question for _, question in asked], desk)
-        rows = [
-            (name, question.probe, verdict.value, verdict.reason)
-            for (name, question), verdict in zip(asked, verdicts, strict=True)
-        ]
-        return pd.DataFrame(rows, columns=["id", "probe", "value", "reason"]).astype({"value": "float64"})
+        asked = []
+        for pitch in pitches:
+            own, case = keys[pitch.competition, pitch.case]
+            asked += [(pitch.id, Question(own.judged, case, probe, pitch.text, pitch.reason)) for probe in own.probes]
+        return judge_texts(asked, self.judge, self.seed, desk)
 
     def check_judge(self, desk: CallDesk) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return what the judge says of known messages (`known_table`), and how good it is (`judge_table`)."""
-        known = [one for own in self.competitions for one in known_messages(own, self.seed)]
-        questions = [Question(one.competition, one.case, one.probe, one.text) for one in known]
-        table = known_table(known, self.ask_judge(questions, desk))
-        return table, judge_table(table, self.competitions)
+        """Return what the judge says of known messages, and how good it is, as `check_judge` of analysis/rule_judge.py."""
+        return check_judge([own.judged for own in self.competitions], self.judge, self.seed, desk)
 
 
 class Contest(NamedTuple):

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pandas as pd
 
-from parley.analysis.competition.judge import fault_of
-from parley.analysis.competition.messages import pitch_table
-from parley.analysis.competition.outcomes import correct, outcome_table
-from parley.analysis.competition.report import (
+from parley.analysis.formatting import Column, number
+from parley.analysis.report import Report
+from parley.analysis.rule_judge import fault_of
+from parley.analysis.statistics.shuffled_trainings import against_nulls, null_line
+from parley.studies.competition.contest import CompetitionStudy, Contest
+from parley.studies.competition.measures import correct, outcome_table, rule_line, side_of, why_unknown, win_line
+from parley.studies.competition.report import (
     OUTCOMES,
     READING,
     add_judge,
@@ -20,11 +23,7 @@ from parley.analysis.competition.report import (
     mask_faults,
     mean_words,
 )
-from parley.analysis.competition.verdicts import rule_line, side_of, why_unknown, win_line
-from parley.analysis.formatting import Column, number
-from parley.analysis.report import Report
-from parley.analysis.statistics.shuffled_trainings import against_nulls, null_line
-from parley.analysis.studies.competition import CompetitionStudy, Contest
+from parley.studies.competition.writers import pitch_table
 
 CONDITIONS: Mapping[str, Column] = {
     "writer": "writer", **{title: column for title, column in OUTCOMES.items() if title != "competition"},

@@ -11,22 +11,15 @@ from parley.analysis.commands.runs import print_calls, print_paths, results_fold
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget, society_from_args
-from parley.model.cli import Parser, add_option, amount, positive
+from parley.model.cli import Parser, add_option, positive
 from parley.model.progress import bar
-from parley.training.commands.optional_training import (
-    NUMBERS,
-    add_training_numbers,
-    check_train_only,
-    set_usual_numbers,
-)
-from parley.training.commands.tuning import from_args
-from parley.training.tuning.recipe import Recipe
+from parley.training.commands.optional_training import NUMBERS, add_training, check_train_only, training_from_args
 
 if TYPE_CHECKING:
-    from parley.analysis.competition.messages import GivenMessages
     from parley.analysis.journaled_calls import CallDesk
-    from parley.analysis.studies.competition import CompetitionStudy
-    from parley.training.competition import WriterTraining
+    from parley.studies.competition.contest import CompetitionStudy
+    from parley.studies.competition.training import WriterTraining
+    from parley.studies.competition.writers import GivenMessages
 
 EXAMPLES = """compete --llm oracle,embellish=0.9 --against oracle,embellish=0.1 --audience oracle,craves=2 --judge oracle
 compete sales --llm openai:gpt-4o-mini --judge openai:gpt-4o
@@ -35,7 +28,7 @@ compete --llm pocket --audience oracle,longer=3 --judge oracle --train dpo --shu
 SAMPLES, TRAINING_SAMPLES, HELD_OUT = 2, 6, 0.33
 
 
-def compete_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py compete`."""
     parser = Parser(
         "compete",
@@ -69,20 +62,16 @@ def training_options(parser: Parser) -> None:
         "sft: on the best message about each case\ndpo: on pairs of a better and a worse message"
     )
     add_option(parser, "--train METHOD", about, choices=("sft", "dpo"))
-    about = f"with --train: share of the cases that are not trained on (default: {HELD_OUT})"
-    add_option(parser, "--held-out X", about, amount)
-    about = "with --train: number of trainings on shuffled wins, to compare with; a verdict needs five (default: 1)"
-    add_option(parser, "--shuffles N", about, positive)
-    add_training_numbers(parser)
+    add_training(parser, "cases", "wins", HELD_OUT)
 
 
-def compete(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py compete`."""
-    options = compete_parser().parse_args(words)
-    from parley.analysis.competition.messages import read_pitches
+    options = parser().parse_args(words)
     from parley.analysis.journaled_calls import CallDesk, check_manifest
     from parley.llm.backends import check_spec, identity_spec
     from parley.model.scenario_run import lock_folder
+    from parley.studies.competition.writers import read_pitches
 
     writer, against, audience, judge = models_of(options)
     for spec in (writer, against, audience, judge):
@@ -98,7 +87,7 @@ def compete(words: Sequence[str]) -> int:
     written = {"messages": given[0]} if given else {"writer": identity_spec(writer), "rival": identity_spec(against)}
     identity = study.to_dict() | written
     folder = results_folder(options, "compete")
-    training = training_from_args(options, study, writer, folder) if options.train else None
+    training = writer_training(options, study, writer, folder) if options.train else None
     print_paths(folder=folder, calls=planned)
     spending = shared_budget(options, folder, *dict.fromkeys((writer, against, audience, judge)))
     with lock_folder(folder):
@@ -117,8 +106,8 @@ def models_of(options: argparse.Namespace) -> tuple[str, str, str, str]:
 
 def study_from_args(options: argparse.Namespace, audience: str, judge: str) -> CompetitionStudy:
     """Return what is written about, chosen and judged. Errors: UserError for competitions with the same name."""
-    from parley.agents.competition import NAMES, load_competition
-    from parley.analysis.studies.competition import CompetitionStudy
+    from parley.studies.competition.contest import CompetitionStudy
+    from parley.studies.competition.writers import NAMES, load_competition
 
     society = society_from_args(options)
     named = options.competition or NAMES
@@ -134,7 +123,7 @@ def study_from_args(options: argparse.Namespace, audience: str, judge: str) -> C
 
 def planned_calls(study: CompetitionStudy, shuffles: int = 0, given: GivenMessages | None = None) -> str:
     """Return the number of calls of a contest, or of a training with so many shuffles, as text. given: messages of a file."""
-    from parley.analysis.studies.competition import paired
+    from parley.studies.competition.contest import paired
 
     if shuffles:
         pairs = len(study.keys) * study.samples * (study.samples - 1) * study.panel
@@ -159,21 +148,19 @@ def check_options(options: argparse.Namespace) -> None:
         raise UserError(f"with --train the rival is the untrained writer: leave out --{name}")
 
 
-def training_from_args(options: argparse.Namespace, study: CompetitionStudy, llm: str, folder: Path) -> WriterTraining:
+def writer_training(options: argparse.Namespace, study: CompetitionStudy, llm: str, folder: Path) -> WriterTraining:
     """Return the training that the options describe. Errors: UserError where a setting or the model does not allow it."""
-    from parley.training.competition import WriterTraining
+    from parley.studies.competition.training import WriterTraining
 
-    set_usual_numbers(options)
-    share = HELD_OUT if options.held_out is None else options.held_out
-    options.party, options.held_out, options.method = "writer", None, options.train
-    training = WriterTraining(study, llm, from_args(Recipe, options), folder, share, options.shuffles or 1)
+    recipe, share, shuffles = training_from_args(options, "writer", options.train, HELD_OUT)
+    training = WriterTraining(study, llm, recipe, folder, share, shuffles)
     training.base()
     return training
 
 
 def train(training: WriterTraining, desk: CallDesk) -> int:
     """Train a writer on wins, and write the report."""
-    from parley.analysis.competition.training_report import write_training
+    from parley.studies.competition.training_report import write_training
 
     outcome = training.run(desk)
     wins = {name: sum(win.margin for win in own) / len(own) for name, own in outcome.wins.items()}
@@ -193,8 +180,8 @@ def train(training: WriterTraining, desk: CallDesk) -> int:
 
 def hold(study: CompetitionStudy, specs: tuple[str, str], given: GivenMessages | None, desk: CallDesk) -> int:
     """Hold the contest of two models, or of given messages, and write its report."""
-    from parley.analysis.competition.report import write_contest
-    from parley.analysis.studies.competition import RIVAL, WRITER, hold_contest
+    from parley.studies.competition.contest import RIVAL, WRITER, hold_contest
+    from parley.studies.competition.report import write_contest
 
     if given:
         (pitches, names), specs = given, ("", "")

@@ -1,9 +1,18 @@
-"""Writes messages of rivals, chooses between two of them, and judges them, by the law of competition_law.py.
+"""Writes messages of rivals, chooses between two of them, and judges them, by a planted law.
 
-The judge knows what a message may state. Of a message it says, by the probe:
+A message states FACTS sentences of the text that it may state, and with the probability `embellish` one embellishment of the bank
+(llm/backends/oracle/banks/<code>/competition.toml). A reader prefers the first of two messages with the probability
+
+    logistic(craves * (embellishments of the first - of the second) + longer * log2(words of the first / of the second)
+             + QUIRK * (noise of reader and first message - of second) + place)
+
+with `longer`, `place` and QUIRK of persuasion_law.py. The judge knows what a message may state. Of a message it says, by the
+probe:
 
     populism, harm    yes, if the message has a mark of it
     any other probe   yes, if a sentence is neither of the text nor of the bank's harmless ones, and has no such mark
+
+A verdict is turned round with the probability `misjudges`.
 """
 
 from __future__ import annotations
@@ -11,16 +20,35 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from parley.llm.backends.oracle.bank_files import read_file
-from parley.llm.backends.oracle.competition_law import FACTS
 from parley.llm.backends.oracle.dynamics import Speaker, normal
+from parley.llm.backends.oracle.persuasion_law import MOST
 from parley.llm.backends.oracle.phrases import FOLDER, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.stance import unknown
+from parley.llm.errors import UserError
 from parley.llm.request import Reply
 from parley.llm.seeding import digest, stream
+
+FACTS = 2
+"""Sentences of the text in a message."""
+
+
+class CompetitionLaw(NamedTuple):
+    """The planted law; see the top of this file. craves: logits for each embellishment of a message."""
+
+    embellish: float = 0.3
+    craves: float = 0.0
+
+    def check(self) -> None:
+        """Errors: UserError for a probability that is none, and for logits beyond MOST."""
+        if not 0 <= self.embellish <= 1:
+            raise UserError("oracle: embellish must be from 0 to 1, as in oracle,embellish=0.5")
+        if not abs(self.craves) <= MOST:
+            raise UserError(f"oracle: craves must be a number from -{MOST:g} to {MOST:g}, as in oracle,craves=2")
+
 
 EVERY = "every"
 """The embellishments that fit messages of any kind."""
@@ -40,7 +68,7 @@ def write_pitch(reading: Reading, speaker: Speaker) -> Reply:
     kind = facts.get("kind", "")
     lists = [known[EVERY], *known.get(kind, {}).values()]
     embellishment = rng.choice(rng.choice(lists))
-    if rng.random() < speaker.laws.competition.embellish:
+    if rng.random() < speaker.laws.of("compete").embellish:
         parts.insert(rng.randrange(len(parts) + 1), embellishment)
     return Reply(" ".join([*parts, rng.choice(bank["harmless"])]))
 
@@ -61,7 +89,7 @@ def _strength(text: str, persona: str, speaker: Speaker) -> float:
     laws = speaker.laws
     embellished = sum(line in embellishments() for line in sentences(text))
     noise = normal(digest("rivalry", persona, text))
-    return laws.competition.craves * embellished + laws.persuasion.strength(0.0, len(text.split()), noise)
+    return laws.of("compete").craves * embellished + laws.persuasion.strength(0.0, len(text.split()), noise)
 
 
 def judge_pitch(reading: Reading, speaker: Speaker) -> Reply:
@@ -72,7 +100,7 @@ def judge_pitch(reading: Reading, speaker: Speaker) -> Reply:
         return unknown(reading)
     broken = breaks_rule(bank, facts["statement"], facts.get("quality", ""), sentences(facts.get("source", "")))
     rng = stream(reading.request.seed, facts["statement"])
-    broken ^= rng.random() < speaker.laws.competition.misjudges
+    broken ^= rng.random() < speaker.laws.misjudges
     return Reply(words[broken], answers={word: float(place == broken) for place, word in enumerate(words)})
 
 

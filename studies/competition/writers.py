@@ -1,45 +1,48 @@
 """Writers that compete for an audience: sellers, candidates, posters. A message is about a case; it may state what its text says.
 
-A competition is a file of cases: those of Parley by name (agents/competitions/<language>), or a .toml file of your own. It has
+A competition is a file of cases: those of Parley by name (data/<language>), or a .toml file of your own. It has
 `language`, `role` (of the writer), `aim` (with {name}, the case), `probes` (by name a question: does a message break a rule?) and
 `cases`. A case has `name`, `text`, and by probe a `planted` sentence that breaks it. Planted sentences measure a judge; no writer
 sees them.
+
+A file of messages is a table with commas (CSV), or one JSON object a line (.jsonl):
+
+    competition, case   as in the file of cases: the name of the competition (sales) and of the case (Brisa kettle)
+    writer              who wrote it, one of two names
+    message             the text; empty if it is missing
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from parley.agents.corrector import one_line
-from parley.agents.datafiles import HERE, build_from_table, read_toml, shipped_or_own
-from parley.agents.language import Language, load_language
+import pandas as pd
+
+from parley.agents.datafiles import build_from_table, read_toml, shipped_or_own
+from parley.agents.language import Language, language_of_study, load_language
 from parley.agents.persuasion import Reader
+from parley.agents.reply_cleaning import one_line
+from parley.agents.ruled_cases import Case, RuledCases
+from parley.analysis.formatting import count_phrase
+from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Request, Sampling
 
-SHIPPED = HERE / "competitions"
+HERE = Path(__file__).parent
 NAMES = ("sales", "election", "media")
 FEWEST_CASES = 2
-
-
-@dataclass(frozen=True)
-class Case:
-    """What messages are about. text: all that a message may state. planted: by probe, a sentence that breaks its rule."""
-
-    name: str
-    text: str
-    planted: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Competition:
     """Cases of one kind. aim: with {name}. probes: by name, a question about a message whose answer should be no.
 
-    rubric: what the judge is asked (analysis/rubrics).
+    rubric: what the judge is asked: that of data/, or one of analysis/rubrics.
     """
 
     name: str
@@ -53,6 +56,13 @@ class Competition:
     def aim_of(self, case: Case) -> str:
         """Return what a message about a case is to achieve."""
         return self.aim.replace("{name}", case.name)
+
+    @property
+    def judged(self) -> RuledCases:
+        """The competition as its judge reads it."""
+        name = self.rubric if self.language == "en" else f"{self.rubric}_{self.language}"
+        own = HERE / "data" / self.language / f"{name}.toml"
+        return RuledCases(self.name, self.probes, self.cases, self.language, str(own) if own.is_file() else name)
 
     @property
     def spoken(self) -> Language:
@@ -80,8 +90,9 @@ class Competitor(NamedTuple):
         """Ask for a message about a case."""
         own, text = self.competition, one_line(case.text)
         aim = own.aim_of(case)
-        system = own.spoken.prompt("compete_writer").fill(role=own.role)
-        ask = own.spoken.prompt("compete_message").fill(name=case.name, text=text, words=self.words, aim=aim)
+        prompt = language_of_study(own.spoken, HERE).prompt
+        system = prompt("compete_writer").fill(role=own.role)
+        ask = prompt("compete_message").fill(name=case.name, text=text, words=self.words, aim=aim)
         facts: Facts = {"claim": aim, "source": text, "kind": own.name, "words": self.words, "language": own.language}
         messages = (Message("system", system), Message("user", ask))
         sampling = Sampling(self.temperature, 4 * self.words)
@@ -90,7 +101,7 @@ class Competitor(NamedTuple):
 
 def load_competition(name: str, language: str = "en") -> Competition:
     """Read a competition: one of NAMES in a language, or a .toml file. Errors: UserError for a file that is missing or broken."""
-    path = shipped_or_own("competition", name, NAMES, SHIPPED / language, "docs/competition.md")
+    path = shipped_or_own("competition", name, NAMES, HERE / "data" / language, "docs/competition.md")
     values = read_toml(path)
     cases = tuple(_cases(values.pop("cases", []), path))
     own = build_from_table(Competition, values | {"name": path.stem, "cases": cases}, str(path))
@@ -116,3 +127,59 @@ def _cases(tables: object, path: Path) -> list[Case]:
             f"{path} has {len(cases)} case{'s' * (len(cases) != 1)}: give at least {FEWEST_CASES}, each under [[cases]]"
         )
     return cases
+
+
+COLUMNS = ["competition", "case", "writer", "sample", "text", "reason"]
+
+
+class Pitch(NamedTuple):
+    """A message about a case. text: None with a reason if it is missing. sample: counts the messages of a writer about a case."""
+
+    competition: str
+    case: str
+    writer: str
+    sample: int
+    text: str | None
+    reason: str = ""
+
+    @property
+    def id(self) -> str:
+        """The name of the message: `sales/Brisa kettle/writer/1`."""
+        return f"{self.competition}/{self.case}/{self.writer}/{self.sample}"
+
+
+class GivenMessages(NamedTuple):
+    """The messages of a file, and its two writers in the order of their first rows."""
+
+    pitches: list[Pitch]
+    writers: tuple[str, str]
+
+
+def read_pitches(path: Path, competitions: Sequence[Competition]) -> GivenMessages:
+    """Return the messages of a file and its writers.
+
+    Errors: UserError for a file that does not fit, for unknown cases, and unless it has two writers.
+    """
+    table = read_table(path, ["competition", "case", "writer", "message"], "docs/competition.md")
+    known = {own.name: [case.name for case in own.cases] for own in competitions}
+    pitches, samples = [], Counter[tuple[str, ...]]()
+    for row in table.itertuples():
+        where = f"{path}, row {row.Index}"
+        if row.competition not in known:
+            raise UserError(f"{where}: {unknown_name('competition', row.competition, list(known))}")
+        if row.case not in known[row.competition]:
+            raise UserError(f"{where}: {unknown_name('case', row.case, known[row.competition])}")
+        key = (str(row.competition), str(row.case), str(row.writer))
+        samples[key] += 1
+        pitches.append(Pitch(*key, samples[key], str(row.message) or None, "" if row.message else "missing"))
+    writers = list(dict.fromkeys(pitch.writer for pitch in pitches))
+    if len(writers) != 2 or not all(writers):
+        raise UserError(
+            f"{path} has {count_phrase(len(writers), 'writer')}: the column writer needs two names, one for each rival"
+        )
+    return GivenMessages(pitches, (writers[0], writers[1]))
+
+
+def pitch_table(pitches: Sequence[Pitch]) -> pd.DataFrame:
+    """Return one row per message: COLUMNS."""
+    return pd.DataFrame(pitches, columns=COLUMNS)

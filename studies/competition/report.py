@@ -10,10 +10,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.analysis.competition.judge import fault_of
-from parley.analysis.competition.messages import pitch_table
-from parley.analysis.competition.outcomes import ALL, correct, null_of, outcome_table, probe_table
-from parley.analysis.competition.verdicts import ALPHA, PERCENT, bargain_line, reward_line, rule_line, win_line
 from parley.analysis.figures import ESTIMATE, error_bars, new_figure
 from parley.analysis.formatting import (
     Column,
@@ -27,7 +23,22 @@ from parley.analysis.formatting import (
 )
 from parley.analysis.persuasion.comparisons import EVEN, length_row
 from parley.analysis.report import Report
-from parley.analysis.studies.competition import RIVAL, WRITER, CompetitionStudy, Contest
+from parley.analysis.rule_judge import JUDGE, fault_of
+from parley.studies.competition.contest import RIVAL, WRITER, CompetitionStudy, Contest
+from parley.studies.competition.measures import (
+    ALL,
+    ALPHA,
+    PERCENT,
+    bargain_line,
+    correct,
+    null_of,
+    outcome_table,
+    probe_table,
+    reward_line,
+    rule_line,
+    win_line,
+)
+from parley.studies.competition.writers import pitch_table
 
 READING = (
     "The audience compares two messages about the same case, each pair in both orders; 50% is even. A message breaks a rule if "
@@ -51,11 +62,6 @@ OUTCOMES: Mapping[str, Column] = {
 PROBES: Mapping[str, Column] = {
     "competition": "competition", "probe": "probe", "cases": "cases", "yes (%)": percent("own"),
     "rival: yes (%)": percent("other"), "difference": estimate("change", 1, PERCENT),
-}  # fmt: skip
-JUDGE: Mapping[str, Column] = {
-    "competition": "competition", "probe": "probe", "cases": "cases", "missing": "missing",
-    "sensitivity": estimate("sensitivity"), "specificity": estimate("specificity"), "kappa": estimate("kappa"),
-    "AC1": estimate("ac1"), "fault": "fault",
 }  # fmt: skip
 SCALES = {"win": "comparisons won (%)", "change": "breaks rules more often\n(percentage points)"}
 

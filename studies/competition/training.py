@@ -16,18 +16,18 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from parley.agents.competition import Competitor
 from parley.analysis.formatting import slug
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.bradley_terry import score_messages
-from parley.analysis.studies.competition import CaseKey, CompetitionStudy, Contest, hold_contest
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import stream
-from parley.training.base_model import BaseModel, base_model
+from parley.studies.competition.contest import CaseKey, CompetitionStudy, Contest, hold_contest
+from parley.studies.competition.writers import Competitor
+from parley.training.base_model import BaseModel
 from parley.training.tuning.adapter import make_adapter
 from parley.training.tuning.dataset import Example, held_out_questions
-from parley.training.tuning.pipeline import require_packages
+from parley.training.tuning.pipeline import trainable_model
 from parley.training.tuning.preferences import Preference, draw_turned, pair_places, preference_examples
 from parley.training.tuning.recipe import SFT, Recipe
 
@@ -96,12 +96,7 @@ class WriterTraining:
 
     def base(self) -> BaseModel:
         """Return the model to be trained. Errors: UserError where it cannot be, before anything is asked."""
-        base = base_model(self.llm)
-        require_packages("training a writer")
-        from parley.training.tuning.trainers import check_trainable
-
-        check_trainable(base)
-        return base
+        return trainable_model(self.llm, "training a writer")
 
     def run(self, desk: CallDesk) -> TrainingOutcome:
         """Write, let the audience choose, train, and hold the contests. Errors: UserError if fewer than two cases have a win."""

@@ -13,16 +13,16 @@ import pandas as pd
 import pytest
 
 import run
-from parley.agents.competition import NAMES, load_competition
-from parley.analysis.competition.training_report import condition_table, training_lines, write_training
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.studies.competition import CompetitionStudy
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle.backend import Oracle
-from parley.llm.backends.oracle.competition import embellishments
 from parley.llm.errors import UserError
-from parley.training import competition
-from parley.training.competition import WriterTraining
+from parley.studies.competition import training as training_of_writers
+from parley.studies.competition.contest import CompetitionStudy
+from parley.studies.competition.oracle import embellishments
+from parley.studies.competition.training import WriterTraining
+from parley.studies.competition.training_report import condition_table, training_lines, write_training
+from parley.studies.competition.writers import NAMES, load_competition
 from parley.training.tuning.preferences import draw_turned, pair_places
 from parley.training.tuning.recipe import Recipe
 
@@ -118,7 +118,7 @@ def test_a_planted_bargain_is_found_on_held_out_cases(tmp_path: Path, monkeypatc
     """Win share and harm lie above one half and 0, and above what shuffled wins give; both are needed, and five nulls."""
     monkeypatch.setattr(WriterTraining, "base", lambda self: None)
     monkeypatch.setattr(WriterTraining, "adapter", lambda self, name, wins, base, desk: tmp_path / name)
-    monkeypatch.setattr(competition, "open_spec", opened)
+    monkeypatch.setattr(training_of_writers, "open_spec", opened)
     own = replace(training(tmp_path, names=NAMES, samples=2, shuffles=5), llm="oracle,embellish=0.1")
     outcome = own.run(CallDesk(tmp_path, quiet))
     table = condition_table(outcome.contests, outcome.judged[1])
