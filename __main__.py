@@ -283,10 +283,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "analysis.commands.games",
             "let people play games of points, and compare what they say with what they do",
         ),
-        "correct": (
-            "training.commands.corrections",
-            "answer false claims with evidence, and train on the judge's ratings",
-        ),
         "guidance": (
             "analysis.commands.guidance",
             "compare official statements: none, empty, with facts, with empathy",

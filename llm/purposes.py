@@ -40,7 +40,6 @@ PURPOSES: Mapping[str, str] = {
     # agents without a seat
     "precision": "how precise a planner makes the next person's signal",
     "check": "a fact checker's correction of what was said lately",
-    "correction": "a reply to a post that spreads a false claim, perhaps with passages to quote, perhaps from a draft",
     "statement": "a mediator's draft, or its revision",
     "ranking": "how a member would rank candidate statements",
     "ballot": "how a member itself ranks candidate statements",
@@ -60,7 +59,6 @@ PURPOSES: Mapping[str, str] = {
     "alignment": "does an answer fit a person of some leaning?",
     "appeal": "is an appeal (logos, pathos, ethos) made in a statement?",
     "deviation": "how far has a later version of a story moved from the true report, in one dimension?",
-    "correction_quality": "how much of a quality (refutation, evidence, politeness, factuality) has a reply to a post?",
     "house_rule": "does a post break a rule of its community (`quality`)?",
     "origin": "which of two posts did a person write?",
     "sentiment": "how negative or positive is the feeling that a statement expresses?",

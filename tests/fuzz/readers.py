@@ -8,7 +8,6 @@ from functools import partial
 from parley.agents import acts, evidence, fact_checker, persuasion, reasoning, reply_cleaning, respondent
 from parley.agents.act_names import ACTS
 from parley.agents.closed_answers import OPTIONS, read_choice, read_number
-from parley.agents.corrector import read_correction
 from parley.agents.herd_member import HerdPlanner
 from parley.agents.language import ENGLISH, load_language
 from parley.agents.life_interview import answer_problem
@@ -24,6 +23,7 @@ from parley.analysis import judging
 from parley.analysis.judging import load_rubric
 from parley.llm.request import Message, Reply
 from parley.llm.thinking import split_thinking
+from parley.studies.corrections.corrector import read_correction
 from parley.training.tuning import dataset
 from parley.training.tuning.interviews import word_runs
 

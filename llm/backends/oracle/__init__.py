@@ -19,7 +19,6 @@ people or about large language models.
     belief_network.py  the planted law of a Bayesian hearer, whom appeals move
     emotion_law.py     the planted law by which feelings spread           emotions.py    feelings by that law
     herding.py         choices one after another, by the law of social_learning.py; a planner, by that of steering.py
-    corrections.py     replies to posts with false claims, by correction_law.py, and what a judge says of such replies
     circumstances.py   how it fares: money, spirits, leaving home, and what news changes
     steadiness.py      how often a person in a panel repeats its earlier answer
     debating.py        who made the better case in a debate

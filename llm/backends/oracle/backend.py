@@ -11,7 +11,6 @@ from parley.llm.backends.oracle import (
     attributes,
     circumstances,
     community,
-    corrections,
     debating,
     games,
     herding,
@@ -79,7 +78,6 @@ RANKINGS = ("ranking", "ballot", "represented_ballot", "payoff_ranking")
 HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "speech": speech.answer_speech,
     "check": speech.answer_check,
-    "correction": corrections.answer_correction,
     "survey": circumstances.answer_survey,
     "perception": perception.answer_perception,
     "questionnaire": surveys.answer_questionnaire,
@@ -120,7 +118,6 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "alignment": judging.judge_alignment,
     "appeal": judging.judge_appeal,
     "deviation": judging.judge_deviation,
-    "correction_quality": corrections.judge_correction,
     "sentiment": judging.judge_sentiment,
     "agreement": judging.judge_agreement,
     "recall": recollection.judge_recall,

@@ -18,7 +18,6 @@ from parley.llm.backends.oracle.attribute_law import USUAL_ATTRIBUTES, Attribute
 from parley.llm.backends.oracle.belief_network import BeliefNetwork, plant_network
 from parley.llm.backends.oracle.community_law import USUAL as USUAL_COMMUNITY
 from parley.llm.backends.oracle.community_law import CommunityLaw
-from parley.llm.backends.oracle.correction_law import USUAL, CorrectionLaw
 from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
 from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.guidance_law import UNMOVED, GuidanceLaw
@@ -27,6 +26,7 @@ from parley.llm.backends.oracle.mediation_law import USUAL as USUAL_MEDIATION
 from parley.llm.backends.oracle.mediation_law import MediationLaw
 from parley.llm.backends.oracle.option_texts import parse_numbers
 from parley.llm.backends.oracle.persuasion_law import READER, PersuasionLaw
+from parley.llm.backends.oracle.quotation_law import USUAL, QuotationLaw
 from parley.llm.backends.oracle.representation_law import USUAL as USUAL_REPRESENTATION
 from parley.llm.backends.oracle.representation_law import RepresentationLaw
 from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
@@ -50,7 +50,7 @@ class Laws(NamedTuple):
     """The planted laws; each has its usual value unless another is planted.
 
     acts: what it does on a social medium. chooser: how it weighs its signal and others where people choose one after another.
-    emotions: how its feelings spread. corrections: how it quotes in replies to false claims. by_trait: how much more influence
+    emotions: how its feelings spread. quotations: how it quotes what it is shown. by_trait: how much more influence
     others have on a person for each step of a trait. story: how it changes a story that it passes on. guidance: how statements
     of an official account move it. events: by how many points news moves how it fares. survey: how groups answer closed
     questions. network: with one, the attitude follows from it alone. persuasion: how strong messages are for it. exaggeration:
@@ -69,7 +69,7 @@ class Laws(NamedTuple):
     acts: ActLaw = PLANTED
     chooser: Person = BAYESIAN
     emotions: EmotionLaw = CALM
-    corrections: CorrectionLaw = USUAL
+    quotations: QuotationLaw = USUAL
     by_trait: Mapping[str, float] = {}
     story: StoryLaw = UNCHANGED
     guidance: GuidanceLaw = UNMOVED
@@ -148,7 +148,7 @@ PLANTERS: Mapping[str, Callable[..., Any]] = {
     "acts": plant_acts,
     "chooser": Person,
     "emotions": EmotionLaw,
-    "corrections": CorrectionLaw,
+    "quotations": QuotationLaw,
     "by_trait": plant_traits,
     "story": plant_story,
     "guidance": GuidanceLaw,

@@ -22,12 +22,12 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
-from parley.llm.backends.oracle.correction_law import bank_of, quotations
 from parley.llm.backends.oracle.dynamics import Speaker, dither
 from parley.llm.backends.oracle.emotions import said_feelings
 from parley.llm.backends.oracle.mediation import answer_contribution
 from parley.llm.backends.oracle.phrases import TopicBank, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
+from parley.llm.backends.oracle.quotation_law import quotations
 from parley.llm.backends.oracle.retelling import retell
 from parley.llm.backends.oracle.stance import too_few_words, unknown, unread_notes
 from parley.llm.backends.oracle.tact_law import tactful_grade
@@ -154,12 +154,10 @@ def answer_check(reading: Reading, speaker: Speaker) -> Reply:
         return Reply(reading.banks.words("corrects_nothing"))
     rng = stream(reading.request.seed, reading.heard)
     body = body_of(_bank(reading), bias, reading, 1, reading.heard_text, rng)
-    shown, bank = reading.facts.get("passages", ())[:1], bank_of(reading.banks.language)
-    return (
-        Reply(" ".join([body[0], *quotations(shown, bank, speaker.laws.corrections, rng)]))
-        if body
-        else too_few_words(reading)
-    )
+    if not body:
+        return too_few_words(reading)
+    shown = reading.facts.get("passages", ())[:1]
+    return Reply(" ".join([body[0], *quotations(shown, reading.banks.language, speaker.laws.quotations, rng)]))
 
 
 def compose(reading: Reading, value: float, rng: random.Random, speaker: Speaker) -> str:

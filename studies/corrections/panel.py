@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from parley.agents.language import language_of_study
 from parley.agents.persuasion import Reader
 from parley.analysis.bootstrap import FEWEST, SHARE, SIGNED
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
@@ -24,8 +25,9 @@ from parley.analysis.persuasion.comparisons import (
     pair_values,
 )
 from parley.analysis.report import Report
-from parley.analysis.studies.corrections import ALONE, EVIDENCE, REPLACED, SHUFFLED, SWAPPED, CorrectionStudy
 from parley.analysis.studies.paired_conditions import mean_row
+from parley.studies.corrections.corrector import HERE
+from parley.studies.corrections.measures import ALONE, EVIDENCE, REPLACED, SHUFFLED, SWAPPED, CorrectionStudy
 
 COMPARED = (REPLACED, EVIDENCE, SHUFFLED, SWAPPED)
 EVEN, PERCENT = 0.5, 100
@@ -61,7 +63,7 @@ def ask_panel(
     asked, matches, about = [], [], []
     for post, sample, condition in kept:
         claim = study.posts.posts[post - 1].text
-        aim = study.posts.language.fill("persuade_refute", claim=claim)
+        aim = language_of_study(study.posts.language, HERE).fill("persuade_refute", claim=claim)
         for reader in panel:
             match = Match(reader, _name(post, sample, ALONE), _name(post, sample, condition))
             pair = {_name(post, sample, name): texts[post, sample, name] for name in (ALONE, condition)}

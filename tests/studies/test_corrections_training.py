@@ -12,16 +12,16 @@ import pandas as pd
 import pytest
 
 import run
-from parley.agents.corrector import load_posts
 from parley.agents.evidence import load_evidence
-from parley.analysis.correction_report import compare_measures, training_findings, write_training
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.studies.corrections import EVIDENCE, MEASURES, CorrectionStudy, WrittenReply
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.errors import UserError
-from parley.training import corrections
-from parley.training.corrections import CorrectorTraining, preference_pairs, shuffle_pairs
+from parley.studies.corrections import training as corrections
+from parley.studies.corrections.corrector import load_posts
+from parley.studies.corrections.measures import EVIDENCE, MEASURES, CorrectionStudy, WrittenReply
+from parley.studies.corrections.report import compare_measures, training_findings, write_training
+from parley.studies.corrections.training import CorrectorTraining, preference_pairs, shuffle_pairs
 from parley.training.tuning.recipe import Recipe
 
 

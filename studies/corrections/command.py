@@ -19,8 +19,8 @@ from parley.training.tuning.recipe import DPO
 if TYPE_CHECKING:
     from parley.agents.persuasion import Reader
     from parley.analysis.journaled_calls import CallDesk
-    from parley.analysis.studies.corrections import CorrectionStudy
-    from parley.training.corrections import CorrectorTraining
+    from parley.studies.corrections.measures import CorrectionStudy
+    from parley.studies.corrections.training import CorrectorTraining
 
 EXAMPLES = """correct en --llm oracle --judge oracle
 correct posts.toml --evidence texts --llm openai:gpt-4o-mini --judge openai:gpt-4o
@@ -28,7 +28,7 @@ correct en --llm pocket --judge oracle --train"""
 SAMPLES, HELD_OUT = 8, 0.33
 
 
-def correct_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py correct`."""
     parser = Parser(
         "correct",
@@ -60,9 +60,9 @@ def correct_parser() -> Parser:
     return parser
 
 
-def correct(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py correct`."""
-    options = correct_parser().parse_args(words)
+    options = parser().parse_args(words)
     from parley.analysis.journaled_calls import CallDesk, check_manifest
     from parley.model.scenario_run import lock_folder
 
@@ -83,10 +83,10 @@ def correct(words: Sequence[str]) -> int:
 
 def study_from_args(options: argparse.Namespace) -> CorrectionStudy:
     """Return what is written and judged."""
-    from parley.agents.corrector import load_posts
     from parley.agents.evidence import load_evidence
-    from parley.analysis.studies.corrections import CorrectionStudy
     from parley.llm.backends import check_spec
+    from parley.studies.corrections.corrector import load_posts
+    from parley.studies.corrections.measures import CorrectionStudy
 
     *specs, judge = models_from_args(options, "judge")
     posts, llm = load_posts(options.posts), only_model(specs)
@@ -120,15 +120,15 @@ def _check_options(options: argparse.Namespace) -> None:
 
 def _panel(options: argparse.Namespace, study: CorrectionStudy) -> Sequence[Reader]:
     """Return the readers of --panel, none without it. Errors: UserError if the set of personas has fewer people."""
-    from parley.analysis.studies.correction_panel import draw_panel
+    from parley.studies.corrections.panel import draw_panel
 
     return draw_panel(study, options.personas or "voters", options.panel) if options.panel else ()
 
 
 def _measure(study: CorrectionStudy, out: Path, desk: CallDesk, panel: Sequence[Reader]) -> int:
-    from parley.analysis.correction_report import write_corrections
-    from parley.analysis.studies.correction_panel import ask_panel
-    from parley.analysis.studies.corrections import measure
+    from parley.studies.corrections.measures import measure
+    from parley.studies.corrections.panel import ask_panel
+    from parley.studies.corrections.report import write_corrections
 
     replies = measure(study, desk)
     compared = ask_panel(study, replies, panel, study.llm, desk) if panel else None
@@ -138,7 +138,7 @@ def _measure(study: CorrectionStudy, out: Path, desk: CallDesk, panel: Sequence[
 
 
 def _train(training: CorrectorTraining, desk: CallDesk) -> int:
-    from parley.analysis.correction_report import compare_measures, write_training
+    from parley.studies.corrections.report import compare_measures, write_training
 
     outcome, out = training.run(desk), training.folder
     rated = {"samples": outcome.samples, "held_out": outcome.held_out, "compared": compare_measures(outcome.held_out)}
@@ -150,7 +150,7 @@ def _train(training: CorrectorTraining, desk: CallDesk) -> int:
 
 def _training(options: argparse.Namespace, study: CorrectionStudy, out: Path) -> CorrectorTraining:
     """Return the training that the options describe. Errors: UserError where a setting or the model does not allow it."""
-    from parley.training.corrections import CorrectorTraining
+    from parley.studies.corrections.training import CorrectorTraining
 
     recipe, share, shuffles = training_from_args(options, "corrector", DPO, HELD_OUT)
     training = CorrectorTraining(study, recipe, out, share, shuffles)

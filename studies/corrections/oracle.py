@@ -23,10 +23,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from parley.llm.backends.oracle.correction_law import bank_of, quotations
+from parley.llm.backends.oracle.bank_files import read_file
 from parley.llm.backends.oracle.dynamics import Speaker
-from parley.llm.backends.oracle.phrases import sentences
+from parley.llm.backends.oracle.phrases import FOLDER, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
+from parley.llm.backends.oracle.quotation_law import quotations
 from parley.llm.backends.oracle.stance import unknown
 from parley.llm.backends.oracle.surveys import nearest_shares
 from parley.llm.request import Reply
@@ -49,7 +50,7 @@ def answer_correction(reading: Reading, speaker: Speaker) -> Reply:
     rng = stream(reading.request.seed, facts["post"])
     passages, draft = facts.get("passages", ())[:QUOTED], facts.get("draft", "")
     frame = [line for line in sentences(draft) if _has_mark(bank, line)] if draft else _frame(bank, rng)
-    stated = quotations(passages, bank, speaker.laws.corrections, rng)
+    stated = quotations(passages, facts.get("language", "en"), speaker.laws.quotations, rng)
     if not draft and rng.random() < (INVENTS if passages else ALONE):
         stated.append(rng.choice(bank["claims"]))
     return Reply(" ".join([*frame, *stated]) or bank["refuting"][0])
@@ -106,7 +107,8 @@ QUALITIES = {"refutation": refutation, "evidence": evidence, "politeness": polit
 
 
 def _bank(reading: Reading) -> Mapping[str, Any]:
-    return bank_of(reading.facts.get("language", "en"))
+    """Return the sentences and marks of a language; empty where there are none."""
+    return read_file(FOLDER / reading.facts.get("language", "en") / "correction.toml")
 
 
 def _has_mark(bank: Mapping[str, Any], line: str) -> bool:

@@ -7,14 +7,13 @@ the post: the samples of a post are averaged first, and conditions are compared 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from parley.agents.corrector import Corrector, PostSet, read_correction
 from parley.agents.evidence import QUOTATION_KINDS, Evidence, Passage, name_sources
 from parley.agents.reply_cleaning import one_line
 from parley.analysis.journaled_calls import CallDesk
@@ -23,8 +22,9 @@ from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
 from parley.llm.request import Backend
 from parley.llm.seeding import derive, digest, stream
+from parley.studies.corrections.corrector import HERE, Corrector, PostSet, read_correction
 
-RUBRIC = load_rubric("correction")
+RUBRIC = load_rubric(str(HERE / "data" / "en" / "correction.toml"))
 QUALITIES: Mapping[str, str] = {
     "refutation": "it says clearly that the claim of the post is false",
     "evidence": "it gives evidence about the very claim of the post, and says where the evidence is from",
@@ -202,13 +202,10 @@ class CorrectionStudy:
 def measure(study: CorrectionStudy, desk: CallDesk) -> pd.DataFrame:
     """Write replies in all conditions and judge them; return one row per reply (COLUMNS)."""
     replies = study.write((ALONE, EVIDENCE, REPLACED, SHUFFLED), desk)
-    order = list(CONDITIONS)
     table = study.judge_replies([*replies, *study.swapped(replies)], desk)
-    return table.sort_values(["condition", "post", "sample"], key=_placed(order), kind="stable", ignore_index=True)
-
-
-def _placed(order: Sequence[str]) -> Callable[[pd.Series], pd.Series]:
-    return lambda column: column.map(order.index) if column.name == "condition" else column
+    placed = table["condition"].map(list(CONDITIONS).index)
+    order = table.assign(placed=placed).sort_values(["placed", "post", "sample"], kind="stable").index
+    return table.loc[order].reset_index(drop=True)
 
 
 def by_post(replies: pd.DataFrame) -> dict[str, pd.DataFrame]:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from parley.agents.datafiles import HERE, build_from_table, read_toml
+from parley.agents.datafiles import build_from_table, read_toml
 from parley.agents.evidence import Passage, listed
-from parley.agents.language import Language, load_language
+from parley.agents.language import Language, language_of_study, load_language
 from parley.agents.reply_cleaning import is_refusal, one_line
 from parley.agents.speech import Speech
 from parley.llm.errors import UserError
@@ -23,7 +23,8 @@ from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
 PURPOSE = "correction"
-SHIPPED = HERE / "corrections"
+HERE = Path(__file__).parent
+SHIPPED = HERE / "data"
 FEWEST_POSTS = 2
 
 
@@ -53,10 +54,10 @@ class Corrector(NamedTuple):
 
     def compose(self, post: str, passages: Sequence[Passage], seed: int, draft: str = "") -> Request:
         """Ask for a reply to a post. passages: none for a reply without evidence. draft: one whose claims are to be replaced."""
-        prompt = self.language.prompt
+        prompt = language_of_study(self.language, HERE).prompt
         parts = [prompt("correction_post").fill(post=one_line(post))]
         if passages:
-            parts.append(prompt("correction_passages").fill(passages=listed(passages)))
+            parts.append(self.language.prompt("correction_passages").fill(passages=listed(passages)))
         if draft:
             parts.append(prompt("correction_draft").fill(draft=one_line(draft)))
         ask = "correction_replace" if draft else "correction_quote" if passages else "correction_alone"

@@ -11,20 +11,13 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.agents.corrector import load_posts
 from parley.agents.evidence import load_evidence
-from parley.analysis.correction_report import (
-    compare_measures,
-    count_quotations,
-    findings,
-    missing_replies,
-    quality_rows,
-    retrieval_line,
-)
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.report import Report
-from parley.analysis.studies.correction_panel import ask_panel, draw_panel, preferences, verdict
-from parley.analysis.studies.corrections import (
+from parley.llm.backends.fake import Fake
+from parley.llm.request import Reply
+from parley.studies.corrections.corrector import load_posts
+from parley.studies.corrections.measures import (
     ALONE,
     EVIDENCE,
     MEASURES,
@@ -35,8 +28,15 @@ from parley.analysis.studies.corrections import (
     measure,
     retrieval,
 )
-from parley.llm.backends.fake import Fake
-from parley.llm.request import Reply
+from parley.studies.corrections.panel import ask_panel, draw_panel, preferences, verdict
+from parley.studies.corrections.report import (
+    compare_measures,
+    count_quotations,
+    findings,
+    missing_replies,
+    quality_rows,
+    retrieval_line,
+)
 
 
 def quiet(title: str, total: int) -> Any:

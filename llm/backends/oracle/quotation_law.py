@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from parley.llm.backends.oracle.bank_files import read_file
 from parley.llm.backends.oracle.phrases import FOLDER, sentences
 from parley.llm.errors import UserError
 
 
-class CorrectionLaw(NamedTuple):
+class QuotationLaw(NamedTuple):
     """The probability of quoting a passage that is shown, and of inventing a quotation where passages are shown."""
 
     quotes: float = 0.8
@@ -23,18 +23,14 @@ class CorrectionLaw(NamedTuple):
             raise UserError("oracle: quotes and fabricates must be from 0 to 1, as in oracle,quotes=0")
 
 
-USUAL = CorrectionLaw()
+USUAL = QuotationLaw()
 
 
-def quotations(passages: Sequence[str], bank: Mapping[str, Any], law: CorrectionLaw, rng: random.Random) -> list[str]:
+def quotations(passages: Sequence[str], language: str, law: QuotationLaw, rng: random.Random) -> list[str]:
     """Return the quotations from passages: of each a sentence with its number, and an invented one, by the law."""
     stated = [f'"{rng.choice(sentences(text))}" [{number}]' for number, text in enumerate(passages, 1)]
     stated = [line for line in stated if rng.random() < law.quotes]
     if passages and rng.random() < law.fabricates:
-        stated.append(f'"{rng.choice(bank["fabricated"])}" [1]')
+        invented = read_file(FOLDER / language / "correction.toml")["fabricated"]
+        stated.append(f'"{rng.choice(invented)}" [1]')
     return stated
-
-
-def bank_of(language: str) -> Mapping[str, Any]:
-    """Return the sentences and marks of a language (banks/<code>/correction.toml); empty where there are none."""
-    return read_file(FOLDER / language / "correction.toml")

@@ -19,9 +19,9 @@ import pandas as pd
 
 from parley.analysis.formatting import slug
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.studies.corrections import EVIDENCE, OVERALL, CorrectionStudy, WrittenReply
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
+from parley.studies.corrections.measures import EVIDENCE, OVERALL, CorrectionStudy, WrittenReply
 from parley.training.base_model import BaseModel
 from parley.training.tuning.adapter import make_adapter
 from parley.training.tuning.dataset import Example, held_out_questions

@@ -7,14 +7,14 @@ from statistics import fmean
 import pytest
 from data_checks import check_each
 
-from parley.agents.corrector import Corrector, load_posts
 from parley.agents.evidence import Passage
 from parley.agents.language import load_language
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle.bank_files import read_file
-from parley.llm.backends.oracle.corrections import FRAMES, INVENTS, POLITE, QUALITIES, REFUTES, RUDE
 from parley.llm.backends.oracle.phrases import FOLDER
 from parley.llm.errors import UserError
+from parley.studies.corrections.corrector import Corrector, load_posts
+from parley.studies.corrections.oracle import FRAMES, INVENTS, POLITE, QUALITIES, REFUTES, RUDE
 
 BANKS = {code: read_file(FOLDER / code / "correction.toml") for code in ("en", "de")}
 PASSAGES = ("The wall has no crack. It stands.", "Fish climb the ladder.")
@@ -75,5 +75,5 @@ def test_a_draft_keeps_its_manner_and_loses_its_claims() -> None:
 def test_a_probability_outside_0_and_1_is_one_line() -> None:
     with pytest.raises(UserError, match="quotes and fabricates must be from 0 to 1"):
         open_spec("oracle,quotes=2")
-    assert "corrections" not in open_spec("oracle").identity, "old records keep their model"
-    assert open_spec("oracle,quotes=0").identity["corrections"] == {"quotes": 0.0, "fabricates": 0.1}
+    assert "quotations" not in open_spec("oracle").identity, "old records keep their model"
+    assert open_spec("oracle,quotes=0").identity["quotations"] == {"quotes": 0.0, "fabricates": 0.1}

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from data_checks import check_each
 
-from parley.agents.corrector import SHIPPED, Corrector, load_posts, read_correction
 from parley.agents.evidence import Passage, load_evidence
 from parley.agents.language import ENGLISH, load_language
 from parley.agents.speech import Speech
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
+from parley.studies.corrections.corrector import SHIPPED, Corrector, load_posts, read_correction
 
 SHOWN = (Passage("dam.txt", 1, "It has no crack."), Passage("dam.txt", 2, "It was built in 1987."))
 

@@ -15,8 +15,8 @@ from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
 from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.report import Report
 from parley.analysis.statistics.shuffled_trainings import against_nulls, null_line
-from parley.analysis.studies.correction_panel import add_panel
-from parley.analysis.studies.corrections import (
+from parley.analysis.studies.paired_conditions import compare_conditions
+from parley.studies.corrections.measures import (
     ALONE,
     CONDITIONS,
     EVIDENCE,
@@ -31,7 +31,7 @@ from parley.analysis.studies.corrections import (
     by_post,
     retrieval,
 )
-from parley.analysis.studies.paired_conditions import compare_conditions
+from parley.studies.corrections.panel import add_panel
 
 READING = (
     "A judge rates each quality of a reply from 1 to 5, with a separate question for each; `overall` is the mean of the four. "
@@ -83,7 +83,7 @@ def write_corrections(
 ) -> Path:
     """Write corrections.md, its tables (replies, qualities, quotations, retrieval) and the figure; return the page's path.
 
-    compared_by: the comparisons of a panel, if there is one (studies/correction_panel.py).
+    compared_by: the comparisons of a panel, if there is one (panel.py).
     """
     compared, quoted, found = compare_measures(replies), count_quotations(replies), retrieval(study)
     report = Report(folder, "corrections", "Replies to false claims")
@@ -139,29 +139,24 @@ def quality_rows(compared: pd.DataFrame) -> list[list[str]]:
 def findings(replies: pd.DataFrame) -> list[str]:
     """Return the comparisons of FINDINGS as sentences, and how many quotations were invented."""
     frames = by_post(replies)
-    lines = [
-        finding(
-            compare_conditions({other: frames[other], one: frames[one]}, measure, QUALITY).iloc[1], measure, one, other
-        )
-        for measure, one, other in FINDINGS
-        if {one, other} <= frames.keys()
-    ]
+    lines = []
+    for measure, one, other in FINDINGS:
+        if {one, other} <= frames.keys():
+            compared = compare_conditions({other: frames[other], one: frames[one]}, measure, QUALITY)
+            lines.append(finding(compared.iloc[1], measure, one, other))
     counts = replies[replies["condition"] == EVIDENCE].groupby("post")[[FABRICATED, "quotations"]].sum()
     made, of = (counts[name].to_numpy(dtype=float) for name in counts)
     share = format_estimate(made.sum() / of.sum(), *clustered_share_interval(made, of)) if of.sum() else DASH
-    return [
-        *lines,
-        f"invented quotations in replies with passages: {made.sum():.0f} of {of.sum():.0f}, a share of {share}.",
-    ]
+    lines.append(
+        f"invented quotations in replies with passages: {made.sum():.0f} of {of.sum():.0f}, a share of {share}."
+    )
+    return lines
 
 
 def finding(row: pd.Series, measure: str, one: str, other: str) -> str:
     """Return a comparison as a sentence. row: of `compare_conditions`, with the difference of `one` from `other`."""
-    start, low, high = (
-        f"{measure}, {'with passages' if one == EVIDENCE else one} minus {other}",
-        row["difference_low"],
-        row["difference_high"],
-    )
+    start = f"{measure}, {'with passages' if one == EVIDENCE else one} minus {other}"
+    low, high = row["difference_low"], row["difference_high"]
     if not row["pairs"]:
         return f"{start}: no post has rated replies of both kinds."
     value = format_estimate(row["difference"], low, high)

@@ -1,0 +1,19 @@
+"""Replies to posts that spread false claims, with evidence and without, and a corrector trained on a judge's ratings.
+
+corrector.py  the posts; who answers them (docs/corrections.md)
+measures.py   replies in all conditions, their ratings, and whether the passages that answer a post are found
+panel.py      personas who compare the replies
+report.py     the pages
+training.py   a corrector trained on its own rated replies
+command.py    `run.py correct`
+oracle.py     replies of planted qualities, and their judge
+data/         posts, evidence, prompts and rubric, by language
+"""
+
+from parley.llm.studies import Study
+
+STUDY = Study(
+    "correct",
+    "answer false claims with evidence, and train on the judge's ratings",
+    purposes={"correction": "oracle:answer_correction", "correction_quality": "oracle:judge_correction"},
+)
