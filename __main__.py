@@ -292,12 +292,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "analysis.commands.personalised",
             "describe the opponent as a person or an AI, with or without traits",
         ),
-        "arena": ("analysis.commands.arena", "compare messages in pairs before a panel, and rewrite them"),
         "community": (
             "analysis.commands.community",
             "let people write in an online community before and after a change of its rules",
         ),
-        "rehearse": ("analysis.commands.rehearse", "try candidate messages on a simulated audience, and send the best"),
         "prior-beliefs": (
             "training.commands.prior_beliefs",
             "let agents argue for and against their own belief before a judge",

@@ -46,15 +46,11 @@ PURPOSES: Mapping[str, str] = {
     "critique": "the critique that a representative writes for a participant",
     "represented_opinion": "the opinion that a representative writes for a participant",
     "represented_ballot": "how a representative ranks statements for a participant",
-    "message": "a message with an aim, perhaps by a piece of advice",
-    "advice": "pieces of advice on how to write a message with an aim",
     "community_member": "one more member of an online community",
     "community_post": "a post or reply of a member of an online community",
     "community_choice": "whether a member of an online community replies (A) or not (B)",
-    "rewriting": "a message rewritten, to be more persuasive or in other words (`form` says which)",
     # people who are to be persuaded
     "persuasion": "which of two messages with the same aim does more to persuade?",
-    "persuasiveness": "how persuasive a message is",
     # judges
     "alignment": "does an answer fit a person of some leaning?",
     "appeal": "is an appeal (logos, pathos, ethos) made in a statement?",
@@ -182,14 +178,14 @@ class Facts(TypedDict, total=False):
     source: str  # the true report of an item of news, the version of a story that an agent got, what a rival may state, a topic
     house_rules: Sequence[str]  # the rules of an online community that members read, by name
     thread: Sequence[str]  # the posts of a thread so far
-    kind: str  # of a competition: sales, election, media; of a community: garden, patients
+    kind: str  # of what is written about: sales, garden, ...
     dimension: str  # in which a version of a story, or a statement, is rated
     corrected: bool  # whether an agent of a story has heard a line from outside
     # the material of a corrector and of its judge
     post: str  # what is answered
     passages: Sequence[str]  # what may be quoted, in the order shown
     draft: str  # a reply whose claims are to be replaced
-    quality: str  # refutation, evidence, politeness, factuality; the probe of a competition; the rule of a community
+    quality: str  # of a text that is judged: politeness, a rule, ...
     language: str  # the code of the language of the reply
     # the material of a writer of messages; their aim is the claim
     advice: str  # what the message is to follow

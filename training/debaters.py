@@ -28,7 +28,7 @@ from parley.agents.topic import load_topic
 from parley.analysis.formatting import slug
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.comparisons import Match, draw_people, pair_values
-from parley.analysis.studies.speech_quality import ask_readers
+from parley.analysis.studies.speech_quality import ask_about_speeches
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
@@ -279,6 +279,6 @@ class DebaterTraining:
             for one, other in pairs
             for person in readers
         ]
-        table = ask_readers(matches, texts, self.panel, desk, self.seed)
+        table = ask_about_speeches(matches, texts, self.panel, desk, self.seed)
         shares = pair_values(table, list(texts)).dropna(subset=["value"]).groupby(["a", "b"])["value"].mean()
         return {(str(a), str(b)): float(value) for (a, b), value in shares.items()}, table, texts

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import chain, combinations, zip_longest
+from itertools import chain, zip_longest
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import pandas as pd
 
 from parley.agents.persona import Persona, all_personas, parties, persona_set
-from parley.agents.persuasion import Reader, read_choice
+from parley.agents.persuasion import read_choice
 from parley.agents.society import DEFAULT
-from parley.analysis.bootstrap import SHARE, SIGNED, Floats
+from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.errors import UserError
@@ -23,6 +23,10 @@ COLUMNS = ["member", "party", "first", "second", "share", "reason"]
 EVEN = 0.5
 ABOVE_HALF = (-0.5, 0.5)
 """Bounds of a share, less one half."""
+
+
+Answers = Conversation[list[tuple[float | None, str]]]
+"""Asks for both orders of two texts: the probability that the first is chosen, or None and why."""
 
 
 class PairReader(Protocol):
@@ -66,20 +70,7 @@ def member_name(person: Persona) -> str:
     return person.id if person.id.startswith(person.party) else f"{person.party}:{person.id}"
 
 
-def draw_matches(readers: Sequence[Reader], ids: Sequence[str], pairs: int, seed: int) -> list[Match]:
-    """Return the matches of each reader: all pairs of messages, or `pairs` of them drawn anew for each reader (0: all)."""
-    every = list(combinations(ids, 2))
-    matches = []
-    for reader in readers:
-        few = 0 < pairs < len(every)
-        chosen = stream(seed, "pairs", member_name(reader.person)).sample(every, pairs) if few else every
-        matches += [Match(reader, *pair) for pair in chosen]
-    return matches
-
-
-def compare(
-    match: Match, texts: Mapping[str, str], aim: str, seed: int, post: str = ""
-) -> Conversation[list[tuple[float | None, str]]]:
+def compare(match: Match, texts: Mapping[str, str], aim: str, seed: int, post: str = "") -> Answers:
     """Ask for both orders, a first and then b first: the probability that the first message is chosen, or None and why.
 
     post: the post that both messages reply to; "" for none.
@@ -93,6 +84,14 @@ def compare(
     ]
     read = [read_choice(reply) for reply in (yield from ask_all(asked))]
     return [(reading.value, reading.reason or "") for reading in read]
+
+
+def ask_readers(
+    matches: Sequence[Match], asked: list[Answers], spec: str, desk: CallDesk, title: str = "comparisons"
+) -> pd.DataFrame:
+    """Return the comparisons (`comparison_table`) of conversations of `compare`, one for each match. spec: who plays readers."""
+    answers = desk.ask(asked, spec, title, lambda both: next((why for _, why in both if why), None))
+    return comparison_table(matches, answers)
 
 
 def comparison_table(matches: Sequence[Match], answers: Sequence[Sequence[tuple[float | None, str]]]) -> pd.DataFrame:
@@ -151,36 +150,3 @@ def length_row(pairs: pd.DataFrame, texts: Mapping[str, str]) -> dict[str, float
     known = pairs["value"].notna() & (longer != 0)
     gains = (longer * (pairs["value"] - EVEN))[known].groupby(pairs["member"][known]).mean()
     return {"people": len(gains), **mean_row(gains.to_numpy(dtype=float), "longer", bounds=ABOVE_HALF)}
-
-
-def agreement_table(panel: pd.DataFrame, votes: pd.DataFrame) -> pd.DataFrame:
-    """Return how well the panel, and other people, predict the votes of each person: one row per measure.
-
-    panel, votes: of `pair_values`. panel: share of a person's votes that fall on the message which the panel prefers in that
-    pair; people: the same for the majority of all other people (the ceiling); difference: panel minus people, over people with
-    both. An even majority, and a tied vote, count half. Columns: measure, people, estimate, low, high. Chance is one half.
-    """
-    known = votes.dropna(subset=["value"])
-    side = panel.groupby(["a", "b"])["value"].mean()
-    keys = pd.MultiIndex.from_frame(known[["a", "b"]])
-    sums = known.groupby(["a", "b"])["value"].agg(["sum", "count"]).reindex(keys)
-    others = (sums["count"] - 1).to_numpy(dtype=float)
-    rest = np.where(others > 0, (sums["sum"].to_numpy() - known["value"].to_numpy()) / np.maximum(others, 1), np.nan)
-    vote = known["value"].to_numpy(dtype=float)
-    both = pd.DataFrame({
-        "panel": _agreement(vote, side.reindex(keys).to_numpy(dtype=float)), "people": _agreement(vote, rest),
-    })  # fmt: skip
-    by = known["member"].to_numpy()
-    shared = both[both.notna().all(axis=1)].groupby(by[both.notna().all(axis=1)]).mean()
-    measures = {name: both[name].groupby(by).mean().dropna() for name in both}
-    measures["panel minus people"] = shared["panel"] - shared["people"]
-    rows = [
-        {"measure": name, "people": len(values), **mean_row(values.to_numpy(dtype=float), bounds=bounds)}
-        for (name, values), bounds in zip(measures.items(), (SHARE, SHARE, SIGNED), strict=True)
-    ]
-    return pd.DataFrame(rows)
-
-
-def _agreement(vote: Floats, majority: Floats) -> Floats:
-    """Return 1 where a vote and a majority are on one side, 0 where not, one half where either is even; NaN without majority."""
-    return np.where(np.isnan(majority), np.nan, (1 + np.sign(vote - EVEN) * np.sign(majority - EVEN)) / 2)

@@ -20,7 +20,7 @@ from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import FEWEST, SHARE
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.persuasion.comparisons import Match, compare, comparison_table, length_row, pair_values, place_row
+from parley.analysis.persuasion.comparisons import Match, ask_readers, compare, length_row, pair_values, place_row
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.tables import Tables
@@ -108,7 +108,7 @@ def compare_speeches(
         for pair in pairs
         for person in panel
     ]
-    table = ask_readers(matches, texts, spec, desk, seed)
+    table = ask_about_speeches(matches, texts, spec, desk, seed)
     values = pair_values(table, list(texts)).groupby("a")["value"].mean()
     rows = [(pair.kind, *pair.first[:4], values.get(pair.ids[0], np.nan)) for pair in pairs]
     return table, pd.DataFrame(rows, columns=["kind", "protocol", "topic", "repetition", "side", "value"]).astype(
@@ -116,13 +116,11 @@ def compare_speeches(
     )
 
 
-def ask_readers(
+def ask_about_speeches(
     matches: Sequence[Match], texts: Mapping[str, str], spec: str, desk: CallDesk, seed: int
 ) -> pd.DataFrame:
     """Return the comparisons (of `comparison_table`) of speeches by id, each asked in both orders."""
-    asked = [compare(match, texts, "", derive(seed, "speeches")) for match in matches]
-    answers = desk.ask(asked, spec, "comparisons", lambda both: next((reason for _, reason in both if reason), None))
-    return comparison_table(matches, answers)
+    return ask_readers(matches, [compare(match, texts, "", derive(seed, "speeches")) for match in matches], spec, desk)
 
 
 def quality_table(values: pd.DataFrame) -> pd.DataFrame:

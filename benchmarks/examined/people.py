@@ -19,11 +19,11 @@ from parley.analysis.human.measures import measure_source, partner_correlation
 from parley.analysis.human.ordinal_odds import odds_table
 from parley.analysis.human.readers import MOVES, Source
 from parley.analysis.metrics.believers_by_trait import trait_rows
-from parley.analysis.persuasion.rewritings import equal_length
 from parley.analysis.statistics.attenuation import correct_correlation
 from parley.analysis.statistics.crossed_ratings import fit_ratings, why_no_fit
 from parley.analysis.statistics.random_raters import fit_random_raters, why_no_sample
 from parley.analysis.statistics.results import Result
+from parley.studies.arena.measures import equal_length
 from parley.studies.mixed_subjects.estimators import ESTIMATORS, estimate
 from parley.studies.mixed_subjects.people import Arm, Sample
 from parley.studies.mixed_subjects.worth import measure_worth
@@ -294,7 +294,7 @@ IN_GENERAL = {"mean": "mean", "severity, SD": "severity", "ICC of one": "agreeme
 ALIGNMENT, HUMAN, MIXED, CONJOINT = (
     "analysis.alignment.", "analysis.human.", "studies.mixed_subjects.", "studies.conjoint.measures.",
 )  # fmt: skip
-PERSUASION, PREDICTED = "analysis.persuasion.", "studies.survey_prediction.measures."
+PREDICTED = "studies.survey_prediction.measures."
 SMALL = (3, 5, 10, 40)
 ENTRIES = (
     Entry("kappa", (ALIGNMENT + "report.kappa", "analysis.bootstrap.fisher_interval"), _of_kappa, ("even", "rare",
@@ -332,7 +332,7 @@ ENTRIES = (
           ("debates", *UNEVEN), unit="debate", sets=150, sizes=SMALL),
     *[Entry(f"raters in general: {name}", ("analysis.statistics.random_raters.fit_random_raters",), _in_general(part),
             ("equal", "unequal"), unit="rater", sets=200, sizes=(2, 3, 5, 10)) for name, part in IN_GENERAL.items()],
-    Entry("rewritings of equal length", (PERSUASION + "rewritings.equal_length",), _of_length, ("normal", "skewed"),
+    Entry("rewritings of equal length", ("studies.arena.measures.equal_length",), _of_length, ("normal", "skewed"),
           unit="message",
           sets=300, sizes=SMALL),
     Entry("people: odds of agreement", (HUMAN + "ordinal_odds.odds_table",), _of_odds, ("independent", "clustered", *UNEVEN),

@@ -15,14 +15,7 @@ import pandas as pd
 from parley.agents.persuasion import read_message
 from parley.agents.ruled_cases import Case
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.persuasion.comparisons import (
-    EVEN,
-    Match,
-    compare,
-    comparison_table,
-    draw_people,
-    pair_values,
-)
+from parley.analysis.persuasion.comparisons import EVEN, Answers, Match, ask_readers, compare, draw_people, pair_values
 from parley.analysis.rule_judge import Question, broken_rules, check_judge, judge_texts
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
@@ -110,10 +103,10 @@ class CompetitionStudy:
             for reader in readers[one.competition]
         ]
         asked = [self._choose(match, texts, aim) for match, aim in matches]
-        answers = desk.ask(asked, self.audience, "choices", lambda both: next((why for _, why in both if why), None))
-        return pair_values(comparison_table([match for match, _ in matches], answers), list(texts))
+        table = ask_readers([match for match, _ in matches], asked, self.audience, desk, "choices")
+        return pair_values(table, list(texts))
 
-    def _choose(self, match: Match, texts: Mapping[str, str], aim: str) -> Conversation[list[tuple[float | None, str]]]:
+    def _choose(self, match: Match, texts: Mapping[str, str], aim: str) -> Answers:
         if texts[match.a] == texts[match.b]:
             return [(EVEN, ""), (EVEN, "")]
         return (yield from compare(match, texts, aim, self.seed))

@@ -86,10 +86,10 @@ def answer_rivalry(reading: Reading, speaker: Speaker) -> Reply:
 
 def _strength(text: str, persona: str, speaker: Speaker) -> float:
     """Return the strength of a message for a reader, in logits."""
-    laws = speaker.laws
+    law: CompetitionLaw = speaker.laws.of("compete")
     embellished = sum(line in embellishments() for line in sentences(text))
     noise = normal(digest("rivalry", persona, text))
-    return laws.of("compete").craves * embellished + laws.persuasion.strength(0.0, len(text.split()), noise)
+    return law.craves * embellished + speaker.laws.persuasion.strength(0.0, len(text.split()), noise)
 
 
 def judge_pitch(reading: Reading, speaker: Speaker) -> Reply:

@@ -109,7 +109,9 @@ class WriterTraining:
                 "--audience or --llm"
             )
         sets = {TRAINED: wins}
-        sets |= {f"{SHUFFLED} {number}": self.shuffle(wins, scored, number) for number in range(1, self.shuffles + 1)}
+        sets |= {
+            f"{SHUFFLED} {number}": self.random_wins(wins, scored, number) for number in range(1, self.shuffles + 1)
+        }
         adapters = {name: self.adapter(name, own, base, desk) for name, own in sets.items()}
         judged = self.study.check_judge(desk)
         before, contests = self.study.write(UNTRAINED, self.llm, desk, held_out), {}
@@ -147,7 +149,7 @@ class WriterTraining:
                 wins.append(Win(key, str(best["text"]), str(worst["text"]), float(best["score"] - worst["score"])))
         return wins, left_out
 
-    def shuffle(self, wins: Sequence[Win], scored: pd.DataFrame, number: int) -> list[Win]:
+    def random_wins(self, wins: Sequence[Win], scored: pd.DataFrame, number: int) -> list[Win]:
         """Return wins in which the winner is random; see the top of this file. number: of the shuffle."""
         if self.recipe.method != SFT:
             turned = draw_turned(len(wins), self.study.seed, number)

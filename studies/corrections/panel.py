@@ -16,14 +16,7 @@ from parley.agents.persuasion import Reader
 from parley.analysis.bootstrap import FEWEST, SHARE, SIGNED
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.persuasion.comparisons import (
-    COLUMNS,
-    Match,
-    compare,
-    comparison_table,
-    draw_people,
-    pair_values,
-)
+from parley.analysis.persuasion.comparisons import COLUMNS, Match, ask_readers, compare, draw_people, pair_values
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.studies.corrections.corrector import HERE
@@ -70,8 +63,7 @@ def ask_panel(
             asked.append(compare(match, pair, aim, study.seed, claim))
             matches.append(match)
             about += 2 * [(post, condition)]
-    answers = desk.ask(asked, model, "comparisons", lambda both: next((reason for _, reason in both if reason), None))
-    table = comparison_table(matches, answers)
+    table = ask_readers(matches, asked, model, desk)
     return pd.concat([pd.DataFrame(about, columns=["post", "condition"]), table], axis=1)
 
 

@@ -21,7 +21,6 @@ from parley.analysis.human.readers import salvi
 from parley.analysis.logs.formats import FORMATS
 from parley.analysis.logs.mapping import LogMap
 from parley.analysis.opinion_groups.votes import read_votes
-from parley.analysis.persuasion import message_files
 from parley.analysis.polls.published import read_survey as read_distributions
 from parley.analysis.scores import table as scores
 from parley.analysis.studies.stability import read_panel
@@ -31,15 +30,16 @@ from parley.analysis.table_files import read_table
 from parley.environments.game import Game
 from parley.environments.text_columns import read_columns
 from parley.llm.errors import UserError
+from parley.studies.arena import message_files
+from parley.studies.competition.writers import load_competition, read_pitches
 from parley.studies.conjoint import choices as conjoint_people
 from parley.studies.conjoint.design import ConjointDesign
+from parley.studies.honesty import known_lines
 from parley.studies.mixed_subjects.people import read_people
 from parley.studies.side_choice.choices import read_choices as read_sides
+from parley.studies.stereotypes import report as stereotypes
 from parley.studies.survey_prediction.survey import read_items
 from parley.studies.survey_prediction.survey import read_survey as read_answers
-from parley.studies.competition.writers import load_competition, read_pitches
-from parley.studies.honesty import known_lines
-from parley.studies.stereotypes import report as stereotypes
 from parley.studies.truthfulness.statements import read_statements
 
 DESIGN = ConjointDesign("?", {"age": ("36", "52"), "job": ("bäcker", "doctor")}, (), 1, ENGLISH)

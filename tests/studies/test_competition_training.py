@@ -55,9 +55,9 @@ def test_wins_and_their_null(tmp_path: Path) -> None:
 
     assert len(wins) == 2 * len(seen)
     assert embellished([win.chosen for win in wins]) > 0.2 + embellished([win.rejected for win in wins])
-    null = own.shuffle(wins, scored, 1)
+    null = own.random_wins(wins, scored, 1)
     assert sum(one.chosen == win.rejected for one, win in zip(null, wins, strict=True)) == len(wins) // 2
-    assert own.shuffle(wins, scored, 1) == null != own.shuffle(wins, scored, 2)
+    assert own.random_wins(wins, scored, 1) == null != own.random_wins(wins, scored, 2)
     for example in own.examples(wins):
         assert set(example) == {"prompt", "chosen", "rejected"}
         assert not [key for key in held if key.case.text in example["prompt"][1]["content"]]
@@ -66,7 +66,7 @@ def test_wins_and_their_null(tmp_path: Path) -> None:
     assert [win.key for win in best] == seen
     tops = scored.sort_values("score").groupby("case", sort=False).tail(1)
     assert {win.chosen for win in best} == set(tops["text"])
-    assert {one.chosen for one in sft.shuffle(best, scored, 1)} != {win.chosen for win in best}
+    assert {one.chosen for one in sft.random_wins(best, scored, 1)} != {win.chosen for win in best}
     assert set(sft.examples(best)[0]) == {"prompt", "completion"}
 
 

@@ -138,6 +138,8 @@ def plant_misjudges(misjudges: float = 0.0) -> float:
     if not 0 <= misjudges <= 1:
         raise UserError("oracle: misjudges must be from 0 to 1, as in oracle,misjudges=0.5")
     return misjudges
+
+
 def _finite(option: str, value: float) -> float:
     if not math.isfinite(value):
         raise UserError(f"oracle: {option} must be a finite number, as in oracle,{option}=1")

@@ -11,11 +11,12 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.analysis.persuasion import rewritings
 from parley.analysis.persuasion.bradley_terry import clear_difference, score_messages, why_unknown
-from parley.analysis.persuasion.comparisons import agreement_table, length_row, pair_values, place_row
-from parley.analysis.persuasion.message_files import read_messages, read_problems, read_votes
+from parley.analysis.persuasion.comparisons import length_row, pair_values, place_row
 from parley.llm.errors import UserError
+from parley.studies.arena import measures as rewritings
+from parley.studies.arena.measures import agreement_table
+from parley.studies.arena.message_files import read_messages, read_problems, read_votes
 
 IDS = ["a", "b", "c", "d"]
 

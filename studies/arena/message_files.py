@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from parley.agents.persuasion import Aim
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError, unknown_name
+from parley.studies.arena.writer import Aim
 
 PAGE = "docs/arena.md"
 FEWEST_MESSAGES = 2

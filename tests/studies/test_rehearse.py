@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import run
-from parley.analysis.studies.rehearse import CANDIDATES, RATINGS, Rehearsal, choices, gains, verdicts
+from parley.studies.arena.rehearsal import CANDIDATES, RATINGS, Rehearsal, choices, gains, verdicts
 
 
 def made(noise: float, worth: float, problems: int, rng: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -1,4 +1,5 @@
-"""Messages written anew, each compared blind with its original: what a persuasive rewriting gains, with two nulls.
+"""Messages written anew, each compared blind with its original: what a persuasive rewriting gains, with two nulls;
+and how well a panel predicts votes of people.
 
 The gain is the share of comparisons in which the new message is preferred, minus one half. A paraphrase (the same in other words)
 and a copy (the same text) are the nulls: they gain 0 where readers go by what a message says. Both orders are asked.
@@ -14,13 +15,14 @@ import pandas as pd
 from statsmodels.regression.linear_model import OLS
 from statsmodels.tools.tools import add_constant
 
-from parley.agents.persuasion import PARAPHRASE, PERSUASIVE, Reader, Writer, read_message
+from parley.agents.persuasion import Reader, read_message
 from parley.agents.speech import Speech
-from parley.analysis.bootstrap import FEWEST, NONE, SIGNED, Floats, is_even
+from parley.analysis.bootstrap import FEWEST, NONE, SHARE, SIGNED, Floats, is_even
 from parley.analysis.persuasion.comparisons import ABOVE_HALF, EVEN, Match
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.llm.driver import Conversation, ask
 from parley.llm.seeding import derive
+from parley.studies.arena.writer import PARAPHRASE, PERSUASIVE, Writer
 
 COPY = "copy"
 FORMS = (PERSUASIVE, PARAPHRASE, COPY)
@@ -28,7 +30,6 @@ BEYOND = "beyond a paraphrase"
 NULL_LIMIT = FEWEST + 1
 FEWEST_SKEWED = 30
 """Messages that the interval at equal length needs: with ten skewed gains, 10% of the intervals miss (docs/exam.md)."""
-"""Messages that a gain at equal length needs."""
 
 
 class Rewriting(NamedTuple):
@@ -137,3 +138,36 @@ def verdict(summary: pd.DataFrame) -> str:
 
 def _words(text: str) -> int:
     return len(text.split())
+
+
+def agreement_table(panel: pd.DataFrame, votes: pd.DataFrame) -> pd.DataFrame:
+    """Return how well the panel, and other people, predict the votes of each person: one row per measure.
+
+    panel, votes: of `pair_values`. panel: share of a person's votes that fall on the message which the panel prefers in that
+    pair; people: the same for the majority of all other people (the ceiling); difference: panel minus people, over people with
+    both. An even majority, and a tied vote, count half. Columns: measure, people, estimate, low, high. Chance is one half.
+    """
+    known = votes.dropna(subset=["value"])
+    side = panel.groupby(["a", "b"])["value"].mean()
+    keys = pd.MultiIndex.from_frame(known[["a", "b"]])
+    sums = known.groupby(["a", "b"])["value"].agg(["sum", "count"]).reindex(keys)
+    others = (sums["count"] - 1).to_numpy(dtype=float)
+    rest = np.where(others > 0, (sums["sum"].to_numpy() - known["value"].to_numpy()) / np.maximum(others, 1), np.nan)
+    vote = known["value"].to_numpy(dtype=float)
+    both = pd.DataFrame({
+        "panel": _agreement(vote, side.reindex(keys).to_numpy(dtype=float)), "people": _agreement(vote, rest),
+    })  # fmt: skip
+    by = known["member"].to_numpy()
+    shared = both[both.notna().all(axis=1)].groupby(by[both.notna().all(axis=1)]).mean()
+    measures = {name: both[name].groupby(by).mean().dropna() for name in both}
+    measures["panel minus people"] = shared["panel"] - shared["people"]
+    rows = [
+        {"measure": name, "people": len(values), **mean_row(values.to_numpy(dtype=float), bounds=bounds)}
+        for (name, values), bounds in zip(measures.items(), (SHARE, SHARE, SIGNED), strict=True)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _agreement(vote: Floats, majority: Floats) -> Floats:
+    """Return 1 where a vote and a majority are on one side, 0 where not, one half where either is even; NaN without majority."""
+    return np.where(np.isnan(majority), np.nan, (1 + np.sign(vote - EVEN) * np.sign(majority - EVEN)) / 2)

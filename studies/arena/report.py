@@ -1,23 +1,13 @@
-"""The arena: which message persuades a panel of personas most, and does rewriting make messages more persuasive?
-
-Every persona compares messages in pairs, each pair in both orders. Counterpart of PersuasionArena (Measuring and Improving
-Persuasiveness of Large Language Models, 2024). docs/arena.md lists the departures. The unit is the person for the scores of
-messages, and the message for what rewriting gains.
-"""
+"""The report of the arena: scores, place and length, rewritings, and votes of people."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
-from parley.agents.language import Language, load_language
-from parley.agents.persuasion import Aim, Reader, Writer, read_message
-from parley.agents.speech import Speech
 from parley.analysis.bootstrap import FEWEST
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
@@ -29,142 +19,14 @@ from parley.analysis.formatting import (
     format_number,
     number,
 )
-from parley.analysis.journaled_calls import CallDesk, check_manifest
-from parley.analysis.persuasion import bradley_terry, rewritings
-from parley.analysis.persuasion.comparisons import (
-    COLUMNS,
-    Match,
-    agreement_table,
-    compare,
-    comparison_table,
-    draw_matches,
-    draw_people,
-    length_row,
-    pair_values,
-    place_row,
-)
-from parley.analysis.persuasion.message_files import FEWEST_MESSAGES
+from parley.analysis.persuasion import bradley_terry
+from parley.analysis.persuasion.comparisons import COLUMNS, length_row, pair_values, place_row
 from parley.analysis.report import Report
-from parley.llm.backends import identity_spec
-from parley.llm.driver import Conversation, ask
-from parley.llm.errors import UserError
-from parley.llm.seeding import derive
-from parley.model.scenario_run import lock_folder
+from parley.studies.arena import measures as rewritings
+from parley.studies.arena.contest import Arena, Outcome
+from parley.studies.arena.measures import agreement_table
 
 PERCENT = 100
-
-
-@dataclass(frozen=True)
-class Arena:
-    """What is compared by whom. texts: messages by id; where there are none, `count` messages are written first.
-
-    pairs: pairs that each person compares (0: all). whom: you or group (agents/persuasion.py). rewrite: also test rewritings.
-    """
-
-    aim: str
-    texts: Mapping[str, str] = field(default_factory=dict)
-    count: int = 6
-    personas: str = "voters"
-    panel: int = 20
-    pairs: int = 0
-    whom: str = "you"
-    words: int = 60
-    temperature: float = 1.0
-    rewrite: bool = False
-    seed: int = 0
-    language: str = "en"
-
-    def __post_init__(self) -> None:
-        if not self.texts and self.count < FEWEST_MESSAGES:
-            raise UserError(f"--write must be at least {FEWEST_MESSAGES}, because messages are compared in pairs")
-
-    @property
-    def spoken(self) -> Language:
-        """The language of the prompts."""
-        return load_language(self.language)
-
-    @property
-    def calls(self) -> int:
-        """The most calls: to write, both orders of each pair, and the same for each rewriting next to its message."""
-        count = len(self.texts) or self.count
-        pairs = min(self.pairs, math.comb(count, 2)) if self.pairs else math.comb(count, 2)
-        rewritten = count * len(rewritings.FORMS) * (1 + 2 * self.panel) if self.rewrite else 0
-        return (0 if self.texts else count) + 2 * self.panel * pairs + rewritten
-
-    def readers(self) -> list[Reader]:
-        """Return the panel."""
-        people = draw_people(self.personas, self.panel, self.seed)
-        return [Reader(person, self.spoken, self.whom, self.temperature) for person in people]
-
-
-class Outcome(NamedTuple):
-    """All messages that were compared, how many were not written and why, the comparisons, and those of rewritings."""
-
-    texts: dict[str, str]
-    unwritten: list[str]
-    comparisons: pd.DataFrame
-    rewritten: Sequence[rewritings.Rewriting] = ()
-    blind: pd.DataFrame | None = None
-
-
-def run_arena(arena: Arena, panel: str, writer: str, desk: CallDesk) -> Outcome:
-    """Return what the panel answers. panel, writer: models. Errors: UserError on a folder of another arena; Unreadable."""
-    with lock_folder(desk.folder):
-        models = {"panel": identity_spec(panel), "writer": identity_spec(writer)}
-        check_manifest(desk.folder / "arena.json", models | asdict(arena), "arena")
-        readers = arena.readers()
-        texts, unwritten = (dict(arena.texts), []) if arena.texts else _write_messages(arena, writer, desk)
-        if len(texts) < FEWEST_MESSAGES:
-            raise UserError(
-                f"{writer} wrote {len(texts)} of {arena.count} messages ({count_table(unwritten)}): name another --writer, "
-                "or give a file with messages"
-            )
-        matches = draw_matches(readers, list(texts), arena.pairs, arena.seed)
-        comparisons = _compare(matches, texts, arena, panel, desk, "comparisons")
-        if not arena.rewrite:
-            return Outcome(texts, unwritten, comparisons)
-        written = _rewrite(arena, texts, writer, desk)
-        every = texts | {one.id: one.text for one in written if one.text is not None}
-        again = rewritings.rewriting_matches(readers, written)
-        return Outcome(
-            texts,
-            unwritten,
-            comparisons,
-            written,
-            _compare(again, every, arena, panel, desk, "comparisons of rewritings"),
-        )
-
-
-def _write_messages(arena: Arena, writer: str, desk: CallDesk) -> tuple[dict[str, str], list[str]]:
-    """Return the messages that the writer wrote, by id, and the reasons of those that are missing."""
-    author = Writer(arena.spoken, arena.words)
-
-    def write_one(number: int) -> Conversation[Speech]:
-        seed = derive(arena.seed, "message", number)
-        return read_message((yield from ask(author.compose_message(Aim(arena.aim), seed))))
-
-    numbers = range(1, arena.count + 1)
-    written = desk.ask([write_one(number) for number in numbers], writer, "messages", lambda one: one.reason)
-    texts = {f"m{number}": one.text for number, one in zip(numbers, written, strict=True) if one.text is not None}
-    return texts, [one.reason for one in written if one.reason]
-
-
-def _rewrite(arena: Arena, texts: Mapping[str, str], writer: str, desk: CallDesk) -> list[rewritings.Rewriting]:
-    author = Writer(arena.spoken, arena.words)
-    asked = [
-        rewritings.rewrite(author, arena.aim, name, text, form, arena.seed)
-        for name, text in texts.items()
-        for form in rewritings.FORMS
-    ]
-    return desk.ask(asked, writer, "rewritings", lambda one: one.reason or None)
-
-
-def _compare(
-    matches: Sequence[Match], texts: Mapping[str, str], arena: Arena, panel: str, desk: CallDesk, title: str
-) -> pd.DataFrame:
-    asked = [compare(match, texts, arena.aim, arena.seed) for match in matches]
-    answers = desk.ask(asked, panel, title, lambda both: next((reason for _, reason in both if reason), None))
-    return comparison_table(matches, answers)
 
 
 def write(
@@ -320,9 +182,13 @@ SCORES: Mapping[str, Column] = {
     "message": "message", "score": estimate("score"), "share of comparisons won": "wins", "people": "people",
     "comparisons": "comparisons",
 }  # fmt: skip
+
+
 GAINS: Mapping[str, Column] = {
     "rewriting": "form", "messages": "messages", "missing": "missing", "gain (over messages)": estimate("gain", 1, PERCENT),
     "gain (over people)": _gain_over_people,
     "doublings of length": number("longer"), "gain at equal length": estimate("level", 1, PERCENT),
 }  # fmt: skip
+
+
 AGREEMENT: Mapping[str, Column] = {"agreement with": "measure", "people": "people", "share": estimate("estimate")}

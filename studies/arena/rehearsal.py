@@ -8,7 +8,7 @@ Counterpart of Explore-Generate-Simulate (Improving Interpersonal Communication 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,18 +16,17 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.language import Language, load_language
-from parley.agents.persuasion import Aim, Reader, Writer, read_advice, read_message, read_persuasiveness
+from parley.agents.persuasion import Reader, read_message
 from parley.analysis.bootstrap import FEWEST
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, number
-from parley.analysis.journaled_calls import CallDesk, check_manifest
+from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.comparisons import draw_people, member_name
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import mean_row
-from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask, ask_all
 from parley.llm.seeding import derive
-from parley.model.scenario_run import lock_folder
+from parley.studies.arena.writer import Aim, Writer, compose_rating, read_advice, read_persuasiveness
 
 NO_ADVICE = "none"
 AUDIENCE, OTHERS = "audience", "others"
@@ -60,7 +59,7 @@ class Rehearsal:
     @property
     def calls(self) -> int:
         """The most calls: for advice, for candidates, and for their ratings by all readers."""
-        ways = len(self.spoken.entry("persuade_ways"))
+        ways = len(Writer(self.spoken).ways)
         candidates = ways * self.pieces + self.plain
         return len(self.problems) * (ways + candidates * (1 + 2 * self.audience))
 
@@ -83,23 +82,14 @@ class Candidate(NamedTuple):
 
 
 def run_rehearsal(task: Rehearsal, audience: str, writer: str, desk: CallDesk) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return candidates (CANDIDATES) and ratings (RATINGS; NaN: missing). audience, writer: models.
-
-    Errors: UserError on a folder of another rehearsal; Unreadable.
-    """
-    with lock_folder(desk.folder):
-        models = {"audience": identity_spec(audience), "writer": identity_spec(writer)}
-        check_manifest(desk.folder / "rehearsal.json", models | asdict(task), "rehearsal")
-        asked = [explore_and_write(task, name, aim) for name, aim in task.problems.items()]
-        written = desk.ask(
-            asked, writer, "problems", lambda many: next((one.reason for one in many if one.reason), None)
-        )
-        candidates = [one for many in written for one in many]
-        open_ = [one for one in candidates if one.text is not None]
-        trials = [(one, group, reader) for group, many in task.readers().items() for reader in many for one in open_]
-        answers = desk.ask(
-            [_rate(task, *trial) for trial in trials], audience, "ratings", lambda answer: answer[1] or None
-        )
+    """Return candidates (CANDIDATES) and ratings (RATINGS; NaN: missing). audience, writer: models. Errors: Unreadable."""
+    asked = [explore_and_write(task, name, aim) for name, aim in task.problems.items()]
+    written = desk.ask(asked, writer, "problems", lambda many: next((one.reason for one in many if one.reason), None))
+    candidates = [one for many in written for one in many]
+    open_ = [one for one in candidates if one.text is not None]
+    trials = [(one, group, reader) for group, many in task.readers().items() for reader in many for one in open_]
+    rated = [_rate(task, *trial) for trial in trials]
+    answers = desk.ask(rated, audience, "ratings", lambda answer: answer[1] or None)
     rows = [
         (one.problem, one.candidate, group, member_name(reader.person), reader.person.party, *answer)
         for (one, group, reader), answer in zip(trials, answers, strict=True)
@@ -110,10 +100,10 @@ def run_rehearsal(task: Rehearsal, audience: str, writer: str, desk: CallDesk) -
 
 def explore_and_write(task: Rehearsal, problem: str, aim: Aim) -> Conversation[list[Candidate]]:
     """Ask for advice in every way, then for one message by each piece of advice, and for `plain` ones without."""
-    writer, ways = Writer(task.spoken, task.words), task.spoken.entry("persuade_ways")
+    writer = Writer(task.spoken, task.words)
     explored = yield from ask_all([
         writer.compose_advice(aim, words, task.pieces, derive(task.seed, "advice", problem, place))
-        for place, words in enumerate(ways, 1)
+        for place, words in enumerate(writer.ways, 1)
     ])  # fmt: skip
     plans: list[tuple[str, str, str]] = [(f"none{place}", NO_ADVICE, "") for place in range(1, task.plain + 1)]
     failed = []
@@ -136,7 +126,7 @@ def explore_and_write(task: Rehearsal, problem: str, aim: Aim) -> Conversation[l
 def _rate(task: Rehearsal, one: Candidate, group: str, reader: Reader) -> Conversation[tuple[float | None, str]]:
     """Ask a reader how persuasive a candidate is; return the rating, or None and the reason."""
     seed = derive(task.seed, "rating", one.problem, one.candidate, group, member_name(reader.person))
-    request = reader.compose_rating(task.problems[one.problem].text, one.text or "", seed)
+    request = compose_rating(reader, task.problems[one.problem].text, one.text or "", seed)
     read = read_persuasiveness((yield from ask(request)), task.spoken)
     return read.value, read.reason or ""
 
@@ -208,14 +198,14 @@ def verdicts(table: pd.DataFrame) -> list[str]:
     return lines
 
 
-def write(task: Rehearsal, found: tuple[pd.DataFrame, pd.DataFrame], audience: str, writer: str, folder: Path) -> Path:
+def write(found: tuple[pd.DataFrame, pd.DataFrame], task: Rehearsal, audience: str, writer: str, folder: Path) -> Path:
     """Write rehearsal.md, its tables and its figure; return the path of the page."""
     candidates, ratings = found
     chosen = choices(candidates, ratings)
     table = gains(chosen)
     report = Report(folder, "rehearsal", "Messages rehearsed before an audience")
     report.data(candidates=candidates, ratings=ratings, choices=chosen, gains=table)
-    ways = len(task.spoken.entry("persuade_ways"))
+    ways = len(Writer(task.spoken).ways)
     report.add(
         f"For {count_phrase(len(task.problems), 'problem')}, {writer} gave advice in {ways} ways and wrote a message by each "
         f"piece of advice. {count_phrase(task.audience, 'persona')} of the set {task.personas}, played by {audience}, rated all "

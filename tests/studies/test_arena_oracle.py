@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 
 import pytest
 
 from parley.agents.language import ENGLISH
 from parley.agents.persona import Persona, load_personas
-from parley.agents.persuasion import PARAPHRASE, PERSUASIVE, Aim, Reader, Writer, read_choice, read_persuasiveness
+from parley.agents.persuasion import Reader, read_choice
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle.dynamics import normal
 from parley.llm.backends.oracle.persuasion_law import QUIRK, USUAL_WORDS
@@ -18,11 +18,17 @@ from parley.llm.backends.oracle.phrases import banks
 from parley.llm.errors import UserError
 from parley.llm.request import Request
 from parley.llm.seeding import digest
+from parley.studies.arena.writer import PARAPHRASE, PERSUASIVE, Aim, Writer, compose_rating, read_persuasiveness
 
 ANN = load_personas("democrat")[0]
 AIM = "to convince people that systemic racism is widespread in the United States"
 AGAINST = "to convince people that racism is a thing of the past"
 WRITER = Writer(ENGLISH)
+
+
+def line(slug: str, grade: int) -> str:
+    """A bank sentence of a grade."""
+    return banks().topics[slug].by_grade[grade][0][0]
 
 
 def answers(options: str, *asked: Request) -> list[float | None]:
@@ -43,7 +49,7 @@ def written(options: str, *asked: Request) -> list[str | None]:
     return [reply.text for reply in open_spec(f"oracle{options}").complete(asked)]
 
 
-def test_a_choice_follows_the_law(line: Callable[..., str]) -> None:
+def test_a_choice_follows_the_law() -> None:
     """Of two lines six grades apart, kappa .05 and taste 5: 1.5 logits, and the noise of the reader; the place adds its own."""
     strong, weak = line("racism", 8), line("racism", 2)
     reader = Reader(ANN, ENGLISH)
@@ -63,10 +69,10 @@ def test_a_choice_follows_the_law(line: Callable[..., str]) -> None:
     assert longer == pytest.approx(none + math.log2(words[0] / words[1]))
 
 
-def test_a_rating_is_the_strength_on_the_scale(line: Callable[..., str]) -> None:
+def test_a_rating_is_the_strength_on_the_scale() -> None:
     """Without taste, a message of the usual length is rated by the noise of the reader around the middle."""
     text = line("racism", 8)
-    request = Reader(ANN, ENGLISH).compose_rating(AIM, text, 1)
+    request = compose_rating(Reader(ANN, ENGLISH), AIM, text, 1)
     (reply,) = open_spec("oracle,taste=0").complete([request])
     noise = QUIRK * normal(digest("persuasion", ANN.backstory, text))
     assert read_persuasiveness(reply, ENGLISH).value == pytest.approx(5 + noise)
@@ -76,7 +82,7 @@ def test_a_rating_is_the_strength_on_the_scale(line: Callable[..., str]) -> None
 def test_unknown_messages_and_aims_are_failures() -> None:
     """The rule-based speaker guesses nothing about a text that it does not know."""
     reader = Reader(Persona("x", "democrat", "X", "You are X."), ENGLISH)
-    asked = [reader.compose_choice(AIM, "Taxes!", "Fees!", 1), reader.compose_rating("to sell a car", "Buy it.", 1)]
+    asked = [reader.compose_choice(AIM, "Taxes!", "Fees!", 1), compose_rating(reader, "to sell a car", "Buy it.", 1)]
     assert all(reply.failure for reply in open_spec("oracle").complete(asked))
 
 

@@ -1,0 +1,29 @@
+"""Messages that are meant to persuade, before personas: which persuades most, and is a rehearsed one better? (docs/arena.md)
+
+writer.py         who writes messages, and how persuasive a person finds one
+message_files.py  messages, votes and problems of the user
+contest.py        messages, and rewritings of them, compared in pairs before a panel
+measures.py       what a rewriting gains, and how well the panel predicts votes of people
+report.py         the page of the arena
+rehearsal.py      candidates tried on an audience, the choice rated by others, and the page
+command.py        `run.py arena` and `run.py rehearse`
+oracle.py         the oracle's messages, advice, rewritings and ratings
+data/             prompts, by language
+"""
+
+from parley.llm.studies import Command, Study
+
+STUDY = Study(
+    "arena",
+    "compare messages in pairs before a panel, and rewrite them",
+    run="command:arena",
+    parser="command:arena_parser",
+    also=(
+        Command("rehearse", "try candidate messages on a simulated audience, and send the best",
+                run="command:rehearse", parser="command:rehearse_parser"),
+    ),
+    purposes={
+        "message": "oracle:write_message", "advice": "oracle:write_advice", "rewriting": "oracle:rewrite_message",
+        "persuasiveness": "oracle:answer_persuasiveness",
+    },
+)  # fmt: skip

@@ -1,0 +1,174 @@
+"""The commands `run.py arena` and `run.py rehearse`: personas read messages that a model writes.
+
+arena     messages are compared in pairs before a panel
+rehearse  advice, candidates, a simulated audience, a choice, and other people who rate it
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from parley.analysis.commands.runs import print_calls, print_paths, results_folder, split_names
+from parley.llm.errors import UserError
+from parley.model import cli
+from parley.model.arguments import models_from_args, only_model, shared_budget, society_from_args
+from parley.model.cli import Parser, add_option, amount, natural, positive
+from parley.model.progress import bar
+
+if TYPE_CHECKING:
+    from parley.analysis.journaled_calls import CallDesk
+    from parley.studies.arena.contest import Arena
+    from parley.studies.arena.rehearsal import Rehearsal
+
+
+def message_parser(command: str, about: str, example: str, topic: str, readers: str, file: str) -> Parser:
+    """Return the parser of a command in which personas read messages that a model writes.
+
+    topic: what is taken without --topic. readers: what --llm plays. file: what is in FILE.
+    """
+    asking = cli.asking(f"runs/{command}-<time>", f"the model that plays the {readers}")
+    plan = cli.dry_run("print the largest number of calls and the servers, and stop: no model is called")
+    parser = Parser(command, about, example, cli.society(), cli.topic(topic, default=""), *asking, plan)
+    add_option(parser, "FILE", file, Path, nargs="?")
+    add_option(parser, "--writer SPEC", "the model that writes (default: that of --llm)")
+    add_option(parser, "--personas SET", "name of the set of personas", default="voters")
+    add_option(
+        parser, "--temperature X", "sampling temperature of the personas' answers (default: 1)", amount, default=1.0
+    )
+    add_option(parser, "--words N", "most words of a message that is written", positive, default=60)
+    return parser
+
+
+def fields_of(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Return these options by name, with those that both commands have."""
+    society = society_from_args(options)
+    own = {"personas": society.qualified(options.personas), "language": society.language.code}
+    return own | {name: getattr(options, name) for name in (*names, "words", "temperature", "seed")}
+
+
+def run_messages(
+    options: argparse.Namespace,
+    names: tuple[str, str, str],
+    task: Arena | Rehearsal,
+    study: Callable[[Any, str, str, CallDesk], Any],
+    write: Callable[[Any, Any, str, str, Path], Path],
+) -> int:
+    """Run a study with the model of --llm and that of --writer in a folder, and write its report.
+
+    names: of the command, of the study, and of those who read. study: takes the task, both models and the desk, and returns what
+    `write` takes first, before the task, both models and the folder.
+    """
+    from parley.analysis.journaled_calls import CallDesk, check_manifest
+    from parley.llm.backends import identity_spec
+    from parley.model.scenario_run import lock_folder
+
+    task.readers()  # too few personas are an error before the first call
+    *models, given = models_from_args(options, "writer")
+    reader, (command, name, role) = only_model(models), names
+    writer, folder = given or reader, results_folder(options, command)
+    if options.dry_run:
+        return print_calls(f"at most {task.calls:,} calls", reader, writer)
+    print_paths(folder=folder)
+    desk = CallDesk(folder, bar, options.keep_going, shared_budget(options, folder, *dict.fromkeys((reader, writer))))
+    with lock_folder(folder):
+        models_of = {role: identity_spec(reader), "writer": identity_spec(writer)}
+        check_manifest(folder / f"{name}.json", models_of | asdict(task), name)
+        found = study(task, reader, writer, desk)
+    print(desk.tally.line)
+    print_paths(report=write(found, task, reader, writer, folder))
+    return 0
+
+
+def arena_parser() -> Parser:
+    """Return the options of `run.py arena`."""
+    parser = message_parser(
+        "arena",
+        "Let a panel of personas compare messages in pairs, each pair in both orders, and score how persuasive they are. "
+        "With --rewrite, a model rewrites each message, and the panel compares old and new (docs/arena.md).",
+        "arena messages.csv --llm openai:gpt-4o-mini --aim 'to convince people that taxes are fair'\n"
+        "arena --topic racism --llm oracle --rewrite",
+        topic="the first of the society, if no file is given",
+        readers="panel",
+        file="messages (CSV with the column message, or .jsonl; docs/arena.md); without a file, they are written on the topic",
+    )
+    add_option(parser, "--aim TEXT", "what the messages are to achieve (default: that of the file, or of the topic)")
+    add_option(parser, "--write N", "number of messages to write, without a file", natural, default=6)
+    add_option(parser, "--panel N", "number of personas that compare", positive, default=20)
+    add_option(parser, "--pairs N", "number of pairs that each persona compares (default: all)", natural, default=0)
+    about = "who is to be persuaded, as the panel is asked\nyou: the persona\ngroup: people like the persona"
+    add_option(parser, "--whom", about, default="you", choices=("you", "group"))
+    add_option(parser, "--rewrite", "also rewrite each message, and compare old and new", action="store_true")
+    add_option(parser, "--votes FILE", "votes of people on pairs of the messages (CSV or .jsonl; docs/arena.md)", Path)
+    return parser
+
+
+def arena(words: Sequence[str]) -> int:
+    """Run `run.py arena`."""
+    options = arena_parser().parse_args(words)
+    from parley.studies.arena import contest, report
+    from parley.studies.arena.message_files import MessageSet, read_messages, read_votes
+
+    if options.votes and not options.file:
+        raise UserError("--votes needs the messages that people compared: give their file")
+    given = read_messages(options.file) if options.file else MessageSet({})
+    fields = fields_of(options, "panel", "pairs", "whom", "rewrite")
+    task = contest.Arena(aim_of(options, given.aim), given.texts, options.write, **fields)
+    votes = read_votes(options.votes, list(given.texts)) if options.votes else None
+    names = ("arena", "arena", "panel")
+    return run_messages(options, names, task, contest.run_arena, partial(report.write, votes=votes))
+
+
+def aim_of(options: argparse.Namespace, stated: str = "") -> str:
+    """Return the aim: that of --aim, of the file (`stated`), or of the claim of --topic. Errors: UserError without one."""
+    if options.aim or (stated and not options.topic):
+        return str(options.aim or stated)
+    if options.file and not options.topic:
+        raise UserError("the file does not say what its messages are to achieve: add --aim TEXT, or --topic SLUG")
+    from parley.studies.arena.writer import aim_of_topic
+
+    society = society_from_args(options)
+    return aim_of_topic(society.qualified(options.topic or society.topics[0]))
+
+
+def rehearse_parser() -> Parser:
+    """Return the options of `run.py rehearse`."""
+    parser = message_parser(
+        "rehearse",
+        "Ask a model for advice on a message, let it write candidates, let personas rate them, and choose the best. Other "
+        "personas then rate the choice, a random candidate and a message without advice (docs/arena.md).",
+        "rehearse problems.csv --llm openai:gpt-4o-mini\nrehearse --topic racism,inflation --llm oracle",
+        topic="all of the society, if no file is given; one problem for each",
+        readers="audience",
+        file="problems (CSV with the column aim, or .jsonl; docs/arena.md); without a file, one for each topic",
+    )
+    about = "number of personas that choose; as many others rate the choice"
+    add_option(parser, "--audience N", about, positive, default=15)
+    about = "pieces of advice in each of three ways; each gives a candidate"
+    add_option(parser, "--pieces N", about, positive, default=2)
+    add_option(parser, "--plain N", "number of messages without advice, for comparison", natural, default=2)
+    return parser
+
+
+def rehearse(words: Sequence[str]) -> int:
+    """Run `run.py rehearse`."""
+    options = rehearse_parser().parse_args(words)
+    from parley.agents.topic import load_topic, topic_names
+    from parley.studies.arena import rehearsal
+    from parley.studies.arena.message_files import read_problems
+    from parley.studies.arena.writer import Aim, aim_of_topic
+
+    if options.file:
+        problems = read_problems(options.file)
+    else:  # to convince people of the claim of each topic
+        society = society_from_args(options)
+        slugs = split_names(options.topic) or topic_names(society.folder / "topics")
+        topics = [society.qualified(slug) for slug in slugs]
+        problems = {load_topic(topic).slug: Aim(aim_of_topic(topic)) for topic in topics}
+    task = rehearsal.Rehearsal(problems, **fields_of(options, "pieces", "plain", "audience"))
+    names = ("rehearse", "rehearsal", "audience")
+    return run_messages(options, names, task, rehearsal.run_rehearsal, rehearsal.write)
