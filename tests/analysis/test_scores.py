@@ -15,7 +15,7 @@ from scipy import stats
 import run
 from parley.analysis.bootstrap import slope
 from parley.analysis.scores.report import figure, parties_of
-from parley.analysis.scores.reversion import echo_chambers, gradients, ratio, ratios
+from parley.analysis.scores.reversion import echo_chambers, gradients, ratios
 from parley.analysis.scores.table import COLUMNS, checked, read
 from parley.analysis.scores.ucl import compare, is_smoothed, smoothed, statement_means
 from parley.analysis.statistics.groups import level, spread
@@ -31,6 +31,19 @@ def table(lines: Mapping[tuple[str, str, str], list[list[float]]]) -> pd.DataFra
         for statement, score in enumerate(scores, 1)
     ]
     return checked(pd.DataFrame(rows, columns=COLUMNS), "the test")
+
+
+def ratio(scores: np.ndarray, reference: str = "mean", zero: bool = False) -> float:
+    """R of one line of scores by statement."""
+    line = {
+        "topic": "t",
+        "condition": "c",
+        "run": "r",
+        "agent": "a",
+        "statement": range(1, len(scores) + 1),
+        "score": scores,
+    }
+    return float(ratios(pd.DataFrame(line), reference, zero)["mean"].iloc[0])
 
 
 @check_each(
