@@ -219,8 +219,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "compare-waves": ("analysis.commands.waves", "compare models and dates that answered the same questionnaire"),
         "panel": ("analysis.commands.panel", "ask the same people again, with and without their earlier answers"),
         "validate": ("analysis.commands.validate", "check whether personas answer as their party would"),
-        "depth": ("analysis.commands.depth", "measure deep personas: variety, contradictions, what depth changes"),
-        "evolve": ("analysis.commands.evolve", "let a population of personas evolve toward a survey"),
         "calibrate": ("analysis.commands.calibrate", "check whether the analysis recovers a known bias"),
     },
     "Change a model's bias": {
@@ -236,11 +234,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "analysis.commands.mediators",
             "compare which side mediators suit, and what the order of opinions changes",
         ),
-        "opinion-groups": (
-            "analysis.commands.opinion_groups",
-            "find groups of people who vote alike, and check whether a slate of statements represents them",
-        ),
-        "sheet": ("analysis.commands.sheet", "fill in PIMMUR, TRAILS, ODD and RAT-RS from the folder of a run"),
         "bundle": ("analysis.commands.bundle", "write runs as one sealed file with prompts and raw replies"),
         "verify": ("analysis.commands.bundle", "check a bundle, a card.json or the tables of a run"),
         "show": ("analysis.commands.show", "print the prompts that an agent was sent, and its replies"),

@@ -106,7 +106,7 @@ RULES = (
     Rule(r"^python -m parley\.training", why=TORCH, how="parse"),
     Rule(
         r"^run\.py (sheet|bundle|verify) ",
-        why="reads files of the user; tests/analysis/test_sheets.py, test_bundles.py and test_schemas.py have some",
+        why="reads files of the user; tests/studies/test_sheets.py, test_bundles.py and test_schemas.py have some",
         how="parse",
     ),
     Rule(r"^python -m parley\.analysis\.schemas", why="writes files of the package", how="exists"),
@@ -197,7 +197,7 @@ RULES = (
     Rule(r"^run\.py --society ", "--repetitions 2 --rounds 1"),
     Rule(r"^run\.py evolve planted", "--size 2 --depth 1 --candidates 2 --generations 1 --repeats 1"),
     Rule(r"^run\.py evolve ", why=HERE, how="parse"),
-    Rule(r"^run\.py depth ", why="needs deep personas; tests/analysis/test_depth.py writes some", how="parse"),
+    Rule(r"^run\.py depth ", why="needs deep personas; tests/studies/test_depth.py writes some", how="parse"),
     Rule(r"personas=\./mine", why="needs the personas that the page writes", how="parse"),
     Rule(r"^run\.py personas .*--set deep", "--llm oracle --count 2 --depth 3"),
     Rule(r"^run\.py personas", "--llm oracle"),
@@ -282,7 +282,7 @@ RULES = (
     Rule(r"^run\.py representatives (payoff|outcomes)", why=TORCH, how="parse"),
     Rule(r"^run\.py opinion-groups votes", why="needs a table of your own; tests make one", how="parse"),
     Rule(r"^run\.py opinion-groups planted", "--draws 19"),
-    Rule(r"^run\.py opinion-groups runs", why="tests/analysis/test_opinion_groups.py runs it", how="parse"),
+    Rule(r"^run\.py opinion-groups runs", why="tests/studies/test_opinion_groups.py runs it", how="parse"),
     Rule(
         r"^run\.py representatives steps",
         why="needs ballots of a run; tests/analysis/test_representative_steps.py has some",

@@ -9,9 +9,9 @@ import pandas as pd
 
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import estimate
-from parley.analysis.opinion_groups import report as opinion_groups_report
 from parley.analysis.report import Report, multiplicity
 from parley.studies.conjoint import report as conjoint_report
+from parley.studies.opinion_groups import report as opinion_groups_report
 from parley.studies.truthfulness import report as truthfulness_report
 
 TABLE = pd.DataFrame(

@@ -20,7 +20,6 @@ from parley.analysis.human.cascades import read_shares, real_trees
 from parley.analysis.human.readers import salvi
 from parley.analysis.logs.formats import FORMATS
 from parley.analysis.logs.mapping import LogMap
-from parley.analysis.opinion_groups.votes import read_votes
 from parley.analysis.polls.published import read_survey as read_distributions
 from parley.analysis.scores import table as scores
 from parley.analysis.studies.stability import read_panel
@@ -36,6 +35,7 @@ from parley.studies.conjoint import choices as conjoint_people
 from parley.studies.conjoint.design import ConjointDesign
 from parley.studies.honesty import known_lines
 from parley.studies.mixed_subjects.people import read_people
+from parley.studies.opinion_groups.votes import read_votes
 from parley.studies.side_choice.choices import read_choices as read_sides
 from parley.studies.stereotypes import report as stereotypes
 from parley.studies.survey_prediction.survey import read_items
@@ -322,7 +322,7 @@ def test_spss_files_give_words_and_numbers(tmp_path: Path) -> None:
 
 OWN_TABLES = {
     "analysis/judge_quality.py", "analysis/preregistration/pilot.py", "analysis/schemas/validation.py",
-    "analysis/sheets/results.py",
+    "studies/sheets/results.py",
     "training/representatives/measures.py", "training/representatives/outcomes.py",
     "llm/table_text.py", "llm/user_file.py", "environments/edge_table.py",
 }  # fmt: skip

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from parley.agents.datafiles import read_toml, require_section
-from parley.analysis.sheets.forms import Form, form_names
 from parley.llm.errors import UserError, unknown_name
+from parley.studies.sheets.forms import Form, form_names
 
 AUTHOR = "author"
 Answers = Mapping[tuple[str, str], str]

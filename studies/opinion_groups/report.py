@@ -11,11 +11,11 @@ import pandas as pd
 
 from parley.analysis.figures import PaperFigure, add_legend, new_figure, styles_by_party
 from parley.analysis.formatting import Column, escape_markdown, format_number, format_p, number
-from parley.analysis.opinion_groups.clusters import Grouping, find_groups
-from parley.analysis.opinion_groups.group_votes import common_ground, group_votes, representative_votes
-from parley.analysis.opinion_groups.planted import rand_index
-from parley.analysis.opinion_groups.slates import audit_slate, equal_shares_slate, greedy_slate, phragmen_slate
 from parley.analysis.report import Report, disk_errors
+from parley.studies.opinion_groups.clusters import Grouping, find_groups
+from parley.studies.opinion_groups.group_votes import common_ground, group_votes, representative_votes
+from parley.studies.opinion_groups.slates import audit_slate, equal_shares_slate, greedy_slate, phragmen_slate
+from parley.studies.opinion_groups.votes import rand_index
 
 NAME = "opinion_groups"
 READING = (

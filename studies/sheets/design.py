@@ -8,8 +8,8 @@ from typing import Any
 from parley.analysis import disclaimers
 from parley.analysis.formatting import REFERENCE, count_phrase, join_phrases
 from parley.analysis.provenance import experiment_title, field_value, rerun_command
-from parley.analysis.sheets.facts import HEADER, Fact, SheetRun, fact, setting
 from parley.analysis.steering import SETTINGS
+from parley.studies.sheets.facts import HEADER, Fact, SheetRun, fact, setting
 
 FREE: dict[str, Any] = {**SETTINGS, "adapters": ()}
 """Settings by which an author says how agents behave, each with its value that says nothing."""

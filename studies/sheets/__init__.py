@@ -5,3 +5,7 @@ talk.py     facts on prompts and what agents say             results.py  facts o
 forms.py    the forms (forms/NAME.toml, one per standard)    answers.py  the answers of the author
 sheet.py    writes a form as Markdown and HTML
 """
+
+from parley.llm.studies import Study
+
+STUDY = Study("sheet", "fill in PIMMUR, TRAILS, ODD and RAT-RS from the folder of a run", group="Analyse runs")

@@ -16,12 +16,12 @@ from parley.agents.language import ENGLISH
 from parley.agents.persona import load_personas
 from parley.agents.society import load_society
 from parley.agents.taxonomy import load_taxonomy
-from parley.analysis.deep.evolution import RANDOM, SELECTED, Candidate, EvolutionStudy, evolution_table
-from parley.analysis.deep.evolution_report import compare_lines, gain_lines
-from parley.analysis.deep.planted import TYPICAL, survey_of_kinds
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.polls.asking import Poll
 from parley.llm.errors import UserError
+from parley.studies.deep_personas.evolution import RANDOM, SELECTED, Candidate, EvolutionStudy, evolution_table
+from parley.studies.deep_personas.evolution_report import compare_lines, gain_lines
+from parley.studies.deep_personas.planted import TYPICAL, survey_of_kinds
 
 
 def quiet(title: str, total: int) -> contextlib.AbstractContextManager[Callable[[int], object]]:

@@ -10,29 +10,29 @@ from parley.model import cli
 from parley.model.cli import Parser, add_option
 
 
-def sheet_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py sheet`."""
-    parser = Parser(
+    options = Parser(
         "sheet",
         "Fill in reporting standards from the folder of a run: each cell is evidence with its place, an answer of the author, or "
         "not known (docs/sheets.md).",
         "sheet runs/a\nsheet runs/a --form pimmur --answers answers.toml",
         cli.out("RUN/sheets"),
     )
-    add_option(parser, "RUN", "the folder of a run", Path)
+    add_option(options, "RUN", "the folder of a run", Path)
     about = "the form: pimmur, trails, odd, rat-rs, all, or a .toml file of your own"
-    add_option(parser, "--form NAME", about, default="all")
+    add_option(options, "--form NAME", about, default="all")
     about = "a .toml file with the answers of the author, a table for each form (default: none)"
-    add_option(parser, "--answers FILE", about, Path)
-    return parser
+    add_option(options, "--answers FILE", about, Path)
+    return options
 
 
-def sheet(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py sheet RUN`."""
-    options = sheet_parser().parse_args(words)
-    from parley.analysis.sheets.answers import read_answers
-    from parley.analysis.sheets.forms import load_forms
-    from parley.analysis.sheets.sheet import write_sheets
+    options = parser().parse_args(words)
+    from parley.studies.sheets.answers import read_answers
+    from parley.studies.sheets.forms import load_forms
+    from parley.studies.sheets.sheet import write_sheets
 
     forms = load_forms(options.form)
     author, answers = read_answers(options.answers, forms) if options.answers else ("", {})

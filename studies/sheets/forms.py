@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from parley.agents.datafiles import build_from_table, read_toml
-from parley.analysis.sheets import design, results, talk
-from parley.analysis.sheets.facts import FACTS
 from parley.llm.errors import UserError, unknown_name
+from parley.studies.sheets import design, results, talk
+from parley.studies.sheets.facts import FACTS
 
 FOLDER = Path(__file__).parent / "forms"
 ALL = "all"

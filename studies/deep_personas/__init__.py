@@ -3,8 +3,22 @@
 variety.py       coverage of the taxonomy, and uniqueness with its nulls
 consistency.py   contradictions, by a judge that is measured on planted ones
 answers.py       answers of people at several depths, compared with a survey
+depth.py, evolve.py   the two commands
 planted.py       invented surveys whose truth is the oracle's law of attributes
 report.py        the page of `run.py depth`
 evolution.py     a population evolves by rewriting and selection; the null is selection at random
 evolution_report.py   the page of `run.py evolve`
 """
+
+from parley.llm.studies import Command, Study
+
+STUDY = Study(
+    "depth",
+    "measure deep personas: variety, contradictions, what depth changes",
+    group=(GROUP := "Measure a model's bias"),
+    run="depth:run",
+    parser="depth:parser",
+    also=(
+        Command("evolve", "let a population of personas evolve toward a survey", GROUP, "evolve:run", "evolve:parser"),
+    ),
+)

@@ -9,8 +9,8 @@ from parley.analysis.bootstrap import FEWEST
 from parley.analysis.findings import missing_ratings
 from parley.analysis.formatting import REFERENCE, count_phrase, format_estimate, format_number, seat_title
 from parley.analysis.metrics import drift
-from parley.analysis.sheets.facts import HEADER, Fact, SheetRun, fact
 from parley.llm.errors import UserError
+from parley.studies.sheets.facts import HEADER, Fact, SheetRun, fact
 
 MOST = 6
 """Up to this number of rows each is in a sheet."""

@@ -16,10 +16,15 @@ from parley.agents.deep_personas import DeepPersona, Value, begin_person, fill_p
 from parley.agents.language import ENGLISH
 from parley.agents.society import load_society
 from parley.agents.taxonomy import Attribute, CoreAttribute, Taxonomy, load_taxonomy
-from parley.analysis.deep.answers import STRANGERS, DepthStudy, compare_depths, exchange_attributes
-from parley.analysis.deep.consistency import estimate_contradictions, judge_people
-from parley.analysis.deep.planted import survey_of_texts
-from parley.analysis.deep.report import (
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.polls.asking import Poll
+from parley.llm.backends import open_spec
+from parley.llm.driver import drive
+from parley.llm.seeding import stream
+from parley.studies.deep_personas.answers import STRANGERS, DepthStudy, compare_depths, exchange_attributes
+from parley.studies.deep_personas.consistency import estimate_contradictions, judge_people
+from parley.studies.deep_personas.planted import survey_of_texts
+from parley.studies.deep_personas.report import (
     Depths,
     contradiction_lines,
     effect_lines,
@@ -27,12 +32,7 @@ from parley.analysis.deep.report import (
     variety_lines,
     variety_table,
 )
-from parley.analysis.deep.variety import measure_coverage, measure_uniqueness
-from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.polls.asking import Poll
-from parley.llm.backends import open_spec
-from parley.llm.driver import drive
-from parley.llm.seeding import stream
+from parley.studies.deep_personas.variety import measure_coverage, measure_uniqueness
 
 TAXONOMY = load_taxonomy(ENGLISH)
 SMALL = Taxonomy(

@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from parley.analysis.sheets.answers import read_answers
-from parley.analysis.sheets.facts import FACTS, SheetRun
-from parley.analysis.sheets.forms import form_names, load_form, load_forms
-from parley.analysis.sheets.sheet import AUTHOR, UNKNOWN, fill_form, write_sheets
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Request
 from parley.model.events import Event
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
+from parley.studies.sheets.answers import read_answers
+from parley.studies.sheets.facts import FACTS, SheetRun
+from parley.studies.sheets.forms import form_names, load_form, load_forms
+from parley.studies.sheets.sheet import AUTHOR, UNKNOWN, fill_form, write_sheets
 
 HOSTILE = "<script>alert(1)</script> | x | [a](http://evil) experiment"
 

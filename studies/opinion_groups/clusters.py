@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.cluster.vq import ClusterError, kmeans2
 from scipy.spatial.distance import cdist
 
-from parley.analysis.opinion_groups.votes import people_to_group
+from parley.studies.opinion_groups.votes import people_to_group
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]

@@ -22,13 +22,13 @@ from parley.agents.deep_personas import DeepPersona, begin_person, fill_person, 
 from parley.agents.society import Society
 from parley.agents.taxonomy import Taxonomy
 from parley.analysis.bootstrap import Floats, nanmean
-from parley.analysis.deep.answers import answer_as
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.polls.asking import Poll
 from parley.analysis.polls.distances import total_variation
 from parley.llm.driver import Conversation, ask_in_step
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive, stream
+from parley.studies.deep_personas.answers import answer_as
 
 SELECTED, RANDOM = "selected", "random"
 LINES = (SELECTED, RANDOM)

@@ -14,8 +14,10 @@ from scipy.spatial.distance import cdist
 
 from parley.__main__ import main
 from parley.analysis.metrics._cells import REFERENCE
-from parley.analysis.opinion_groups import clusters
-from parley.analysis.opinion_groups.clusters import (
+from parley.analysis.tables import load
+from parley.llm.errors import UserError
+from parley.studies.opinion_groups import clusters
+from parley.studies.opinion_groups.clusters import (
     best_split,
     count_components,
     find_groups,
@@ -23,10 +25,8 @@ from parley.analysis.opinion_groups.clusters import (
     one_peak_width,
     project_people,
 )
-from parley.analysis.opinion_groups.group_votes import common_ground, group_votes, representative_votes
-from parley.analysis.opinion_groups.planted import planted_votes, rand_index
-from parley.analysis.opinion_groups.run_votes import run_votes
-from parley.analysis.opinion_groups.slates import (
+from parley.studies.opinion_groups.group_votes import common_ground, group_votes, representative_votes
+from parley.studies.opinion_groups.slates import (
     equal_shares_slate,
     greedy_slate,
     is_extended,
@@ -35,9 +35,7 @@ from parley.analysis.opinion_groups.slates import (
     phragmen_slate,
     tries_all_sets,
 )
-from parley.analysis.opinion_groups.votes import read_votes
-from parley.analysis.tables import load
-from parley.llm.errors import UserError
+from parley.studies.opinion_groups.votes import planted_votes, rand_index, read_votes, run_votes
 
 
 def test_planted_groups_are_found() -> None:

@@ -12,9 +12,9 @@ from parley.agents.claim_questions import GUESSES, OPTIONS, RIGHT
 from parley.agents.probe import Probe
 from parley.agents.topic import load_topic
 from parley.analysis.formatting import count_phrase, strip_controls
-from parley.analysis.sheets.facts import Fact, SheetRun, fact
 from parley.llm.request import Request
 from parley.model.sent_requests import Exchange
+from parley.studies.sheets.facts import Fact, SheetRun, fact
 
 HINTS = re.compile(
     r"\b(experiment\w*|hypothes\w+|simulat\w+|stud(?:y|ies|ie|ien)\b|research\w*|forschung\w*|versuch\b|étude\b|estudio\b)",

@@ -15,15 +15,15 @@ from parley.model.cli import Parser, add_option, amount, positive
 from parley.model.progress import bar
 
 if TYPE_CHECKING:
-    from parley.analysis.deep.evolution import EvolutionStudy
+    from parley.studies.deep_personas.evolution import EvolutionStudy
 
 EXAMPLES = """evolve planted --llm oracle,attribute_effect=0.5
 evolve survey.csv --group Kenya --llm openai:gpt-4o-mini --generations 5"""
 
 
-def evolve_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py evolve`."""
-    parser = Parser(
+    options = Parser(
         "evolve",
         "Let a population of personas evolve toward a survey: a model rewrites attributes, and those who fit the shares of half "
         "of the questions survive. The other half is the test, and selection at random the null (docs/deep_personas.md).",
@@ -33,35 +33,35 @@ def evolve_parser() -> Parser:
         cli.dry_run("print the number of calls, and stop: no model is called"),
     )
     add_option(
-        parser, "FILE", "a survey as for run.py distributions, or planted: an invented one that the oracle knows"
+        options, "FILE", "a survey as for run.py distributions, or planted: an invented one that the oracle knows"
     )
-    add_option(parser, "--group NAME", "the group of the survey that is the target (default: the only one)")
-    add_option(parser, "--party NAME", "the party of the people (default: default, who have none)", default="default")
-    add_option(parser, "--size N", "people of a candidate", positive, 6)
-    add_option(parser, "--depth N", "attributes of a person", positive, 3)
-    add_option(parser, "--candidates N", "candidates that survive each generation", positive, 4)
-    add_option(parser, "--generations N", "generations", positive, 10)
-    add_option(parser, "--repeats N", "repetitions of the whole evolution; intervals need 5", positive, 6)
+    add_option(options, "--group NAME", "the group of the survey that is the target (default: the only one)")
+    add_option(options, "--party NAME", "the party of the people (default: default, who have none)", default="default")
+    add_option(options, "--size N", "people of a candidate", positive, 6)
+    add_option(options, "--depth N", "attributes of a person", positive, 3)
+    add_option(options, "--candidates N", "candidates that survive each generation", positive, 4)
+    add_option(options, "--generations N", "generations", positive, 10)
+    add_option(options, "--repeats N", "repetitions of the whole evolution; intervals need 5", positive, 6)
     about = "weight of coverage in the selection, 0 to 1 (0: fit to people alone; 1: as many options as possible)"
-    add_option(parser, "--coverage W", about, amount, 0.0)
-    add_option(parser, "--taxonomy FILE", "a taxonomy of your own (default: that of the society's language)", Path)
+    add_option(options, "--coverage W", about, amount, 0.0)
+    add_option(options, "--taxonomy FILE", "a taxonomy of your own (default: that of the society's language)", Path)
     about = "replies counted for each question if the model gives no probabilities"
-    add_option(parser, "--samples N", about, positive, 20)
-    return parser
+    add_option(options, "--samples N", about, positive, 20)
+    return options
 
 
-def evolve(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py evolve`."""
-    options = evolve_parser().parse_args(words)
+    options = parser().parse_args(words)
     study = study_from_args(options)
     from parley.analysis.formatting import count_phrase
 
     planned = f"{count_phrase(study.repeats, 'repetition')}, at most {study.calls:,} calls"
     if options.dry_run:
         return print_calls(planned, study.base.llm)
-    from parley.analysis.deep.evolution_report import PEOPLE, write_evolution
     from parley.analysis.journaled_calls import CallDesk, check_manifest
     from parley.model.scenario_run import lock_folder
+    from parley.studies.deep_personas.evolution_report import PEOPLE, write_evolution
 
     folder = results_folder(options, "evolve")
     print_paths(folder=folder, calls=planned)
@@ -76,12 +76,12 @@ def evolve(words: Sequence[str]) -> int:
 def study_from_args(options: argparse.Namespace) -> EvolutionStudy:
     """Return what evolves. Errors: UserError on a file, group, party or taxonomy that is not there."""
     from parley.agents.taxonomy import load_taxonomy
-    from parley.analysis.deep.evolution import EvolutionStudy
-    from parley.analysis.deep.planted import TYPICAL, survey_of_kinds
     from parley.analysis.polls.asking import Poll
     from parley.analysis.polls.published import read_survey
     from parley.analysis.polls.table import PLANTED
     from parley.llm.backends import check_spec
+    from parley.studies.deep_personas.evolution import EvolutionStudy
+    from parley.studies.deep_personas.planted import TYPICAL, survey_of_kinds
 
     society, llm = society_from_args(options), model_from_args(options, "oracle")
     check_spec(llm)

@@ -20,9 +20,9 @@ COMPONENTS = (
 )
 
 
-def opinion_groups_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py opinion-groups`."""
-    parser = Parser(
+    options = Parser(
         "opinion-groups",
         "Find groups of people who vote alike on statements, what each group wants and what unites them, and check whether a "
         "slate of statements represents them (docs/opinion_groups.md). No model is called.",
@@ -34,15 +34,15 @@ def opinion_groups_parser() -> Parser:
         "a CSV: person, statement, vote (agree, disagree, pass); a run folder, whose agents vote by their ratings; or "
         "planted, an invented society of three groups"
     )
-    add_option(parser, "FILE", about)
+    add_option(options, "FILE", about)
     about = "of a run: the survey that counts\nfirst: before the debate (default)\nlast: after the last round"
-    add_option(parser, "--survey WHICH", about, choices=("first", "last"), default="first")
+    add_option(options, "--survey WHICH", about, choices=("first", "last"), default="first")
     about = "the statements of a slate to audit; repeat it if a statement has a comma"
-    add_option(parser, "--slate A[,B]", about, default=[], action="append")
-    add_option(parser, "--size N", "number of statements of a slate, if --slate is left out", positive, 3)
-    add_option(parser, "--draws N", "number of worlds without groups, of each kind, to compare with", positive, DRAWS)
-    add_option(parser, "--components N", COMPONENTS, positive)
-    return parser
+    add_option(options, "--slate A[,B]", about, default=[], action="append")
+    add_option(options, "--size N", "number of statements of a slate, if --slate is left out", positive, 3)
+    add_option(options, "--draws N", "number of worlds without groups, of each kind, to compare with", positive, DRAWS)
+    add_option(options, "--components N", COMPONENTS, positive)
+    return options
 
 
 def slate_statements(given: Sequence[str], known: Collection[str]) -> list[str]:
@@ -55,16 +55,14 @@ def slate_statements(given: Sequence[str], known: Collection[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def opinion_groups(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py opinion-groups FILE`."""
-    options = opinion_groups_parser().parse_args(words)
+    options = parser().parse_args(words)
     import numpy as np
 
-    from parley.analysis.opinion_groups.planted import PLANTED, planted_votes
-    from parley.analysis.opinion_groups.report import NAME, Search, write_groups
-    from parley.analysis.opinion_groups.run_votes import run_votes
-    from parley.analysis.opinion_groups.votes import read_votes
     from parley.analysis.tables import load
+    from parley.studies.opinion_groups.report import NAME, Search, write_groups
+    from parley.studies.opinion_groups.votes import PLANTED, planted_votes, read_votes, run_votes
 
     if options.draws < FEWEST_DRAWS:
         raise UserError(f"--draws must be at least {FEWEST_DRAWS}: with fewer worlds no p can be .05")

@@ -14,13 +14,13 @@ from parley.agents.deep_personas import DeepPersona
 from parley.agents.taxonomy import Taxonomy
 from parley.analysis import disclaimers
 from parley.analysis.bootstrap import FEWEST, POSITIVE, Ends, Floats, mean_interval
-from parley.analysis.deep.answers import STRANGERS, DepthEffect, DepthStudy, compare_depths
-from parley.analysis.deep.consistency import Contradictions, estimate_contradictions
-from parley.analysis.deep.variety import SHUFFLES, measure_coverage, measure_uniqueness
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate, number
 from parley.analysis.report import Report
 from parley.llm.seeding import derive
+from parley.studies.deep_personas.answers import STRANGERS, DepthEffect, DepthStudy, compare_depths
+from parley.studies.deep_personas.consistency import Contradictions, estimate_contradictions
+from parley.studies.deep_personas.variety import SHUFFLES, measure_coverage, measure_uniqueness
 
 VARIETY: Mapping[str, Column] = {
     "attributes": "depth", "leaves covered": number("leaves"), "even draw": number("even_leaves"),

@@ -16,15 +16,15 @@ from parley.model.progress import bar
 
 if TYPE_CHECKING:
     from parley.agents.deep_personas import DeepPersona
-    from parley.analysis.deep.answers import DepthStudy
+    from parley.studies.deep_personas.answers import DepthStudy
 
 EXAMPLES = """depth mine --llm oracle,attribute_effect=0.5 --survey planted --judge oracle
 depth mine --llm openai:gpt-4o-mini --survey survey.csv --group Kenya --depths 0,10,20"""
 
 
-def depth_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py depth`."""
-    parser = Parser(
+    options = Parser(
         "depth",
         "Measure deep personas (run.py personas --set deep): how much of the taxonomy they cover, how different they are, how "
         "often they contradict themselves, and what their depth changes in a survey (docs/deep_personas.md).",
@@ -33,28 +33,28 @@ def depth_parser() -> Parser:
         *cli.asking("runs/depth-<time>", "the model that answers the survey as each person", "oracle"),
         cli.dry_run("print the number of people and calls, and stop: no model is called"),
     )
-    add_option(parser, "FOLDER", "the folder that run.py personas --set deep wrote", Path)
-    add_option(parser, "--people N", "only the first N people of each party (default: all)", positive)
-    add_option(parser, "--depths A,B[,C]", "numbers of attributes to compare (default: 0, half, all)", default="")
-    add_option(parser, "--judge SPEC", "the model that looks for contradictions (default: none)")
-    add_option(parser, "--checked N", "sentences of each person that the judge sees", positive, 5)
+    add_option(options, "FOLDER", "the folder that run.py personas --set deep wrote", Path)
+    add_option(options, "--people N", "only the first N people of each party (default: all)", positive)
+    add_option(options, "--depths A,B[,C]", "numbers of attributes to compare (default: 0, half, all)", default="")
+    add_option(options, "--judge SPEC", "the model that looks for contradictions (default: none)")
+    add_option(options, "--checked N", "sentences of each person that the judge sees", positive, 5)
     about = "a survey as for run.py distributions, or planted: people of these attributes under the oracle's law"
-    add_option(parser, "--survey FILE", about)
-    add_option(parser, "--group NAME", "the group of the survey that the people belong to (default: the only one)")
+    add_option(options, "--survey FILE", about)
+    add_option(options, "--group NAME", "the group of the survey that the people belong to (default: the only one)")
     about = "replies counted for each question if the model gives no probabilities"
-    add_option(parser, "--samples N", about, positive, 20)
-    return parser
+    add_option(options, "--samples N", about, positive, 20)
+    return options
 
 
-def depth(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py depth`."""
-    options = depth_parser().parse_args(words)
+    options = parser().parse_args(words)
     from parley.agents.deep_personas import read_people
     from parley.agents.taxonomy import FILE, load_taxonomy
-    from parley.analysis.deep.consistency import judge_people
-    from parley.analysis.deep.report import Depths, write_depths
     from parley.analysis.journaled_calls import CallDesk, check_manifest
     from parley.model.scenario_run import lock_folder
+    from parley.studies.deep_personas.consistency import judge_people
+    from parley.studies.deep_personas.report import Depths, write_depths
 
     people = first_of_party(read_people(options.folder), options.people)
     taxonomy = load_taxonomy(society_from_args(options).language, options.folder / FILE)
@@ -112,12 +112,12 @@ def depths_from_text(text: str, people: Sequence[DeepPersona]) -> tuple[int, ...
 
 def study_from_args(options: argparse.Namespace, people: Sequence[DeepPersona], depths: tuple[int, ...]) -> DepthStudy:
     """Return the survey that is asked. Errors: UserError without a group, and if people are too few to exchange attributes."""
-    from parley.analysis.deep.answers import DepthStudy
-    from parley.analysis.deep.planted import survey_of_texts
     from parley.analysis.polls.asking import Poll
     from parley.analysis.polls.published import read_survey
     from parley.analysis.polls.table import PLANTED
     from parley.llm.backends import check_spec
+    from parley.studies.deep_personas.answers import DepthStudy
+    from parley.studies.deep_personas.planted import survey_of_texts
 
     society, llm = society_from_args(options), model_from_args(options, "oracle")
     check_spec(llm)

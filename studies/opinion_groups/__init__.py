@@ -1,0 +1,9 @@
+"""Groups of opinion in a table of votes, and how fairly a slate of statements represents them (docs/opinion_groups.md)."""
+
+from parley.llm.studies import Study
+
+STUDY = Study(
+    "opinion-groups",
+    "find groups of people who vote alike, and check whether a slate of statements represents them",
+    group="Analyse runs",
+)
