@@ -18,7 +18,6 @@ PURPOSES: Mapping[str, str] = {
     # people in a debate or a deliberation
     "speech": "an utterance: a reply, a statement, a post, a story, an opinion or critique for the mediator (`form` says which)",
     "survey": "a rating on a scale, of the topic or of a statement",
-    "perception": "a rating as people of a party would give it (`party`)",
     "questionnaire": "a closed question about oneself",
     "poll": "a closed question of a survey, asked of a member of a group",
     CONSENT: "whether a person agrees to take part (llm/backends/person)",

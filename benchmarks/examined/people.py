@@ -13,7 +13,7 @@ from uneven import UNEVEN, rows_of
 
 from examined.entry import Draw, Entry, Outcome, claimed, outside
 from parley.agents.traits import trait_names
-from parley.analysis.alignment import individuation, report
+from parley.analysis.alignment import report
 from parley.analysis.bootstrap import Floats
 from parley.analysis.human.measures import measure_source, partner_correlation
 from parley.analysis.human.ordinal_odds import odds_table
@@ -27,6 +27,7 @@ from parley.studies.arena.measures import equal_length
 from parley.studies.mixed_subjects.estimators import ESTIMATORS, estimate
 from parley.studies.mixed_subjects.people import Arm, Sample
 from parley.studies.mixed_subjects.worth import measure_worth
+from parley.studies.stereotypes import individuation
 from parley.studies.truthfulness import measures as truthfulness
 
 EVEN, RARE = np.full(3, 1 / 3), np.array([0.9, 0.07, 0.03])
@@ -294,7 +295,7 @@ IN_GENERAL = {"mean": "mean", "severity, SD": "severity", "ICC of one": "agreeme
 ALIGNMENT, HUMAN, MIXED, CONJOINT = (
     "analysis.alignment.", "analysis.human.", "studies.mixed_subjects.", "studies.conjoint.measures.",
 )  # fmt: skip
-PREDICTED = "studies.survey_prediction.measures."
+PREDICTED, STEREOTYPES = "studies.survey_prediction.measures.", "studies.stereotypes.individuation."
 SMALL = (3, 5, 10, 40)
 ENTRIES = (
     Entry("kappa", (ALIGNMENT + "report.kappa", "analysis.bootstrap.fisher_interval"), _of_kappa, ("even", "rare",
@@ -306,13 +307,13 @@ ENTRIES = (
           unit="statement", sets=300, sizes=SMALL),
     Entry("rank correlation", ("studies.truthfulness.measures.rank_correlation",), _of_rho, ("normal", "rounded"),
           unit="statement", sets=500),
-    Entry("share of groups", (ALIGNMENT + "individuation.group_share",), _of_group_share, ("normal",), unit="person a group",
+    Entry("share of groups", (STEREOTYPES + "group_share",), _of_group_share, ("normal",), unit="person a group",
           role="test", sizes=(3, 5, 20), sets=60),
-    Entry("slope on groups", (ALIGNMENT + "individuation.slope",), _of_slope, ("normal",), unit="person a group",
+    Entry("slope on groups", (STEREOTYPES + "slope",), _of_slope, ("normal",), unit="person a group",
           sizes=(3, 5, 10, 20), sets=100),
-    Entry("spread within groups", (ALIGNMENT + "individuation.spread", ALIGNMENT + "individuation.estimate_measure"), _of_spread,
+    Entry("spread within groups", (STEREOTYPES + "spread", STEREOTYPES + "estimate_measure"), _of_spread,
           ("normal",), unit="person a group", sizes=(3, 5, 10, 20), sets=100),
-    Entry("likeness to the own person", (ALIGNMENT + "individuation.likeness",), _of_likeness, ("normal",), unit="person a group",
+    Entry("likeness to the own person", (STEREOTYPES + "likeness",), _of_likeness, ("normal",), unit="person a group",
           sizes=(3, 5, 20), sets=60),
     *[Entry(f"mixed subjects: {name}", (MIXED + "estimators.estimate",), _of_mixed(name), ("normal", "skewed"),
           unit="person a condition",

@@ -1,6 +1,13 @@
 """Are personas individuals or stereotypes of their group, and how do they see the other group? (docs/stereotypes.md)
 
-The measures are those of analysis/alignment (individuation.py, perception.py), which also find planted stereotypes.
+survey.py         personas answer for themselves and as people of each party would, perhaps after an interview about their life
+individuation.py  how alike the personas of a group are, compared with people
+perception.py     how far a group is seen from where it is
+report.py         answers of a user's table, and the page
+command.py        `run.py stereotypes`
+oracle.py         the planted law: how far away the other party is seen
+organism.py       the bias of organisms that the command finds
+data/             the prompt, and the questions of the interview, by language
 """
 
 from parley.llm.studies import Study
@@ -9,4 +16,7 @@ STUDY = Study(
     "stereotypes",
     "measure whether personas are individuals or stereotypes, and how they see the other group",
     group="Measure a model's bias",
+    purposes={"perception": "oracle:answer_perception"},
+    law="oracle:plant_exaggeration",
+    bias="organism:Stereotype",
 )

@@ -44,13 +44,12 @@ def run(words: Sequence[str]) -> int:
     options = parser().parse_args(words)
     import pandas as pd
 
-    from parley.agents.life_interview import life_questions
     from parley.agents.persona_generator import in_backstories
-    from parley.analysis.alignment.persona_survey import PersonaSurvey, check_topics_of, run_survey
     from parley.analysis.journaled_calls import missing_lines
     from parley.llm.journal import shared_ledger
     from parley.model.files import JOURNAL
     from parley.studies.stereotypes import report
+    from parley.studies.stereotypes.survey import PersonaSurvey, check_topics_of, life_questions, run_survey
 
     ends = _range(options.people_range)
     people = report.read_answers(options.people, ends) if options.people else None

@@ -17,14 +17,14 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.alignment.individuation import Measured, individuation, spread_change
-from parley.analysis.alignment.perception import count_unpaired, perception_distances, perception_gaps, wide
 from parley.analysis.disclaimers import spec_label
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
 from parley.analysis.report import Report
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
+from parley.studies.stereotypes.individuation import Measured, individuation, spread_change
+from parley.studies.stereotypes.perception import count_unpaired, perception_distances, perception_gaps, wide
 
 ENDS = (0.0, 10.0)
 NEEDED = ("person", "group", "question", "answer")

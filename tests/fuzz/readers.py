@@ -10,7 +10,6 @@ from parley.agents.act_names import ACTS
 from parley.agents.closed_answers import OPTIONS, read_choice, read_number
 from parley.agents.herd_member import HerdPlanner
 from parley.agents.language import ENGLISH, load_language
-from parley.agents.life_interview import answer_problem
 from parley.agents.memory import relevance
 from parley.agents.persona_generator import validation_error
 from parley.agents.probe import scales
@@ -24,6 +23,7 @@ from parley.analysis.judging import load_rubric
 from parley.llm.request import Message, Reply
 from parley.llm.thinking import split_thinking
 from parley.studies.corrections.corrector import read_correction
+from parley.studies.stereotypes.survey import answer_problem
 from parley.training.tuning import dataset
 from parley.training.tuning.interviews import word_runs
 

@@ -13,11 +13,14 @@ import pytest
 
 import run
 from parley.agents.language import load_language
-from parley.agents.life_interview import ATTEMPTS, answer_problem, interview_life, life_questions
 from parley.agents.persona import load_personas
-from parley.analysis.alignment import individuation as measures
-from parley.analysis.alignment.individuation import NO_MATCH, Measured
-from parley.analysis.alignment.perception import (
+from parley.llm.backends.fake import Fake
+from parley.llm.driver import drive
+from parley.llm.errors import UserError
+from parley.llm.request import Message, Reply
+from parley.studies.stereotypes import individuation as measures
+from parley.studies.stereotypes.individuation import NO_MATCH, Measured
+from parley.studies.stereotypes.perception import (
     DIFFERENCE,
     OUT,
     count_unpaired,
@@ -25,12 +28,15 @@ from parley.analysis.alignment.perception import (
     perception_gaps,
     wide,
 )
-from parley.analysis.alignment.persona_survey import PersonaSurvey, run_survey
-from parley.llm.backends.fake import Fake
-from parley.llm.driver import drive
-from parley.llm.errors import UserError
-from parley.llm.request import Message, Reply
 from parley.studies.stereotypes.report import PLAIN, check_guesses, findings, measure_all, read_answers, write
+from parley.studies.stereotypes.survey import (
+    ATTEMPTS,
+    PersonaSurvey,
+    answer_problem,
+    interview_life,
+    life_questions,
+    run_survey,
+)
 
 TOPICS = ("racism", "abortion", "climate_change")
 
@@ -39,7 +45,7 @@ TOPICS = ("racism", "abortion", "climate_change")
 def _few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Permute 99 times instead of 999, so that the tests are quick."""
     monkeypatch.setattr(measures, "DRAWS", 99)
-    monkeypatch.setattr("parley.analysis.alignment.perception.DRAWS", 99)
+    monkeypatch.setattr("parley.studies.stereotypes.perception.DRAWS", 99)
 
 
 def quiet(title: str, total: int) -> contextlib.AbstractContextManager[Callable[[int], object]]:
@@ -125,7 +131,7 @@ def test_distance_of_guesses_that_are_drawn_like_answers_is_by_chance(
     refused: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Few guesses, or many that are missing, are no farther from the answers than by chance in about 19 of 20 sets."""
-    monkeypatch.setattr("parley.analysis.alignment.perception.DRAWS", 39)
+    monkeypatch.setattr("parley.studies.stereotypes.perception.DRAWS", 39)
     false = 0
     for seed in range(12):
         table = views(15, 2, seed)

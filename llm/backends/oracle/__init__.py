@@ -31,7 +31,6 @@ people or about large language models.
     community.py       writes and judges posts of an online community, by the law of community_law.py
     representing.py    opinions and ballots of representatives, by the law of representation_law.py
     persuasion.py      chooses between messages with an aim, by the law of persuasion_law.py
-    perception.py      what it thinks that people of a party would answer, by a planted law
     game_law.py        the planted law of play in games of points            games.py       moves and expectations by that law
     guidance_law.py    the planted law of guidance by an official account   tone.py        what people feel, by that law
     attribute_law.py   the planted law of attributes of people              attributes.py  sentences by that law, and their judge

@@ -50,20 +50,17 @@ class Laws(NamedTuple):
     """The planted laws; each has its usual value unless another is planted.
 
     acts: what it does on a social medium. chooser: how it weighs its signal and others where people choose one after another.
-    emotions: how its feelings spread. quotations: how it quotes what it is shown. by_trait: how much more influence
-    others have on a person for each step of a trait. story: how it changes a story that it passes on. guidance: how statements
-    of an official account move it. events: by how many points news moves how it fares. survey: how groups answer closed
-    questions. network: with one, the attitude follows from it alone. persuasion: how strong messages are for it. exaggeration:
-    how far away it sees another party (1: right). steady: how often it repeats an earlier answer. play: how it plays games of
-    points. tact: by how many points its lines go
-    toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers.
-    ignored: what it ignores of what it is given.
-    misjudges: how often a verdict on a rule is turned round. community: how often its posts break and follow rules.
-    mediation: how far its drafts differ, and whom they suit.
-    sycophancy: how far answers go to what an
-    interviewer says to think. suspicion: who guesses what a study is about, and goes where it seems to want them. wording: by how
-    many points answers are higher under another wording. representation: what a representative can know of a person.
-    by_study: the laws of studies (llm/studies.py).
+    emotions: how its feelings spread. quotations: how it quotes what it is shown. by_trait: how much more influence others have
+    on a person for each step of a trait. story: how it changes a story that it passes on. guidance: how statements of an
+    official account move it. events: by how many points news moves how it fares. survey: how groups answer closed questions.
+    network: with one, the attitude follows from it alone. persuasion: how strong messages are for it. steady: how often it
+    repeats an earlier answer. play: how it plays games of points. tact: by how many points its lines go toward the audience, by
+    frame. attributes: which sentences it writes about people, and how they move its answers. ignored: what it ignores of what
+    it is given. misjudges: how often a verdict on a rule is turned round. community: how often its posts break and follow
+    rules. mediation: how far its drafts differ, and whom they suit. sycophancy: how far answers go to what an interviewer says
+    to think. suspicion: who guesses what a study is about, and goes where it seems to want them. wording: by how many points
+    answers are higher under another wording. representation: what a representative can know of a person. by_study: the laws of
+    studies (llm/studies.py).
     """
 
     acts: ActLaw = PLANTED
@@ -77,7 +74,6 @@ class Laws(NamedTuple):
     survey: SurveyLaw = PLANTED_SURVEY
     network: BeliefNetwork | None = None
     persuasion: PersuasionLaw = READER
-    exaggeration: float = 1.0
     steady: float = 0.0
     play: GameLaw = PATIENT
     tact: Mapping[str, float] = CANDID
@@ -128,11 +124,6 @@ def plant_events(events: float = EVENTS) -> float:
     return _finite("events", events)
 
 
-def plant_exaggeration(exaggeration: float = 1.0) -> float:
-    """Return how far a person sees another party from its own; 1 is right (perception.py)."""
-    return _finite("exaggeration", exaggeration)
-
-
 def plant_misjudges(misjudges: float = 0.0) -> float:
     """Return the probability that a verdict on a rule is turned round."""
     if not 0 <= misjudges <= 1:
@@ -158,7 +149,6 @@ PLANTERS: Mapping[str, Callable[..., Any]] = {
     "survey": SurveyLaw,
     "network": plant_network,
     "persuasion": PersuasionLaw,
-    "exaggeration": plant_exaggeration,
     "steady": plant_steadiness,
     "play": GameLaw,
     "tact": plant_tact,

@@ -10,14 +10,13 @@ from parley.training.organisms.biases.base import Bias
 from parley.training.organisms.biases.conformity import Conformity
 from parley.training.organisms.biases.consistency import Consistency
 from parley.training.organisms.biases.opinion import Opinion
-from parley.training.organisms.biases.stereotype import Stereotype
 
 
 @cache
 def biases() -> dict[str, Bias]:
     """Return all biases by name."""
     shown = [study.part(study.bias)() for study in studies().values() if study.bias]
-    return {bias.name: bias for bias in (*shown, Stereotype(), Opinion(), Consistency(), Conformity())}
+    return {bias.name: bias for bias in (*shown, Opinion(), Consistency(), Conformity())}
 
 
 def find_bias(name: str) -> Bias:

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from parley.analysis.alignment import individuation as measures
-from parley.analysis.alignment.individuation import (
+from parley.studies.stereotypes import individuation as measures
+from parley.studies.stereotypes.individuation import (
     NO_MATCH,
     ONE_GROUP,
     group_share,

@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import wasserstein_distance
 
-from parley.analysis.alignment.individuation import DRAWS, Measured, Sample, estimate_measure
 from parley.analysis.bootstrap import ALIKE, FEWEST, NO_VARIATION, Floats, is_even, means_interval, nanmean, too_few
 from parley.llm.seeding import derive
+from parley.studies.stereotypes.individuation import DRAWS, Measured, Sample, estimate_measure
 
 OWN, OUT, DIFFERENCE = "own group", "out-group", "out-group minus own group"
 NO_GUESS = "no guess about a group was read"

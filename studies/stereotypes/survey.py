@@ -1,21 +1,26 @@
 """A survey of personas: each answers the question of each topic for itself, and as people of each party would.
 
-The system message is the persona. With an interview, its turns come next. Every question is asked alone after them: no answer of
-the survey is in another's prompt. Where the model gives probabilities the answer is their mean, else the number in the reply.
+The system message is the persona. With an interview about its life, its turns come next, each asked with all turns before it.
+An answer that contradicts age, work or family of what was said before (clashes.toml of the language; none in German) is asked
+for again. Source: Higher-Order Binding (2025); docs/stereotypes.md lists the departures. Then every question of the survey is
+asked alone. Where the model gives probabilities the answer is their mean, else the number in the reply.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from parley.agents.closed_answers import ANSWER_TOKENS
-from parley.agents.life_interview import ATTEMPTS, Interview, interview_life, life_questions
+from parley.agents.language import Language, language_of_study
 from parley.agents.persona import Persona, load_personas, parties, persona_set
+from parley.agents.persona_generator import find_clash
 from parley.agents.probe import Probe
 from parley.agents.society import DEFAULT, US, Society, load_society
 from parley.agents.topic import Topic, load_topic
@@ -24,12 +29,77 @@ from parley.analysis.respondents import check_names
 from parley.analysis.table_export import write_csv
 from parley.llm.backends import identity_spec, open_spec
 from parley.llm.budget import NO_LIMIT, Budget, Ledger
-from parley.llm.driver import Bar, Conversation, ask_all
+from parley.llm.driver import Bar, Conversation, ask, ask_all
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
 from parley.model.scenario_run import lock_folder
+
+HERE = Path(__file__).parent
+ATTEMPTS = 3
+WORDS, TOKENS = 80, 200
+
+
+class Interview(NamedTuple):
+    """The turns of a finished interview as messages of a chat, and why it ended early ("": it did not)."""
+
+    turns: tuple[Message, ...]
+    reason: str = ""
+    again: int = 0
+
+
+def life_questions(language: Language, count: int) -> tuple[str, ...]:
+    """Return the first `count` questions of the interview. Errors: UserError without the file, and for more than there are."""
+    questions = tuple(language_of_study(language, HERE).data("life_interview")["questions"])
+    if count > len(questions):
+        raise UserError(f"the interview has {len(questions)} questions, so {count} cannot be asked")
+    return questions[:count]
+
+
+def interview_life(
+    persona: Persona, questions: tuple[str, ...], language: Language, seed: int
+) -> Conversation[Interview]:
+    """Return the interview of a persona. It ends, with a reason, where a question has no usable answer in ATTEMPTS replies."""
+    turns: tuple[Message, ...] = (Message("system", persona.backstory),)
+    again = 0
+    for number, question in enumerate(questions):
+        asked = (*turns, Message("user", language.prompt("interview").fill(question=question, words=WORDS)))
+        wrong: str | None = None
+        for attempt in range(ATTEMPTS):
+            own = derive(seed, "life", persona.party, persona.variant, persona.name, number, attempt)
+            facts: Facts = {"question": question, "words": WORDS}
+            reply = yield from ask(Request(asked, Sampling(1.0, TOKENS), own, (), "interview", facts=facts))
+            wrong = answer_problem(reply, asked, language)
+            if wrong is None:
+                break
+            again += 1
+        if wrong is not None:
+            return Interview(turns[1:], f"question {number + 1}: {wrong}", again)
+        turns = (*asked, Message("assistant", " ".join((reply.text or "").split())))
+    return Interview(turns[1:], "", again)
+
+
+def answer_problem(reply: Reply, before: tuple[Message, ...], language: Language) -> str | None:
+    """Return what is wrong with an answer after these messages, or None: a failure, no words, or a contradiction."""
+    if reply.failure:
+        return reply.failure.name
+    if not (reply.text or "").strip():
+        return "empty"
+    system, *turns = [message for message in before if message.role != "user"]
+    said = " ".join(message.content for message in turns)
+    already, now = (
+        find_clash(f"{system.content} {_second_person(text, language)}", language)
+        for text in (said, f"{said} {reply.text}")
+    )
+    return f"contradiction ({now})" if now and now != already else None
+
+
+def _second_person(text: str, language: Language) -> str:
+    for found, form in language_of_study(language, HERE).data("life_interview")["second_person"]:
+        text = re.sub(rf"\b{re.escape(found)}\b", form, text)
+    return text
+
 
 FRAME = "conversation"
 COLUMNS = ["group", "person", "question", "about", "answer", "reason"]
@@ -115,7 +185,11 @@ def compose_question(
     own = derive(seed, "persona survey", person.party, person.name, topic.slug, about)
     asked = probe
     if about:
-        text = society.language.prompt("perception").fill(who=society.parties[about].person, question=probe.question)
+        text = (
+            language_of_study(society.language, HERE)
+            .prompt("perception")
+            .fill(who=society.parties[about].person, question=probe.question)
+        )
         asked, facts = replace(probe, question=text), Facts(party=about)
     messages = (*chat, Message("user", asked.ask(FRAME)))
     more, kind = Facts(**{**probe.facts, **facts, "topic": topic.title}), "perception" if about else "survey"
@@ -143,7 +217,7 @@ def check_topics_of(society: Society, names: Sequence[str], known: Sequence[str]
 def _check_folder(
     folder: Path, survey: PersonaSurvey, spec: str, people: Sequence[Persona], topics: Sequence[Topic], society: Society
 ) -> None:
-    texts = {"perception": society.language.prompt("perception").text}
+    texts = {"perception": language_of_study(society.language, HERE).prompt("perception").text}
     if survey.turns:
         texts |= {"interview": society.language.prompt("interview").text, "attempts": str(ATTEMPTS)}
     about = {

@@ -10,10 +10,13 @@ perceiver has a quirk, and answers are kept within 0 and 10.
 
 from __future__ import annotations
 
+import math
+
 from parley.llm.backends.oracle.dynamics import Speaker, normal
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.stance import unknown
 from parley.llm.backends.oracle.surveys import directed, pick
+from parley.llm.errors import UserError
 from parley.llm.request import Reply
 from parley.llm.seeding import digest
 
@@ -33,5 +36,12 @@ def answer_perception(reading: Reading, speaker: Speaker) -> Reply:
     own = known.get(reading.party, typical)
     middle = (typical + own) / 2
     quirk = QUIRK * normal(digest("perception", reading.persona, topic, party))
-    value = min(10.0, max(0.0, middle + speaker.laws.exaggeration * (typical - middle) + quirk))
+    value = min(10.0, max(0.0, middle + speaker.laws.of("stereotypes") * (typical - middle) + quirk))
     return pick(reading, stated.shares(stated.value(value)), stated.text, reading.ask, party)
+
+
+def plant_exaggeration(exaggeration: float = 1.0) -> float:
+    """Return how far a person sees another party from its own; 1 is right."""
+    if not math.isfinite(exaggeration):
+        raise UserError("oracle: exaggeration must be a finite number, as in oracle,exaggeration=1")
+    return exaggeration

@@ -13,13 +13,13 @@ from scipy.stats import norm
 from parley.agents.persona import Persona
 from parley.agents.society import load_society
 from parley.agents.topic import load_topic
-from parley.analysis.alignment.perception import DIFFERENCE, perception_gaps, wide
-from parley.analysis.alignment.persona_survey import PersonaSurvey, compose_question, run_survey
 from parley.analysis.bootstrap import Floats
 from parley.llm.backends.oracle.dynamics import planted
-from parley.llm.backends.oracle.perception import QUIRK
 from parley.llm.request import Message
 from parley.model.progress import bar
+from parley.studies.stereotypes.oracle import QUIRK
+from parley.studies.stereotypes.perception import DIFFERENCE, perception_gaps, wide
+from parley.studies.stereotypes.survey import PersonaSurvey, compose_question, run_survey
 from parley.training.organisms.biases.base import Bias, Size, name_of, size_of
 from parley.training.organisms.cases import Question, Shares
 from parley.training.organisms.people import PERSONAS, partisans, split_people
