@@ -251,10 +251,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "analysis.commands.raters",
             "measure and correct the errors of raters who scored or coded the same items",
         ),
-        "dissonance": (
-            "analysis.commands.dissonance",
-            "fit how much people prefer beliefs near their own, from choices",
-        ),
         "rhetoric": ("analysis.commands.judge", "let a model tag appeals to reason, emotion and character"),
         "deviation": ("analysis.commands.judge", "let a model judge how far versions of a story are from the report"),
         "sentiment": ("analysis.commands.judge", "let a model score how negative or positive posts are, by round"),

@@ -268,7 +268,7 @@ RULES = (
     ),
     Rule(
         r"^run\.py dissonance",
-        why="needs choices of the user; tests/analysis/test_belief_choices.py has some",
+        why="needs choices of the user; tests/studies/test_dissonance.py has some",
         how="parse",
     ),
     Rule(r"^run\.py panel\b", "--llm oracle --topic racism --people 5"),

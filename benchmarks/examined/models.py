@@ -11,10 +11,10 @@ from rating_noise import Kind, claims_of, simulate
 from uneven import UNEVEN, rows_of
 
 from examined.entry import Draw, Entry, Outcome, claimed, outside
-from parley.analysis.belief_choices import fit as fit_beliefs
 from parley.analysis.metrics.signal_weights import fit as fit_signals
 from parley.analysis.surrogate.fit import Transitions, fit_response
 from parley.llm.errors import UserError
+from parley.studies.dissonance.choices import fit as fit_beliefs
 from parley.studies.law_contest.contest import difference_interval
 from parley.studies.law_contest.report import NUMBER_ROOMS
 
@@ -133,7 +133,7 @@ ENTRIES = (
             unit="block", sizes=(5, 10), sets=80)
       for name, quantity, parameter in (("own pull", "mu", "mu"), ("influence", "kappa", "kappa"),
                                         ("own pull of a party", "mu_first", "mu"))],
-    Entry("choices between beliefs: slope", ("analysis.belief_choices.fit",), _of_beliefs, ("slope", "tastes", *UNEVEN),
+    Entry("choices between beliefs: slope", ("studies.dissonance.choices.fit",), _of_beliefs, ("slope", "tastes", *UNEVEN),
           unit="person", sizes=(3, 5, 10, 40), sets=200),
     Entry("herding: weight of others' choices", ("analysis.metrics.signal_weights.fit",), _of_signals,
           ("weights", "leaning", *UNEVEN),

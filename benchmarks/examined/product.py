@@ -91,7 +91,7 @@ ELSEWHERE: dict[str, str] = {
     "studies.honesty.measures.effects": "the p of a mean, which is examined",
     "analysis.metrics.believers_by_topic._rows": "the p of a mean, which is examined",
     "studies.stereotypes.perception._dealt": "tests/studies/test_stereotypes.py",
-    "analysis.belief_report.null_sentence": A_NULL,
+    "studies.dissonance.report.null_sentence": A_NULL,
     "analysis.human.clones.person_table": A_SCORE,
     "analysis.human.fidelity._compare": A_SCORE,
     "analysis.human.likeness.deal_changes": A_NULL,

@@ -12,7 +12,6 @@ from scipy.special import stdtrit
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
-from parley.analysis.belief_choices import fit
 from parley.analysis.bootstrap import (
     Floats,
     clustered_share_interval,
@@ -27,6 +26,7 @@ from parley.analysis.persuasion.bradley_terry import clear_difference, score_mes
 from parley.analysis.statistics.clusters import effective_clusters, error_of, steps_without
 from parley.analysis.statistics.crossed_ratings import fit_ratings
 from parley.studies.conjoint.measures import estimate_effects
+from parley.studies.dissonance.choices import fit
 from parley.studies.mixed_subjects.estimators import ESTIMATORS, estimate
 from parley.studies.mixed_subjects.people import Arm, Sample
 from parley.studies.survey_prediction.measures import auc_within, measure

@@ -13,7 +13,7 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.language import ENGLISH
-from parley.analysis import belief_choices, rater_report, sentiment_data
+from parley.analysis import rater_report, sentiment_data
 from parley.analysis.community import origin
 from parley.analysis.game_data import read_games
 from parley.analysis.human.cascades import read_shares, real_trees
@@ -33,6 +33,7 @@ from parley.studies.arena import message_files
 from parley.studies.competition.writers import load_competition, read_pitches
 from parley.studies.conjoint import choices as conjoint_people
 from parley.studies.conjoint.design import ConjointDesign
+from parley.studies.dissonance import choices as belief_choices
 from parley.studies.honesty import known_lines
 from parley.studies.mixed_subjects.people import read_people
 from parley.studies.opinion_groups.votes import read_votes

@@ -13,7 +13,7 @@ from parley.model.cli import Parser, add_option
 from parley.model.progress import bar
 
 
-def dissonance_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py dissonance`."""
     parser = Parser(
         "dissonance",
@@ -30,11 +30,11 @@ def dissonance_parser() -> Parser:
     return parser
 
 
-def dissonance(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py dissonance CHOICES --beliefs FILE`."""
-    options = dissonance_parser().parse_args(words)
-    from parley.analysis import belief_choices
-    from parley.analysis.belief_report import write_dissonance
+    options = parser().parse_args(words)
+    from parley.studies.dissonance import choices as belief_choices
+    from parley.studies.dissonance.report import write_dissonance
 
     choices = belief_choices.read_choices(options.choices)
     vectors, texts = belief_choices.read_beliefs(options.beliefs)

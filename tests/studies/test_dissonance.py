@@ -14,10 +14,10 @@ from scipy.sparse import csr_array
 import run
 from parley.agents.laws import Floats, open_law
 from parley.agents.laws.dissonance import Dissonance, choice_probability
-from parley.analysis.belief_choices import Swapped, by_ratio, embed, exposures, fit, pairs, swapped_slopes
-from parley.analysis.belief_report import sentence
 from parley.environments.sparse_graphs import small_world
 from parley.llm.backends.fake import Fake
+from parley.studies.dissonance.choices import Swapped, by_ratio, embed, exposures, fit, pairs, swapped_slopes
+from parley.studies.dissonance.report import sentence
 
 BELIEFS = [f"b{number:02}" for number in range(40)]
 

@@ -11,10 +11,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.agents.laws.dissonance import choice_probability
-from parley.analysis.belief_choices import Swapped, by_ratio, fit, pairs, swapped_slopes
 from parley.analysis.figures import ESTIMATE, add_legend, error_bars, new_figure
 from parley.analysis.formatting import Column, count_phrase, estimate, format_number, format_span, number
 from parley.analysis.report import Report
+from parley.studies.dissonance.choices import Swapped, by_ratio, fit, pairs, swapped_slopes
 
 READING = (
     "The relative dissonance of a pair A, B is d(A) / d(B): distances to the mean of the beliefs that the person took before. "

@@ -1,0 +1,10 @@
+"""Which of two beliefs people take, by the distance to their own beliefs (docs/laws.md).
+
+choices.py  choices and beliefs of a user's tables, the slope of relative dissonance, and its nulls
+report.py   the page
+command.py  `run.py dissonance`
+"""
+
+from parley.llm.studies import Study
+
+STUDY = Study("dissonance", "fit how much people prefer beliefs near their own, from choices", group="Analyse runs")
