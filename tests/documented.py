@@ -117,7 +117,7 @@ RULES = (
     ),
     Rule(
         r"^run\.py export-network ",
-        why="needs a run of a network; tests/analysis/test_network_export.py has some",
+        why="needs a run of a network; tests/studies/test_network_export.py has some",
         how="parse",
     ),
     Rule(
@@ -294,9 +294,7 @@ RULES = (
         why="needs a run with notes; tests/analysis/test_note_alignment.py has one",
         how="parse",
     ),
-    Rule(
-        r"^run\.py ablation ", why="needs a run with interviews; tests/analysis/test_ablation.py has one", how="parse"
-    ),
+    Rule(r"^run\.py ablation ", why="needs a run with interviews; tests/studies/test_ablation.py has one", how="parse"),
     Rule(r"^run\.py (report|compare|surrogate|fit-law|rhetoric|deviation|judge|human|control|analyse) "),
 )
 REPORTED = ("README.md", "tutorial.md", "presets.md", "card.md")

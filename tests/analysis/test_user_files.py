@@ -13,7 +13,7 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.language import ENGLISH
-from parley.analysis import rater_report, sentiment_data
+from parley.analysis import sentiment_data
 from parley.analysis.community import origin
 from parley.analysis.game_data import read_games
 from parley.analysis.human.cascades import read_shares, real_trees
@@ -37,6 +37,7 @@ from parley.studies.dissonance import choices as belief_choices
 from parley.studies.honesty import known_lines
 from parley.studies.mixed_subjects.people import read_people
 from parley.studies.opinion_groups.votes import read_votes
+from parley.studies.raters.report import read_ratings
 from parley.studies.side_choice.choices import read_choices as read_sides
 from parley.studies.stereotypes import report as stereotypes
 from parley.studies.survey_prediction.survey import read_items
@@ -112,7 +113,7 @@ READERS = {
     "panel": Reader("person,wave,question,answer\nJosé,1,q,4\nJosé,2,q,5", read_panel),
     "predict": Reader("person,weight,parks\nJosé,1,1\nb,2,0", with_items, "weight"),
     "predict --questions": Reader("question,text,yes,no\nparks,Gößer?,yes,no\nroads,More?,yes,no", read_items),
-    "raters": Reader("item,rater,score\nä,a,4\nä,b,5", rater_report.read_ratings, "score"),
+    "raters": Reader("item,rater,score\nä,a,4\nä,b,5", read_ratings, "score"),
     "rehearse": Reader("aim,situation\nto wïn,now\nto go,", message_files.read_problems),
     "stereotypes": Reader(
         "person,group,question,answer\nJosé,None,q,4\nb,left,q,5", stereotypes.read_answers, "answer"

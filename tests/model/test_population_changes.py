@@ -19,7 +19,6 @@ import run
 from parley.agents.laws import LAWS, People, open_law
 from parley.agents.laws.motion import Motion
 from parley.agents.laws.surrogate import NAMES, Surrogate
-from parley.analysis.network_export import network_of
 from parley.environments._social_graph import Links, Post, SocialGraph
 from parley.environments.rewiring import Nearer
 from parley.environments.rules import Posts
@@ -29,6 +28,7 @@ from parley.llm.errors import UserError
 from parley.model.population import PopulationModel
 from parley.model.population_interventions import KINDS, Message
 from parley.model.population_record import ATTITUDES, INTERVENTIONS, LINKS, ToParquet
+from parley.studies.network_export.graph import network_of
 
 TWO = "republican:3:1,democrat:8:1"
 FOUR = csr_array(np.array([[0, 1, 1, 1], [1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0]], dtype=float))

@@ -13,31 +13,31 @@ from parley.model.cli import Parser, add_option
 ENDINGS = (".graphml", ".gexf")
 
 
-def export_network_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py export-network`."""
-    parser = Parser(
+    options = Parser(
         "export-network",
         "Write the network of a run or a population as a graph file, with the opinions of everyone after each round "
         "(docs/networks.md). Gephi, igraph and networkx open the file.",
         "export-network runs/a --out a.gexf",
         cli.out("network.graphml in the folder", "FILE"),
     )
-    add_option(parser, "RUN", "the folder of a run of a network, or of a population", Path)
+    add_option(options, "RUN", "the folder of a run of a network, or of a population", Path)
     add_option(
-        parser, "--room NAME", "the room to write, such as racism/mixed/000 (default: the first one)", default=""
+        options, "--room NAME", "the room to write, such as racism/mixed/000 (default: the first one)", default=""
     )
-    return parser
+    return options
 
 
-def export_network(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py export-network RUN`."""
-    options = export_network_parser().parse_args(words)
+    options = parser().parse_args(words)
     path = options.out or options.run / "network.graphml"
     if path.suffix not in ENDINGS:
         raise UserError(f"--out {path}: the name must end in {' or '.join(ENDINGS)}")
-    from parley.analysis.network_export import network_of
     from parley.environments.graph_files import write_graph
     from parley.model.files import file_errors
+    from parley.studies.network_export.graph import network_of
 
     graph = network_of(options.run, options.room)
     with file_errors(f"cannot write {path}"):

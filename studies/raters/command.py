@@ -10,23 +10,23 @@ from parley.model import cli
 from parley.model.cli import Parser, add_option
 
 
-def raters_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py raters`."""
-    parser = Parser(
+    options = Parser(
         "raters",
         "Measure the severity and the error of each rater (people or judges) who scored or coded the same items, and correct the "
         "mean score and the shares of categories for them (docs/raters.md).",
         "raters codes.csv",
         cli.out("FILE without .csv"),
     )
-    add_option(parser, "FILE", "a CSV with the columns item, rater, and score, category or both", Path)
-    return parser
+    add_option(options, "FILE", "a CSV with the columns item, rater, and score, category or both", Path)
+    return options
 
 
-def raters(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py raters FILE`."""
-    options = raters_parser().parse_args(words)
-    from parley.analysis.rater_report import read_ratings, write_raters
+    options = parser().parse_args(words)
+    from parley.studies.raters.report import read_ratings, write_raters
 
     table = read_ratings(options.file)
     print_paths(report=write_raters(table, options.out or cli.folder_beside(options.file)))

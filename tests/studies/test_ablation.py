@@ -11,9 +11,15 @@ import pytest
 
 import run
 from parley.agents.recollection import AGAIN, FULL, WITHOUT
-from parley.analysis.insight_trees import tree_lines
-from parley.analysis.recollection import by_condition, differences, repetition_means, sentences, stranger_truths
 from parley.analysis.tables import load
+from parley.studies.ablation.recollection import (
+    by_condition,
+    differences,
+    repetition_means,
+    sentences,
+    stranger_truths,
+    tree_lines,
+)
 
 DAYS = {"repetitions": 6, "rounds": 6}
 

@@ -12,9 +12,9 @@ from parley.model.cli import Parser, add_option
 from parley.model.progress import bar
 
 
-def ablation_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py ablation`."""
-    parser = Parser(
+    options = Parser(
         "ablation",
         "Let a model score what the agents of a run recall in their interviews, with all of their memory and without reflection, "
         "planning or memory (docs/days.md).",
@@ -22,16 +22,16 @@ def ablation_parser() -> Parser:
         *cli.asking("RUN/ablation", "the model that scores the answers"),
         cli.dry_run("print the number of questions and the servers that are asked, and stop: no model is called"),
     )
-    add_option(parser, "RUN", "a run folder with interviews (--scenario days)", Path)
-    return parser
+    add_option(options, "RUN", "a run folder with interviews (--scenario days)", Path)
+    return options
 
 
-def ablation(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py ablation RUN --llm SPEC`."""
-    options = ablation_parser().parse_args(words)
+    options = parser().parse_args(words)
     from parley.analysis.journaled_calls import missing_lines
-    from parley.analysis.recollection import check_interviews, judge_interviews, write_ablation
     from parley.analysis.tables import load
+    from parley.studies.ablation.recollection import check_interviews, judge_interviews, write_ablation
 
     tables = load(options.run)
     if problem := check_interviews(tables):

@@ -1,0 +1,5 @@
+"""The network of a run or of a population, with its opinions, as a graph file (docs/networks.md)."""
+
+from parley.llm.studies import Study
+
+STUDY = Study("export-network", "write the network of a run with its opinions as a graph file", group="Analyse runs")

@@ -1,0 +1,7 @@
+"""Raters: how severe and how reliable each is, and what is left without their errors (docs/raters.md)."""
+
+from parley.llm.studies import Study
+
+STUDY = Study(
+    "raters", "measure and correct the errors of raters who scored or coded the same items", group="Analyse runs"
+)
