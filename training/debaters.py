@@ -34,14 +34,13 @@ from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
 from parley.model.sent_requests import sent_requests
 from parley.training.base_model import BaseModel
-from parley.training.tuning.adapter import make_adapter
+from parley.training.tuning.adapter import preference_adapter
 from parley.training.tuning.dataset import held_out_questions
 from parley.training.tuning.pipeline import trainable_model
 from parley.training.tuning.preferences import (
     Preference,
     Prompt,
     ScoredReply,
-    preference_examples,
     preferences,
     shuffle_preferences,
 )
@@ -101,7 +100,7 @@ class TrainingOutcome(NamedTuple):
     values: pd.DataFrame
     table: pd.DataFrame
     texts: dict[str, str]
-    preferences: Mapping[str, list[Preference]]
+    preferences: Mapping[str, list[Preference[Prompt]]]
     ties: int
 
     def lines(self, llm: str, method: str) -> list[str]:
@@ -109,7 +108,7 @@ class TrainingOutcome(NamedTuple):
         own = next(iter(self.preferences.values()))
         margins = {name: fmean(one.margin for one in given) for name, given in self.preferences.items()}
         return [
-            f"{llm} was trained by {method.upper()} on {len(own)} verdicts about {len({one.prompt for one in own})} prompts; "
+            f"{llm} was trained by {method.upper()} on {len(own)} verdicts about {len({one.about for one in own})} prompts; "
             f"{self.ties} pairs tie",
             "mean share of comparisons won by the preferred speech minus that of the other: "
             + ", ".join(f"{name} {margin:+.2f}" for name, margin in margins.items()),
@@ -225,7 +224,7 @@ class DebaterTraining:
             wins.setdefault(b, []).append(1 - value)
         return [(one, fmean(wins[one.id]) if one.id in wins else np.nan) for one in spoken]
 
-    def preferences(self, scored: Sequence[tuple[Statement, float]]) -> tuple[dict[str, list[Preference]], int]:
+    def preferences(self, scored: Sequence[tuple[Statement, float]]) -> tuple[dict[str, list[Preference[Prompt]]], int]:
         """Return the preferences of each adapter, and how many pairs tie. Errors: UserError for fewer than two preferences."""
         replies = [
             ScoredReply(one.prompt, one.text, score)
@@ -244,13 +243,10 @@ class DebaterTraining:
         }
         return {TRAINED: own, **shuffled}, ties
 
-    def adapter(self, name: str, given: Sequence[Preference], base: BaseModel, desk: CallDesk) -> Path:
+    def adapter(self, name: str, given: Sequence[Preference[Prompt]], base: BaseModel, desk: CallDesk) -> Path:
         """Return the folder of an adapter, trained unless it is there."""
-        recipe = replace(self.recipe, party=f"debater-{slug(name)}", seed=self.seed).filled(base.kind)
-        margin = round(fmean(one.margin for one in given), 3)
-        data: dict[str, Any] = {"preferences": len(given), "mean margin": margin, "panel": self.panel}
-        examples = preference_examples(given, recipe.method, self.seed)
-        return make_adapter(self.folder, recipe, base, examples, data, USE, desk.bar)
+        recipe, data = replace(self.recipe, party=f"debater-{slug(name)}", seed=self.seed), {"panel": self.panel}
+        return preference_adapter(self.folder, recipe, base, given, ("preferences", data), USE, desk.bar)
 
     def compare(
         self, before: Sequence[Statement], after: Mapping[str, Sequence[Statement]], desk: CallDesk

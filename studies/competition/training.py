@@ -25,10 +25,10 @@ from parley.llm.seeding import stream
 from parley.studies.competition.contest import CaseKey, CompetitionStudy, Contest, hold_contest
 from parley.studies.competition.writers import Competitor
 from parley.training.base_model import BaseModel
-from parley.training.tuning.adapter import make_adapter
-from parley.training.tuning.dataset import Example, held_out_questions
+from parley.training.tuning.adapter import preference_adapter
+from parley.training.tuning.dataset import held_out_questions
 from parley.training.tuning.pipeline import trainable_model
-from parley.training.tuning.preferences import Preference, draw_turned, pair_places, preference_examples
+from parley.training.tuning.preferences import Preference, Prompt, pair_places, turn_half
 from parley.training.tuning.recipe import SFT, Recipe
 
 UNTRAINED, TRAINED, SHUFFLED = "untrained", "trained", "shuffled"
@@ -41,17 +41,8 @@ rewarded for what persuades simulated people, not for what is true: do not publi
 also applies."""
 
 
-class Win(NamedTuple):
-    """Two messages about a case, the first of which won. margin: its Bradley-Terry score minus that of the other."""
-
-    key: CaseKey
-    chosen: str
-    rejected: str
-    margin: float
-
-    def turned(self) -> Win:
-        """Return the win of the other message."""
-        return self._replace(chosen=self.rejected, rejected=self.chosen, margin=-self.margin)
+Win = Preference[CaseKey]
+"""Two messages about a case, the first of which won. margin: its Bradley-Terry score minus that of the other."""
 
 
 class TrainingOutcome(NamedTuple):
@@ -152,17 +143,14 @@ class WriterTraining:
     def random_wins(self, wins: Sequence[Win], scored: pd.DataFrame, number: int) -> list[Win]:
         """Return wins in which the winner is random; see the top of this file. number: of the shuffle."""
         if self.recipe.method != SFT:
-            turned = draw_turned(len(wins), self.study.seed, number)
-            return [win.turned() if place in turned else win for place, win in enumerate(wins)]
+            return turn_half(wins, self.study.seed, number)
         shuffled = []
         for win in wins:
-            known = self._of_case(scored, win.key)
-            drawn = known.iloc[
-                stream(self.study.seed, "random winner", number, win.key.case.name).randrange(len(known))
-            ]
-            shuffled.append(
-                win._replace(chosen=str(drawn["text"]), margin=float(drawn["score"] - known["score"].min()))
-            )
+            known = self._of_case(scored, win.about)
+            rng = stream(self.study.seed, "random winner", number, win.about.case.name)
+            drawn = known.iloc[rng.randrange(len(known))]
+            margin = float(drawn["score"] - known["score"].min())
+            shuffled.append(win._replace(chosen=str(drawn["text"]), margin=margin))
         return shuffled
 
     def _of_case(self, scored: pd.DataFrame, key: CaseKey) -> pd.DataFrame:
@@ -171,15 +159,12 @@ class WriterTraining:
 
     def adapter(self, name: str, wins: Sequence[Win], base: BaseModel, desk: CallDesk) -> Path:
         """Return the folder of an adapter, trained unless it is there."""
-        recipe = replace(self.recipe, party=f"writer-{slug(name)}", seed=self.study.seed).filled(base.kind)
-        margin = round(sum(win.margin for win in wins) / len(wins), 3)
-        data: dict[str, Any] = {"wins": len(wins), "mean margin": margin, "audience": self.study.audience}
-        return make_adapter(self.folder, recipe, base, self.examples(wins), data, USE, desk.bar)
+        recipe = replace(self.recipe, party=f"writer-{slug(name)}", seed=self.study.seed)
+        data = ("wins", {"audience": self.study.audience})
+        return preference_adapter(self.folder, recipe, base, self.prompted(wins), data, USE, desk.bar)
 
-    def examples(self, wins: Sequence[Win]) -> list[Example]:
-        """Return {"prompt", "completion"} (SFT) or {"prompt", "chosen", "rejected"} (DPO) per win, in a drawn order."""
-        given = []
-        for win in wins:
-            request = Competitor(win.key.competition, self.study.words).compose(win.key.case, 0)
-            given.append(Preference(request.messages, win.chosen, win.rejected, win.margin))
-        return preference_examples(given, self.recipe.method, self.study.seed)
+    def prompted(self, wins: Sequence[Win]) -> list[Preference[Prompt]]:
+        """Return wins with the prompt of the messages in the place of the case."""
+        writers = [Competitor(win.about.competition, self.study.words) for win in wins]
+        asked = [writer.compose(win.about.case, 0) for writer, win in zip(writers, wins, strict=True)]
+        return [Preference(request.messages, *win[1:]) for request, win in zip(asked, wins, strict=True)]

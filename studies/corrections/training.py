@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -23,10 +23,10 @@ from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
 from parley.studies.corrections.measures import EVIDENCE, OVERALL, CorrectionStudy, WrittenReply
 from parley.training.base_model import BaseModel
-from parley.training.tuning.adapter import make_adapter
-from parley.training.tuning.dataset import Example, held_out_questions
+from parley.training.tuning.adapter import preference_adapter
+from parley.training.tuning.dataset import held_out_questions
 from parley.training.tuning.pipeline import trainable_model
-from parley.training.tuning.preferences import Preference, draw_turned, pair_places, preference_examples
+from parley.training.tuning.preferences import Preference, Prompt, pair_places, turn_half
 from parley.training.tuning.recipe import DPO, Recipe
 
 BEFORE, TRAINED, SHUFFLED = "before", "trained", "shuffled"
@@ -38,17 +38,8 @@ and takes over what that judge overlooks. It does not know what is true: check i
 are in no source), and let a person read a reply before it is posted. The licence of the base model also applies."""
 
 
-class PreferencePair(NamedTuple):
-    """Two replies to a post. `margin`: the rating of the chosen minus that of the rejected."""
-
-    reply: WrittenReply
-    chosen: str
-    rejected: str
-    margin: float
-
-    def turned(self) -> PreferencePair:
-        """Return the pair with the rejected reply chosen."""
-        return self._replace(chosen=self.rejected, rejected=self.chosen, margin=-self.margin)
+ReplyPair = Preference[WrittenReply]
+"""Two replies to a post. margin: the rating of the chosen minus that of the rejected."""
 
 
 class TrainingOutcome(NamedTuple):
@@ -56,8 +47,8 @@ class TrainingOutcome(NamedTuple):
 
     samples: pd.DataFrame
     held_out: pd.DataFrame
-    pairs: list[PreferencePair]
-    null_pairs: list[list[PreferencePair]]
+    pairs: list[ReplyPair]
+    null_pairs: list[list[ReplyPair]]
     left_out: Counter[str]
     adapters: Mapping[str, Path]
 
@@ -66,14 +57,14 @@ class TrainingOutcome(NamedTuple):
         margins = [f"{fmean(pair.margin for pair in pairs):+.2f}" for pairs in (self.pairs, *self.null_pairs)]
         left = ", ".join(f"{name} {number}" for name, number in sorted(self.left_out.items())) or "none"
         return [
-            f"{len(self.pairs)} pairs of replies to {len({pair.reply.post for pair in self.pairs})} posts; left out: {left}",
+            f"{len(self.pairs)} pairs of replies to {len({pair.about.post for pair in self.pairs})} posts; left out: {left}",
             f"mean rating of the chosen minus the rejected reply: {margins[0]} (shuffled preferences: {', '.join(margins[1:])})",
         ]
 
 
 def preference_pairs(
     replies: Sequence[WrittenReply], ratings: Sequence[float | None]
-) -> tuple[list[PreferencePair], Counter[str]]:
+) -> tuple[list[ReplyPair], Counter[str]]:
     """Return the pairs of all posts, and how many pairs (`tie`) and replies (`no rating`) were left out."""
     pairs, left_out = [], Counter[str]()
     by_number: dict[int, list[tuple[float, WrittenReply]]] = {}
@@ -86,14 +77,8 @@ def preference_pairs(
         paired, ties = pair_places([rating for rating, _ in rated])
         left_out["tie"] += ties
         for (high, best), (low, worst) in ((rated[one], rated[other]) for one, other in paired):
-            pairs.append(PreferencePair(best, best.text or "", worst.text or "", high - low))
+            pairs.append(ReplyPair(best, best.text or "", worst.text or "", high - low))
     return pairs, +left_out
-
-
-def shuffle_pairs(pairs: Sequence[PreferencePair], seed: int, number: int = 1) -> list[PreferencePair]:
-    """Return the pairs with half of them, drawn with the seed and the number of the shuffle, turned round."""
-    turned = draw_turned(len(pairs), seed, number)
-    return [pair.turned() if place in turned else pair for place, pair in enumerate(pairs)]
 
 
 @dataclass(frozen=True)
@@ -137,7 +122,7 @@ class CorrectorTraining:
                 f"{len(pairs)} pairs of replies differ in the judge's rating ({counted}): set more --samples, or choose another "
                 "--judge or --llm"
             )
-        null_pairs = [shuffle_pairs(pairs, self.study.seed, number) for number in range(1, self.shuffles + 1)]
+        null_pairs = [turn_half(pairs, self.study.seed, number) for number in range(1, self.shuffles + 1)]
         nulls = {f"{SHUFFLED} {number}": own for number, own in enumerate(null_pairs, 1)}
         adapters = {name: self.adapter(name, own, base, desk) for name, own in ({TRAINED: pairs} | nulls).items()}
         frames = [self._judge(BEFORE, self.study.write((EVIDENCE,), desk, held_out), desk)]
@@ -149,19 +134,14 @@ class CorrectorTraining:
     def _judge(self, name: str, replies: Sequence[WrittenReply], desk: CallDesk) -> pd.DataFrame:
         return self.study.judge_replies([reply._replace(condition=name) for reply in replies], desk)
 
-    def adapter(self, name: str, pairs: Sequence[PreferencePair], base: BaseModel, desk: CallDesk) -> Path:
+    def adapter(self, name: str, pairs: Sequence[ReplyPair], base: BaseModel, desk: CallDesk) -> Path:
         """Return the folder of an adapter, trained unless it is there."""
-        recipe = replace(self.recipe, party=f"corrector-{slug(name)}", method=DPO, seed=self.study.seed).filled(
-            base.kind
-        )
-        margin = round(fmean(pair.margin for pair in pairs), 3)
-        data: dict[str, Any] = {"pairs": len(pairs), "mean margin": margin, "judge": self.study.judge}
-        return make_adapter(self.folder, recipe, base, self.examples(pairs), data, USE, desk.bar)
+        recipe = replace(self.recipe, party=f"corrector-{slug(name)}", method=DPO, seed=self.study.seed)
+        data = ("pairs", {"judge": self.study.judge})
+        return preference_adapter(self.folder, recipe, base, self.prompted(pairs), data, USE, desk.bar)
 
-    def examples(self, pairs: Sequence[PreferencePair]) -> list[Example]:
-        """Return {"prompt", "chosen", "rejected"} per pair, in an order drawn with the seed. The prompt is that of the reply."""
-        writer, given = self.study.corrector(), []
-        for pair in pairs:
-            request = writer.compose(self.study.posts.posts[pair.reply.post].text, pair.reply.shown, 0)
-            given.append(Preference(request.messages, pair.chosen, pair.rejected, pair.margin))
-        return preference_examples(given, DPO, self.study.seed)
+    def prompted(self, pairs: Sequence[ReplyPair]) -> list[Preference[Prompt]]:
+        """Return pairs with the prompt of the reply in the place of the reply."""
+        writer, posts = self.study.corrector(), self.study.posts.posts
+        asked = [writer.compose(posts[pair.about.post].text, pair.about.shown, 0) for pair in pairs]
+        return [Preference(request.messages, *pair[1:]) for request, pair in zip(asked, pairs, strict=True)]

@@ -23,7 +23,7 @@ from parley.studies.competition.oracle import embellishments
 from parley.studies.competition.training import WriterTraining
 from parley.studies.competition.training_report import condition_table, training_lines, write_training
 from parley.studies.competition.writers import NAMES, load_competition
-from parley.training.tuning.preferences import draw_turned, pair_places
+from parley.training.tuning.preferences import Preference, pair_places, preference_examples, turn_half
 from parley.training.tuning.recipe import Recipe
 
 
@@ -58,23 +58,24 @@ def test_wins_and_their_null(tmp_path: Path) -> None:
     null = own.random_wins(wins, scored, 1)
     assert sum(one.chosen == win.rejected for one, win in zip(null, wins, strict=True)) == len(wins) // 2
     assert own.random_wins(wins, scored, 1) == null != own.random_wins(wins, scored, 2)
-    for example in own.examples(wins):
+    for example in preference_examples(own.prompted(wins), "dpo", 0):
         assert set(example) == {"prompt", "chosen", "rejected"}
         assert not [key for key in held if key.case.text in example["prompt"][1]["content"]]
     sft = training(tmp_path, "sft")
     best, _ = sft.wins_of(scored, seen)
-    assert [win.key for win in best] == seen
+    assert [win.about for win in best] == seen
     tops = scored.sort_values("score").groupby("case", sort=False).tail(1)
     assert {win.chosen for win in best} == set(tops["text"])
     assert {one.chosen for one in sft.random_wins(best, scored, 1)} != {win.chosen for win in best}
-    assert set(sft.examples(best)[0]) == {"prompt", "completion"}
+    assert set(preference_examples(sft.prompted(best), "sft", 0)[0]) == {"prompt", "completion"}
 
 
 def test_pairs_by_hand() -> None:
     assert pair_places([1.0, 4.0, 2.0, 3.0]).pairs == [(1, 0), (3, 2)]
     assert pair_places([1.0, 1.0]) == ([], 1)
     assert pair_places([]) == ([], 0)
-    assert len(draw_turned(9, 0, 1)) == 4
+    nine = [Preference((), "a", "b", 1.0)] * 9
+    assert sum(one.chosen == "b" for one in turn_half(nine, 0, 1)) == 4
 
 
 def writers(win: float, change: float, nulls: Sequence[float], p: float = 0.001) -> pd.DataFrame:

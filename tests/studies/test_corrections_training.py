@@ -21,7 +21,8 @@ from parley.studies.corrections import training as corrections
 from parley.studies.corrections.corrector import load_posts
 from parley.studies.corrections.measures import EVIDENCE, MEASURES, CorrectionStudy, WrittenReply
 from parley.studies.corrections.report import compare_measures, training_findings, write_training
-from parley.studies.corrections.training import CorrectorTraining, preference_pairs, shuffle_pairs
+from parley.studies.corrections.training import CorrectorTraining, preference_pairs
+from parley.training.tuning.preferences import preference_examples, turn_half
 from parley.training.tuning.recipe import Recipe
 
 
@@ -55,10 +56,10 @@ def test_pairs_of_known_quality_and_their_null(tmp_path: Path) -> None:
     assert len(pairs) > 40
     margins = np.array([pair.margin for pair in pairs])
     assert margins.min() > 0
-    null = np.array([pair.margin for pair in shuffle_pairs(pairs, 1)])
+    null = np.array([pair.margin for pair in turn_half(pairs, 1, 1)])
     assert (null < 0).sum() == len(pairs) // 2
     assert abs(null.mean()) < 2 * margins.std() / len(pairs) ** 0.5 + 0.1 < margins.mean()
-    assert shuffle_pairs(pairs, 1) == shuffle_pairs(pairs, 1) != shuffle_pairs(pairs, 1, 2)
+    assert turn_half(pairs, 1, 1) == turn_half(pairs, 1, 1) != turn_half(pairs, 1, 2)
 
 
 def test_examples_are_the_prompts_that_were_answered(tmp_path: Path) -> None:
@@ -70,7 +71,7 @@ def test_examples_are_the_prompts_that_were_answered(tmp_path: Path) -> None:
     assert len(held) == 8
     replies = own.write((EVIDENCE,), CallDesk(tmp_path, quiet), seen)
     pairs, _ = preference_pairs(replies, list(range(len(replies))))
-    for example in training.examples(pairs):
+    for example in preference_examples(training.prompted(pairs), "dpo", 0):
         roles = [message["role"] for message in example["prompt"]]
         assert roles == ["system", "user"]
         assert "[1]" in example["prompt"][1]["content"]

@@ -45,6 +45,7 @@ from parley.training.representatives.pipeline import DatasetBuilder, Lesson, Tra
 from parley.training.tuning.adapter import make_adapter
 from parley.training.tuning.preferences import (
     Preference,
+    Prompt,
     ScoredReply,
     preference_examples,
     preferences,
@@ -112,7 +113,7 @@ class Outcome(NamedTuple):
     """
 
     tries: pd.DataFrame
-    given: Mapping[str, list[Preference]]
+    given: Mapping[str, list[Preference[Prompt]]]
     ties: int
     left_out: Counter[str]
     payoffs: pd.DataFrame
@@ -188,7 +189,11 @@ def _scored_tries(payoffs: pd.DataFrame, cases: Mapping[str, RepresentationCase]
 
 
 def _adapter(
-    builder: DatasetBuilder, plan: OutcomePlan, first: TrainedRepresentative, name: str, given: Sequence[Preference]
+    builder: DatasetBuilder,
+    plan: OutcomePlan,
+    first: TrainedRepresentative,
+    name: str,
+    given: Sequence[Preference[Prompt]],
 ) -> TrainedRepresentative:
     """Return the representative of an adapter, trained unless it is there."""
     recipe = replace(plan.recipe, party=f"outcomes-{slug(name)}", method=DPO, r=plan.lesson.r, seed=builder.seed)

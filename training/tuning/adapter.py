@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from parley.llm.backends.hf.checkpoint import adapter_weights
@@ -16,6 +17,7 @@ from parley.training.base_model import BaseModel
 from parley.training.tuning.dataset import Example, digest_of
 from parley.training.tuning.model_card import read_values, write_card
 from parley.training.tuning.pipeline import START, training_folders, training_key
+from parley.training.tuning.preferences import Preference, Prompt, preference_examples
 from parley.training.tuning.recipe import Recipe
 
 
@@ -49,6 +51,22 @@ def make_adapter(
         result = train(recipe, base, examples, [], part, work, start, progress)
         write_card(part, recipe, {**base.card_identity, **result.identity}, described, versions(), result, use)
     return out
+
+
+def preference_adapter(
+    folder: Path,
+    recipe: Recipe,
+    base: BaseModel,
+    given: Sequence[Preference[Prompt]],
+    data: tuple[str, Mapping[str, Any]],
+    use: str,
+    bar: Bar,
+) -> Path:
+    """Return the folder of an adapter trained on preferences, as `make_adapter`. data: what they are (`wins`), and whose."""
+    margin = round(fmean(one.margin for one in given), 3)
+    described = {data[0]: len(given), "mean margin": margin, **data[1]}
+    examples = preference_examples(given, recipe.method, recipe.seed)
+    return make_adapter(folder, recipe.filled(base.kind), base, examples, described, use, bar)
 
 
 def _check_same(out: Path, recipe: Recipe, base: BaseModel, data: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from parley.llm.request import Message
 from parley.llm.seeding import stream
@@ -11,6 +11,7 @@ from parley.training.tuning.dataset import Example, chat
 from parley.training.tuning.recipe import SFT
 
 Prompt = tuple[Message, ...]
+About = TypeVar("About")
 
 
 class Ranking(NamedTuple):
@@ -28,15 +29,15 @@ class ScoredReply(NamedTuple):
     score: float
 
 
-class Preference(NamedTuple):
-    """Two replies to one prompt, the first of which is preferred. margin: its score minus that of the other."""
+class Preference(NamedTuple, Generic[About]):
+    """Two replies about one thing, such as a prompt; the first is preferred. margin: its score minus that of the other."""
 
-    prompt: Prompt
+    about: About
     chosen: str
     rejected: str
     margin: float
 
-    def turned(self) -> Preference:
+    def turned(self) -> Preference[About]:
         """Return the preference for the other reply."""
         return self._replace(chosen=self.rejected, rejected=self.chosen, margin=-self.margin)
 
@@ -53,12 +54,13 @@ def pair_places(scores: Sequence[float]) -> Ranking:
     return Ranking(pairs, len(every) - len(pairs))
 
 
-def draw_turned(count: int, seed: int, number: int) -> set[int]:
-    """Return the places of the half of `count` pairs, drawn with the seed and the number of the shuffle, that is turned round."""
-    return set(stream(seed, "shuffled preferences", number).sample(range(count), count // 2))
+def turn_half(given: Sequence[Preference[About]], seed: int, number: int) -> list[Preference[About]]:
+    """Return the preferences with half of them, drawn with the seed and the number of the shuffle, turned round."""
+    turned = set(stream(seed, "shuffled preferences", number).sample(range(len(given)), len(given) // 2))
+    return [one.turned() if place in turned else one for place, one in enumerate(given)]
 
 
-def preferences(replies: Sequence[ScoredReply], method: str) -> tuple[list[Preference], int]:
+def preferences(replies: Sequence[ScoredReply], method: str) -> tuple[list[Preference[Prompt]], int]:
     """Return the preferences by prompt (`pair_places`; for SFT the first pair of a prompt), and how many pairs tie."""
     found, ties = [], 0
     for own in _by_prompt(replies).values():
@@ -71,28 +73,27 @@ def preferences(replies: Sequence[ScoredReply], method: str) -> tuple[list[Prefe
 
 
 def shuffle_preferences(
-    given: Sequence[Preference], replies: Sequence[ScoredReply], method: str, seed: int, number: int
-) -> list[Preference]:
+    given: Sequence[Preference[Prompt]], replies: Sequence[ScoredReply], method: str, seed: int, number: int
+) -> list[Preference[Prompt]]:
     """Return preferences without a reason: for DPO half of the pairs turned round, for SFT a reply to the prompt by lot.
 
     number: of the shuffle; each number has another draw.
     """
     if method != SFT:
-        turned = draw_turned(len(given), seed, number)
-        return [one.turned() if place in turned else one for place, one in enumerate(given)]
+        return turn_half(given, seed, number)
     by_prompt, shuffled = _by_prompt(replies), []
     for place, one in enumerate(given):
-        own = by_prompt[one.prompt]
+        own = by_prompt[one.about]
         drawn = stream(seed, "random winner", number, place).choice(own)
         shuffled.append(one._replace(chosen=drawn.text, margin=drawn.score - min(reply.score for reply in own)))
     return shuffled
 
 
-def preference_examples(given: Sequence[Preference], method: str, seed: int) -> list[Example]:
+def preference_examples(given: Sequence[Preference[Prompt]], method: str, seed: int) -> list[Example]:
     """Return {"prompt", "completion"} (SFT) or {"prompt", "chosen", "rejected"} (DPO) per preference, in a drawn order."""
     examples: list[Example] = []
     for one in given:
-        prompt = [part for message in one.prompt for part in chat(*message)]
+        prompt = [part for message in one.about for part in chat(*message)]
         chosen, rejected = chat("assistant", one.chosen), chat("assistant", one.rejected)
         own = {"completion": chosen} if method == SFT else {"chosen": chosen, "rejected": rejected}
         examples.append({"prompt": prompt, **own})
