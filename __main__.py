@@ -272,10 +272,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "analysis.commands.personalised",
             "describe the opponent as a person or an AI, with or without traits",
         ),
-        "community": (
-            "analysis.commands.community",
-            "let people write in an online community before and after a change of its rules",
-        ),
         "prior-beliefs": (
             "training.commands.prior_beliefs",
             "let agents argue for and against their own belief before a judge",

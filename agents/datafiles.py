@@ -41,7 +41,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 def shipped_or_own(what: str, name: str, names: Collection[str], folder: Path, page: str) -> Path:
     """Return the path of a .toml file: `name` itself, or the file of that name in `folder`, which holds one language.
 
-    what: one of the things, such as `community`; names: those of Parley; page: of the docs. Errors: UserError for an unknown
+    what: one of the things, such as `scenario`; names: those of Parley; page: of the docs. Errors: UserError for an unknown
     name, and for a language in which Parley has none.
     """
     if name.endswith(".toml"):

@@ -45,17 +45,12 @@ PURPOSES: Mapping[str, str] = {
     "critique": "the critique that a representative writes for a participant",
     "represented_opinion": "the opinion that a representative writes for a participant",
     "represented_ballot": "how a representative ranks statements for a participant",
-    "community_member": "one more member of an online community",
-    "community_post": "a post or reply of a member of an online community",
-    "community_choice": "whether a member of an online community replies (A) or not (B)",
     # people who are to be persuaded
     "persuasion": "which of two messages with the same aim does more to persuade?",
     # judges
     "alignment": "does an answer fit a person of some leaning?",
     "appeal": "is an appeal (logos, pathos, ethos) made in a statement?",
     "deviation": "how far has a later version of a story moved from the true report, in one dimension?",
-    "house_rule": "does a post break a rule of its community (`quality`)?",
-    "origin": "which of two posts did a person write?",
     "sentiment": "how negative or positive is the feeling that a statement expresses?",
     "agreement": "how strongly does a statement agree with a claim?",
     "recall": "how much of the truth does an answer recall?",
@@ -175,8 +170,6 @@ class Facts(TypedDict, total=False):
     person: str  # whose character an answer is judged by
     appeal: str  # logos, pathos, ethos
     source: str  # the true report of an item of news, the version of a story that an agent got, what a rival may state, a topic
-    house_rules: Sequence[str]  # the rules of an online community that members read, by name
-    thread: Sequence[str]  # the posts of a thread so far
     kind: str  # of what is written about: sales, garden, ...
     dimension: str  # in which a version of a story, or a statement, is rated
     corrected: bool  # whether an agent of a story has heard a line from outside

@@ -11,9 +11,9 @@ from scipy.stats import binomtest, norm
 from uneven import UNEVEN
 
 from parley.analysis.bootstrap import FEWEST, nanmean
-from parley.analysis.community import report as community
 from parley.analysis.studies import bet_calibration, debater_report, games, speech_quality
 from parley.model.scenario import load_preset, preset_names
+from parley.studies.community import report as community
 from parley.studies.side_choice import measures as side_choice
 
 SETS = 120

@@ -14,7 +14,6 @@ from data_checks import check_each
 
 from parley.agents.language import ENGLISH
 from parley.analysis import sentiment_data
-from parley.analysis.community import origin
 from parley.analysis.game_data import read_games
 from parley.analysis.human.cascades import read_shares, real_trees
 from parley.analysis.human.readers import salvi
@@ -30,6 +29,7 @@ from parley.environments.game import Game
 from parley.environments.text_columns import read_columns
 from parley.llm.errors import UserError
 from parley.studies.arena import message_files
+from parley.studies.community import measures as origin
 from parley.studies.competition.writers import load_competition, read_pitches
 from parley.studies.conjoint import choices as conjoint_people
 from parley.studies.conjoint.design import ConjointDesign

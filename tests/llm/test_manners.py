@@ -36,7 +36,7 @@ ASKED = {
     ENGLISH.prompt("target").fill(word="like", meaning="you agree", numbers="1, 2, 4"): ("1", "2", "4"),
     ENGLISH.prompt("act").fill(acts="like (you agree), share (to all)", words="like, share"): ("like", "share"),
     ENGLISH.prompt("persuasion_choice").fill(aim="x", first="f", second="s", whom="you"): ("1", "2"),
-    ENGLISH.prompt("community_choice").fill(thread="Ann: hello"): OPTIONS,
+    of_study("community", "community_choice").fill(thread="Ann: hello"): OPTIONS,
     of_study("conjoint", "conjoint").fill(question="?", first="- age: 36", second="- age: 52"): OPTIONS,
     ENGLISH.entry("game_ask_response"): ("1", "2", "3"),
     ENGLISH.entry("game_ask_sent"): tuple(map(str, range(11))),

@@ -14,7 +14,7 @@ SLOT = re.compile(r"{(\w+)}")
 
 def texts(folder: Path) -> dict[str, set[str]]:
     """Return the slots of each prompt, and of each short text."""
-    prompts = {path.name: path.read_text(encoding="utf-8") for path in folder.rglob("*.txt")}
+    prompts = {path.name: path.read_text(encoding="utf-8") for path in (folder / "prompts").rglob("*.txt")}
     tables = {path.name: tomllib.loads(path.read_text(encoding="utf-8")) for path in folder.rglob("sentences.toml")}
     prompts |= {key: str(text) for table in tables.values() for key, text in table.items()}
     return {name: set(SLOT.findall(text)) for name, text in prompts.items()}

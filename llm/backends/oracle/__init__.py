@@ -28,7 +28,6 @@ people or about large language models.
     suspicion_law.py   the planted law of people who guess what a study is about
     ignored.py         leaves out what the speaker is planted to ignore
     self_facts.py      reads from a persona who a person is
-    community.py       writes and judges posts of an online community, by the law of community_law.py
     representing.py    opinions and ballots of representatives, by the law of representation_law.py
     persuasion.py      chooses between messages with an aim, by the law of persuasion_law.py
     game_law.py        the planted law of play in games of points            games.py       moves and expectations by that law

@@ -16,8 +16,6 @@ from typing import Any, NamedTuple, get_type_hints
 from parley.llm.backends.oracle.act_law import PLANTED, ActLaw, plant_acts
 from parley.llm.backends.oracle.attribute_law import USUAL_ATTRIBUTES, AttributeLaw, plant_attributes
 from parley.llm.backends.oracle.belief_network import BeliefNetwork, plant_network
-from parley.llm.backends.oracle.community_law import USUAL as USUAL_COMMUNITY
-from parley.llm.backends.oracle.community_law import CommunityLaw
 from parley.llm.backends.oracle.emotion_law import CALM, EmotionLaw
 from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.guidance_law import UNMOVED, GuidanceLaw
@@ -56,11 +54,10 @@ class Laws(NamedTuple):
     network: with one, the attitude follows from it alone. persuasion: how strong messages are for it. steady: how often it
     repeats an earlier answer. play: how it plays games of points. tact: by how many points its lines go toward the audience, by
     frame. attributes: which sentences it writes about people, and how they move its answers. ignored: what it ignores of what
-    it is given. misjudges: how often a verdict on a rule is turned round. community: how often its posts break and follow
-    rules. mediation: how far its drafts differ, and whom they suit. sycophancy: how far answers go to what an interviewer says
-    to think. suspicion: who guesses what a study is about, and goes where it seems to want them. wording: by how many points
-    answers are higher under another wording. representation: what a representative can know of a person. by_study: the laws of
-    studies (llm/studies.py).
+    it is given. misjudges: how often a verdict on a rule is turned round. mediation: how far its drafts differ, and whom they
+    suit. sycophancy: how far answers go to what an interviewer says to think. suspicion: who guesses what a study is about, and
+    goes where it seems to want them. wording: by how many points answers are higher under another wording. representation: what
+    a representative can know of a person. by_study: the laws of studies (llm/studies.py).
     """
 
     acts: ActLaw = PLANTED
@@ -80,7 +77,6 @@ class Laws(NamedTuple):
     attributes: AttributeLaw = USUAL_ATTRIBUTES
     ignored: tuple[str, ...] = ()
     misjudges: float = 0.0
-    community: CommunityLaw = USUAL_COMMUNITY
     mediation: MediationLaw = USUAL_MEDIATION
     sycophancy: float = 0.0
     suspicion: SuspicionLaw = UNSUSPECTING
@@ -155,7 +151,6 @@ PLANTERS: Mapping[str, Callable[..., Any]] = {
     "attributes": plant_attributes,
     "ignored": plant_ignored,
     "misjudges": plant_misjudges,
-    "community": CommunityLaw,
     "mediation": MediationLaw,
     "sycophancy": plant_sycophancy,
     "suspicion": SuspicionLaw,

@@ -15,9 +15,10 @@ from parley.model.cli import Parser, add_option, amount, natural, positive
 from parley.model.progress import bar
 
 if TYPE_CHECKING:
-    from parley.analysis.community.report import CommunityOutcome
     from parley.analysis.journaled_calls import CallDesk
-    from parley.analysis.studies.community import CommunityStudy
+
+    from .report import CommunityOutcome
+    from .rooms import CommunityStudy
 
 EXAMPLES = """community garden --llm oracle,obeys=0.5 --judge oracle
 community patients --before insult --after insult,dosage --llm openai:gpt-4o-mini --judge openai:gpt-4o
@@ -26,9 +27,9 @@ community garden --llm oracle,provokes=0.4 --judge oracle --what-if 'You are all
 ALL, NO_RULES = "all", "none"
 
 
-def community_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py community`."""
-    parser = Parser(
+    options = Parser(
         "community",
         "Let the same people write posts and replies in an online community before and after a change of its rules, and let a "
         "judge say which posts break a rule (docs/community.md).",
@@ -37,36 +38,37 @@ def community_parser() -> Parser:
         *cli.asking("runs/community-<time>", "the model that plays the members"),
         cli.dry_run("print the largest number of calls, and stop: no model is called"),
     )
-    add_option(parser, "COMMUNITY", "garden, patients, or a .toml file of your own", nargs="?", default="garden")
-    add_option(parser, "--judge SPEC", "the model that judges posts", required=True)
+    add_option(options, "COMMUNITY", "garden, patients, or a .toml file of your own", nargs="?", default="garden")
+    add_option(options, "--judge SPEC", "the model that judges posts", required=True)
     about = "rules that members read before the change: names with commas, none or all"
-    add_option(parser, "--before RULES", about, default=NO_RULES)
-    add_option(parser, "--after RULES", "rules that they read after it", default=ALL)
-    add_option(parser, "--rooms N", "number of rooms: people and topics drawn by the seed", positive, default=20)
-    add_option(parser, "--threads N", "threads in a room", positive, default=2)
-    add_option(parser, "--people N", "members in a room", positive, default=5)
+    add_option(options, "--before RULES", about, default=NO_RULES)
+    add_option(options, "--after RULES", "rules that they read after it", default=ALL)
+    add_option(options, "--rooms N", "number of rooms: people and topics drawn by the seed", positive, default=20)
+    add_option(options, "--threads N", "threads in a room", positive, default=2)
+    add_option(options, "--people N", "members in a room", positive, default=5)
     add_option(
-        parser, "--members N", "members that the model writes in addition to those of the file", natural, default=0
+        options, "--members N", "members that the model writes in addition to those of the file", natural, default=0
     )
-    add_option(parser, "--words N", "most words of a post", positive, default=40)
-    add_option(parser, "--temperature X", "sampling temperature of posts (default: 1)", amount, default=1.0)
+    add_option(options, "--words N", "most words of a post", positive, default=40)
+    add_option(options, "--temperature X", "sampling temperature of posts (default: 1)", amount, default=1.0)
     about = "continue one post many times with this answer and without it, under the rules after the change"
-    add_option(parser, "--what-if TEXT", about)
-    add_option(parser, "--by NAME", "with --what-if: the member of the room who answers (default: the first)")
-    add_option(parser, "--continuations N", "with --what-if: continuations of each kind", positive, default=20)
+    add_option(options, "--what-if TEXT", about)
+    add_option(options, "--by NAME", "with --what-if: the member of the room who answers (default: the first)")
+    add_option(options, "--continuations N", "with --what-if: continuations of each kind", positive, default=20)
     about = "posts of people (CSV or .jsonl with the column text): can the judge distinguish the model's from them?"
-    add_option(parser, "--data FILE", about, Path)
-    return parser
+    add_option(options, "--data FILE", about, Path)
+    return options
 
 
-def community(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py community`."""
-    options = community_parser().parse_args(words)
-    from parley.analysis.community.origin import read_posts
-    from parley.analysis.community.report import write_community
+    options = parser().parse_args(words)
     from parley.analysis.journaled_calls import CallDesk, check_manifest
     from parley.llm.backends import check_spec
     from parley.model.scenario_run import lock_folder
+
+    from .measures import read_posts
+    from .report import write_community
 
     *models, judge = models_from_args(options, "judge")
     llm = only_model(models)
@@ -94,8 +96,8 @@ def community(words: Sequence[str]) -> int:
 
 def study_from_args(options: argparse.Namespace) -> CommunityStudy:
     """Return the community and its two sets of rules. Errors: UserError for what does not fit."""
-    from parley.agents.community import load_community
-    from parley.analysis.studies.community import CommunityStudy
+    from .members import load_community
+    from .rooms import CommunityStudy
 
     own = load_community(options.community, society_from_args(options).language.code)
     every = tuple(rule.name for rule in own.rules)
@@ -131,9 +133,9 @@ def hold(
     study: CommunityStudy, options: argparse.Namespace, specs: tuple[str, str], real: Sequence[str], desk: CallDesk
 ) -> CommunityOutcome:
     """Ask for everything that the report needs: the judge's quality first, then members, posts, verdicts."""
-    from parley.analysis.community.origin import ask_origin, draw_pairs
-    from parley.analysis.community.report import CommunityOutcome
-    from parley.analysis.studies.community import AFTER, WhatIf
+    from .measures import ask_origin, draw_pairs
+    from .report import CommunityOutcome
+    from .rooms import AFTER, WhatIf
 
     llm, judge = specs
     judged = study.check_judge(judge, desk)

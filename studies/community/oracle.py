@@ -1,19 +1,53 @@
-"""Writes posts of an online community, chooses whether to reply, and judges posts, by the law of community_law.py."""
+"""The planted truth: how often posts break a rule, and how often members follow a rule that they read; posts and verdicts by it.
+
+A post breaks a rule of the bank (banks/<code>/community.toml of the oracle) with the probability
+
+    (breaks + provokes if the last post of the thread breaks a rule, at most 1) * (1 - obeys if members read the rule)
+
+for each rule by itself. Members reply with the probability REPLIES. So a rule that members read lowers the share of posts that
+break it by breaks * obeys, and by 0 where obeys is 0.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from parley.llm.backends.oracle.bank_files import read_file
-from parley.llm.backends.oracle.community_law import REPLIES
 from parley.llm.backends.oracle.dynamics import Speaker
 from parley.llm.backends.oracle.phrases import FOLDER, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.stance import unknown
+from parley.llm.errors import UserError
 from parley.llm.request import Reply
 from parley.llm.seeding import stream
+
+if TYPE_CHECKING:
+    from .members import PostFacts
+
+REPLIES = 0.5
+
+
+class CommunityLaw(NamedTuple):
+    """The planted law; see the top of this file. obeys: share of posts that follow a rule which they would break otherwise."""
+
+    breaks: float = 0.3
+    obeys: float = 0.0
+    provokes: float = 0.0
+
+    def check(self) -> None:
+        """Errors: UserError for a probability that is none."""
+        if not all(0 <= value <= 1 for value in self):
+            raise UserError("oracle: breaks, obeys and provokes must be from 0 to 1, as in oracle,obeys=0.5")
+
+    def probability(self, stated: bool, provoked: bool) -> float:
+        """Return the probability that a post breaks a rule.
+
+        >>> CommunityLaw(0.4, 0.5).probability(stated=True, provoked=False)
+        0.2
+        """
+        return min(1.0, self.breaks + self.provokes * provoked) * (1 - self.obeys * stated)
 
 
 def write_post(reading: Reading, speaker: Speaker) -> Reply:
@@ -21,11 +55,11 @@ def write_post(reading: Reading, speaker: Speaker) -> Reply:
 
     The rules are those that fit the community; for one of yours, all of the bank.
     """
-    facts = reading.facts
+    facts = cast("PostFacts", reading.facts)
     bank = bank_of(facts.get("language", "en"))
     if not bank or "source" not in facts:
         return unknown(reading)
-    rng, law = _stream(reading), speaker.laws.community
+    rng, law = _stream(reading), speaker.laws.of("community")
     stated, thread = facts.get("house_rules", ()), facts.get("thread", ())
     provoked = bool(thread) and any(has_mark(bank, thread[-1], rule) for rule in bank["marks"])
     parts = [rng.choice(sentences(facts["source"])), rng.choice(bank["harmless"])]
@@ -74,7 +108,7 @@ def has_mark(bank: Mapping[str, Any], text: str, rule: str) -> bool:
 
 
 def bank_of(language: str) -> Mapping[str, Any]:
-    """Return the sentences and marks of a language (banks/<code>/community.toml); empty where there are none."""
+    """Return the sentences and marks of a language (banks/<code>/community.toml of the oracle); empty where there are none."""
     return read_file(FOLDER / language / "community.toml")
 
 

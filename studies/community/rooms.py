@@ -13,15 +13,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from parley.agents.closed_answers import OPTIONS, read_choice
-from parley.agents.community import (
-    Community,
-    Member,
-    MemberProfile,
-    Post,
-    StatedRules,
-    compose_member,
-    read_member,
-)
 from parley.agents.persuasion import read_message
 from parley.agents.ruled_cases import Case
 from parley.analysis.journaled_calls import CallDesk
@@ -30,6 +21,8 @@ from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive, stream
+
+from .members import Community, Member, MemberProfile, Post, StatedRules, compose_member, read_member
 
 BEFORE, AFTER, REWORDED = CONDITIONS = ("before", "after", "reworded")
 """Sets of rules; the last is that of AFTER in other words."""

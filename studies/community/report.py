@@ -10,34 +10,28 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.agents.community import Post
 from parley.analysis.bootstrap import rooms_phrase
-from parley.analysis.community.origin import REAL, origin_table, why_unknown
-from parley.analysis.community.outcomes import (
-    ANY,
-    DIFFERENCES,
-    REPLIES,
-    WORDS,
-    continuation_table,
-    effect_table,
-    room_table,
-    what_if_row,
-)
 from parley.analysis.figures import ESTIMATE, error_bars, new_figure
 from parley.analysis.formatting import Column, count_table, format_estimate
 from parley.analysis.persuasion.comparisons import EVEN
 from parley.analysis.report import Report
 from parley.analysis.rule_judge import JUDGE, PERCENT, fault_of
-from parley.analysis.studies.community import (
-    AFTER,
-    ANSWERED,
-    BEFORE,
-    CONDITIONS,
-    PLAIN,
-    CommunityStudy,
-    Written,
-    post_table,
+
+from .measures import (
+    ANY,
+    DIFFERENCES,
+    REAL,
+    REPLIES,
+    WORDS,
+    continuation_table,
+    effect_table,
+    origin_table,
+    room_table,
+    what_if_row,
+    why_unknown,
 )
+from .members import Post
+from .rooms import AFTER, ANSWERED, BEFORE, CONDITIONS, PLAIN, CommunityStudy, Written, post_table
 
 READING = (
     "Every room has the same people, topics and seeds three times: under the rules before, under those after, and under those "

@@ -1,6 +1,6 @@
 """An online community as data: goal, rules, members and topics; its members write posts and replies.
 
-A community is a file: one of Parley's by name (agents/communities/<language>), or a .toml file of your own. It has `language`,
+A community is a file: one of Parley's by name (data/<language>/communities), or a .toml file of your own. It has `language`,
 `title`, `goal`, `rules` (name, text, the same `reworded`, and a `question` for a judge: does a post break the rule?), `people`
 (name, about) and `topics`. A topic has `name`, `text`, and by rule a `planted` sentence that breaks it. Planted sentences measure
 a judge; no member sees them.
@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from parley.agents.closed_answers import ANSWER_TOKENS, OPTIONS
-from parley.agents.datafiles import HERE, build_from_table, read_toml, shipped_or_own
-from parley.agents.language import Language, load_language
+from parley.agents.datafiles import build_from_table, read_toml, shipped_or_own
+from parley.agents.language import Language, language_of_study, load_language
 from parley.agents.persuasion import read_message
 from parley.agents.reply_cleaning import one_line
 from parley.agents.ruled_cases import Case, RuledCases
@@ -22,13 +23,25 @@ from parley.llm.errors import UserError, unknown_name
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
-SHIPPED = HERE / "communities"
+HOME = Path(__file__).parent
 NAMES = ("garden", "patients")
 FEWEST = 2
 """People and topics that a community needs at least."""
 RUBRIC = "house_rules"
 MEMBER_TOKENS = 80
 Kind = TypeVar("Kind")
+
+
+def rubric_file(name: str, language: str) -> str:
+    """Return the path of a rubric of this study in a language, NAME or NAME_CODE."""
+    return str(HOME / "data" / language / f"{name if language == 'en' else f'{name}_{language}'}.toml")
+
+
+class PostFacts(Facts, total=False):
+    """What a request states besides: the rules that members read, by name, and the posts of the thread."""
+
+    house_rules: Sequence[str]
+    thread: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -64,14 +77,13 @@ class Community:
     @property
     def spoken(self) -> Language:
         """The language of the prompts."""
-        return load_language(self.language)
+        return language_of_study(load_language(self.language), HOME)
 
     @property
     def judged(self) -> RuledCases:
         """The community as its judge reads it: topics as cases, rules as probes."""
         probes = {rule.name: rule.question for rule in self.rules}
-        rubric = RUBRIC if self.language == "en" else f"{RUBRIC}_{self.language}"
-        return RuledCases(self.name, probes, self.topics, self.language, rubric)
+        return RuledCases(self.name, probes, self.topics, self.language, rubric_file(RUBRIC, self.language))
 
     def rules_of(self, names: Sequence[str]) -> tuple[Rule, ...]:
         """Return the rules with these names, in the order of the file. Errors: UserError for an unknown name."""
@@ -142,7 +154,7 @@ class Member(NamedTuple):
         slots = {"name": self.profile.name, "about": self.profile.about, "title": own.title, "goal": own.goal}
         system = own.spoken.prompt("community_member").fill(**slots, rules=rules)
         tokens = ANSWER_TOKENS if answers else 4 * self.words
-        facts: Facts = {
+        facts: PostFacts = {
             "source": one_line(topic.text), "house_rules": [rule.name for rule in self.stated.rules],
             "thread": [post.text for post in thread], "words": self.words, "language": own.language, "kind": own.name,
         }  # fmt: skip
@@ -177,7 +189,7 @@ def read_member(reply: Reply) -> tuple[MemberProfile | None, str]:
 
 def load_community(name: str, language: str = "en") -> Community:
     """Read a community: one of NAMES in a language, or a .toml file. Errors: UserError for a file that is missing or broken."""
-    path = shipped_or_own("community", name, NAMES, SHIPPED / language, "docs/community.md")
+    path = shipped_or_own("community", name, NAMES, HOME / "data" / language / "communities", "docs/community.md")
     values = read_toml(path)
     parts = {
         "rules": _named(Rule, values.pop("rules", []), f"{path}, rule", 1),

@@ -12,9 +12,30 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.agents.community import (
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.rule_judge import known_messages
+from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.backends.oracle.phrases import sentences
+from parley.llm.errors import UserError
+from parley.llm.request import Reply
+from parley.studies.community.measures import (
+    ANY,
+    NULL,
+    REAL,
+    REPLIES,
+    WORDS,
+    ask_origin,
+    continuation_table,
+    draw_pairs,
+    effect_table,
+    origin_table,
+    read_posts,
+    room_table,
+    what_if_row,
+)
+from parley.studies.community.members import (
+    HOME,
     NAMES,
-    SHIPPED,
     Member,
     MemberProfile,
     Post,
@@ -22,20 +43,9 @@ from parley.agents.community import (
     load_community,
     read_member,
 )
-from parley.analysis.community.origin import NULL, REAL, ask_origin, draw_pairs, origin_table, read_posts
-from parley.analysis.community.outcomes import (
-    ANY,
-    REPLIES,
-    WORDS,
-    continuation_table,
-    effect_table,
-    room_table,
-    what_if_row,
-)
-from parley.analysis.community.report import effect_line, origin_line, what_if_lines
-from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.rule_judge import known_messages
-from parley.analysis.studies.community import (
+from parley.studies.community.oracle import bank_of, has_mark
+from parley.studies.community.report import effect_line, origin_line, what_if_lines
+from parley.studies.community.rooms import (
     AFTER,
     ANSWERED,
     BEFORE,
@@ -45,11 +55,6 @@ from parley.analysis.studies.community import (
     WhatIf,
     Written,
 )
-from parley.llm.backends.oracle.backend import Oracle
-from parley.llm.backends.oracle.community import bank_of, has_mark
-from parley.llm.backends.oracle.phrases import sentences
-from parley.llm.errors import UserError
-from parley.llm.request import Reply
 
 RULES = ("insult", "advert", "private")
 
@@ -225,7 +230,9 @@ def test_the_bank_says_what_its_marks_say(language: str) -> None:
     for line in [*bank["harmless"], *topics]:
         assert not [mark for mark in bank["marks"] if has_mark(bank, line, mark)], line
     assert all(read_member(Reply(line))[0] for line in bank["members"])
-    assert {path.stem for path in (SHIPPED / language).iterdir()} == set(NAMES) == set(bank["rules"])
+    assert (
+        {path.stem for path in (HOME / "data" / language / "communities").iterdir()} == set(NAMES) == set(bank["rules"])
+    )
 
 
 def test_members_read_their_rules_in_the_words_of_the_condition() -> None:
