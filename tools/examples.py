@@ -68,6 +68,7 @@ def page(folder: Path, title: str, command: str) -> str:
         for journal in journals
         for (text,) in query(journal, "SELECT value FROM meta WHERE name = 'identity'")
         for identity in identities_of(json.loads(text))
+        if "weights" in identity  # scripted partners of a bias card have none
     }.values()
     sittings = [
         sitting for journal in journals for sitting in query(journal, "SELECT started, seconds, asked FROM sittings")
@@ -75,7 +76,7 @@ def page(folder: Path, title: str, command: str) -> str:
     started = datetime.fromtimestamp(min(start for start, _, _ in sittings), UTC)
     asked, seconds = sum(calls for _, _, calls in sittings), sum(time or 0 for _, time, _ in sittings)
     models = "".join(
-        f"- model: {identity['model']}, weights `{identity.get('weights', '–')}` (digest of the file's length and samples), "
+        f"- model: {identity['model']}, weights `{identity['weights']}` (digest of the file's length and samples), "
         f"{', '.join(f'{package} {version}' for package, version in identity.get('versions', {}).items())}\n"
         for identity in identities
     )
