@@ -20,6 +20,7 @@ from typing import Any
 
 from parley.agents.persona import all_personas, persona_set
 from parley.agents.probe import PHRASES
+from parley.agents.scales import LABELLED
 from parley.agents.society import DEFAULT, Society
 from parley.agents.topic import load_topic
 from parley.analysis.bootstrap import FEWEST
@@ -161,29 +162,33 @@ def _names_by_variant(party: str, folder: Path) -> dict[str, set[str]]:
 
 
 def asked(batch: Batch) -> Conditions:
-    """Each agent alone: the questions of `wordings`, in two frames and three orders of the answers."""
+    """Each agent alone: the questions of `wordings`, in two frames and three orders of the answers; in phrases, which are not listed, in one."""
     first, *others = wordings(batch.base)
     settings = {"probe": first, "also": tuple(others), "rounds": 0, "survey_temperature": 1.0}
     groups = {"environment": "groups", "parties": batch.seats, "size": 1, "default_agent": "without"}
     plain = batch.set(**groups, **settings)
-    return {
-        "asked": plain,
-        "asked conversation": plain.with_settings({"frame": "conversation"}),
-        "asked reversed": plain.with_settings({"listing": "reversed"}),
-        "asked shuffled": plain.with_settings({"listing": "shuffled"}),
-    }
+    frames = {"asked": plain, "asked conversation": plain.with_settings({"frame": "conversation"})}
+    if batch.base.surveys.asked == PHRASES:
+        return frames
+    return frames | {f"asked {order}": plain.with_settings({"listing": order}) for order in ("reversed", "shuffled")}
 
 
 def wordings(base: Scenario) -> list[str]:
     """The probes that ask what the main question asks, on every scale and in both directions, and that all topics have.
 
-    Without phrases: a run has one way of asking, and the prompt of phrases names none of them.
+    A run has one way of asking: in phrases only questions that phrases answer.
     """
     topics = [load_topic(slug) for slug in base.subject.topics]
     about = {topic.slug: topic.probe("attitude").construct for topic in topics}
+    asked = {name: probe for name, probe in topics[0].probes.items() if not name.endswith(f"_{PHRASES}")}
+    if base.surveys.asked == PHRASES:
+        asked = {
+            name: probe
+            for name, probe in asked.items()
+            if probe.scale.kind == LABELLED or f"{name}_{PHRASES}" in topics[0].probes
+        }
     return [
         name
-        for name in topics[0].probes
-        if not name.endswith(f"_{PHRASES}")
-        and all(name in topic.probes and topic.probes[name].construct == about[topic.slug] for topic in topics)
+        for name in asked
+        if all(name in topic.probes and topic.probes[name].construct == about[topic.slug] for topic in topics)
     ]

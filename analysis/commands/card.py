@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -104,8 +105,9 @@ def make_card(options: argparse.Namespace, say: Say) -> Path:
     """
     from parley.analysis.card.protocol import run_conditions
     from parley.analysis.human.report import read
-    from parley.analysis.qualify.before_run import needs_qualification, qualify_before
+    from parley.analysis.qualify.before_run import ASKED, asked_in, needs_qualification, qualify_before
     from parley.llm.backends import open_spec
+    from parley.model.scenario import parse_settings
 
     people = read(options.data)[0] if options.data else None
     first, sections, batches, remedies = _design(options)
@@ -113,7 +115,9 @@ def make_card(options: argparse.Namespace, say: Say) -> Path:
     say(f"folder   {first.folder}")
     if not options.no_qualify and needs_qualification(first.base.models.llm):
         model = open_spec(first.base.models.llm)
-        qualify_before(first.base, model, first.folder, bar, bench.budgets[0], bench.ledger, say)
+        result = qualify_before(first.base, model, first.folder, bar, bench.budgets[0], bench.ledger, say)
+        if result and ASKED not in parse_settings(options.set):
+            first = replace(first, base=asked_in(first.base, result))
     records, stopped = run_conditions(first, sections, batches, options.tight, bench)
     if not records.records:
         raise UserError(stopped)

@@ -133,11 +133,18 @@ def qualified_run(spec: RunSpec, bar: Bar) -> tuple[RunSpec, Backend | None]:
 
 
 def _asked_in(spec: RunSpec, result: Qualification) -> RunSpec:
-    """Return the run with its questions asked in the way that serves the model, where they have that form."""
-    if ASKED in spec.given or not result.plays:
+    """Return the run with its questions asked in the way that serves the model; a way that the user set stays."""
+    if ASKED in spec.given:
         return spec
-    try:
-        scenario = spec.scenario.with_settings({ASKED: result.best.way})
-    except UserError:  # a question without phrases
-        return spec
+    scenario = asked_in(spec.scenario, result)
     return replace(spec, scenario=scenario, given=(*spec.given, ASKED)) if scenario != spec.scenario else spec
+
+
+def asked_in(scenario: Scenario, result: Qualification) -> Scenario:
+    """Return the scenario asked in the way that serves the model, where its questions have that form."""
+    if not result.plays:
+        return scenario
+    try:
+        return scenario.with_settings({ASKED: result.best.way})
+    except UserError:  # a question without phrases
+        return scenario
