@@ -162,7 +162,7 @@ def _names_by_variant(party: str, folder: Path) -> dict[str, set[str]]:
 
 
 def asked(batch: Batch) -> Conditions:
-    """Each agent alone: the questions of `wordings`, in two frames and three orders of the answers; in phrases, which are not listed, in one."""
+    """Each agent alone: the questions of `wordings`, in two frames and three orders of the answers (one for phrases)."""
     first, *others = wordings(batch.base)
     settings = {"probe": first, "also": tuple(others), "rounds": 0, "survey_temperature": 1.0}
     groups = {"environment": "groups", "parties": batch.seats, "size": 1, "default_agent": "without"}

@@ -258,6 +258,13 @@ def test_wordings_are_those_of_one_construct() -> None:
     ]
 
 
+def test_in_phrases_only_questions_with_phrases_are_asked() -> None:
+    """A model that answers in phrases alone gets a card too: no reversed numbers, no order of answers that are not listed."""
+    phrases = base().with_settings({"asked": "phrases"})
+    assert wordings(phrases) == ["attitude", "attitude_labelled"]
+    assert set(asked(Batch(phrases, Path("card")))) == {"asked", "asked conversation"}
+
+
 def test_pew_points_the_way_the_topics_do() -> None:
     """The figures of the card are those of the topic files: who rates higher."""
     shares = load_society().read("people.toml")
