@@ -118,18 +118,14 @@ def _measured(part: pd.DataFrame) -> dict[str, float]:
     row: dict[str, float] = {"cases": readable["case"].nunique(), "missing": len(part) - len(readable)}
     for name, planted in (("sensitivity", 1), ("specificity", 0)):
         right = (readable["value"] == planted)[readable["planted"] == planted]
-        row |= _ends(name, float(right.mean()) if len(right) else np.nan, share_interval(int(right.sum()), len(right)))
+        row[name] = float(right.mean()) if len(right) else np.nan
+        row[f"{name}_low"], row[f"{name}_high"] = share_interval(int(right.sum()), len(right))
     words = pd.DataFrame({
         "known": readable["planted"].map({1: "yes", 0: "no"}), "judge": readable["value"].map({1.0: "yes", 0.0: "no"}),
     })  # fmt: skip
     for name, coefficient in (("kappa", kappa), ("ac1", ac1)):
-        value, low, high = coefficient(words)
-        row |= _ends(name, value, (low, high))
+        row[name], row[f"{name}_low"], row[f"{name}_high"] = coefficient(words)
     return row
-
-
-def _ends(name: str, value: float, ends: tuple[float, float]) -> dict[str, float]:
-    return {name: value, f"{name}_low": ends[0], f"{name}_high": ends[1]}
 
 
 def fault(row: Mapping[str, Any]) -> str:

@@ -110,7 +110,9 @@ def run_arena(arena: Arena, panel: str, writer: str, desk: CallDesk) -> Outcome:
     comparisons = compared(draw_matches(readers, list(texts), arena.pairs, arena.seed), texts, "comparisons")
     if not arena.rewrite:
         return Outcome(texts, unwritten, comparisons)
-    written = _rewrite(arena, texts, writer, desk)
+    author, forms = Writer(arena.spoken, arena.words), rewritings.FORMS
+    asked = [rewritings.rewrite(author, arena.aim, *one, form, arena.seed) for one in texts.items() for form in forms]
+    written = desk.ask(asked, writer, "rewritings", lambda one: one.reason or None)
     every = texts | {one.id: one.text for one in written if one.text is not None}
     blind = compared(rewritings.rewriting_matches(readers, written), every, "comparisons of rewritings")
     return Outcome(texts, unwritten, comparisons, written, blind)
@@ -128,13 +130,3 @@ def _write_messages(arena: Arena, writer: str, desk: CallDesk) -> tuple[dict[str
     written = desk.ask([write_one(number) for number in numbers], writer, "messages", lambda one: one.reason)
     texts = {f"m{number}": one.text for number, one in zip(numbers, written, strict=True) if one.text is not None}
     return texts, [one.reason for one in written if one.reason]
-
-
-def _rewrite(arena: Arena, texts: Mapping[str, str], writer: str, desk: CallDesk) -> list[rewritings.Rewriting]:
-    author = Writer(arena.spoken, arena.words)
-    asked = [
-        rewritings.rewrite(author, arena.aim, name, text, form, arena.seed)
-        for name, text in texts.items()
-        for form in rewritings.FORMS
-    ]
-    return desk.ask(asked, writer, "rewritings", lambda one: one.reason or None)

@@ -68,8 +68,8 @@ def gain_table(pairs: pd.DataFrame, texts: Mapping[str, str], rewritings: Sequen
     """
     gains = (EVEN - pairs["value"]).groupby(pairs["b"]).mean()
     rows = [
-        (one.message, one.form, gains.get(one.id, np.nan), _words(texts[one.message]),
-         np.nan if one.text is None else _words(one.text), one.reason)
+        (one.message, one.form, gains.get(one.id, np.nan), len(texts[one.message].split()),
+         np.nan if one.text is None else len(one.text.split()), one.reason)
         for one in rewritings
     ]  # fmt: skip
     columns = ["message", "form", "gain", "words", "new_words", "reason"]
@@ -134,10 +134,6 @@ def verdict(summary: pd.DataFrame) -> str:
         f"Rewriting makes a message {word} persuasive: the panel prefers a persuasive rewriting to the original "
         f"{100 * abs(row['gain']):.1f} ({ends[0]:.1f} to {ends[1]:.1f}) percentage points {word} often than a paraphrase."
     )
-
-
-def _words(text: str) -> int:
-    return len(text.split())
 
 
 def agreement_table(panel: pd.DataFrame, votes: pd.DataFrame) -> pd.DataFrame:

@@ -213,8 +213,9 @@ def write(found: tuple[pd.DataFrame, pd.DataFrame], task: Rehearsal, audience: s
         "all messages. Brackets are 95% confidence intervals over problems."
     )
     report.disclaim_models(*dict.fromkeys((audience, writer)))
-    _add_missing(report, candidates["reason"], candidates["text"].isna(), "messages are missing")
-    _add_missing(report, ratings["reason"], ratings["rating"].isna(), "ratings are missing")
+    for answers, value, what in ((candidates, "text", "messages"), (ratings, "rating", "ratings")):
+        lost = answers["reason"][answers[value].isna()]
+        report.missing(len(lost), len(answers), f"{what} are missing", count_table(lost))
     report.section("What rehearsing gains", *verdicts(table))
     if table["gain"].notna().any():
         caption = "Ratings by people who had no part in the choice, intervals over problems"
@@ -230,10 +231,6 @@ def write(found: tuple[pd.DataFrame, pd.DataFrame], task: Rehearsal, audience: s
     ]
     report.table(rows, ["problem", "aim", "chosen message"])
     return report.write()
-
-
-def _add_missing(report: Report, reasons: pd.Series, lost: pd.Series, what: str) -> None:
-    report.missing(int(lost.sum()), len(lost), what, count_table(reasons[lost]))
 
 
 GAINS: Mapping[str, Column] = {

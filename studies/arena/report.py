@@ -139,17 +139,14 @@ def _add_rewritings(report: Report, outcome: Outcome) -> None:
         "message is preferred, minus 50. A paraphrase and a copy are the nulls: their gain is 0 unless wording alone decides."
     )
     report.section("Does rewriting make messages more persuasive?", about)
-    report.data(rewritings=gains, gains=summary, blind=outcome.blind[COLUMNS], rewritten=_texts_of(outcome))
+    report.data(
+        rewritings=gains, gains=summary, blind=outcome.blind[COLUMNS], rewritten=pd.DataFrame(outcome.rewritten)
+    )
     unwritten = [one.reason for one in outcome.rewritten if one.text is None]
     report.missing(len(unwritten), len(outcome.rewritten), "rewritings are missing", count_table(unwritten))
     _missing(report, outcome.blind)
     report.add(rewritings.verdict(summary))
     report.table(summary, GAINS)
-
-
-def _texts_of(outcome: Outcome) -> pd.DataFrame:
-    rows = [(one.message, one.form, one.text, one.reason) for one in outcome.rewritten]
-    return pd.DataFrame(rows, columns=["message", "form", "text", "reason"])
 
 
 def _add_votes(report: Report, votes: pd.DataFrame, values: pd.DataFrame, ids: Sequence[str]) -> None:
