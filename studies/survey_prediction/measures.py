@@ -197,7 +197,8 @@ def auc_difference(values: Floats, predicted: Floats, other: Floats, mask: Mask)
     first, second = (clustered_auc(answers, one[known], people, len(values)) for one in (predicted, other))
     difference = first.value - second.value
     low, high = _around(difference, first.steps - second.steps, first.sizes)
-    return {"answers": len(answers), "difference": difference, "difference_low": low, "difference_high": high}
+    counts = {"people": len(np.unique(people)), "answers": len(answers)}
+    return counts | {"difference": difference, "difference_low": low, "difference_high": high}
 
 
 def shuffled_range(values: Floats, predicted: Floats, mask: Mask, seed: int) -> Ends:

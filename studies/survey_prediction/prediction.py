@@ -180,7 +180,7 @@ COLUMNS: Mapping[str, Column] = {
     "r": estimate("r"), "rho": estimate("rho"), "Brier": estimate("brier"),
 }  # fmt: skip
 DIFFERENCES: Mapping[str, Column] = {
-    "test set": "set", "predictor": "predictor", "compared with": "other", "answers": "answers",
+    "test set": "set", "predictor": "predictor", "compared with": "other", "people": "people", "answers": "answers",
     "difference of AUC": estimate("difference"),
 }  # fmt: skip
 READING = (

@@ -193,16 +193,21 @@ def row_means(ratings: Floats) -> Floats:
 
 
 def measure(cube: Cube, labels: Floats, rng: np.random.Generator) -> pd.DataFrame:
-    """Return one row per aspect: alpha, expert (rho of mean ratings and labels), added, each with low and high; and nulls.
+    """Return one row per aspect: statements (rated ones), mean, alpha, expert (rho of means and labels) and added; and nulls.
 
-    alpha_null, expert_null: the 95th percentile of their size when each person's ratings are shuffled among statements.
+    alpha, expert and added have low and high. alpha_null, expert_null: the 95th percentile of their size when each person's
+    ratings are shuffled among statements.
     """
     rows = []
     for number, aspect in enumerate(ASPECTS):
         ratings = cube[number]
         means = row_means(ratings)
         null = _shuffled(ratings, labels, rng)
-        row: dict[str, Any] = {"aspect": aspect, "mean": float(nanmean(means))}
+        row: dict[str, Any] = {
+            "aspect": aspect,
+            "statements": int(np.isfinite(means).sum()),
+            "mean": float(nanmean(means)),
+        }
         values = {"alpha": alpha(ratings), "expert": rank_correlation(means, labels)}
         values["added"] = added(cube, number) if aspect in DIMENSIONS else (math.nan,) * 3
         for name, triple in values.items():

@@ -135,7 +135,19 @@ def test_a_bias_card_asks_in_the_way_that_serves_the_model(new_model: str, tmp_p
     """SmolLM2 qualified in phrases, and 810 calls in numbers ended in a card that withheld everything."""
     weak = WayVerdict("numbers", IGNORES, 32, 0, 48, 0.5, ends=0.2, p=0.5)
     strong = WayVerdict("phrases", FOLLOWS, 32, 0, 48, 1.0, ends=7.0, p=0.001)
-    card = ["audit", "--llm", new_model, "--topic", "racism", "--blocks", "2", "--set", "rounds=1", "--sections", "pull"]
+    card = [
+        "audit",
+        "--llm",
+        new_model,
+        "--topic",
+        "racism",
+        "--blocks",
+        "2",
+        "--set",
+        "rounds=1",
+        "--sections",
+        "pull",
+    ]
     for name, more in (("a", []), ("b", ["--set", "asked=numbers"])):
         Qualification((weak, strong), 2, short=True).write(tmp_path / name / FILE)
         assert run.main([*card, *more, "--out", str(tmp_path / name)]) == 0

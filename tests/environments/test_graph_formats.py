@@ -194,7 +194,7 @@ TWICE = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph><node id=
         ("net.txt", "a\n", "is not two names with a space between them"),
         ("net.txt", "a b 1 2\n", "more than two names and a weight: write a first line such as"),
         ("net.adjlist", "a b\na c\n", "two nodes are called 'a'"),
-        ("net.graphml", TWICE, "two nodes are called 'a': give each node a name of its own"),
+        ("net.graphml", TWICE, "two nodes are called 'a': give each node a different name"),
         ("net.graphml", "<graphml", "is not a readable graph file"),
         ("net.gexf", "<gexf/>", "is not a readable graph file: No <graph> element"),
         ("net.npz", "a b", "is not a matrix of scipy.sparse.save_npz"),

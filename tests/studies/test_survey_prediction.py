@@ -110,6 +110,7 @@ def test_the_shuffled_range_is_what_questions_alone_give() -> None:
     low, high = shuffled_range(survey.values, flat, mask, 0)
     assert high - low < 1e-9
     assert auc_difference(survey.values, flat, flat, mask)["difference"] == 0
+    assert auc_difference(survey.values, flat, flat, mask)["people"] == mask.any(axis=1).sum(), "the unit, counted"
     assert math.isnan(shuffled_range(np.ones((5, 2)), np.ones((5, 2)), np.ones((5, 2), bool), 0)[0])
 
 
@@ -350,7 +351,7 @@ def test_wrong_files_are_one_line(tmp_path: Path) -> None:
         ),
         ("question,text\nparks,More?\n", "person,parks\na,1\n", "lacks the column yes"),
         ("question,text,yes,no\nparks,More?,yes,Yes\n", "person,parks\na,1\n", "two different answers"),
-        (ITEMS + "parks,Again?,yes,no\n", "person,parks\na,1\n", "a name of its own"),
+        (ITEMS + "parks,Again?,yes,no\n", "person,parks\na,1\n", "a different name"),
     ]
     for asked, answers, message in faults:
         questions.write_text(asked)

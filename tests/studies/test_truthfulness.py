@@ -90,6 +90,7 @@ def test_missing_ratings_and_few_statements_have_no_verdict() -> None:
         labels = np.arange(float(cube.shape[1]))
         table = measure(cube, labels, np.random.default_rng(0))
         assert all("unknown" in line for line in findings(table, labels, cube.shape[2]))
+        assert set(table["statements"]) == {3 if np.isfinite(cube).any() else 0}, "the unit of the intervals, counted"
     assert np.isnan(added(np.zeros((8, 6, 4)), 1)[0])
     assert len(ASPECTS) == 8
 
