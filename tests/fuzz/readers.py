@@ -22,6 +22,7 @@ from parley.analysis import judging
 from parley.analysis.judging import load_rubric
 from parley.llm.request import Message, Reply
 from parley.llm.thinking import split_thinking
+from parley.studies.arena.writer import read_advice
 from parley.studies.corrections.corrector import read_correction
 from parley.studies.stereotypes.survey import answer_problem
 from parley.training.tuning import dataset
@@ -62,7 +63,7 @@ READERS: dict[str, Callable[[str], object]] = {
     "option A": lambda text: read_choice(f"I choose A {text} B", OPTIONS),
     "choice": lambda text: persuasion.read_choice(Reply(text)),
     "message": lambda text: persuasion.read_message(Reply(text)),
-    "advice": lambda text: persuasion.read_advice(Reply(text), 3),
+    "advice": lambda text: read_advice(Reply(text), 3),
     "ranking": lambda text: read_ranking(text, 4),
     "letter of a poll": lambda text: respondent.read_option(Reply(text), ["Tea", "Coffee"]),
     "questionnaire": lambda text: read_choice(text, ("woman", "man", "no answer")),
