@@ -4,14 +4,13 @@
 
 Left: pairs of people with different known positions whose ratings rank as planted, asked in numbers and in phrases, beside the
 rule-based speaker that plays its people (the ceiling) and one that ignores them (the floor). Middle: mean ratings before the
-first round and after the last, by party, in the debates of three. Right: from the cards, how far an agent moves with each line.
+first round and after the last, by party, in the debates of three. Right: from the cards, how far parties are from the Default.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from math import isnan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -34,8 +33,8 @@ RUNS = {
 """The recorded debates of three, by the name and size of their model."""
 CARDS = ("card_smollm2", "card_qwen")
 """The recorded bias cards, in the same order."""
-PULLS = {"mu": ("to the model's own opinion", "#b35806", "o"), "kappa": ("to the speaker", "#542788", "s")}
-"""The quantities of a card that the figure shows: label, colour, marker."""
+DISTANCES = ("first_away", "second_away")
+"""The quantities of a card that the figure shows: how far the parties that debate are from the Default, before any debate."""
 KNOWN = {"rule-based speaker": 1.0, "the same, ignoring\nits personas": 0.5}
 """Shares of pairs ranked right that are known (docs/qualify.md)."""
 WAYS: dict[str, dict[str, Any]] = {
@@ -97,26 +96,26 @@ def draw_debates(axis: Axes) -> None:
     axis.set_title("What do its debates show?")
 
 
-def draw_pull(axis: Axes) -> None:
-    """Shares of the remaining distance that an agent moves with each line it hears, with intervals over groups of personas."""
+def draw_distances(axis: Axes) -> None:
+    """How far the ratings of each party are from the model's own before any debate, with intervals over groups of personas."""
+    society = load_society("us")
+    looks = styles_by_party(society.debaters, society.header_entries(society.debaters))
     for row, name in enumerate(CARDS):
         card = pd.read_csv(EXAMPLES / name / "card.csv")
-        card = card[(card["section"] == "pull") & (card["topic"] == "all")].set_index("quantity")
-        for place, (quantity, (label, color, marker)) in zip((row - 0.12, row + 0.12), PULLS.items(), strict=True):
-            share, low, high = (100 * card.loc[quantity, ["estimate", "low", "high"]].astype(float)).tolist()
-            if isnan(share):
-                axis.text(1, place, f"{label}: unknown", va="center", fontsize=7, color=color)
-                continue
-            axis.errorbar(share, place, xerr=[[share - low], [high - share]], color=color, marker=marker, markersize=5, capsize=2,
-                          linestyle="", label=label if row == 0 else None)  # fmt: skip
-    for quantity, (_, color, _) in PULLS.items():
-        known = getattr(planted()["climate_change"], quantity)
-        axis.plot(100 * known, len(CARDS), marker="D", color=color, markerfacecolor="none", linestyle="")
+        card = card[(card["section"] == "bias") & (card["topic"] == "climate_change")].set_index("quantity")
+        for place, party, quantity in zip((row - 0.12, row + 0.12), society.debaters, DISTANCES, strict=True):
+            points, low, high = card.loc[quantity, ["estimate", "low", "high"]].astype(float)
+            axis.errorbar(points, place, xerr=[[points - low], [high - points]], color=looks[party]["color"], linestyle="",
+                          marker=looks[party]["markers"][0], markersize=5, capsize=2)  # fmt: skip
+    parameters = planted()["climate_change"]
+    for party in society.debaters:
+        known = parameters.start[party] - parameters.bias
+        axis.plot(known, len(CARDS), marker="D", color=looks[party]["color"], markerfacecolor="none", linestyle="")
     axis.axvline(0, color="#999999", linewidth=0.6)
     axis.set_yticks(range(len(CARDS) + 1), [""] * (len(CARDS) + 1))
     axis.set_ylim(len(CARDS) + len(KNOWN) - 0.5, -0.5)
-    axis.set_xlabel("share of the distance that an agent moves\nwith each line it hears (%)")
-    axis.set_title("What pulls its agents?")
+    axis.set_xlabel("points from the model's own rating of climate change\n(0-10), asked alone, before any debate")
+    axis.set_title("Do its partisans differ from the model?")
 
 
 def draw_party(
@@ -135,12 +134,12 @@ def main(path: Path) -> None:
     """Write the figure."""
     note = (
         "Left: 36 pairs on three topics, bars are 95% intervals over topics and wordings. Middle: debates of three on climate "
-        "change, bars are 95% intervals over rooms. The Default has no persona. Right: bias cards on climate change, bars are "
-        "95% intervals over five groups of personas. Open diamonds: known values. The runs are in examples/."
+        "change, bars are 95% intervals over rooms. The Default has no persona. Right: bias cards, bars are 95% intervals over "
+        "five or six groups of personas. Open diamonds: known values. The runs are in examples/."
     )
     with new_figure(11, 3.2, note, 7) as figure:
         axes = figure.subplots(1, 3)
-        for draw, axis in zip((draw_qualification, draw_debates, draw_pull), axes, strict=True):
+        for draw, axis in zip((draw_qualification, draw_debates, draw_distances), axes, strict=True):
             draw(axis)
         add_legend(figure, axes)
     save(figure, path.with_suffix(""), (path.suffix.lstrip("."),))
