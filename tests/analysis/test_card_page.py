@@ -10,6 +10,7 @@ from data_checks import check_each
 
 from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.card.card import _tables
+from parley.analysis.card.comparison import RATIO, SHOWN, SavedCard, comparison_figure
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.estimates import ALL, CardEstimate
 from parley.analysis.card.figure import forest_plot
@@ -144,3 +145,16 @@ def test_a_condition_and_its_control_are_a_pair(tmp_path: Path) -> None:
         1.44,
         2.29,
     ]
+
+
+def test_the_line_of_a_ratio_is_at_one() -> None:
+    """The caption "The grey line is no effect" was false under a ratio, whose line was drawn at 0."""
+    found = tuple(CardEstimate(name, ALL, 0.8, 0.6, 1.0, n=10) for name in (RATIO, "kappa"))
+    saved = SavedCard("a", "oracle", "", ("Republicans", "Democrats"), {}, {}, {}, {}, found, ())
+    places = [
+        {float(line.get_xdata()[0]) for line in axis.lines if len(set(line.get_xdata())) == 1}
+        for axis in comparison_figure([saved, replace(saved, name="b")]).axes
+    ]
+    names = [*SHOWN]
+    assert (1.0 in places[names.index(RATIO)], 1.0 in places[names.index("kappa")]) == (True, False)
+    assert 0.0 in places[names.index("kappa")]
