@@ -20,7 +20,7 @@ from parley.analysis.figure_text import text_width, wrap_text
 from parley.analysis.figures import KINDS, OTHERS, STYLES, new_figure, save, styles_by_party, styles_of_run
 from parley.analysis.formatting import group_title
 from parley.analysis.metrics.trajectory import compute
-from parley.analysis.plots import attitudes, write_figures
+from parley.analysis.plots import _grid, attitudes, write_figures
 from parley.analysis.summary import caption
 from parley.analysis.tables import Tables, load
 
@@ -433,3 +433,12 @@ def test_a_pdf_embeds_its_fonts_and_has_no_date(ran: Callable, tmp_path: Path) -
     assert b"/FontFile2" in first
     assert b"/Type3" not in first
     assert b"CreationDate" not in first
+
+
+SHAPES = [(1, 1, (1, 1)), (3, 1, (3, 1)), (4, 1, (2, 2)), (14, 1, (5, 3)), (1, 9, (3, 3)), (3, 4, (3, 4))]
+
+
+@check_each(("groups", "topics", "grid"), SHAPES)
+def test_panels_of_many_groups_are_no_tower(groups: int, topics: int, grid: tuple[int, int]) -> None:
+    """Echo chambers of seven parties were 14 panels in one column, 1,050 by 8,930 pixels."""
+    assert _grid(groups, topics) == grid
