@@ -44,8 +44,7 @@ def plugged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (tmp_path / "model" / "scenarios" / preset.name).write_bytes(preset.read_bytes())
     for folder, package in PACKAGES.items():
         monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / folder)])
-    monkeypatch.setattr(parley.model.scenario.load_preset, "__defaults__", (tmp_path / "model" / "scenarios",))
-    monkeypatch.setattr(parley.model.scenario.preset_names, "__defaults__", (tmp_path / "model" / "scenarios",))
+    monkeypatch.setattr(parley.model.scenario, "PRESETS", tmp_path / "model" / "scenarios")
     monkeypatch.chdir(tmp_path)
     importlib.invalidate_caches()
     yield tmp_path
