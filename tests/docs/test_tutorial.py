@@ -14,7 +14,7 @@ pytestmark = pytest.mark.thorough
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tutorial.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(sh|text|text summary)\n(.*?)^```", PAGE, re.M | re.S)
-TIME = re.compile(r" in [\d.,]+ s \([\d.,]+ calls/s\)$")
+TIME = re.compile(r" in [\d.,]+ s \([\d.,]+ a second\)$")
 
 
 def lines(text: str) -> list[str]:
