@@ -6,8 +6,8 @@ A message states FACTS sentences of the text that it may state, and with the pro
     logistic(craves * (embellishments of the first - of the second) + longer * log2(words of the first / of the second)
              + QUIRK * (noise of reader and first message - of second) + place)
 
-with `longer`, `place` and QUIRK of persuasion_law.py. The judge knows what a message may state. Of a message it says, by the
-probe:
+with `longer`, `place` and QUIRK of llm/backends/oracle/persuasion_law.py. The judge knows what a message may state. Of a message
+it says, by the probe:
 
     populism, harm    yes, if the message has a mark of it
     any other probe   yes, if a sentence is neither of the text nor of the bank's harmless ones, and has no such mark

@@ -4,7 +4,7 @@ best profile.
 The average marginal component effect (AMCE) of a level is by how much more often a profile is chosen with this level than with
 the baseline of its attribute, averaged over the other attributes. It is estimated by least squares. Attributes that forbidden
 combinations link enter with all their combinations, and levels are compared only where both exist. Errors leave out one
-respondent at a time (CR3), with a degree of freedom less than effective respondents (statistics/clusters.py).
+respondent at a time (CR3), with a degree of freedom less than effective respondents (analysis/statistics/clusters.py).
 The best profile is picked on half of the respondents and judged on the other half: levels that are picked and judged on the same
 choices look better than they are. Several folds do not help: where levels are nearly equal, folds depend on each other, and an
 interval over all respondents contained the truth in 82% instead of 95% (docs/log.md). Choices are taken as additive over groups

@@ -2,7 +2,7 @@
 
 auc        the probability that an answer of 1 was predicted higher than an answer of 0, over all answers of a test set. Interval
            over people, whose answers are not independent: Obuchowski 1997, Biometrics 53(2) (DeLong's placements, by cluster,
-           as if each person was left out in turn); people with many answers count as in statistics/clusters.py
+           as if each person was left out in turn); people with many answers count as in analysis/statistics/clusters.py
 auc_within the same between people within each question, averaged over questions that five or more people answered, two or
            more of them each way, weighted by these; 0.5 without knowledge of the person. Interval over people too: the same
            people answer all questions, so questions are not independent. Each person is left out in turn, exactly: in a

@@ -153,7 +153,7 @@ def test_what_a_user_can_get_wrong(spec: str, tmp_path: Path) -> None:
     for payoff, what in (
         ("trained", "needs the folder"),
         (f"trained:{tmp_path}", "has no payoff model"),
-        ("judge:x", "no model"),
+        ("judge:x", "takes no folder"),
     ):
         with pytest.raises(UserError, match=what):
             open_payoff(payoff)
