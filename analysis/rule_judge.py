@@ -8,13 +8,13 @@ concluded about rules.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from parley.agents.reply_cleaning import one_line
-from parley.agents.ruled_cases import Case, RuledCases
 from parley.analysis.alignment.report import ac1, kappa
 from parley.analysis.bootstrap import FEWEST, share_interval
 from parley.analysis.formatting import Column, estimate
@@ -33,6 +33,28 @@ JUDGE: Mapping[str, Column] = {
     "sensitivity": estimate("sensitivity"), "specificity": estimate("specificity"), "kappa": estimate("kappa"),
     "AC1": estimate("ac1"), "fault": "fault",
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is written about. text: all that may be stated. planted: by rule, a sentence that breaks it; no writer sees them."""
+
+    name: str
+    text: str
+    planted: Mapping[str, str] = field(default_factory=dict)
+
+
+class RuledCases(NamedTuple):
+    """Cases of one kind by name. probes: by rule, a question about a text whose answer should be no.
+
+    rubric: what the judge is asked; the name of one of Parley, or a path.
+    """
+
+    name: str
+    probes: Mapping[str, str]
+    cases: tuple[Case, ...]
+    language: str
+    rubric: str
 
 
 class Question(NamedTuple):

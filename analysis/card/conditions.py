@@ -180,15 +180,15 @@ def wordings(base: Scenario) -> list[str]:
     """
     topics = [load_topic(slug) for slug in base.subject.topics]
     about = {topic.slug: topic.probe("attitude").construct for topic in topics}
-    asked = {name: probe for name, probe in topics[0].probes.items() if not name.endswith(f"_{PHRASES}")}
+    probes = {name: probe for name, probe in topics[0].probes.items() if not name.endswith(f"_{PHRASES}")}
     if base.surveys.asked == PHRASES:
-        asked = {
+        probes = {
             name: probe
-            for name, probe in asked.items()
+            for name, probe in probes.items()
             if probe.scale.kind == LABELLED or f"{name}_{PHRASES}" in topics[0].probes
         }
     return [
         name
-        for name in asked
+        for name in probes
         if all(name in topic.probes and topic.probes[name].construct == about[topic.slug] for topic in topics)
     ]

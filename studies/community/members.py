@@ -18,7 +18,7 @@ from parley.agents.datafiles import build_from_table, read_toml, shipped_or_own
 from parley.agents.language import Language, language_of_study, load_language
 from parley.agents.persuasion import read_message
 from parley.agents.reply_cleaning import one_line
-from parley.agents.ruled_cases import Case, RuledCases
+from parley.analysis.rule_judge import Case, RuledCases
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling

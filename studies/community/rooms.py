@@ -14,9 +14,8 @@ import pandas as pd
 
 from parley.agents.closed_answers import OPTIONS, read_choice
 from parley.agents.persuasion import read_message
-from parley.agents.ruled_cases import Case
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.rule_judge import Question, check_judge, judge_texts
+from parley.analysis.rule_judge import Case, Question, check_judge, judge_texts
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
 from parley.llm.errors import UserError

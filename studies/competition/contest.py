@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from parley.agents.persuasion import read_message
-from parley.agents.ruled_cases import Case
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.comparisons import EVEN, Answers, Match, ask_readers, compare, draw_people, pair_values
-from parley.analysis.rule_judge import Question, broken_rules, check_judge, judge_texts
+from parley.analysis.rule_judge import Case, Question, broken_rules, check_judge, judge_texts
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
 from parley.llm.request import Backend

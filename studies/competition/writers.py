@@ -26,8 +26,8 @@ from parley.agents.datafiles import build_from_table, read_toml, shipped_or_own
 from parley.agents.language import Language, language_of_study, load_language
 from parley.agents.persuasion import Reader
 from parley.agents.reply_cleaning import one_line
-from parley.agents.ruled_cases import Case, RuledCases
 from parley.analysis.formatting import count_phrase
+from parley.analysis.rule_judge import Case, RuledCases
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.purposes import Facts

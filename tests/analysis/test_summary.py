@@ -440,7 +440,7 @@ def test_a_statement_turned_round_has_agreement_at_the_low_end() -> None:
         assert "which are 10 and 0 here: How" in _axis("racism", "turned")
 
 
-def test_copies_of_a_persona_in_one_room_are_told(ran: Callable, tmp_path: Path) -> None:
+def test_copies_of_a_persona_in_one_room_are_reported(ran: Callable, tmp_path: Path) -> None:
     """300 agents of a network were 80 personas, and the summary spoke of 300 people. A room of two has no copies."""
     crowd = ran("network", repetitions=1, rounds=0, size=100, topics="racism")
     assert "100 agents have 80 personas, up to 2 of one room the same one" in summary(load(crowd), tmp_path)

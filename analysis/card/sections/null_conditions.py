@@ -14,7 +14,7 @@ from parley.analysis.card.labels import DIFFERENCE, NAMES, points
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import SMALLEST, changes, effect, moved, starts, toward
-from parley.analysis.formatting import format_number, join_phrases
+from parley.analysis.formatting import count_phrase, format_number, join_phrases
 from parley.model.scenario import Scenario
 
 ORDER = 2
@@ -105,7 +105,7 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         return
     people = " and ".join(map(first.society.plural, first.parties))
     text = (
-        f"**Is it persuasion?** Over {first.base.rounds} rounds {people} came "
+        f"**Is it persuasion?** Over {count_phrase(first.base.rounds, 'round')} {people} came "
         f"{format_number(silence.estimate + silence.null)} points nearer to the Default's answer in debates of three; in silence "
         f"{format_number(silence.null)}, a difference of {points(silence)}."
     )
