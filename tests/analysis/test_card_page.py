@@ -158,3 +158,15 @@ def test_the_line_of_a_ratio_is_at_one() -> None:
     names = [*SHOWN]
     assert (1.0 in places[names.index(RATIO)], 1.0 in places[names.index("kappa")]) == (True, False)
     assert 0.0 in places[names.index("kappa")]
+
+
+def test_a_panel_without_a_number_has_no_axis() -> None:
+    """A card of two sections had an empty panel of movements with an axis from 0 to 1 that nothing was measured on."""
+    society = load_preset("three_way").society
+    empty = forest_plot([], society, ["climate_change"], "").axes[1]
+    assert [*empty.get_xticks()] == []
+    assert [text.get_text() for text in empty.texts] == ["not measured"]
+    measured = forest_plot(
+        [CardEstimate("three_alone", ALL, 0.8, 0.6, 1.0, null=0.1, n=10)], society, ["climate_change"], ""
+    )
+    assert len(measured.axes[1].get_xticks()) > 0
