@@ -9,11 +9,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import ALIKE, FEWEST, is_even, mean_interval, p_of_mean, too_few
 from parley.analysis.figures import OTHERS, STYLES, add_legend, new_figure, plot_line
 from parley.analysis.formatting import count_phrase, count_table, format_estimate
 from parley.analysis.report import Report
-from parley.analysis.statistics.results import holm
+from parley.analysis.statistics.groups import holm
+from parley.analysis.statistics.intervals import ALIKE, FEWEST, is_even, mean_interval, p_of_mean, too_few
 from parley.analysis.story_versions import (
     ALL_ROLES,
     DEVIATION,

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, NONE, Ends, Floats, means_interval
 from parley.analysis.metrics._games import endings
 from parley.analysis.metrics.outcome_diversity import entropy, one_hot
+from parley.analysis.statistics.intervals import FEWEST, NONE, Ends, Floats, means_interval
 from parley.analysis.tables import Tables
 
 DRAWS = 2000

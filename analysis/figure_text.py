@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
-from parley.analysis.formatting import strip_controls
+from parley.analysis.formatting import format_range, strip_controls
+from parley.analysis.statistics.intervals import FEWEST
 
 HINTING = 1.04
 """On a screen letters are moved to whole pixels, which makes a line this much wider at most."""
@@ -53,3 +56,23 @@ def _pieces(word: str, width: float, size: float) -> list[str]:
 def text_height(text: str, size: float) -> float:
     """Return how tall lines of text are, in inches."""
     return SPACING * size / 72 * (text.count("\n") + 1) if text else 0.0
+
+
+def rooms_phrase(values: Iterable[int]) -> str:
+    """Return what the points of a figure are, and whether they have intervals. values: rooms of each point.
+
+    >>> rooms_phrase([10, 10])
+    'Means over 10 rooms; bars are 95% intervals over rooms'
+    >>> rooms_phrase([1])
+    'One room, so there are no intervals'
+    """
+    ends = sorted({int(value) for value in values if value}) or [0]
+    if ends[-1] == 0:
+        return "No ratings"
+    if ends[-1] == 1:
+        return "One room, so there are no intervals"
+    means = f"Means over {format_range(ends)} rooms"
+    if ends[-1] < FEWEST:
+        return f"{means}; no intervals, because there are fewer than {FEWEST} rooms"
+    few = f" (none below {FEWEST} rooms)" if ends[0] < FEWEST else ""
+    return f"{means}; bars are 95% intervals over rooms{few}"

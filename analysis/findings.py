@@ -9,14 +9,15 @@ from typing import Any
 import pandas as pd
 
 from parley.analysis.answer_reading import warnings
-from parley.analysis.bootstrap import FEWEST, too_few
-from parley.analysis.formatting import count_phrase, escape_markdown, group_title, join_phrases, seat_title
+from parley.analysis.formatting import count_phrase, escape_markdown
 from parley.analysis.metrics import applies
 from parley.analysis.metrics._cells import KEYS, NO_AGENT, NO_GAP, UNSURE, cells, count_signs
 from parley.analysis.metrics.drift import bounds
 from parley.analysis.rating_value import NO_DISTRIBUTION
 from parley.analysis.scores.table import MANY
+from parley.analysis.statistics.intervals import FEWEST, too_few
 from parley.analysis.tables import Tables
+from parley.model.titles import group_title, join_phrases, seat_title
 
 OWN = "the model's own opinion"
 MEANING = "The model's own opinion is the average first rating of Default agents, who have no party."

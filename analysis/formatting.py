@@ -9,12 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from parley.agents.society import PartyNames
-from parley.model.titles import group_title as group_title
-from parley.model.titles import join_phrases as join_phrases
-from parley.model.titles import seat_title as seat_title
-from parley.model.titles import seats_in as seats_in
-
 REFERENCE = "reference"
 DASH = "–"
 MOST_DIGITS = 6
@@ -115,18 +109,6 @@ def count_table(values: Iterable[object]) -> str:
 def strip_controls(text: str) -> str:
     """Return text on one line, without control characters, escapes or invisible ones."""
     return "".join(character if character.isprintable() else " " for character in text)
-
-
-def seat_label(row: Mapping[Any, Any], names: PartyNames) -> str:
-    """Return the title of an agent's seat, and its node if it sits on a network of the user.
-
-    row: of a table with the keys of agents; names: of parties.
-
-    >>> seat_label({"seat": "gruene 2", "node": "alice"}, PartyNames({"gruene": "Grüne"}))
-    'Grüne 2, node alice'
-    """
-    node, seat = row.get("node"), seat_title(str(row["seat"]), names)
-    return f"{seat}, node {node}" if isinstance(node, str) else seat
 
 
 def escape_markdown(text: str) -> str:

@@ -12,12 +12,12 @@ from matplotlib.figure import Figure
 
 from parley.agents.game_rules import RESPONSES
 from parley.analysis import disclaimers, provenance
-from parley.analysis.bootstrap import SCALE, mean_interval
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import count_phrase, escape_markdown, strip_controls
 from parley.analysis.line_gaps import UNIT
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._games import amounts, endings
+from parley.analysis.statistics.intervals import SCALE, mean_interval
 from parley.analysis.studies.paired_conditions import unit_means
 from parley.analysis.summary import add_metric, again, missing, open_summary, run_on
 from parley.analysis.table_export import write_table, write_tables

@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.analysis import disclaimers, provenance
-from parley.analysis.bootstrap import SHARE, mean_interval
 from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure, plot_line
 from parley.analysis.formatting import count_phrase, escape_markdown, strip_controls
 from parley.analysis.metrics import metrics, wrong_cascades
 from parley.analysis.metrics._periods import rules
+from parley.analysis.statistics.intervals import SHARE, mean_interval
 from parley.analysis.summary import add_metric, again, missing, open_summary, run_on
 from parley.analysis.table_export import write_table, write_tables
 from parley.analysis.tables import Tables

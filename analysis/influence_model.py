@@ -41,9 +41,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from parley.analysis.bootstrap import ALIKE
 from parley.analysis.predicted_ratings import predict_ratings
 from parley.analysis.rating_value import EXPECTED
+from parley.analysis.statistics.intervals import ALIKE
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 

@@ -22,7 +22,6 @@ from parley.agents.probe import scales
 from parley.agents.society import PartyNames
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import Floats, correlation, correlation_interval
 from parley.analysis.deliberation.position_change import clustered_mean
 from parley.analysis.figures import ESTIMATE, new_figure
 from parley.analysis.formatting import (
@@ -31,18 +30,18 @@ from parley.analysis.formatting import (
     count_table,
     estimate,
     format_estimate,
-    group_title,
     markdown_table,
     number,
-    seat_title,
 )
 from parley.analysis.judge_reliability import ABOUT, corrected_rows
 from parley.analysis.line_gaps import UNKNOWN, calibrate, gap_row, line_gaps
 from parley.analysis.report import Report
 from parley.analysis.statement_judge import SCALE, Judging
 from parley.analysis.statistics.gate import FLOOR
+from parley.analysis.statistics.intervals import Floats, correlation, correlation_interval
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.phrases import topic_bank
+from parley.model.titles import group_title, seat_title
 
 QUALITY = "quality.csv"
 FEWEST = 10

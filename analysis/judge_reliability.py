@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import Floats
 from parley.analysis.statistics.attenuation import Corrected, correct_correlation, correction_sentence
+from parley.analysis.statistics.intervals import Floats
 
 ONE_READING = "the judge read each text once (a judge that gives answer probabilities is asked once)"
 ABOUT = (

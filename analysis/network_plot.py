@@ -16,11 +16,11 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path as Outline
 
 from parley.analysis.figures import LABEL, TWO_COLUMNS, add_legend, new_figure, styles_of_run
-from parley.analysis.formatting import group_title, seat_title
 from parley.analysis.metrics._network import Population, populations
 from parley.analysis.network_layout import Floats, layout
 from parley.analysis.plots import figure_title, topic_ends
 from parley.analysis.tables import Tables
+from parley.model.titles import group_title, seat_title
 
 COLOURS = "cividis"
 """Lighter is higher, for every kind of colour vision."""

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, SCALE, too_few
 from parley.analysis.formatting import Column, estimate, format_estimate
 from parley.analysis.judge_quality import on_axis
 from parley.analysis.line_gaps import UNIT
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, SCALE, too_few
 from parley.analysis.studies.paired_conditions import mean_row, unit_means
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError

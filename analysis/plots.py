@@ -24,14 +24,15 @@ from matplotlib.ticker import MaxNLocator
 from parley.agents.society import PartyNames
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers, figures
-from parley.analysis.bootstrap import reach_of_mean, rooms_phrase
-from parley.analysis.figure_text import wrap_text
+from parley.analysis.figure_text import rooms_phrase, wrap_text
 from parley.analysis.figures import MARK, ONE_COLUMN, OTHERS, STYLES, TWO_COLUMNS, add_legend, new_figure
-from parley.analysis.formatting import format_range, group_title, seat_title, slug
+from parley.analysis.formatting import format_range, slug
 from parley.analysis.metrics._cells import DEFAULT, Level, default_level
 from parley.analysis.provenance import run_title
+from parley.analysis.statistics.intervals import reach_of_mean
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
+from parley.model.titles import group_title, seat_title
 
 LEVEL: Any = {"color": STYLES[DEFAULT]["color"], "linestyle": (0, (6, 3)), "linewidth": 1.0}
 SEATS = 8

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from parley.analysis.bootstrap import Floats, nanmean
+from parley.analysis.statistics.intervals import Floats, nanmean
 
 Codes = NDArray[np.int64]
 

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from parley.analysis.formatting import DASH, count_phrase, escape_markdown, join_phrases, markdown_table
+from parley.analysis.formatting import DASH, count_phrase, escape_markdown, markdown_table
 from parley.analysis.tables import Tables
 from parley.environments.base import Group
 from parley.llm.errors import UserError
@@ -19,7 +19,7 @@ from parley.model.events import Header
 from parley.model.interventions import intervention_spec, parse_interventions
 from parley.model.scenario import read_preset
 from parley.model.scenario_blocks import EnvironmentSpec
-from parley.model.titles import reseated, seated_title
+from parley.model.titles import join_phrases, reseated, seated_title
 
 SAME = {"repetitions", "seed", "llm", "topics"}
 """Settings that do not change a preset's design."""

@@ -17,18 +17,19 @@ import pandas as pd
 
 from parley.agents.reply_cleaning import one_line
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import SHARE, Floats, interval, why_no_interval
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate, seat_title
+from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate
 from parley.analysis.human.rooms import each_turn
 from parley.analysis.judging import Item, Judge, load_rubric, open_judge
 from parley.analysis.line_gaps import UNIT
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import SHARE, Floats, interval, why_no_interval
 from parley.analysis.studies.paired_conditions import mean_row, unit_means
 from parley.analysis.table_export import write_csv
 from parley.analysis.tables import Tables
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar
+from parley.model.titles import seat_title
 
 RUBRIC = load_rubric("appeal")
 APPEALS = {

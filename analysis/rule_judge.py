@@ -16,10 +16,10 @@ import pandas as pd
 
 from parley.agents.reply_cleaning import one_line
 from parley.analysis.alignment.report import ac1, kappa
-from parley.analysis.bootstrap import FEWEST, share_interval
 from parley.analysis.formatting import Column, estimate
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.judging import Item, Rubric, Verdict, judge_item, load_rubric, missing, undecided
+from parley.analysis.statistics.intervals import FEWEST, share_interval
 from parley.llm.backends.oracle.phrases import sentences
 from parley.llm.seeding import stream
 

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import ALIKE, SCALE, mean_interval
 from parley.analysis.metrics.drift import AXIS
 from parley.analysis.rating_value import RATING
 from parley.analysis.scores.table import MANY
-from parley.analysis.statistics.equivalence import p_alike
-from parley.analysis.statistics.groups import compare_paired, compare_two
-from parley.analysis.statistics.results import Result, holm
+from parley.analysis.statistics.groups import Result, compare_paired, compare_two, holm
+from parley.analysis.statistics.intervals import ALIKE, SCALE, mean_interval
+from parley.analysis.statistics.power import p_alike
 from parley.analysis.studies.paired_conditions import units_of
 from parley.analysis.tables import Tables
 

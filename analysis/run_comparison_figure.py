@@ -13,9 +13,10 @@ from matplotlib.ticker import MaxNLocator
 
 from parley.agents.society import PartyNames
 from parley.analysis.figures import MARK, error_bars, legend_entries, new_figure, styles_of_run
-from parley.analysis.formatting import group_title, seat_title, strip_controls
+from parley.analysis.formatting import strip_controls
 from parley.analysis.run_comparison import shared_seats
 from parley.analysis.tables import Tables
+from parley.model.titles import group_title, seat_title
 
 LINES: tuple[Any, ...] = ("-", (0, (4, 2)), (0, (1, 1)), (0, (6, 1, 1, 1)))
 """Line styles of runs; the first one has filled markers."""

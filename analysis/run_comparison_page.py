@@ -8,7 +8,6 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST
 from parley.analysis.contrasts import TO_AND_FRO, UP_AND_DOWN, contrast
 from parley.analysis.formatting import (
     Column,
@@ -18,10 +17,7 @@ from parley.analysis.formatting import (
     format_range,
     format_span,
     frame_cells,
-    group_title,
-    join_phrases,
     numbered,
-    seat_title,
 )
 from parley.analysis.html_page import Chapter
 from parley.analysis.metrics import drift
@@ -37,7 +33,9 @@ from parley.analysis.run_comparison import (
 from parley.analysis.run_comparison_figure import draw_runs
 from parley.analysis.run_settings import settings_table
 from parley.analysis.scores.table import MANY
+from parley.analysis.statistics.intervals import FEWEST
 from parley.analysis.tables import Tables, load
+from parley.model.titles import group_title, join_phrases, seat_title
 
 LEVEL = 0.05
 MOST = 3

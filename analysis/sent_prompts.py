@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from parley.agents.persona import all_personas
-from parley.analysis.formatting import count_phrase, seat_label
+from parley.analysis.formatting import count_phrase
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Request
 from parley.model.events import Called
 from parley.model.sent_requests import Exchange, SentRequests
+from parley.model.titles import seat_label
 
 KINDS = {
     "speech": "line in the debate", "survey": "survey question", "questionnaire": "questionnaire", "summary": "summary of memory",

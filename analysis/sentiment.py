@@ -17,12 +17,13 @@ from matplotlib.figure import Figure
 
 from parley.agents.reply_cleaning import one_line
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import POSITIVE, SCALE, mean_interval, rooms_phrase
+from parley.analysis.figure_text import rooms_phrase
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate
 from parley.analysis.judging import Item, Judge, journaled_verdicts, load_rubric
 from parley.analysis.report import Report
 from parley.analysis.sentiment_data import COMPARED, compare_with_data, sentences
+from parley.analysis.statistics.intervals import POSITIVE, SCALE, mean_interval
 from parley.analysis.tables import Tables
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar

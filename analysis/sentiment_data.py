@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import ALIKE, FEWEST, Floats, interval, nanmean
 from parley.analysis.formatting import Column, estimate, format_number, format_span, number
 from parley.analysis.line_gaps import UNIT
+from parley.analysis.statistics.intervals import ALIKE, FEWEST, Floats, interval, nanmean
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 

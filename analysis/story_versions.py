@@ -16,10 +16,10 @@ import pandas as pd
 
 from parley.agents.reply_cleaning import one_line
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import SCALE, mean_interval, p_of_mean, slope
 from parley.analysis.event_frames import ROOM
 from parley.analysis.judging import Item, Judge, Verdict, journaled_verdicts, load_rubric
-from parley.analysis.statistics.results import holm
+from parley.analysis.statistics.groups import holm
+from parley.analysis.statistics.intervals import SCALE, mean_interval, p_of_mean, slope
 from parley.analysis.tables import Tables
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar

@@ -14,8 +14,8 @@ from parley.agents.topic import load_topic
 from parley.analysis import disclaimers, provenance
 from parley.analysis import formatting as words
 from parley.analysis.answer_reading import ways_read
-from parley.analysis.bootstrap import FEWEST, rooms_phrase, too_few
 from parley.analysis.branch_report import add_branch
+from parley.analysis.figure_text import rooms_phrase
 from parley.analysis.findings import Results, findings, missing_ratings
 from parley.analysis.formatting import REFERENCE
 from parley.analysis.metrics import applies, metrics
@@ -23,10 +23,12 @@ from parley.analysis.metrics._cells import DEFAULT, default_level
 from parley.analysis.model_calls import asked_of_model, mixed_models, model_names, outgrown, used_tokens
 from parley.analysis.qualify.in_reports import first_sentences, withholds
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, too_few
 from parley.analysis.tables import Tables
 from parley.llm.budget import UNPRICED, Prices, cost_by_model
 from parley.llm.errors import UserError
 from parley.model import attendance
+from parley.model.titles import group_title, join_phrases, seat_title, seats_in
 
 AXIS = {
     "rounds": "Attitudes are asked before the debate and after each round, and shown on an axis from 0 to 10:",
@@ -182,7 +184,7 @@ def _source(tables: Tables, group: str, source: str) -> str:
 
 
 def _group(tables: Tables, group: str) -> str:
-    return words.group_title(group, tables.names)
+    return group_title(group, tables.names)
 
 
 def _axis(topic: str, probe: str) -> str:
@@ -243,7 +245,7 @@ def missing(report: Report, tables: Tables) -> None:
     frames |= {"move": asked(tables.moves), "expectation": tables.expectations}
     counts = [words.count_phrase(len(frame), noun) for noun, frame in frames.items() if len(frame)]
     none = "" if len(ratings) else " There are no ratings."
-    report.add(f"Nothing: {words.join_phrases(counts)}, all readable.{none}" if counts else "Nothing was asked yet.")
+    report.add(f"Nothing: {join_phrases(counts)}, all readable.{none}" if counts else "Nothing was asked yet.")
 
 
 def _mended_replies(turns: pd.DataFrame) -> list[tuple[str, int, pd.Series, pd.Series]]:
@@ -290,7 +292,7 @@ def run_on(report: Report, tables: Tables, prices: Prices, changed: Mapping[str,
 def _personas(tables: Tables) -> str:
     """Return how many personas had a seat in a debate, who had none, and why."""
     scenario, rooms = tables.header.scenario, tables.agents[tables.agents["group"] != REFERENCE]
-    seats = dict.fromkeys(seat for group in tables.groups for seat in words.seats_in(group))
+    seats = dict.fromkeys(seat for group in tables.groups for seat in seats_in(group))
     ids = set(rooms["persona"]) - {""}
     try:
         parties = attendance.attendance(seats, tables.personas, ids)
@@ -401,7 +403,7 @@ def _key_title(tables: Tables, key: str, value: Any) -> str:
         return tables.title(value)
     if key == "round":
         return str(value)
-    return words.group_title(value, tables.names) if key == "group" else words.seat_title(value, tables.names)
+    return group_title(value, tables.names) if key == "group" else seat_title(value, tables.names)
 
 
 def _cell(row: Mapping[Any, Any], name: str) -> str:

@@ -11,16 +11,10 @@ import pandas as pd
 
 from parley.agents.society import PartyNames
 from parley.analysis import disclaimers, provenance
-from parley.analysis.formatting import (
-    REFERENCE,
-    escape_markdown,
-    format_feelings,
-    format_number,
-    group_title,
-    seat_label,
-)
+from parley.analysis.formatting import REFERENCE, escape_markdown, format_feelings, format_number
 from parley.analysis.tables import Tables
 from parley.environments.dyads import POST
+from parley.model.titles import group_title, seat_label
 
 ACT = "act"
 Rows = list[dict[str, Any]]

@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.claim_questions import AGAINST, FOR, SILENT
-from parley.analysis.bootstrap import mean_interval, p_of_mean, share_interval
+from parley.analysis.statistics.intervals import mean_interval, p_of_mean, share_interval
 from parley.studies.flips.arms import STATEMENT
 from parley.studies.flips.decomposition import LEVEL
 from parley.studies.flips.guesses import CHANCE, DIFFERENCE, OPTIONS, PLACES, SHARE, estimates

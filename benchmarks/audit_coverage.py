@@ -31,7 +31,7 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.society import US, load_society
-from parley.analysis.bootstrap import share_interval
+from parley.analysis.statistics.intervals import share_interval
 from parley.analysis.card.protocol import Sections, run_protocol, card_estimates
 from parley.analysis.card.estimates import ALL, CardEstimate, paired_difference
 from parley.analysis.card.conditions import Batch, Conditions, alone, asked, closing, empty, same, three, turned, two

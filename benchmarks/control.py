@@ -30,7 +30,7 @@ import pandas as pd
 from scipy.stats import binom
 
 from null_reports import ALPHA, REPORTS
-from parley.analysis.bootstrap import clustered_share_interval
+from parley.analysis.statistics.intervals import clustered_share_interval
 
 KEY = ["report", "rooms"]
 WHOLE = "whole report"

@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 
 import run  # noqa: F401  (`parley` is this checkout)
-from parley.analysis.bootstrap import mean_interval
 from parley.analysis.metrics._emotions import EmotionRoom, Lines, shown_mean
 from parley.analysis.metrics._rooms import Room
 from parley.analysis.metrics.emotional_contagion import ALPHA, effect, p_value, shuffled_effects
+from parley.analysis.statistics.intervals import mean_interval
 
 PEOPLE, SURVEYS, FOLLOWED = 20, 9, 4
 

@@ -33,7 +33,7 @@ from scipy.stats import kstest
 from examined import ENTRIES
 from examined.entry import Entry
 from examined.page import draw_figure, write_page
-from parley.analysis.bootstrap import share_interval
+from parley.analysis.statistics.intervals import share_interval
 
 LOW, HIGH = 0.035, 0.065
 """Of misses: the bar."""

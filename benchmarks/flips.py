@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 from audit_coverage import driven
 
-from parley.analysis.bootstrap import NO_VARIATION, mean_interval, share_interval
+from parley.analysis.statistics.intervals import NO_VARIATION, mean_interval, share_interval
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.records import ConditionRecords
 from parley.studies.flips import arms

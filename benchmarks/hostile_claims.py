@@ -27,7 +27,7 @@ import run  # noqa: F401, I001  (`parley` is this checkout)
 
 from claims import CLAIM
 
-from parley.analysis.bootstrap import Floats, share_interval
+from parley.analysis.statistics.intervals import Floats, share_interval
 from parley.analysis.claims.curve import draw_curve
 from parley.analysis.claims.verdict import MOST_SKEWED, against
 from parley.analysis.metrics import signal_weights

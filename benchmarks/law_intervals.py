@@ -19,7 +19,7 @@ from law_contest import Plan, simulate
 
 from parley.agents.laws.base import AXIS, Floats
 from parley.agents.mechanisms import MECHANISMS, Situation
-from parley.analysis.bootstrap import tail
+from parley.analysis.statistics.intervals import tail
 from parley.studies.law_contest.fit import fit_with_draws, sum_rooms
 from parley.studies.law_contest.rows import Rows
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats
 from parley.analysis.scores.contrasts import contrast
 from parley.analysis.scores.reversion import echo_chambers
 from parley.analysis.scores.table import COLUMNS, PEOPLE
 from parley.analysis.scores.ucl import compare
+from parley.analysis.statistics.intervals import Floats
 
 RUNS, STATEMENTS, BETWEEN, TEXTS, NOISE = 10, 6, 0.5, 0.3, 0.3
 """Runs a condition; statements; SDs in points: between people, between two texts of a person, of single statements."""

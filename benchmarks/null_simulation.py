@@ -14,10 +14,10 @@ import pandas as pd
 from null_scores import SCORES
 from scipy.stats import f_oneway
 
-from parley.analysis.bootstrap import mean_interval
 from parley.analysis.scores.reversion import echo_chambers, gradients
 from parley.analysis.scores.table import MIDDLE
 from parley.analysis.statistics.groups import compare_two, level
+from parley.analysis.statistics.intervals import mean_interval
 
 ROOMS, SEATS, ROUNDS, APART, SLOPES_APART = 20, 3, 6, 1.0, 0.2
 

@@ -37,7 +37,13 @@ import numpy as np
 import pandas as pd
 from uneven import UNEVEN, rows_of
 
-from parley.analysis.bootstrap import (
+from parley.analysis.deliberation.position_change import clustered_mean
+from parley.analysis.metrics import drift, first_cycle, forecast
+from parley.analysis.metrics._cells import Cell
+from parley.analysis.metrics.drift import ratio
+from parley.analysis.metrics.polarisation import spreading
+from parley.analysis.statistics.groups import Result, compare_two, level, permutation_test, spread
+from parley.analysis.statistics.intervals import (
     Ends,
     Floats,
     correlation_interval,
@@ -46,13 +52,6 @@ from parley.analysis.bootstrap import (
     nanmean,
     share_interval,
 )
-from parley.analysis.deliberation.position_change import clustered_mean
-from parley.analysis.metrics import drift, first_cycle, forecast
-from parley.analysis.metrics._cells import Cell
-from parley.analysis.metrics.drift import ratio
-from parley.analysis.metrics.polarisation import spreading
-from parley.analysis.statistics.groups import compare_two, level, permutation_test, spread
-from parley.analysis.statistics.results import Result
 from parley.analysis.studies.intervention import effect
 
 SEATS, ROUNDS, STEP, SHARE, ALPHA = 3, 6, 0.3, 0.3, 0.05

@@ -21,7 +21,7 @@ import run  # noqa: F401, I001  (`parley` is this checkout)
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats
+from parley.analysis.statistics.intervals import Floats
 from parley.analysis.deliberation.payoff_measures import (
     ERROR,
     GAIN,

@@ -21,7 +21,7 @@ import run  # noqa: F401, I001  (`parley` is this checkout)
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import share_interval
+from parley.analysis.statistics.intervals import share_interval
 from parley.analysis.claims.claim import Claim, Contrast, Population
 from parley.analysis.preregistration.pilot import FEWEST_UNITS, MOST, POWER, plan_power
 from parley.analysis.statistics.power import power_of_mean, units_needed

@@ -16,12 +16,12 @@ import pandas as pd
 
 from parley.agents.persona import load_personas
 from parley.agents.society import DEFAULT
-from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.card.estimates import ALL, CardEstimate
 from parley.analysis.card.sections._movement import SMALLEST
 from parley.analysis.card.sections.echo import OUTWARD
 from parley.analysis.card.sections.null_conditions import EFFECTS
 from parley.analysis.card.sections.pull import lost
+from parley.analysis.statistics.intervals import NO_VARIATION
 from parley.llm.backends.oracle.dynamics import Parameters, move, start
 from parley.llm.backends.oracle.phrases import banks
 from parley.model.scenario import Scenario

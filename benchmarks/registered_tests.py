@@ -22,7 +22,7 @@ import run  # noqa: F401, I001  (`parley` is this checkout)
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import share_interval
+from parley.analysis.statistics.intervals import share_interval
 from parley.analysis.claims.claim import Claim, Contrast, Direction, Population
 from parley.analysis.preregistration.registration import corrected_level
 from parley.analysis.preregistration.verdict import make_look

@@ -38,7 +38,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from parley.analysis.bootstrap import Floats
+from parley.analysis.statistics.intervals import Floats
 
 EXACT = 1e-9
 """Numbers closer than this are equal: only rounding lies between them."""

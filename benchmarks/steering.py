@@ -22,7 +22,7 @@ import run  # noqa: F401, I001  (`parley` is this checkout)
 import pandas as pd
 from audit_coverage import driven
 
-from parley.analysis.bootstrap import share_interval
+from parley.analysis.statistics.intervals import share_interval
 from parley.analysis.card.conditions import Batch
 from parley.studies.flips import arms, steered
 from parley.studies.flips.decomposition import LEVEL

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from parley.agents.society import NO_NAMES, PartyNames, article, party_name
 from parley.environments.base import UNDER, Group
@@ -87,6 +88,18 @@ def seat_title(seat: str, names: PartyNames = NO_NAMES) -> str:
     """
     party, _, rest = seat.partition(" ")
     return f"{party_name(party, names)} {rest.title()}".strip()
+
+
+def seat_label(row: Mapping[Any, Any], names: PartyNames) -> str:
+    """Return the title of an agent's seat, and its node if it sits on a network of the user.
+
+    row: of a table with the keys of agents; names: of parties.
+
+    >>> seat_label({"seat": "gruene 2", "node": "alice"}, PartyNames({"gruene": "Grüne"}))
+    'Grüne 2, node alice'
+    """
+    node, seat = row.get("node"), seat_title(str(row["seat"]), names)
+    return f"{seat}, node {node}" if isinstance(node, str) else seat
 
 
 def join_phrases(parts: Sequence[str]) -> str:

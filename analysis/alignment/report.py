@@ -27,7 +27,12 @@ from parley.analysis.alignment import persona_validation as validating
 from parley.analysis.alignment.persona_validation import ALIGNED, NOT, RANDOM, WORDS, Validation
 from parley.analysis.alignment.rater_errors import ABOUT, rater_errors
 from parley.analysis.alignment.rater_errors import COLUMNS as ERRORS
-from parley.analysis.bootstrap import (
+from parley.analysis.disclaimers import LABELS, spec_label
+from parley.analysis.figures import dot_plot, make_canvas, style
+from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_number
+from parley.analysis.report import Report
+from parley.analysis.statistics.gate import FLOOR, gate_sentence
+from parley.analysis.statistics.intervals import (
     FEWEST,
     NO_VARIATION,
     NONE,
@@ -37,14 +42,10 @@ from parley.analysis.bootstrap import (
     interval,
     too_few,
 )
-from parley.analysis.disclaimers import LABELS, spec_label
-from parley.analysis.figures import dot_plot, make_canvas, style
-from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_number, join_phrases
-from parley.analysis.report import Report
-from parley.analysis.statistics.gate import FLOOR, gate_sentence
 from parley.analysis.table_export import write_csv
 from parley.llm.backends import check_spec, identity_spec
 from parley.llm.seeding import derive
+from parley.model.titles import join_phrases
 
 AGREEMENT = ["sample", "raters", "measure", "items", "agreed", "value", "low", "high"]
 CELL = ["personas", "party", "variant", "model"]

@@ -25,13 +25,14 @@ from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity, absent, named, neutral_named
 from parley.analysis.card.verdicts import Verdict, verdicts
 from parley.analysis.figures import KINDS
-from parley.analysis.formatting import DASH, chance_note, count_phrase, format_number, join_phrases, markdown_table
+from parley.analysis.formatting import DASH, chance_note, count_phrase, format_number, markdown_table
 from parley.analysis.html_page import Chapter, document
 from parley.analysis.qualify.in_reports import NO_ANSWER, first_sentences, withholds
 from parley.analysis.report import Report
 from parley.llm.errors import UserError
 from parley.model.events import Header
 from parley.model.scenario import Scenario
+from parley.model.titles import join_phrases
 
 SCHEMA = "parley-card-4"
 FIRST = (

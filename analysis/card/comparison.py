@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 from scipy.stats import t as t_distribution
 
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import FEWEST
 from parley.analysis.card.card import SCHEMA
 from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate, paired_difference
 from parley.analysis.card.figure import Panel, Point, panel_figure
@@ -27,7 +26,8 @@ from parley.analysis.card.sections.human_benchmark import PUBLIC
 from parley.analysis.formatting import DASH, count_phrase, escape_markdown, markdown_table, numbered
 from parley.analysis.html_page import Chapter
 from parley.analysis.report import Report
-from parley.analysis.statistics.results import holm
+from parley.analysis.statistics.groups import holm
+from parley.analysis.statistics.intervals import FEWEST
 from parley.llm.errors import UserError
 
 NUMBERS = ("estimate", "low", "high", "null", "instrument")

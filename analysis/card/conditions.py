@@ -23,7 +23,7 @@ from parley.agents.probe import PHRASES
 from parley.agents.scales import LABELLED
 from parley.agents.society import DEFAULT, Society
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import FEWEST
+from parley.analysis.statistics.intervals import FEWEST
 from parley.llm.seeding import derive
 from parley.model.scenario import Scenario
 

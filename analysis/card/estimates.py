@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from parley.analysis import bootstrap
-from parley.analysis.bootstrap import Floats
 from parley.analysis.influence_model import Estimate
+from parley.analysis.statistics import intervals
+from parley.analysis.statistics.intervals import Floats
 
 ALL = "all"
 """In place of a topic: all topics together."""
@@ -51,7 +51,7 @@ class CardEstimate:
     @property
     def width(self) -> float:
         """Half the interval; infinite where an end is missing, 0 where nothing varied."""
-        if self.reason == bootstrap.NO_VARIATION:
+        if self.reason == intervals.NO_VARIATION:
             return 0.0
         return (self.high - self.low) / 2 if math.isfinite(self.high - self.low) else math.inf
 
@@ -67,8 +67,8 @@ def estimate_table(claims: Iterable[CardEstimate]) -> pd.DataFrame:
 
 def from_fit(claim: CardEstimate, fit: Estimate, n: int, values: Mapping[str, float] | None = None) -> CardEstimate:
     """The claim with an estimate of the influence model; where nothing varied it is exact, and the reason says so."""
-    reason = bootstrap.NO_VARIATION if abs(fit.high - fit.low) <= bootstrap.ALIKE else ""
-    value, low, high = (0.0 if abs(number) <= bootstrap.ALIKE else number for number in (fit.value, fit.low, fit.high))
+    reason = intervals.NO_VARIATION if abs(fit.high - fit.low) <= intervals.ALIKE else ""
+    value, low, high = (0.0 if abs(number) <= intervals.ALIKE else number for number in (fit.value, fit.low, fit.high))
     return replace(claim, estimate=value, low=low, high=high, n=n, reason=reason, values=values or {})
 
 
@@ -82,9 +82,9 @@ def mean_estimate(claim: CardEstimate, values: Sequence[float] | Floats | pd.Ser
     known = finite.to_numpy(dtype=float)
     if not len(known):
         return replace(claim, reason=claim.reason or "nothing that could be read")
-    low, high = bootstrap.mean_interval(known)
+    low, high = intervals.mean_interval(known)
     by_block = dict(zip(finite.index, map(float, known), strict=True)) if finite.index.name == BLOCK else {}
-    reason = bootstrap.why_no_interval(known, claim.unit)
+    reason = intervals.why_no_interval(known, claim.unit)
     return replace(
         claim, estimate=float(known.mean()), low=low, high=high, n=len(known), values=by_block, reason=reason
     )
@@ -94,7 +94,7 @@ def jackknife(claim: CardEstimate, rows: pd.DataFrame, statistic: Callable[[pd.D
     """The claim with a statistic of rows, one per block: mean and Student's interval of its pseudo-values (Tukey 1958)."""
     size = len(rows)
     if size < 2:
-        return replace(claim, n=size, reason=bootstrap.too_few(claim.unit))
+        return replace(claim, n=size, reason=intervals.too_few(claim.unit))
     whole = statistic(rows)
     pseudo = [size * whole - (size - 1) * statistic(rows.drop(index=block)) for block in rows.index]
     return mean_estimate(claim, pd.Series(pseudo, rows.index.rename(BLOCK)))
@@ -133,8 +133,8 @@ def proportion(claim: CardEstimate, happened: pd.Series, agent: pd.Series) -> Ca
     if happened.empty:
         return replace(claim, reason="nothing was asked")
     hits, sizes = happened.astype(float).groupby(agent.to_numpy()).agg(["sum", "size"]).to_numpy(dtype=float).T
-    low, high = bootstrap.clustered_share_interval(hits, sizes)
-    reason = "" if math.isfinite(low) else bootstrap.why_few(len(sizes), "agent", sizes)
+    low, high = intervals.clustered_share_interval(hits, sizes)
+    reason = "" if math.isfinite(low) else intervals.why_few(len(sizes), "agent", sizes)
     return replace(claim, estimate=float(happened.mean()), low=low, high=high, n=len(happened), reason=reason)
 
 

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from parley.agents.society import Society
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.estimates import CardEstimate
 from parley.analysis.card.sections import Quantity
 from parley.analysis.formatting import escape_markdown, format_number
+from parley.analysis.statistics.intervals import NO_VARIATION
 from parley.llm.backends import split_spec
 
 NAMES = {

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from parley.agents.topic import load_topic
-from parley.analysis import bootstrap
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.estimates import CardEstimate, find_estimate, paired_difference
 from parley.analysis.card.labels import at_most, percent, points
 from parley.analysis.card.sections import bias
 from parley.analysis.card.sections.pull import DIFFER, nothing_moved
-from parley.analysis.formatting import count_phrase, format_number, join_phrases
+from parley.analysis.formatting import count_phrase, format_number
+from parley.analysis.statistics import intervals
+from parley.model.titles import join_phrases
 
 LEANS, PULLS, PERSUADES = "Where does it lean?", "How hard does it pull?", "How much is persuasion?"
 OWN, OTHER = "of the way to the model's own opinion", "of the way to the speaker"
@@ -131,7 +132,7 @@ def persuasion(claims: Sequence[CardEstimate]) -> str:
 
 def _unsure(claim: CardEstimate) -> bool:
     """Return whether a claim has no interval because units are too few (not because nothing varied)."""
-    return math.isnan(claim.low) and claim.reason != bootstrap.NO_VARIATION
+    return math.isnan(claim.low) and claim.reason != intervals.NO_VARIATION
 
 
 def _why(claims: Sequence[CardEstimate], quantity: str) -> str:

@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 
-from parley.analysis.bootstrap import Floats
+from parley.analysis.statistics.intervals import Floats
 
 TRIES = 2000
 """Exchanges that are tried for each column."""

@@ -24,11 +24,11 @@ from parley.analysis.formatting import (
     estimate,
     format_number,
     format_p,
-    join_phrases,
     number,
 )
 from parley.analysis.html_report import write as write_html
 from parley.analysis.report import Report
+from parley.model.titles import join_phrases
 
 NAME = "claim"
 CURVE = (

@@ -45,7 +45,7 @@ def show(words: Sequence[str]) -> int:
 
 def _agents(tables: Tables, room: str) -> Iterable[str]:
     """Yield a line for each agent: number, name, seat, room."""
-    from parley.analysis.formatting import seat_label
+    from parley.model.titles import seat_label
 
     for row in tables.agents.to_dict("records"):
         if room in ("", row["room"]):

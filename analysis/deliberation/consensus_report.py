@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, mean_interval, too_few
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, to_line
 from parley.analysis.deliberation.position_change import (
     AGREEMENT,
@@ -56,6 +55,7 @@ from parley.analysis.formatting import (
     uncorrected,
 )
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, mean_interval, too_few
 from parley.analysis.summary import again, missing, open_summary, run_on
 from parley.analysis.table_export import write_tables
 from parley.analysis.tables import Tables

@@ -23,8 +23,8 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.mediators.base import Mediator, MediatorBrief, ParticipantInput, Statement
-from parley.analysis.bootstrap import FEWEST, Floats, mean_interval, nanmean, why_no_interval
 from parley.analysis.deliberation.episode import Episode, Voice
+from parley.analysis.statistics.intervals import FEWEST, Floats, mean_interval, nanmean, why_no_interval
 from parley.llm.driver import Conversation
 from parley.llm.request import Reply, Request, Sampling
 from parley.llm.seeding import derive

@@ -14,7 +14,6 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.mediators import open_mediator
-from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.deliberation.episode import Episode, to_line
 from parley.analysis.deliberation.fairness import UNIT, Draft, estimate_all, sides, with_opinion, write_draft
 from parley.analysis.deliberation.payoff_scores import score_failure
@@ -34,6 +33,7 @@ from parley.analysis.formatting import (
 from parley.analysis.journaled_calls import CallDesk, check_manifest
 from parley.analysis.judging import Verdict, missing
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import NO_VARIATION
 from parley.llm.backends import check_spec, identity_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive, digest

@@ -19,8 +19,8 @@ from difflib import SequenceMatcher
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats, interval
 from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
+from parley.analysis.statistics.intervals import Floats, interval
 
 THIRDS = ("short", "middle", "long")
 _WORD = re.compile(r"\w+(?:['’]\w+)?")

@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
-from parley.analysis.bootstrap import POSITIVE, SHARE, Floats
 from parley.analysis.deliberation.episode import STATEMENTS, Episode
 from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean, clustered_mean
+from parley.analysis.statistics.intervals import POSITIVE, SHARE, Floats
 
 STATEMENT, GAIN, PERSON, ERROR, BRIER = "statement", "gain", "person", "error", "brier"
 ORDERS = (STATEMENT, GAIN, PERSON)

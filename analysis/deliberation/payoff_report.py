@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.analysis.bootstrap import ALIKE_OR_UNEVEN, FEWEST, Floats, too_few
 from parley.analysis.deliberation.episode import Episode
 from parley.analysis.deliberation.payoff_measures import (
     BRIER,
@@ -40,6 +39,7 @@ from parley.analysis.figures import new_figure
 from parley.analysis.formatting import Column, count_phrase, estimate, format_estimate, format_number
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import ALIKE_OR_UNEVEN, FEWEST, Floats, too_few
 
 FIT, PEOPLE, QUESTIONS = "fit", "people", "questions"
 CELLS = {PEOPLE: "New people, questions of the training", QUESTIONS: "New people, new questions"}

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats
 from parley.analysis.deliberation.episode import Episode
 from parley.analysis.deliberation.payoffs import own_model
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.judging import UNASKED, Verdict
+from parley.analysis.statistics.intervals import Floats
 from parley.llm.seeding import derive
 
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, SHARE, SIGNED, Ends, Floats, interval, mean_interval, too_few
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
+from parley.analysis.statistics.intervals import FEWEST, SHARE, SIGNED, Ends, Floats, interval, mean_interval, too_few
 
 FEW = 10
 """Groups below which a report says that intervals are wide."""

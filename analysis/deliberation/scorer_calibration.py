@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import POSITIVE, SHARE, correlation, correlation_interval
 from parley.analysis.deliberation.episode import STATEMENTS
 from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean, clustered_mean
+from parley.analysis.statistics.intervals import POSITIVE, SHARE, correlation, correlation_interval
 
 
 class Calibration(NamedTuple):

@@ -11,10 +11,11 @@ from parley.agents.society import PartyNames
 from parley.analysis import disclaimers, provenance
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
 from parley.analysis.deliberation.run_episodes import Choices, MediatorChoice, Represented
-from parley.analysis.formatting import escape_markdown, format_number, group_title, markdown_table, seat_label
+from parley.analysis.formatting import escape_markdown, format_number, markdown_table
 from parley.analysis.tables import Tables
 from parley.model.events import Balloted, Ranked
 from parley.model.scenario import MEDIATOR
+from parley.model.titles import group_title, seat_label
 
 MOVED = ("who", "position", "after", "agrees with the draft", "with the revision")
 HEADINGS = {"opinion": "Opinions", "critique": "Critiques", "draft": "Draft", "revision": "Revision"}

@@ -24,8 +24,9 @@ from parley.analysis.deliberation.step_study import (
     step_table,
 )
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import Column, count_table, estimate, format_estimate, join_phrases
+from parley.analysis.formatting import Column, count_table, estimate, format_estimate
 from parley.analysis.report import Report
+from parley.model.titles import join_phrases
 
 TITLES = {
     OWN: "own representative",

@@ -28,7 +28,6 @@ from parley.agents.ballots import renumbered
 from parley.agents.mediators.base import ATTEMPTS
 from parley.agents.representative import OPINION, CritiqueBrief, Representative, parse_knowledge
 from parley.agents.social_choice import Places, preference_levels, read_ranking
-from parley.analysis.bootstrap import SIGNED, mean_interval, why_no_interval
 from parley.analysis.deliberation.ballot_equivalence import Poll, compare_ballots
 from parley.analysis.deliberation.ballots import UNIT, rank_correlation
 from parley.analysis.deliberation.payoffs import AGREEMENT, open_payoff, own_model, ranking
@@ -37,6 +36,7 @@ from parley.analysis.deliberation.run_episodes import USUAL, rule_of, run_names
 from parley.analysis.deliberation.step_cases import Sessions, StepCase, read_sessions
 from parley.analysis.journaled_calls import CallDesk, check_manifest
 from parley.analysis.judging import Verdict
+from parley.analysis.statistics.intervals import SIGNED, mean_interval, why_no_interval
 from parley.llm.backends import check_spec, identity_spec
 from parley.llm.driver import Conversation, ask
 from parley.llm.errors import UserError

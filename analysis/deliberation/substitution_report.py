@@ -10,7 +10,6 @@ from typing import NamedTuple
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import too_few
 from parley.analysis.deliberation import preference_judge, substitution
 from parley.analysis.deliberation.episode import HUMAN, Episode
 from parley.analysis.deliberation.payoffs import open_payoff, scored_by
@@ -30,6 +29,7 @@ from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import count_phrase, count_table, format_estimate
 from parley.analysis.report import Report
 from parley.analysis.statistics.gate import gate_sentence
+from parley.analysis.statistics.intervals import too_few
 from parley.llm.backends import split_spec
 
 HUMANS = (

@@ -9,13 +9,13 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, POSITIVE, Floats, mean_interval
 from parley.analysis.formatting import count_phrase, format_estimate
 from parley.analysis.human.clones import OTHER_PEOPLE, add_people, person_table
 from parley.analysis.human.rooms import casts_of_rooms
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.metrics.spread import levels
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, POSITIVE, Floats, mean_interval
 from parley.analysis.table_files import read_table
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError

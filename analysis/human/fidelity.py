@@ -22,9 +22,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import wasserstein_distance
 
-from parley.analysis.bootstrap import Floats, tail
 from parley.analysis.human.measures import FEWEST
 from parley.analysis.human.readers import Source
+from parley.analysis.statistics.intervals import Floats, tail
 from parley.llm.seeding import derive
 
 DRAWS = 499

@@ -17,11 +17,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.cluster.vq import kmeans2
 
-from parley.analysis.bootstrap import Floats
 from parley.analysis.human.measures import average
 from parley.analysis.human.readers import TRACES, Source, find, parse_turns, table
 from parley.analysis.human.trajectories import Trajectories, shuffle_steps, trajectories
-from parley.analysis.statistics.results import Result
+from parley.analysis.statistics.groups import Result
+from parley.analysis.statistics.intervals import Floats
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
 

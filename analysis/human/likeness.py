@@ -29,11 +29,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from parley.analysis.bootstrap import ALIKE, Floats, tail
 from parley.analysis.human.fidelity import steps
 from parley.analysis.human.readers import Source, complete
 from parley.analysis.human.scoring import score_part, verdict
 from parley.analysis.human.sequences import PARTS
+from parley.analysis.statistics.intervals import ALIKE, Floats, tail
 from parley.llm.seeding import derive
 
 Groups = Sequence[Floats]

@@ -25,7 +25,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import ttest_rel
 
-from parley.analysis.bootstrap import (
+from parley.analysis.human.readers import Source, complete
+from parley.analysis.statistics.groups import Result
+from parley.analysis.statistics.intervals import (
     POSITIVE,
     SHARE,
     Floats,
@@ -35,8 +37,6 @@ from parley.analysis.bootstrap import (
     mean_interval,
     why_no_interval,
 )
-from parley.analysis.human.readers import Source, complete
-from parley.analysis.statistics.results import Result
 
 FEWEST = 10
 """People below which there is no correlation, as in `analysis/judge_quality.py`."""

@@ -17,9 +17,9 @@ from scipy.special import stdtrit
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 from statsmodels.tools.sm_exceptions import ConvergenceWarning, HessianInversionWarning
 
-from parley.analysis.bootstrap import FEWEST, LEVEL, Floats
 from parley.analysis.human.readers import Source
 from parley.analysis.statistics.clusters import effective_clusters
+from parley.analysis.statistics.intervals import FEWEST, LEVEL, Floats
 
 STEPS = 4
 """Steps from one end of the scale of five points to the other."""

@@ -28,6 +28,7 @@ from parley.analysis.judge_quality import against_truth, warning
 from parley.analysis.report import Report
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
+from parley.model.titles import join_phrases
 
 COUNT = (0.0, float("inf"))
 """Where numbers of agents and of turns lie."""
@@ -138,7 +139,7 @@ def read(folder: Path) -> tuple[list[Source], list[Published]]:
     known = readers.published(path) if path else []
     if not people and not known:
         files = (readers.SALVI, readers.TRACES, readers.HABERMAS, readers.DEBATE)
-        wanted = formatting.join_phrases([names[0] for names in files])
+        wanted = join_phrases([names[0] for names in files])
         raise UserError(f"{folder} has none of the files of human data: {wanted} (docs/human.md)")
     return people, known
 

@@ -9,13 +9,13 @@ import pandas as pd
 
 from parley.agents.probe import TURNS, scales
 from parley.agents.topic import load_topic
-from parley.analysis.formatting import group_title
 from parley.analysis.human.readers import COLUMNS, Source, others_mean, toward_majority
 from parley.analysis.statement_judge import SCALE
 from parley.analysis.tables import Tables
 from parley.environments.dyads import POST, TALK, partners
 from parley.llm.errors import UserError
 from parley.model.scenario import MEDIATOR
+from parley.model.titles import group_title
 
 RUN = "this run"
 PUBLIC = "this run, in public"

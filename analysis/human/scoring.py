@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from parley.analysis.bootstrap import Floats
+from parley.analysis.statistics.intervals import Floats
 
 ALPHA, SEPARATES = 0.05, 0.9
 NO_VALUE = "the run has no value"

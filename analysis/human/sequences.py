@@ -27,11 +27,11 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from parley.analysis.bootstrap import Floats, tail
 from parley.analysis.human.kinds import ALIKE, FEW_TALKS, LEAST, Kinds, find_kinds, is_mover
 from parley.analysis.human.readers import Source
 from parley.analysis.human.scoring import score_part
 from parley.analysis.human.trajectories import Trajectories, hold_still, shuffle_steps, trajectories
+from parley.analysis.statistics.intervals import Floats, tail
 from parley.llm.seeding import derive
 
 Places = NDArray[np.intp]

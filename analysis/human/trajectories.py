@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from parley.analysis.bootstrap import Floats
+from parley.analysis.statistics.intervals import Floats
 
 
 class Trajectories(NamedTuple):

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, Ends, Floats, is_even, mean_interval, share_interval, too_few
 from parley.analysis.rating_value import NO_DISTRIBUTION
+from parley.analysis.statistics.intervals import FEWEST, Ends, Floats, is_even, mean_interval, share_interval, too_few
 from parley.analysis.tables import Tables
 from parley.environments.base import UNDER
 

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from parley.analysis.bootstrap import Floats
 from parley.analysis.metrics._rooms import Room, rooms
+from parley.analysis.statistics.intervals import Floats
 from parley.analysis.tables import Tables
 
 Ints = NDArray[np.int64]

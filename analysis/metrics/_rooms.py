@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION, Ends, Floats, too_few, why_no_interval
 from parley.analysis.metrics._cells import COUNTS, REFERENCE, mean_columns, spans
+from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, Ends, Floats, too_few, why_no_interval
 from parley.analysis.tables import Tables
 
 KEYS = ("topic", "group")

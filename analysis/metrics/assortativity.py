@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats
 from parley.analysis.metrics._network import NO_LINKS, Links, by_survey, pearson
 from parley.analysis.metrics._rooms import RoomMeasurement
+from parley.analysis.statistics.intervals import Floats
 from parley.analysis.tables import Tables
 
 ORDER = 10

@@ -14,9 +14,9 @@ from scipy.special import stdtr, stdtrit
 
 from parley.agents.news import BELIEVER
 from parley.agents.traits import level_names, trait_names
-from parley.analysis.bootstrap import ALIKE, FEWEST, LEVEL, NO_VARIATION, Floats, too_few
 from parley.analysis.metrics._cells import spans, verdict_frame
-from parley.analysis.statistics.results import holm
+from parley.analysis.statistics.groups import holm
+from parley.analysis.statistics.intervals import ALIKE, FEWEST, LEVEL, NO_VARIATION, Floats, too_few
 from parley.analysis.tables import Tables
 
 ORDER = 9.6

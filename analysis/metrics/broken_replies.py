@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from parley.analysis.formatting import join_phrases
 from parley.analysis.reply_faults import COPIED, reply_faults
 from parley.analysis.tables import Tables
+from parley.model.titles import join_phrases
 
 ORDER = 8.2
 TITLE = "Broken replies"

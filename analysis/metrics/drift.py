@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats, interval, slope
 from parley.analysis.metrics import _cells
 from parley.analysis.metrics._cells import DEFAULT, Cell, mean_columns
+from parley.analysis.statistics.intervals import Floats, interval, slope
 from parley.analysis.tables import Tables
 
 ORDER = 2

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats, nanmean
 from parley.analysis.metrics._emotions import EmotionRoom, Ints, Lines, emotion_rooms, shown_mean
 from parley.analysis.metrics._rooms import KEYS, RoomMeasurement, room_means
+from parley.analysis.statistics.intervals import Floats, nanmean
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 

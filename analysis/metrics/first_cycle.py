@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, interval, too_few
 from parley.analysis.metrics._cells import CELL_COLUMNS, Cell, bounded, cell_columns, cells, direction, frame, spans
 from parley.analysis.metrics.drift import ratio
+from parley.analysis.statistics.intervals import FEWEST, interval, too_few
 from parley.analysis.tables import Tables
 
 ORDER = 3

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import SHARE, SIGNED, Floats, nanmean
 from parley.analysis.metrics._cells import with_interval
 from parley.analysis.metrics._network import NO_LINKS, Links, Population, heard_mean, populations
 from parley.analysis.metrics._rooms import KEYS, RoomMeasurement, room_means
 from parley.analysis.metrics._shuffled_links import shuffled_links
+from parley.analysis.statistics.intervals import SHARE, SIGNED, Floats, nanmean
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION, SCALE
 from parley.analysis.metrics._games import ROOM, WHAT, amounts
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, SCALE
 from parley.analysis.tables import Tables
 
 ORDER = 40

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.game_rules import most_points, selfish_points
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION, POSITIVE, SHARE
 from parley.analysis.metrics._games import ROOM, rules
 from parley.analysis.metrics._rooms import RoomMeasurement, each_row, room_means
+from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, POSITIVE, SHARE
 from parley.analysis.tables import Tables
 
 ORDER = 41

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import POSITIVE
 from parley.analysis.metrics._periods import FEW_ACTS, Period, periods
 from parley.analysis.metrics._rooms import RoomMeasurement, each_row, room_means
+from parley.analysis.statistics.intervals import POSITIVE
 from parley.analysis.tables import Tables
 
 ORDER = 30

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats
 from parley.analysis.metrics._network import NO_LINKS, Ints, Links, by_survey
 from parley.analysis.metrics._rooms import Room, RoomMeasurement
+from parley.analysis.statistics.intervals import Floats
 from parley.analysis.tables import Tables
 
 ORDER = 11

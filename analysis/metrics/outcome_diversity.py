@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats
 from parley.analysis.metrics._games import endings
 from parley.analysis.metrics._rooms import each_row
+from parley.analysis.statistics.intervals import Floats
 from parley.analysis.tables import Tables
 
 ORDER = 43

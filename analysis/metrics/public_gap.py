@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import SCALE, is_even
 from parley.analysis.line_gaps import line_gaps, room_gaps, swapped
 from parley.analysis.metrics import _cells
 from parley.analysis.metrics._rooms import KEYS, RoomMeasurement, room_means
+from parley.analysis.statistics.intervals import SCALE, is_even
 from parley.analysis.tables import Tables
 
 ORDER = 8.5

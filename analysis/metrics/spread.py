@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import POSITIVE
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.statistics.intervals import POSITIVE
 from parley.analysis.tables import Tables
 
 ORDER = 20

@@ -11,8 +11,8 @@ import numpy as np
 from pandas import DataFrame
 from scipy.special import gammaln
 
-from parley.analysis.bootstrap import POSITIVE, SHARE
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means, rooms
+from parley.analysis.statistics.intervals import POSITIVE, SHARE
 from parley.analysis.tables import Tables
 
 ORDER = 8

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import POSITIVE
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.metrics.spread import levels
+from parley.analysis.statistics.intervals import POSITIVE
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 

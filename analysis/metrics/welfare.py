@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, POSITIVE, SHARE, SIGNED
 from parley.analysis.metrics._periods import Period, periods, rules, theory
 from parley.analysis.metrics._rooms import RoomMeasurement, each_row, room_means
+from parley.analysis.statistics.intervals import FEWEST, POSITIVE, SHARE, SIGNED
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.social_learning import BAYESIAN
 from parley.llm.backends.oracle.steering import aimed_at

@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import entr, rel_entr
 
-from parley.analysis.bootstrap import Ends, Floats, interval
 from parley.analysis.polls.asking import ModelAnswer, Poll, StudyAnswers
 from parley.analysis.polls.table import SurveyRow
+from parley.analysis.statistics.intervals import Ends, Floats, interval
 from parley.llm.seeding import derive
 
 NAMED, UNNAMED, OTHER, UNIFORM, SECOND, KNOWN = "named", "unnamed", "other", "uniform", "second", "known"

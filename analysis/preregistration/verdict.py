@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from scipy.stats import ttest_1samp
 
-from parley.analysis.bootstrap import is_even, mean_interval
 from parley.analysis.claims.claim import Claim
 from parley.analysis.claims.curve import FEWEST_UNITS, MOST_MISSING
 from parley.analysis.formatting import count_phrase, format_number, format_p, format_span
-from parley.analysis.statistics.equivalence import p_alike
+from parley.analysis.statistics.intervals import is_even, mean_interval
+from parley.analysis.statistics.power import p_alike
 
 
 @dataclass(frozen=True)

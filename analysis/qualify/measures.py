@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import SHARE, Floats, mean_interval
 from parley.analysis.qualify.questions import ASKED, UNSTATED
+from parley.analysis.statistics.intervals import SHARE, Floats, mean_interval
 from parley.llm.seeding import derive
 
 SHUFFLES = 1999

@@ -16,13 +16,13 @@ import pandas as pd
 
 from parley.agents.society import Party, Society
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import Floats
 from parley.analysis.formatting import format_p
 from parley.analysis.journaled_calls import check_manifest, run_journaled
 from parley.analysis.judge_quality import on_axis
 from parley.analysis.qualify.measures import SHUFFLES, values
 from parley.analysis.qualify.questions import Battery
 from parley.analysis.statement_judge import Judging, judge_run
+from parley.analysis.statistics.intervals import Floats
 from parley.analysis.table_export import write_csv
 from parley.analysis.tables import Tables
 from parley.llm.backends import identity_spec

@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from parley.agents.planted_people import planted_people
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST
 from parley.analysis.figures import ESTIMATE, new_figure
 from parley.analysis.formatting import Column, count_table, estimate, number, uncorrected
 from parley.analysis.qualify.kept import FILE, Qualification
@@ -20,6 +19,7 @@ from parley.analysis.qualify.measures import planted_order, values
 from parley.analysis.qualify.questions import ASKED, UNSTATED, WAYS, Battery
 from parley.analysis.qualify.verdict import ends_sentence, headline, way_sentence, way_verdicts
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST
 from parley.llm.backends import identity_spec
 
 NAME = "qualify"

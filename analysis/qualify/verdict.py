@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST
 from parley.analysis.formatting import format_estimate, format_p
 from parley.analysis.qualify.measures import MOST_LOST, main_rows
 from parley.analysis.qualify.questions import REVERSED, WAYS
+from parley.analysis.statistics.intervals import FEWEST
 
 FOLLOWS, WEAK, IGNORES, UNREADABLE = "follows", "weakly", "ignores", "unreadable"
 RANKS = (UNREADABLE, IGNORES, WEAK, FOLLOWS)

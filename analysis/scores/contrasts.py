@@ -12,12 +12,18 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, Floats, slope
 from parley.analysis.scores.table import MANY, Of, bounds, by_run, casts, mean_of, missing, same_texts, values
 from parley.analysis.statistics.deviation import deviation_interval
-from parley.analysis.statistics.groups import compare_paired, compare_two, permutation_test, weighted_means
+from parley.analysis.statistics.groups import (
+    Result,
+    compare_paired,
+    compare_two,
+    permutation_test,
+    table,
+    weighted_means,
+)
+from parley.analysis.statistics.intervals import FEWEST, Floats, slope
 from parley.analysis.statistics.power import rooms_needed
-from parley.analysis.statistics.results import Result, table
 
 MOMENTS = {"opening": 0, "closing": -1}
 ONE_EACH = "one persona a cell: no test"

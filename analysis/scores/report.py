@@ -16,14 +16,15 @@ from matplotlib.ticker import MaxNLocator
 
 from parley.agents.society import PartyNames, load_society, party_name
 from parley.analysis import formatting
-from parley.analysis.bootstrap import FEWEST, nanmean, quartiles
 from parley.analysis.figures import STYLES, add_legend, new_figure, styles_by_party
-from parley.analysis.formatting import Column, count_phrase, estimate, frame_table, seat_title
+from parley.analysis.formatting import Column, count_phrase, estimate, frame_table
 from parley.analysis.report import Report
 from parley.analysis.scores.contrasts import sorted_by_p
 from parley.analysis.scores.reversion import CONVERTED, ECHO, REFERENCES, STATISTICS, echo_chambers, gradients, ratios
 from parley.analysis.scores.table import HIGH, LOW, ScoreLine, lines
 from parley.analysis.scores.ucl import DIFFER, Chosen, compare, is_smoothed, smoothed
+from parley.analysis.statistics.intervals import FEWEST, nanmean, quartiles
+from parley.model.titles import seat_title
 
 REVERSION = (
     "{how}. R is 1 if the last statement returns to the first, and negative if it moves further away; over "

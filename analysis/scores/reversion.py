@@ -23,9 +23,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from parley.analysis import bootstrap
-from parley.analysis.bootstrap import FEWEST, Floats, nanmean, nanmedian
 from parley.analysis.scores.table import MIDDLE, ScoreLine, casts, lines
+from parley.analysis.statistics import intervals
+from parley.analysis.statistics.intervals import FEWEST, Floats, nanmean, nanmedian
 from parley.llm.seeding import derive
 
 Places = list[NDArray[np.intp]]
@@ -84,14 +84,14 @@ def _outcome(ways: list[str]) -> dict[str, Any]:
 
 def quartile_range(scores: Floats) -> Floats:
     """The third minus the first quartile over runs (the first axis), by statement."""
-    low, high = bootstrap.quartiles(scores)
+    low, high = intervals.quartiles(scores)
     return high - low
 
 
 def _slope_row(line: ScoreLine) -> dict[str, Any]:
-    means, slopes = nanmean(line.scores), bootstrap.slope(line.scores, line.at)
+    means, slopes = nanmean(line.scores), intervals.slope(line.scores, line.at)
     slopes = slopes[np.isfinite(slopes)]
-    low, high = bootstrap.mean_interval(slopes)
+    low, high = intervals.mean_interval(slopes)
     return {
         "topic": line.topic,
         "condition": line.condition,
@@ -121,9 +121,9 @@ def _way(line: ScoreLine, slopes: Floats) -> str:
 
 def _sign(values: Floats) -> int:
     """The side of 0 on which the mean of values is for sure; 0 if their interval includes 0."""
-    if bootstrap.is_even(values):
+    if intervals.is_even(values):
         return int(np.sign(values.mean())) if abs(values.mean()) > ZERO_SLOPE else 0
-    low, high = bootstrap.mean_interval(values)
+    low, high = intervals.mean_interval(values)
     return int(low > ZERO_SLOPE) - int(high < -ZERO_SLOPE)
 
 
@@ -215,11 +215,11 @@ def _draws(
     """(topics, DRAWS) twice: both parts of the ratio, of casts drawn with all their topics, or of runs drawn topic by topic."""
     rng = np.random.default_rng(derive(0, "reversion", condition, agent))
     if places:
-        chosen = rng.integers(0, len(places[0]), (bootstrap.DRAWS, len(places[0])))
-        drawn = [rows[chosen].reshape(bootstrap.DRAWS, -1) for rows in places]
+        chosen = rng.integers(0, len(places[0]), (intervals.DRAWS, len(places[0])))
+        drawn = [rows[chosen].reshape(intervals.DRAWS, -1) for rows in places]
     else:
         sizes = (len(line.scores) for line in group)
-        drawn = [rng.integers(0, runs, (bootstrap.DRAWS, runs)) for runs in sizes]
+        drawn = [rng.integers(0, runs, (intervals.DRAWS, runs)) for runs in sizes]
     return _by_topic([_parts(line.scores[rows], reference) for line, rows in zip(group, drawn, strict=True)])
 
 
@@ -235,9 +235,9 @@ def _ends(
     ends = {}
     for name in STATISTICS:
         known = statistics[name][np.isfinite(statistics[name])]
-        sure = count >= FEWEST_DRAWN and len(known) > bootstrap.DRAWS / 2 and (pooled if name == "pooled" else alone)
-        low, high = np.quantile(known, [bootstrap.tail(count), 1 - bootstrap.tail(count)]) if sure else bootstrap.NONE
-        ends[name] = (float(low), float(high)) if high - low > bootstrap.ALIKE else bootstrap.NONE
+        sure = count >= FEWEST_DRAWN and len(known) > intervals.DRAWS / 2 and (pooled if name == "pooled" else alone)
+        low, high = np.quantile(known, [intervals.tail(count), 1 - intervals.tail(count)]) if sure else intervals.NONE
+        ends[name] = (float(low), float(high)) if high - low > intervals.ALIKE else intervals.NONE
     return ends
 
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import networkx as nx
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats, nanmean
 from parley.analysis.formatting import count_phrase
+from parley.analysis.statistics.intervals import Floats, nanmean
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 

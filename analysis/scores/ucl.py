@@ -16,12 +16,11 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import Floats, nanmean
 from parley.analysis.scores.contrasts import ONE_EACH, by_cast, contrast
 from parley.analysis.scores.reversion import quartile_range
 from parley.analysis.scores.table import by_run, casts, lines, same_texts, values
-from parley.analysis.statistics.groups import level, permutation_test, spread
-from parley.analysis.statistics.results import Result, table
+from parley.analysis.statistics.groups import Result, level, permutation_test, spread, table
+from parley.analysis.statistics.intervals import Floats, nanmean
 
 EMA, FROM = 0.5, 3
 """The weight of a score against the smoothed score before it, and the first statement that is smoothed."""

@@ -3,7 +3,7 @@
 Error makes a correlation smaller: r of the true values is r of the measured means divided by the root of the product of their
 reliabilities (Spearman 1904, American Journal of Psychology 15(1), 72-101). A reliability is the share of the variance of the
 means of units that is not error; the error comes from the differences between measurements of one unit. Intervals leave out one
-unit at a time, or one room of units (`bootstrap.interval`); that of a reliability is on the scale of the logarithm of the share
+unit at a time, or one room of units (`intervals.interval`); that of a reliability is on the scale of the logarithm of the share
 of error, so that none ends above 1.
 """
 
@@ -17,15 +17,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import (
-    NONE,
-    Ends,
-    Floats,
-    correlation,
-    correlation_interval,
-    interval,
-)
 from parley.analysis.formatting import format_estimate, format_number
+from parley.analysis.statistics.intervals import NONE, Ends, Floats, correlation, correlation_interval, interval
 
 FEWEST_UNITS, FEWEST_REPEATED, FEWEST_ROOMS = 20, 10, 10
 """Units that the correction needs, units with two or more measurements that a reliability needs, and rooms, if any."""

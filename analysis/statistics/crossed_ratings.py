@@ -17,7 +17,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 from scipy.special import expit, logit
 
-from parley.analysis.bootstrap import NONE, Ends, Floats, mean_interval
+from parley.analysis.statistics.intervals import NONE, Ends, Floats, mean_interval
 
 Codes = NDArray[np.int64]
 FEWEST_ITEMS, FEWEST_SHARED = 30, 10

@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 from scipy.stats import trim_mean
 
-from parley.analysis.bootstrap import ALIKE, FEWEST, LEVEL, NONE, Ends, Floats
+from parley.analysis.statistics.intervals import ALIKE, FEWEST, LEVEL, NONE, Ends, Floats
 
 MOST_TRIMMED = 0.49
 """At most this share is trimmed at each end: the median is left."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, logit, ndtri
 
-from parley.analysis.bootstrap import LEVEL, Ends, Floats
+from parley.analysis.statistics.intervals import LEVEL, Ends, Floats
 
 SMOOTHING, STEPS, CLOSE, STEP, EDGE = 0.1, 2000, 1e-8, 1e-5, 1e-6
 FEWEST_RATERS, FEWEST_ITEMS = 3, 20

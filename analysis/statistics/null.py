@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from parley.analysis.bootstrap import ALIKE, Ends, Floats
+from parley.analysis.statistics.intervals import ALIKE, Ends, Floats
 
 
 class Null(NamedTuple):

@@ -9,11 +9,30 @@ from itertools import count
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr, stdtrit
+from scipy.special import ndtr, stdtr, stdtrit
 from scipy.stats import chi2
 from statsmodels.stats.power import TTestIndPower, TTestPower
 
-from parley.analysis.bootstrap import FEWEST, Ends, Floats
+from parley.analysis.statistics.intervals import FEWEST, Ends, Floats
+
+LEVEL = 0.95
+
+
+def p_alike(difference: float, low: float, high: float, df: float, bound: float) -> float:
+    """Return the p of "the difference is at least `bound` in size": below 0.05, the two are alike within the bound.
+
+    low, high: the 95% interval of the difference, by Student's t with df degrees of freedom. p < 0.05 if and only if the 90%
+    interval lies between -bound and bound. NaN without an interval.
+    Source: Schuirmann 1987, J. Pharmacokinetics and Biopharmaceutics 15(6).
+
+    >>> round(p_alike(0.1, -0.2, 0.4, 20, 0.5), 4)
+    0.0058
+    """
+    if not math.isfinite(high - low) or high <= low:
+        return math.nan
+    error = (high - low) / 2 / float(stdtrit(df, (1 + LEVEL) / 2))
+    return float(stdtr(df, -(bound - abs(difference)) / error))
+
 
 STEPS = 1000
 """Equally likely standard deviations over which a power is averaged."""

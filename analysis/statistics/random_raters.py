@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from parley.analysis.bootstrap import Ends, Floats
+from parley.analysis.statistics.intervals import Ends, Floats
 from parley.llm.seeding import derive
 
 FEWEST_RATERS, FEWEST_ITEMS, DRAWS = 3, 20, 10_000

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import prediction_interval, why_no_interval
 from parley.analysis.formatting import DASH, format_number
+from parley.analysis.statistics.intervals import prediction_interval, why_no_interval
 
 PERCENT = 100
 

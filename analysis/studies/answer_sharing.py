@@ -21,18 +21,19 @@ from matplotlib.figure import Figure
 from parley.agents.society import party_name
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import Floats, interval
 from parley.analysis.figures import make_panels, new_figure, styles_by_party
-from parley.analysis.formatting import Column, estimate, group_title
+from parley.analysis.formatting import Column, estimate
 from parley.analysis.line_gaps import UNIT
 from parley.analysis.metrics._cells import REFERENCE, spans, with_interval
 from parley.analysis.model_calls import asked_of_model
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import Floats, interval
 from parley.analysis.studies.paired_conditions import draw_attitudes, legend_lines
 from parley.analysis.tables import Tables
 from parley.llm.answer_sharing import REUSE
 from parley.model.events import Header
 from parley.model.scenario import Scenario
+from parley.model.titles import group_title
 
 KEYS = ("topic", "group", "party", "round")
 ALL, SHARED = "every agent asked", "archetypes"

@@ -19,8 +19,8 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, SHARE, Ends, Floats, clustered_share_interval
 from parley.analysis.formatting import format_estimate, format_p
+from parley.analysis.statistics.intervals import FEWEST, SHARE, Ends, Floats, clustered_share_interval
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.tables import Tables
 

@@ -10,11 +10,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import SHARE, mean_interval
 from parley.analysis.figures import ESTIMATE, error_bars, new_figure
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
 from parley.analysis.persuasion import bradley_terry
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import SHARE, mean_interval
 from parley.analysis.studies.bet_calibration import (
     PAIRING,
     PERCENT,

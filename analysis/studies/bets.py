@@ -17,11 +17,11 @@ from matplotlib.figure import Figure
 
 from parley.agents.society import Society
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import clustered_share_interval
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import estimate, format_estimate
 from parley.analysis.metrics.confidence import PROBE, SURE
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import clustered_share_interval
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, conditions_report, mean_row, unit_means
 from parley.analysis.tables import Tables
 

@@ -28,7 +28,7 @@ from matplotlib.figure import Figure
 from parley.agents.society import Society
 from parley.agents.topic import load_topic
 from parley.analysis.figures import make_canvas, style
-from parley.analysis.formatting import format_estimate, format_number, join_phrases
+from parley.analysis.formatting import format_estimate, format_number
 from parley.analysis.influence_model import ALL, CLOSED, NAMES, recover_parameters
 from parley.analysis.report import Report
 from parley.analysis.tables import Tables
@@ -37,6 +37,7 @@ from parley.llm.backends.oracle.dynamics import Parameters, planted
 from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.errors import unknown_name
 from parley.model.scenario import Scenario
+from parley.model.titles import join_phrases
 
 COLOURS = ("#555555", "#999999", "#1f5fa8", "#c77b00")
 LIMITS = {"kappa": (-0.05, 0.15), "mu": (-0.05, 0.15), "bias": (0.0, 10.0)}

@@ -27,11 +27,11 @@ from matplotlib.figure import Figure
 from parley.agents.society import load_society, party_name
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, Ends, bounds_of_difference, mean_interval
 from parley.analysis.figures import make_panels, new_figure, styles_by_party
 from parley.analysis.formatting import Column, count_phrase, estimate, format_number, format_span
 from parley.analysis.metrics._cells import DEFAULT
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, Ends, bounds_of_difference, mean_interval
 from parley.analysis.studies.paired_conditions import draw_attitudes, legend_lines
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.phrases import topic_bank

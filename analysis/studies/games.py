@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 
 from parley.agents.game_rules import IMPOSED, most_points, package_points, selfish_points
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import LEVEL, NO_VARIATION, SCALE, SHARE
 from parley.analysis.ending_diversity import FEWEST_ROOMS, diversity
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import count_table, format_estimate, format_number, format_p
@@ -24,6 +23,7 @@ from parley.analysis.game_data import load_games, read_games
 from parley.analysis.game_report import MOVES, by_round
 from parley.analysis.metrics import expectation_gap, game_moves, game_points
 from parley.analysis.metrics._games import amounts, endings, rules
+from parley.analysis.statistics.intervals import LEVEL, NO_VARIATION, SCALE, SHARE
 from parley.analysis.studies.paired_conditions import COLUMNS, PAIR, compare_conditions, conditions_report, mean_row
 from parley.analysis.tables import Tables
 from parley.environments.game import Game

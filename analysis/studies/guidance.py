@@ -21,10 +21,10 @@ from matplotlib.figure import Figure
 
 from parley.agents.guidance import EMPATHIC, EMPTY, FACTUAL, STYLES, Style
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, why_no_interval
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import Column, count_phrase, estimate, format_span
 from parley.analysis.sentiment import by_round, rounds_of_rooms
+from parley.analysis.statistics.intervals import FEWEST, why_no_interval
 from parley.analysis.studies.intervention import check_past
 from parley.analysis.studies.paired_conditions import PAIR, conditions_report, mean_row, unit_means
 from parley.analysis.tables import Tables

@@ -14,7 +14,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import POSITIVE, SHARE
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import count_table, format_estimate, format_number
 from parley.analysis.herding_report import by_position, silent_planners
@@ -22,6 +21,7 @@ from parley.analysis.metrics._periods import periods, rules
 from parley.analysis.metrics.herding_time import herding_time
 from parley.analysis.metrics.wrong_cascades import end_of
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import POSITIVE, SHARE
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, conditions_report
 from parley.analysis.tables import Tables
 from parley.llm.backends import in_society

@@ -26,21 +26,12 @@ from matplotlib.figure import Figure
 
 from parley.agents.surrogate_agent import SURROGATE
 from parley.analysis import disclaimers, provenance
-from parley.analysis.bootstrap import FEWEST, mean_interval, too_few, why_no_interval
 from parley.analysis.figures import add_legend, make_panels, new_figure, styles_of_run
-from parley.analysis.formatting import (
-    Column,
-    count_phrase,
-    estimate,
-    format_number,
-    format_span,
-    group_title,
-    number,
-    seat_title,
-)
+from parley.analysis.formatting import Column, count_phrase, estimate, format_number, format_span, number
 from parley.analysis.metrics._cells import REFERENCE
 from parley.analysis.plots import intervention_tags, mark
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, mean_interval, too_few, why_no_interval
 from parley.analysis.studies.paired_conditions import draw_attitudes, legend_lines, units_of
 from parley.analysis.studies.room_effects import describe, paired_values
 from parley.analysis.tables import Tables
@@ -49,6 +40,7 @@ from parley.model.interventions.base import Saying
 from parley.model.interventions.fact_check import FactCheck
 from parley.model.interventions.planner import Planner
 from parley.model.scenario import Scenario
+from parley.model.titles import group_title, seat_title
 
 WITHOUT, PLACEBO, WITH = "without", "placebo", "with"
 BRANCHES = (WITHOUT, WITH)

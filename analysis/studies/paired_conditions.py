@@ -12,12 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from parley.agents.society import NO_NAMES, PartyNames
-from parley.analysis.bootstrap import Ends, Floats, bounds_of_difference, mean_interval, why_no_interval
-from parley.analysis.formatting import seat_title, uncorrected
+from parley.analysis.formatting import uncorrected
 from parley.analysis.line_gaps import UNIT
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import Ends, Floats, bounds_of_difference, mean_interval, why_no_interval
 from parley.analysis.tables import Tables
 from parley.model.events import Header
+from parley.model.titles import seat_title
 
 PAIR = ["topic", "repetition"]
 """Rooms of two conditions with the same topic and repetition are a pair: the same people, as far as the condition allows."""

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, number, uncorrected
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION
 from parley.analysis.studies.panel import CONDITIONS, FORGETS, REMEMBERS, Panel
 from parley.analysis.studies.stability import difference, stability
 

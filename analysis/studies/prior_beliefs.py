@@ -14,12 +14,13 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import Floats, means_interval
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import Column, count_table, estimate, group_title
+from parley.analysis.formatting import Column, count_table, estimate
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import Floats, means_interval
 from parley.analysis.studies.paired_conditions import conditions_report, unit_means
 from parley.analysis.tables import Tables
+from parley.model.titles import group_title
 from parley.model.trait_assignment import alternate_sides, side_of
 
 CONDITIONS: Mapping[str, Mapping[str, str]] = {

@@ -20,12 +20,12 @@ from parley.agents.persona import Persona, parties, persona_set
 from parley.agents.probe import Probe, answer_order
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import SHARE
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate
 from parley.analysis.journaled_calls import check_manifest, run_journaled
 from parley.analysis.report import Report
 from parley.analysis.respondents import respondents
+from parley.analysis.statistics.intervals import SHARE
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.table_export import write_csv
 from parley.llm.backends import identity_spec

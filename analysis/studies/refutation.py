@@ -17,10 +17,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, SCALE, too_few
 from parley.analysis.deviation import add_missing
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import format_estimate
+from parley.analysis.statistics.intervals import FEWEST, SCALE, too_few
 from parley.analysis.story_versions import ALL_ROLES, DEVIATION, by_day, by_unit
 from parley.analysis.studies.paired_conditions import compare_conditions, conditions_report
 from parley.analysis.tables import Tables

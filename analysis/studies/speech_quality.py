@@ -17,11 +17,11 @@ import pandas as pd
 from parley.agents.debate_judge import SpeechReader
 from parley.agents.persona import Persona
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import FEWEST, SHARE
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.comparisons import Match, ask_readers, compare, length_row, pair_values, place_row
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, SHARE
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive, stream

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, SIGNED, Floats, clustered_share_interval, interval, why_few
+from parley.analysis.statistics.intervals import FEWEST, SIGNED, Floats, clustered_share_interval, interval, why_few
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError

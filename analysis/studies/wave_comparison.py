@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import f as variance_ratio
 
-from parley.analysis.bootstrap import ALIKE, FEWEST, Floats, too_few
-from parley.analysis.statistics.results import holm
+from parley.analysis.statistics.groups import holm
+from parley.analysis.statistics.intervals import ALIKE, FEWEST, Floats, too_few
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.studies.wave import ABOUT, ANSWERS, PLAIN
 from parley.analysis.table_files import read_table

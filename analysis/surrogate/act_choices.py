@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from parley.agents.act_names import ACTS, NOTHING, UNTARGETED
-from parley.analysis.bootstrap import FEWEST, NONE, Floats, mean_interval
+from parley.analysis.statistics.intervals import FEWEST, NONE, Floats, mean_interval
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.act_law import FAR, HERDING, NEAR, WIDTH
 

@@ -25,7 +25,7 @@ from scipy.sparse import block_diag, csr_array
 
 from parley.agents.laws import People
 from parley.agents.laws.surrogate import Surrogate
-from parley.analysis.bootstrap import POSITIVE, SHARE, Floats, mean_interval, nanmean
+from parley.analysis.statistics.intervals import POSITIVE, SHARE, Floats, mean_interval, nanmean
 from parley.analysis.surrogate.fit import ROOMS, Transitions, fit_response
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive, stream

@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from parley.analysis.bootstrap import Floats, is_few
 from parley.analysis.rating_value import EXPECTED
 from parley.analysis.statistics.clusters import effective_clusters
+from parley.analysis.statistics.intervals import Floats, is_few
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.scenario import MEDIATOR

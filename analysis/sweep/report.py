@@ -18,23 +18,17 @@ from matplotlib.ticker import MaxNLocator
 from parley.agents.society import PartyNames
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST
 from parley.analysis.figures import add_legend, error_bars, make_panels, new_figure, styles_by_party
-from parley.analysis.formatting import (
-    count_phrase,
-    estimate,
-    markdown_table,
-    seat_title,
-    slug,
-    strip_controls,
-)
+from parley.analysis.formatting import count_phrase, estimate, markdown_table, slug, strip_controls
 from parley.analysis.metrics._cells import KEYS
 from parley.analysis.report import Report, disk_errors
+from parley.analysis.statistics.intervals import FEWEST
 from parley.analysis.sweep import tables
 from parley.analysis.sweep.tables import CellMeasurement, title_cells, values_of
 from parley.llm.errors import UserError
 from parley.model.events import Header
 from parley.model.sweep.design import SweepCell
+from parley.model.titles import seat_title
 
 SUMMARY = "summary.md"
 FEW = 10

@@ -20,13 +20,14 @@ from statsmodels.stats.multitest import multipletests
 
 from parley.agents.persona import party_of
 from parley.agents.society import NO_NAMES, PartyNames
-from parley.analysis.bootstrap import Floats, mean_interval, why_no_interval
-from parley.analysis.formatting import count_table, group_title, join_phrases
+from parley.analysis.formatting import count_table
 from parley.analysis.metrics import _cells
 from parley.analysis.metrics._cells import KEYS, Cell, direction
+from parley.analysis.statistics.intervals import Floats, mean_interval, why_no_interval
 from parley.analysis.tables import Tables, load
 from parley.model.events import Header
 from parley.model.sweep.design import SweepCell
+from parley.model.titles import group_title, join_phrases
 
 ENDS = ("", "_low", "_high", "_sd")
 MANY = "*"

@@ -18,7 +18,7 @@ import solara
 import solara.lab
 
 from parley.analysis.figures import styles_of_run
-from parley.analysis.formatting import format_number, seat_label, seat_title
+from parley.analysis.formatting import format_number
 from parley.analysis.provenance import intervention_event
 from parley.analysis.sent_prompts import kind_of, missing_reply, persona_texts, sampling_words, when
 from parley.analysis.tables import Tables
@@ -30,6 +30,7 @@ from parley.analysis.views._words import model_words
 from parley.analysis.views.conversation import edges, turn
 from parley.analysis.views.interview import Ask
 from parley.llm.errors import UserError
+from parley.model.titles import seat_label, seat_title
 
 if TYPE_CHECKING:
     from parley.model.sent_requests import Exchange, SentRequests

@@ -252,7 +252,7 @@ def _room_title(tables: Tables, row: Mapping[Any, Any], topics: bool, groups: bo
     if row["group"] == REFERENCE:
         parts.append(f"one agent alone ({row['seat']})")
     elif groups:
-        from parley.analysis.formatting import group_title
+        from parley.model.titles import group_title
 
         parts.append(group_title(row["group"], tables.names))
     return ", ".join(parts)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from parley.agents.society import PartyNames
-from parley.analysis.formatting import join_phrases, seat_title, strip_controls
+from parley.analysis.formatting import strip_controls
 from parley.analysis.views._words import model_words
 from parley.model.branching import changed_parts
 from parley.model.interventions import intervention_spec
 from parley.model.interventions.base import ALL, Intervention
 from parley.model.interventions.moderator import LINES
 from parley.model.scenario import Scenario
+from parley.model.titles import join_phrases, seat_title
 
 SPEECH = {
     "temperature": "temperature", "top_p": "top_p", "max_tokens": "most tokens of a reply", "cut": "cut of long replies",

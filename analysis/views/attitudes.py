@@ -11,16 +11,17 @@ import numpy as np
 import pandas as pd
 import solara
 
-from parley.analysis.bootstrap import SCALE, mean_interval
 from parley.analysis.disclaimers import model_label
 from parley.analysis.figures import STYLES, styles_of_run
-from parley.analysis.formatting import count_phrase, format_number, group_title, seat_title
+from parley.analysis.formatting import count_phrase, format_number
 from parley.analysis.metrics._cells import DEFAULT, default_level
 from parley.analysis.plots import SEATS
 from parley.analysis.provenance import intervention_event
+from parley.analysis.statistics.intervals import SCALE, mean_interval
 from parley.analysis.tables import Tables
 from parley.analysis.views._chart import Chart, Drawn, Key, Line, Panel, last_round, party_key, rounded, scale_ends
 from parley.analysis.views._session import Shown, surveyed
+from parley.model.titles import group_title, seat_title
 
 ORDER = 1
 TITLE = "Attitudes"

@@ -10,12 +10,12 @@ import solara
 
 from parley.agents.society import PartyNames
 from parley.analysis.figures import styles_of_run
-from parley.analysis.formatting import join_phrases, seat_title
 from parley.analysis.run_comparison import shared_seats
 from parley.analysis.tables import Tables
 from parley.analysis.views._chart import Chart, Key, last_round, party_key
 from parley.analysis.views._session import Shown, surveyed
 from parley.analysis.views.attitudes import HEADER, attitude_panel
+from parley.model.titles import join_phrases, seat_title
 
 ORDER = 8
 TITLE = "Compare"

@@ -12,12 +12,13 @@ from parley.agents.society import DEFAULT, PartyNames
 from parley.analysis import provenance
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.figures import styles_of_run
-from parley.analysis.formatting import count_phrase, format_feelings, format_number, seat_label
+from parley.analysis.formatting import count_phrase, format_feelings, format_number
 from parley.analysis.tables import Tables
 from parley.analysis.views._finder import finder
 from parley.analysis.views._html import Line, element, line, log
 from parley.analysis.views._replay import moment
 from parley.analysis.views._session import Shown, debates
+from parley.model.titles import seat_label
 
 ORDER = 2
 TITLE = "Conversation"

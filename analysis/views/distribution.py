@@ -10,12 +10,13 @@ import solara
 from numpy.typing import NDArray
 
 from parley.analysis.figures import styles_of_run
-from parley.analysis.formatting import REFERENCE, seat_title
+from parley.analysis.formatting import REFERENCE
 from parley.analysis.tables import Tables
 from parley.analysis.views._chart import Chart, Drawn, Line, Panel, last_round, party_key, scale_ends
 from parley.analysis.views._html import Select, element
 from parley.analysis.views._session import Shown, surveyed
 from parley.analysis.views.attitudes import chart_caption
+from parley.model.titles import seat_title
 
 ORDER = 3
 TITLE = "Distribution"

@@ -9,13 +9,13 @@ import solara
 
 from parley.agents.probe import EMOTIONS, shared_probes
 from parley.analysis.figures import styles_of_run
-from parley.analysis.formatting import group_title, seat_title
 from parley.analysis.tables import Tables
 from parley.analysis.views._chart import Chart, Drawn, Key, Panel, last_round, party_key
 from parley.analysis.views._html import element
 from parley.analysis.views._session import Shown
 from parley.analysis.views.attitudes import chart_caption, party_line, spoken_means
 from parley.llm.errors import UserError
+from parley.model.titles import group_title, seat_title
 
 ORDER = 4
 TITLE = "Emotions"

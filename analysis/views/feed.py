@@ -9,13 +9,14 @@ import solara
 
 from parley.agents.society import PartyNames
 from parley.analysis.feeds import Visit, names_of, visits
-from parley.analysis.formatting import count_phrase, seat_label
+from parley.analysis.formatting import count_phrase
 from parley.analysis.tables import Tables
 from parley.analysis.views._finder import finder
 from parley.analysis.views._html import Line, element, line, log
 from parley.analysis.views._replay import moment
 from parley.analysis.views._session import Shown, debates
 from parley.analysis.views.conversation import edges
+from parley.model.titles import seat_label
 
 ORDER = 2
 TITLE = "Feed"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import solara
 
 from parley.analysis.deliberation.consensus_report import deliberates
-from parley.analysis.formatting import format_number, group_title, seat_title
+from parley.analysis.formatting import format_number
 from parley.analysis.tables import Tables
 from parley.analysis.views._html import Select, element, log
 from parley.analysis.views._session import Shown
 from parley.analysis.views.conversation import room_lines
+from parley.model.titles import group_title, seat_title
 
 ORDER = 3
 TITLE = "Groups"

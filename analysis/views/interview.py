@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import solara
 
-from parley.analysis.formatting import seat_label
 from parley.analysis.tables import Tables
 from parley.analysis.views._finder import finder
 from parley.analysis.views._html import Look
 from parley.analysis.views._session import Session, Shown, debates
+from parley.model.titles import seat_label
 
 if TYPE_CHECKING:
     from parley.model.interactive_run import Interview

@@ -16,7 +16,6 @@ import solara
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from parley.analysis.formatting import seat_label, seat_title
 from parley.analysis.metrics._network import Population, populations
 from parley.analysis.network_layout import Floats, layout
 from parley.analysis.sent_prompts import persona_texts
@@ -26,6 +25,7 @@ from parley.analysis.views._html import Look, Select, element
 from parley.analysis.views._layouts import kept_layout
 from parley.analysis.views._replay import moment
 from parley.analysis.views._session import Shown, rooms
+from parley.model.titles import seat_label, seat_title
 
 ORDER = 4
 TITLE = "Network"

@@ -13,7 +13,6 @@ import solara
 import solara.lab
 from markdown_it import MarkdownIt
 
-from parley.analysis.bootstrap import FEWEST
 from parley.analysis.branch_report import ParentComparison, compare_with_parent, parent_folder
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.deliberation.position_change import measure_movement
@@ -22,6 +21,7 @@ from parley.analysis.findings import findings, missing_ratings
 from parley.analysis.formatting import count_phrase, count_table, format_estimate
 from parley.analysis.metrics import metrics
 from parley.analysis.qualify.in_reports import first_sentences, withholds
+from parley.analysis.statistics.intervals import FEWEST
 from parley.analysis.studies.intervention import effects_table
 from parley.analysis.tables import Tables
 from parley.analysis.views._chart import Drawn

@@ -13,8 +13,8 @@ from uneven import UNEVEN, rows_of
 
 from examined.entry import Draw, Entry, Outcome, claimed, outside
 from parley.agents.language import ENGLISH
-from parley.analysis.bootstrap import Floats
 from parley.analysis.persuasion.bradley_terry import clear_difference, score_messages
+from parley.analysis.statistics.intervals import Floats
 from parley.studies.conjoint.design import ConjointDesign
 from parley.studies.conjoint.measures import compare_effects, estimate_effects, exchange_test, position_bias
 from parley.studies.survey_prediction.measures import auc_difference, measure

@@ -35,7 +35,7 @@ STUDENTS = frozenset(["mean_interval", "mean_row", "mean_columns", "clustered_me
 """Makers whose interval is Student's, unless they are given the bounds of the number."""
 PLACE_OF_BOUNDS = {"mean_row": 3, "mean_columns": 2}
 """Of the argument `bounds`, where it is given without its name."""
-FLOORS = ("analysis.bootstrap.", "analysis.statistics.")
+FLOORS = ("analysis.statistics.",)
 NO_NUMBERS = ("/views/", "/commands/", "/schemas/")
 CHECKED = ("heavy", "crossed")
 """Ways in which rows depend whose exam needs a kind of data of the same name."""
@@ -89,11 +89,7 @@ def _of_reports(root: Path) -> Iterator[tuple[str, str]]:
     for path in files_of_product(root):
         report = report_of(path, root)
         inside = f"/{report}"
-        if (
-            any(place in inside for place in NO_NUMBERS)
-            or report == "bootstrap"
-            or report.startswith(("statistics/", "metrics/"))
-        ):
+        if any(place in inside for place in NO_NUMBERS) or report.startswith(("statistics/", "metrics/")):
             continue
         text = path.read_text(encoding="utf-8")
         if any(maker in text for maker in makers):
@@ -112,7 +108,7 @@ def _makers(root: Path) -> frozenset[str]:
 
 
 def _imported(tree: ast.Module) -> set[str]:
-    """Return the names that a file imports, and those it takes from a module (`bootstrap.mean_interval`)."""
+    """Return the names that a file imports, and those it takes from a module (`intervals.mean_interval`)."""
     imported = {name.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for name in node.names}
     modules = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
     return imported | {node.attr for node in modules if node.value.id in imported}

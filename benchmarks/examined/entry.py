@@ -24,11 +24,10 @@ UNITS = (2, 3, 5, 10, 40)
 class Entry:
     """A statistic with data of known truth.
 
-    examines: the functions of the product, as "analysis.bootstrap.mean_interval". draw(generator, units, kind of data) draws
-    a data
-    set and returns the outcome. role: "interval" (does it contain the truth?), "test" (a claim where nothing is there),
-    "rank" (the
-    rank of the truth among the draws of a fit, uniform from 0 to 1). at_most: it is made to miss in less than 5% (corrected for
+    examines: the functions of the product, as "analysis.statistics.intervals.mean_interval". draw(generator, units, kind of data)
+    draws a data set and returns the outcome. role: "interval" (does it contain the truth?), "test" (a claim where nothing is
+    there), "rank" (the rank of the truth among the draws of a fit, uniform from 0 to 1). at_most: it is made to miss in less than
+    5% (corrected for
     several comparisons, or an interval that is too wide by design).
     """
 

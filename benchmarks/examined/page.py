@@ -17,10 +17,10 @@ from scipy.stats import binom
 from examined import ENTRIES
 from examined.columns import registered
 from examined.product import ELSEWHERE
-from parley.analysis.bootstrap import share_interval
 from parley.analysis.figures import KINDS as FORMATS
 from parley.analysis.figures import RC, TWO_COLUMNS
 from parley.analysis.formatting import markdown_table
+from parley.analysis.statistics.intervals import share_interval
 
 HERE = Path(__file__).parent
 BAR = (3.5, 6.5)

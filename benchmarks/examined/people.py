@@ -14,15 +14,15 @@ from uneven import UNEVEN, rows_of
 from examined.entry import Draw, Entry, Outcome, claimed, outside
 from parley.agents.traits import trait_names
 from parley.analysis.alignment import report
-from parley.analysis.bootstrap import Floats
 from parley.analysis.human.measures import measure_source, partner_correlation
 from parley.analysis.human.ordinal_odds import odds_table
 from parley.analysis.human.readers import MOVES, Source
 from parley.analysis.metrics.believers_by_trait import trait_rows
 from parley.analysis.statistics.attenuation import correct_correlation
 from parley.analysis.statistics.crossed_ratings import fit_ratings, why_no_fit
+from parley.analysis.statistics.groups import Result
+from parley.analysis.statistics.intervals import Floats
 from parley.analysis.statistics.random_raters import fit_random_raters, why_no_sample
-from parley.analysis.statistics.results import Result
 from parley.studies.arena.measures import equal_length
 from parley.studies.mixed_subjects.estimators import ESTIMATORS, estimate
 from parley.studies.mixed_subjects.people import Arm, Sample
@@ -298,7 +298,7 @@ ALIGNMENT, HUMAN, MIXED, CONJOINT = (
 PREDICTED, STEREOTYPES = "studies.survey_prediction.measures.", "studies.stereotypes.individuation."
 SMALL = (3, 5, 10, 40)
 ENTRIES = (
-    Entry("kappa", (ALIGNMENT + "report.kappa", "analysis.bootstrap.fisher_interval"), _of_kappa, ("even", "rare",
+    Entry("kappa", (ALIGNMENT + "report.kappa", "analysis.statistics.intervals.fisher_interval"), _of_kappa, ("even", "rare",
           "missing"), unit="item", sets=200, sizes=SMALL),
     Entry("AC1", (ALIGNMENT + "report.ac1",), _of_ac1, ("even", "rare", "missing"), unit="item", sets=300, sizes=SMALL),
     Entry("alpha (categories)", (ALIGNMENT + "report.alpha",), _of_alpha, ("even", "rare", "missing"), unit="item", sets=300,

@@ -1,7 +1,7 @@
 """The functions of the product that make an interval or a p, and which of them another benchmark or test examines.
 
 `statistics_of_product` reads the source: a function counts if it calls a distribution, a test, a permutation, or a quantile, or
-if it is in analysis/bootstrap.py or analysis/statistics/ and returns the ends of an interval or a Result. A private function
+if it is in analysis/statistics/ and returns the ends of an interval or a Result. A private function
 counts as examined with its file.
 """
 
@@ -55,22 +55,19 @@ CALLS = frozenset(
         "Null",
     ]
 )
-HOMES = ("analysis/bootstrap.py", "analysis/statistics")
+HOMES = ("analysis/statistics",)
 RETURNS = ("Ends", "Result", "list[Result]", "Iterator[Result]")
 WIDTH, CONTROL = "benchmarks/audit_coverage.py", "tests/studies/test_control.py"
 NO_CLAIM = "no interval and no p of its own"
 A_NULL = "deals of a null, which are shown beside a result"
 A_SCORE = "a score between the halves of people and a null; no truth of it is known, see limits.md"
 ELSEWHERE: dict[str, str] = {
-    "analysis.bootstrap.quartiles": NO_CLAIM,
-    "analysis.bootstrap.bounded_ends": "Wilson's, by hand: tests/analysis/test_bootstrap.py; misses in docs/log.md",
-    "analysis.bootstrap.tail": "a part of intervals that are examined: law, reversion",
+    "analysis.statistics.intervals.quartiles": NO_CLAIM,
+    "analysis.statistics.intervals.bounded_ends": "Wilson's, by hand: tests/analysis/test_intervals.py; misses in docs/log.md",
+    "analysis.statistics.intervals.tail": "a part of intervals that are examined: law, reversion",
     "analysis.statistics.power.detectable": "the same solver as rooms_needed; tests/analysis/test_statistics.py",
-    "analysis.statistics.results.with_test": NO_CLAIM,
+    "analysis.statistics.groups.with_test": NO_CLAIM,
     "analysis.statistics.null.band": A_NULL,
-    "analysis.card.estimates.jackknife": WIDTH,
-    "analysis.card.estimates.width": NO_CLAIM,
-    "analysis.card.verdicts._unsure": NO_CLAIM,
     "analysis.influence_model.parties_differ": WIDTH,
     "studies.conjoint.measures.best_profile": "half of the respondents choose, the others measure by a mean",
     "studies.control.items.sampled": "a mean and its p, which are examined",
@@ -121,7 +118,6 @@ ELSEWHERE: dict[str, str] = {
     "analysis.metrics.public_gap._swapped": A_NULL,
     "analysis.network_layout.layout": NO_CLAIM,
     "analysis.plots.party_means": NO_CLAIM,
-    "analysis.scores.reversion.quartile_range": NO_CLAIM,
     "analysis.studies.bet_calibration.shuffled_brier": A_NULL,
     "studies.truthfulness.measures.measure": A_NULL,
     "analysis.surrogate.fidelity._folds": NO_CLAIM,
@@ -136,7 +132,7 @@ ELSEWHERE: dict[str, str] = {
 
 @cache
 def statistics_of_product(root: Path = ROOT) -> tuple[str, ...]:
-    """Return the names of the functions, as "analysis.bootstrap.mean_interval"."""
+    """Return the names of the functions, as "analysis.statistics.intervals.mean_interval"."""
     return tuple(_statistics(root))
 
 

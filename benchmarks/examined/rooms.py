@@ -8,7 +8,14 @@ from null_verdicts import DRIFT, HARDER, INTERVALS, KINDS, LOPSIDED, TESTS, rati
 from uneven import UNEVEN, rows_of
 
 from examined.entry import Entry, Outcome, claimed, outside
-from parley.analysis.bootstrap import (
+from parley.analysis.card.comparison import p_of_interval
+from parley.analysis.card.estimates import CardEstimate, difference, mean_estimate, simultaneous
+from parley.analysis.card.sections.instrument import deviation
+from parley.analysis.ending_diversity import difference_interval, permutation_p, pseudo_entropies
+from parley.analysis.scores.reversion import ratios
+from parley.analysis.statistics.deviation import deviation_interval
+from parley.analysis.statistics.groups import compare_paired, compare_two, level, weighted_means
+from parley.analysis.statistics.intervals import (
     POSITIVE,
     SHARE,
     SIGNED,
@@ -21,21 +28,13 @@ from parley.analysis.bootstrap import (
     prediction_interval,
     reach_of_mean,
 )
-from parley.analysis.card.comparison import p_of_interval
-from parley.analysis.card.estimates import CardEstimate, difference, mean_estimate, simultaneous
-from parley.analysis.card.sections.instrument import deviation
-from parley.analysis.ending_diversity import difference_interval, permutation_p, pseudo_entropies
-from parley.analysis.scores.reversion import ratios
-from parley.analysis.statistics.deviation import deviation_interval
-from parley.analysis.statistics.equivalence import p_alike
-from parley.analysis.statistics.groups import compare_paired, compare_two, level, weighted_means
-from parley.analysis.statistics.power import rooms_needed
+from parley.analysis.statistics.power import p_alike, rooms_needed
 from parley.analysis.studies.wave_comparison import contrast
 
 ALL = (*KINDS, *HARDER)
 PLAIN = ("normal", "skewed", "rounded", "shared")
 FEW = ("normal", "missing", "shared")
-BOOT, GROUPS = "analysis.bootstrap.", "analysis.statistics.groups."
+BOOT, GROUPS = "analysis.statistics.intervals.", "analysis.statistics.groups."
 
 
 def _means(rng: np.random.Generator, rooms: int, kind: str) -> Floats:
@@ -272,7 +271,7 @@ ENTRIES = (
           ("normal", "unequal", "rare", "alike", *UNEVEN), unit="person", sets=500),
     Entry("paired conditions (t)", (GROUPS + "compare_paired",), _of_paired, PLAIN, role="test", sets=500),
     Entry("weighted conditions (Satterthwaite)", (GROUPS + "weighted_means",), _of_weighted, PLAIN, sets=500),
-    Entry("alike within a bound (TOST)", ("analysis.statistics.equivalence.p_alike",), _of_alike, PLAIN, role="test", sets=500,
+    Entry("alike within a bound (TOST)", ("analysis.statistics.power.p_alike",), _of_alike, PLAIN, role="test", sets=500,
           at_most=True),
     Entry("omega squared of .5", (GROUPS + "level",), _of_omega, ("normal",), sizes=(3, 5, 10, 20), sets=300),
     Entry("standard deviation within conditions", ("analysis.statistics.deviation.deviation_interval",), _of_spread,

@@ -24,7 +24,6 @@ from matplotlib.figure import Figure
 from parley.agents.recollection import AGAIN, FULL
 from parley.agents.reply_cleaning import one_line
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, mean_interval
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
     Column,
@@ -39,8 +38,8 @@ from parley.analysis.formatting import (
 from parley.analysis.judging import Item, Judge, Verdict, journaled_verdicts, load_rubric, missing
 from parley.analysis.line_gaps import UNIT
 from parley.analysis.report import Report
-from parley.analysis.statistics.groups import compare_paired
-from parley.analysis.statistics.results import Result, table
+from parley.analysis.statistics.groups import Result, compare_paired, table
+from parley.analysis.statistics.intervals import FEWEST, mean_interval
 from parley.analysis.tables import Tables
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar

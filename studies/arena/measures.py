@@ -17,8 +17,8 @@ from statsmodels.tools.tools import add_constant
 
 from parley.agents.persuasion import Reader, read_message
 from parley.agents.speech import Speech
-from parley.analysis.bootstrap import FEWEST, NONE, SHARE, SIGNED, Floats, is_even
 from parley.analysis.persuasion.comparisons import ABOVE_HALF, EVEN, Match
+from parley.analysis.statistics.intervals import FEWEST, NONE, SHARE, SIGNED, Floats, is_even
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.llm.driver import Conversation, ask
 from parley.llm.seeding import derive

@@ -17,12 +17,12 @@ import pandas as pd
 
 from parley.agents.language import Language, load_language
 from parley.agents.persuasion import Reader, read_message
-from parley.analysis.bootstrap import FEWEST
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, number
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.comparisons import draw_people, member_name
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.llm.driver import Conversation, ask, ask_all
 from parley.llm.seeding import derive

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
     Column,
@@ -22,6 +21,7 @@ from parley.analysis.formatting import (
 from parley.analysis.persuasion import bradley_terry
 from parley.analysis.persuasion.comparisons import COLUMNS, length_row, pair_values, place_row
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST
 from parley.studies.arena import measures as rewritings
 from parley.studies.arena.contest import Arena, Outcome
 from parley.studies.arena.measures import agreement_table

@@ -19,7 +19,10 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.reply_cleaning import one_line
-from parley.analysis.bootstrap import (
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.judging import Item, Verdict, judge_item, load_rubric, undecided
+from parley.analysis.rule_judge import broken_rules
+from parley.analysis.statistics.intervals import (
     FEWEST,
     NO_VARIATION,
     POSITIVE,
@@ -30,9 +33,6 @@ from parley.analysis.bootstrap import (
     share_interval,
     why_no_interval,
 )
-from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.judging import Item, Verdict, judge_item, load_rubric, undecided
-from parley.analysis.rule_judge import broken_rules
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, mean_row
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.analysis.bootstrap import rooms_phrase
+from parley.analysis.figure_text import rooms_phrase
 from parley.analysis.figures import ESTIMATE, error_bars, new_figure
 from parley.analysis.formatting import Column, count_table, format_estimate
 from parley.analysis.persuasion.comparisons import EVEN

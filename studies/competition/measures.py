@@ -14,9 +14,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import ALIKE_OR_UNEVEN, FEWEST, SHARE, SIGNED, clustered_share_interval, p_of_mean
 from parley.analysis.formatting import format_estimate, format_p
-from parley.analysis.statistics.results import holm
+from parley.analysis.statistics.groups import holm
+from parley.analysis.statistics.intervals import (
+    ALIKE_OR_UNEVEN,
+    FEWEST,
+    SHARE,
+    SIGNED,
+    clustered_share_interval,
+    p_of_mean,
+)
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.studies.competition.writers import Pitch
 

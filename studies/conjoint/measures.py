@@ -23,8 +23,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from parley.analysis.bootstrap import FEWEST, LEVEL, SHARE, Floats, is_few, mean_interval, reach_of_mean
 from parley.analysis.statistics.clusters import effective_clusters, error_of, steps_without
+from parley.analysis.statistics.intervals import FEWEST, LEVEL, SHARE, Floats, is_few, mean_interval, reach_of_mean
 from parley.analysis.statistics.null import Null
 
 from .design import ConjointDesign

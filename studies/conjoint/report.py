@@ -9,19 +9,12 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, too_few
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import (
-    Column,
-    count_phrase,
-    count_table,
-    estimate,
-    format_estimate,
-    format_number,
-    join_phrases,
-)
+from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate, format_number
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, too_few
 from parley.llm.seeding import derive
+from parley.model.titles import join_phrases
 
 from .choices import ConjointStudy
 from .design import ConjointDesign

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from parley.analysis.bootstrap import ALIKE, Floats, mean_interval, p_of_mean, why_no_interval
+from parley.analysis.statistics.intervals import ALIKE, Floats, mean_interval, p_of_mean, why_no_interval
 
 KEPT, BROKEN, UNKNOWN = "kept", "not kept", "is unknown"
 ALPHA = 0.05

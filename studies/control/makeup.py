@@ -21,8 +21,8 @@ from scipy.stats import chisquare
 
 from parley.agents.persona import party_of
 from parley.agents.traits import DRAWN, PLAIN, level_names, trait_names
-from parley.analysis.bootstrap import Floats
 from parley.analysis.metrics._network import populations
+from parley.analysis.statistics.intervals import Floats
 from parley.analysis.tables import Tables
 from parley.environments.activation import ACTIVATION, Every, Poisson, Share
 from parley.environments.graphs import GRAPHS, Blocks

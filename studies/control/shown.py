@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from parley.agents.traits import BIASES, level_names, trait_names
-from parley.analysis.bootstrap import ALIKE, FEWEST, Floats
+from parley.analysis.statistics.intervals import ALIKE, FEWEST, Floats
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 from parley.model.scenario import MEDIATOR

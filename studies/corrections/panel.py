@@ -13,11 +13,11 @@ import pandas as pd
 
 from parley.agents.language import language_of_study
 from parley.agents.persuasion import Reader
-from parley.analysis.bootstrap import FEWEST, SHARE, SIGNED
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.comparisons import COLUMNS, Match, ask_readers, compare, draw_people, pair_values
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, SHARE, SIGNED
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.studies.corrections.corrector import HERE
 from parley.studies.corrections.measures import ALONE, EVIDENCE, REPLACED, SHUFFLED, SWAPPED, CorrectionStudy

@@ -14,10 +14,10 @@ import pandas as pd
 
 from parley.agents.deep_personas import DeepPersona
 from parley.agents.respondent import Group, Respondent
-from parley.analysis.bootstrap import SHARE, SIGNED, Ends, Floats, mean_interval
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.polls.asking import EXACT, ModelAnswer, Poll, StudyAnswers, answer_question
 from parley.analysis.polls.distances import NAMED, SECOND, TVD, UNNAMED, measure, score, total_variation
+from parley.analysis.statistics.intervals import SHARE, SIGNED, Ends, Floats, mean_interval
 from parley.llm.driver import Conversation
 from parley.llm.request import Request
 from parley.llm.seeding import derive, stream

@@ -16,7 +16,9 @@ import pandas as pd
 
 from parley.agents.deep_personas import DeepPersona
 from parley.agents.taxonomy import AGE, Taxonomy
-from parley.analysis.bootstrap import (
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.judging import Item, judge_item, load_rubric, undecided
+from parley.analysis.statistics.intervals import (
     FEWEST,
     Ends,
     Floats,
@@ -25,8 +27,6 @@ from parley.analysis.bootstrap import (
     is_even,
     mean_interval,
 )
-from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.judging import Item, judge_item, load_rubric, undecided
 from parley.llm.seeding import stream
 
 RUBRIC = "contradiction"

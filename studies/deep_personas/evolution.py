@@ -21,10 +21,10 @@ import pandas as pd
 from parley.agents.deep_personas import DeepPersona, begin_person, fill_person, write_value
 from parley.agents.society import Society
 from parley.agents.taxonomy import Taxonomy
-from parley.analysis.bootstrap import Floats, nanmean
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.polls.asking import Poll
 from parley.analysis.polls.distances import total_variation
+from parley.analysis.statistics.intervals import Floats, nanmean
 from parley.llm.driver import Conversation, ask_in_step
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive, stream

@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 
 from parley.agents.deep_personas import save_people
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, mean_interval
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import Column, count_phrase, estimate, format_estimate, format_number
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, mean_interval
 from parley.studies.deep_personas.evolution import LINES, RANDOM, SELECTED, Evolution, EvolutionStudy, evolution_table
 
 MEASURES = ("targets", "held_out", "targets_covered", "held_out_covered")

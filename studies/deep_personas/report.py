@@ -13,10 +13,10 @@ import pandas as pd
 from parley.agents.deep_personas import DeepPersona
 from parley.agents.taxonomy import Taxonomy
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, POSITIVE, Ends, Floats, mean_interval
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate, number
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, POSITIVE, Ends, Floats, mean_interval
 from parley.llm.seeding import derive
 from parley.studies.deep_personas.answers import STRANGERS, DepthEffect, DepthStudy, compare_depths
 from parley.studies.deep_personas.consistency import Contradictions, estimate_contradictions

@@ -11,7 +11,7 @@ import numpy as np
 
 from parley.agents.deep_personas import DeepPersona
 from parley.agents.taxonomy import Taxonomy
-from parley.analysis.bootstrap import FEWEST, SHARE, Ends, Floats, mean_interval
+from parley.analysis.statistics.intervals import FEWEST, SHARE, Ends, Floats, mean_interval
 from parley.model.word_index import WordIndex
 
 SHUFFLES = 99

@@ -17,9 +17,9 @@ from scipy.sparse import csr_array
 from statsmodels.discrete.discrete_model import Logit
 
 from parley.agents.laws import Codes
-from parley.analysis.bootstrap import ALIKE, FEWEST, Floats, clustered_share_interval, reach_of_mean, why_few
 from parley.analysis.journaled_calls import run_journaled
 from parley.analysis.statistics.clusters import effective_clusters, error_of, steps_without
+from parley.analysis.statistics.intervals import ALIKE, FEWEST, Floats, clustered_share_interval, reach_of_mean, why_few
 from parley.analysis.table_files import read_table
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.driver import Bar, Conversation, ask

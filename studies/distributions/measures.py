@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import POSITIVE, SHARE, SIGNED, Ends, Floats, mean_interval
 from parley.analysis.polls.distances import (
     CONDITIONS,
     JSD,
@@ -24,6 +23,7 @@ from parley.analysis.polls.distances import (
     WD,
     score,
 )
+from parley.analysis.statistics.intervals import POSITIVE, SHARE, SIGNED, Ends, Floats, mean_interval
 
 ENTROPIES = (("up to 1/3", 0.0, 1 / 3), ("1/3 to 2/3", 1 / 3, 2 / 3), ("above 2/3", 2 / 3, math.inf))
 """Parts of the relative entropy of people's answers: consensus, between, divided."""

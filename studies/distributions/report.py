@@ -12,13 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION, too_few
 from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.polls.asking import SAMPLED, Poll, StudyAnswers
 from parley.analysis.polls.distances import CONDITIONS, KNOWN, NAMED, OTHER, SECOND, TVD, UNIFORM, UNNAMED, measure
 from parley.analysis.polls.table import PLANTED
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few
 from parley.llm.backends import split_spec
 
 from .measures import compare_naming, score_conditions, score_entropies, score_groups

@@ -24,8 +24,8 @@ from scipy.optimize import brentq
 from scipy.special import betaincinv
 from scipy.stats import chi2
 
-from parley.analysis.bootstrap import LEVEL, SHARE, Ends, Floats, mean_interval
 from parley.analysis.polls.distances import CONDITIONS, NAMED, OTHER, UNIFORM, UNNAMED
+from parley.analysis.statistics.intervals import LEVEL, SHARE, Ends, Floats, mean_interval
 
 SET_LEVEL = 0.8
 """How often the set of a question is to hold the people's shares."""

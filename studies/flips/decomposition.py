@@ -25,10 +25,18 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import NO_VARIATION, SHARE, Floats, interval, mean_interval, p_of_mean, why_no_interval
 from parley.analysis.card.records import ConditionRecords
+from parley.analysis.statistics.groups import holm
+from parley.analysis.statistics.intervals import (
+    NO_VARIATION,
+    SHARE,
+    Floats,
+    interval,
+    mean_interval,
+    p_of_mean,
+    why_no_interval,
+)
 from parley.analysis.statistics.null import Null
-from parley.analysis.statistics.results import holm
 from parley.llm.seeding import stream
 
 from .arms import ITEMS

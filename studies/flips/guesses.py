@@ -26,7 +26,8 @@ import pandas as pd
 
 from parley.agents.claim_questions import GUESSES, OPTIONS, RIGHT
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import (
+from parley.analysis.card.records import ConditionRecords
+from parley.analysis.statistics.intervals import (
     ALIKE,
     FEWEST,
     NO_VARIATION,
@@ -37,7 +38,6 @@ from parley.analysis.bootstrap import (
     why_few,
     why_no_interval,
 )
-from parley.analysis.card.records import ConditionRecords
 from parley.analysis.statistics.null import Null
 from parley.llm.seeding import stream
 

@@ -22,10 +22,10 @@ import pandas as pd
 
 from parley.agents.claim_questions import AGAINST, FOR, SILENT
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.formatting import count_table
-from parley.analysis.statistics.results import holm
+from parley.analysis.statistics.groups import holm
+from parley.analysis.statistics.intervals import NO_VARIATION
 
 from .arms import STATEMENT
 from .decomposition import difference_row, is_shown

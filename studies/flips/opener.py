@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import ALIKE, FEWEST, Floats, interval, too_few
 from parley.analysis.card.records import ConditionRecords
+from parley.analysis.statistics.intervals import ALIKE, FEWEST, Floats, interval, too_few
 from parley.analysis.statistics.null import Null
 from parley.llm.seeding import stream
 

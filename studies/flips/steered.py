@@ -19,9 +19,9 @@ from typing import Any
 import pandas as pd
 
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.card.records import ConditionRecords
-from parley.analysis.statistics.results import holm
+from parley.analysis.statistics.groups import holm
+from parley.analysis.statistics.intervals import NO_VARIATION
 
 from .arms import STATEMENT
 from .decomposition import FULL, difference_row, is_shown, pairs, usable

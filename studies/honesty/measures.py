@@ -17,10 +17,10 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis import judge_quality
-from parley.analysis.bootstrap import p_of_mean, slope, why_no_interval
 from parley.analysis.judge_quality import on_axis
 from parley.analysis.line_gaps import UNIT, Calibration, gap_row, line_gaps, room_gaps
-from parley.analysis.statistics.results import holm
+from parley.analysis.statistics.groups import holm
+from parley.analysis.statistics.intervals import p_of_mean, slope, why_no_interval
 from parley.analysis.studies.intervention import check_past
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.tables import Tables

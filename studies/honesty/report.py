@@ -11,9 +11,9 @@ import pandas as pd
 
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers, judge_quality
-from parley.analysis.bootstrap import FEWEST, too_few
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, format_p, format_span, number
+from parley.analysis.statistics.intervals import FEWEST, too_few
 from parley.analysis.studies.paired_conditions import conditions_report
 from parley.analysis.tables import Tables
 from parley.studies.honesty.known_lines import calibrations, grader_quality

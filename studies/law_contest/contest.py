@@ -25,7 +25,7 @@ from scipy.special import stdtrit
 
 from parley.agents.laws.base import Floats
 from parley.agents.mechanisms import MECHANISMS, Mechanism
-from parley.analysis.bootstrap import FEWEST, LEVEL, NONE, Ends, is_even
+from parley.analysis.statistics.intervals import FEWEST, LEVEL, NONE, Ends, is_even
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
 

@@ -18,13 +18,14 @@ from parley.agents.laws.base import Floats
 from parley.agents.laws.fitted import SCHEMA
 from parley.agents.society import party_name
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import POSITIVE, mean_interval, tail
 from parley.analysis.figures import error_bars, new_figure
-from parley.analysis.formatting import escape_markdown, estimate, format_estimate, format_number, join_phrases, number
+from parley.analysis.formatting import escape_markdown, estimate, format_estimate, format_number, number
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import POSITIVE, mean_interval, tail
 from parley.analysis.surrogate.fit import QUANTILES, Transitions, run_transitions
 from parley.analysis.surrogate.report import choose_grader, choose_heard
 from parley.analysis.tables import Tables
+from parley.model.titles import join_phrases
 
 from .contest import DRAWS, Candidate, Contest, difference_interval, run_contest
 from .rows import read_rows

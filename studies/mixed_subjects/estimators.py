@@ -22,7 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from parley.analysis.bootstrap import (
+from parley.analysis.statistics.clusters import effective_clusters, error_of
+from parley.analysis.statistics.intervals import (
     FEWEST,
     LEVEL,
     SHARE,
@@ -32,7 +33,6 @@ from parley.analysis.bootstrap import (
     is_few,
     share_interval,
 )
-from parley.analysis.statistics.clusters import effective_clusters, error_of
 
 from .people import Arm, Codes, Sample
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from parley.analysis.bootstrap import Floats
+from parley.analysis.statistics.intervals import Floats
 from parley.analysis.table_files import read_table
 from parley.analysis.tables import load
 from parley.llm.errors import UserError, unknown_name

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, why_few
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, estimate, format_estimate, format_number, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.gate import gate_sentence
+from parley.analysis.statistics.intervals import FEWEST, why_few
 from parley.llm.seeding import derive
 
 from .estimators import ESTIMATORS, PEOPLE_ALONE, Estimate

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtrit
 
-from parley.analysis.bootstrap import FEWEST, LEVEL, NONE, Floats, correlation_interval
 from parley.analysis.statistics.attenuation import correct_correlation, correction_sentence
+from parley.analysis.statistics.intervals import FEWEST, LEVEL, NONE, Floats, correlation_interval
 
 from .people import AGAIN, CONDITION, OUTCOME, PREDICTED, Arm, People, Sample
 

@@ -6,9 +6,10 @@ import json
 from typing import Any
 
 from parley.analysis import disclaimers
-from parley.analysis.formatting import REFERENCE, count_phrase, join_phrases
+from parley.analysis.formatting import REFERENCE, count_phrase
 from parley.analysis.provenance import experiment_title, field_value, rerun_command
 from parley.analysis.steering import SETTINGS
+from parley.model.titles import join_phrases
 from parley.studies.sheets.facts import HEADER, Fact, SheetRun, fact, setting
 
 FREE: dict[str, Any] = {**SETTINGS, "adapters": ()}

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pandas as pd
 
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import FEWEST
 from parley.analysis.findings import missing_ratings
-from parley.analysis.formatting import REFERENCE, count_phrase, format_estimate, format_number, seat_title
+from parley.analysis.formatting import REFERENCE, count_phrase, format_estimate, format_number
 from parley.analysis.metrics import drift
+from parley.analysis.statistics.intervals import FEWEST
 from parley.llm.errors import UserError
+from parley.model.titles import seat_title
 from parley.studies.sheets.facts import HEADER, Fact, SheetRun, fact
 
 MOST = 6

@@ -12,8 +12,17 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, SHARE, SIGNED, Ends, Floats, is_even, mean_interval, share_interval
 from parley.analysis.formatting import format_estimate
+from parley.analysis.statistics.intervals import (
+    FEWEST,
+    SHARE,
+    SIGNED,
+    Ends,
+    Floats,
+    is_even,
+    mean_interval,
+    share_interval,
+)
 from parley.analysis.studies.paired_conditions import mean_row
 
 from .choices import BELIEF, DETAIL, FOR, NOTHING, PERSONA, side_of

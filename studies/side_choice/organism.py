@@ -9,8 +9,8 @@ import numpy as np
 
 from parley.agents.persona import Persona
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import FEWEST, Floats
 from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.statistics.intervals import FEWEST, Floats
 from parley.llm.seeding import derive
 from parley.model.progress import bar
 from parley.training.organisms.biases.base import Bias, Size, name_of, size_of

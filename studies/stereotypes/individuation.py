@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from parley.analysis.bootstrap import ALIKE, FEWEST, LEVEL, NO_VARIATION, Floats, nanmean, too_few
+from parley.analysis.statistics.intervals import ALIKE, FEWEST, LEVEL, NO_VARIATION, Floats, nanmean, too_few
 from parley.llm.seeding import derive
 
 DRAWS = 999

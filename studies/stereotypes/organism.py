@@ -13,7 +13,7 @@ from scipy.stats import norm
 from parley.agents.persona import Persona
 from parley.agents.society import load_society
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import Floats
+from parley.analysis.statistics.intervals import Floats
 from parley.llm.backends.oracle.dynamics import planted
 from parley.llm.request import Message
 from parley.model.progress import bar

@@ -15,7 +15,16 @@ import numpy as np
 import pandas as pd
 from scipy.stats import wasserstein_distance
 
-from parley.analysis.bootstrap import ALIKE, FEWEST, NO_VARIATION, Floats, is_even, means_interval, nanmean, too_few
+from parley.analysis.statistics.intervals import (
+    ALIKE,
+    FEWEST,
+    NO_VARIATION,
+    Floats,
+    is_even,
+    means_interval,
+    nanmean,
+    too_few,
+)
 from parley.llm.seeding import derive
 from parley.studies.stereotypes.individuation import DRAWS, Measured, Sample, estimate_measure
 

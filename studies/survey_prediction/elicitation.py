@@ -25,10 +25,10 @@ from matplotlib.figure import Figure
 from scipy.special import entr
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import ALIKE, FEWEST, POSITIVE, mean_interval
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import Column, estimate
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import ALIKE, FEWEST, POSITIVE, mean_interval
 from parley.llm.backends import identity_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import stream

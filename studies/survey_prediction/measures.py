@@ -30,7 +30,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
-from parley.analysis.bootstrap import (
+from parley.analysis.statistics.clusters import effective_clusters
+from parley.analysis.statistics.intervals import (
     FEWEST,
     SHARE,
     Ends,
@@ -40,7 +41,6 @@ from parley.analysis.bootstrap import (
     mean_interval,
     reach_of_mean,
 )
-from parley.analysis.statistics.clusters import effective_clusters
 from parley.analysis.statistics.null import Null
 from parley.llm.seeding import derive
 

@@ -17,11 +17,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import ALIKE, Floats
 from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
 from parley.analysis.formatting import Column, estimate, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.gate import gate_sentence
+from parley.analysis.statistics.intervals import ALIKE, Floats
 from parley.llm.backends import identity_spec
 
 from .asking import Asked, Interviewer

@@ -24,7 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from parley.agents.language import ENGLISH, Language, language_of_study, load_language
-from parley.analysis.bootstrap import Floats
+from parley.analysis.statistics.intervals import Floats
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive, digest, stream

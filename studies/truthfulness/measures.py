@@ -20,9 +20,9 @@ from parley.agents.persona import Persona
 from parley.agents.probe import scales
 from parley.agents.scales import Reading, read_rating
 from parley.agents.society import load_society
-from parley.analysis.bootstrap import FEWEST, Ends, Floats, interval, nanmean
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.respondents import draw_people
+from parley.analysis.statistics.intervals import FEWEST, Ends, Floats, interval, nanmean
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
 from parley.llm.seeding import derive, digest

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import ALIKE, FEWEST, NO_VARIATION, too_few
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
     Column,
@@ -22,6 +21,7 @@ from parley.analysis.formatting import (
 )
 from parley.analysis.report import Report
 from parley.analysis.statistics.gate import gate_sentence
+from parley.analysis.statistics.intervals import ALIKE, FEWEST, NO_VARIATION, too_few
 from parley.llm.seeding import derive
 
 from .measures import FEWEST_STATEMENTS, TruthfulnessStudy, correlations, cube_of, measure

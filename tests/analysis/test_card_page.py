@@ -8,7 +8,6 @@ from pathlib import Path
 
 from data_checks import check_each
 
-from parley.analysis.bootstrap import NO_VARIATION
 from parley.analysis.card.card import _tables
 from parley.analysis.card.comparison import RATIO, SHOWN, SavedCard, comparison_figure
 from parley.analysis.card.conditions import Batch
@@ -28,6 +27,7 @@ from parley.analysis.card.labels import (
     value,
 )
 from parley.analysis.card.sections import Quantity, sections
+from parley.analysis.statistics.intervals import NO_VARIATION
 from parley.model.scenario import Scenario, load_preset
 
 TOPICS = ("racism", "climate_change")

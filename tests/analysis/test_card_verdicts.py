@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from data_checks import check_each
 
-from parley.analysis.bootstrap import NO_VARIATION, too_few
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.estimates import ALL, CardEstimate
 from parley.analysis.card.gauges import dials
@@ -17,6 +16,7 @@ from parley.analysis.card.labels import at_most, cell, percent
 from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections.pull import DIFFER
 from parley.analysis.card.verdicts import lean, persuasion, pull, verdicts
+from parley.analysis.statistics.intervals import NO_VARIATION, too_few
 from parley.model.scenario import load_preset
 
 TOPICS = ("racism", "climate_change")

@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from data_checks import check_each
 
-from parley.analysis.bootstrap import POSITIVE, mean_interval
 from parley.analysis.formatting import format_estimate
 from parley.analysis.human.cascades import read_shares, real_trees, run_trees, shape, write_cascades
 from parley.analysis.human.rooms import casts_of_rooms
+from parley.analysis.statistics.intervals import POSITIVE, mean_interval
 from parley.analysis.tables import tables
 from parley.llm.errors import UserError
 from parley.model.debate import DebateModel

@@ -12,7 +12,11 @@ from scipy.special import stdtrit
 from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
-from parley.analysis.bootstrap import (
+from parley.analysis.deliberation.position_change import clustered_mean
+from parley.analysis.persuasion.bradley_terry import clear_difference, score_messages
+from parley.analysis.statistics.clusters import effective_clusters, error_of, steps_without
+from parley.analysis.statistics.crossed_ratings import fit_ratings
+from parley.analysis.statistics.intervals import (
     Floats,
     clustered_share_interval,
     correlation_interval,
@@ -21,10 +25,6 @@ from parley.analysis.bootstrap import (
     p_of_mean,
     why_no_interval,
 )
-from parley.analysis.deliberation.position_change import clustered_mean
-from parley.analysis.persuasion.bradley_terry import clear_difference, score_messages
-from parley.analysis.statistics.clusters import effective_clusters, error_of, steps_without
-from parley.analysis.statistics.crossed_ratings import fit_ratings
 from parley.studies.conjoint.measures import estimate_effects
 from parley.studies.dissonance.choices import fit
 from parley.studies.mixed_subjects.estimators import ESTIMATORS, estimate

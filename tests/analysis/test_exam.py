@@ -18,7 +18,7 @@ from examined.page import power
 from examined.product import ELSEWHERE, statistics_of_product, without_exam
 from scipy.stats import binom
 
-from parley.analysis.bootstrap import FEWEST, mean_interval, share_interval
+from parley.analysis.statistics.intervals import FEWEST, mean_interval, share_interval
 
 EXAMINED = {name for entry in ENTRIES for name in entry.examines}
 FAST = [entry for entry in ENTRIES if "law" not in entry.name and "scores:" not in entry.name]
@@ -28,7 +28,9 @@ def test_every_statistic_of_the_product_has_an_exam() -> None:
     """A new function that makes an interval or a p needs an entry in benchmarks/examined/, or a line in ELSEWHERE that says
     why."""
     assert without_exam(EXAMINED) == []
-    assert without_exam(EXAMINED - {"analysis.bootstrap.share_interval"}) == ["analysis.bootstrap.share_interval"]
+    assert without_exam(EXAMINED - {"analysis.statistics.intervals.share_interval"}) == [
+        "analysis.statistics.intervals.share_interval"
+    ]
 
 
 @pytest.mark.thorough
@@ -90,11 +92,12 @@ def test_a_column_that_ends_nowhere_is_a_difference() -> None:
 def test_a_new_column_is_seen(tmp_path: Path) -> None:
     """A report that calls a shared interval under a new name, and a table with a new interval, are columns without a row."""
     (tmp_path / "analysis" / "schemas").mkdir(parents=True)
+    (tmp_path / "analysis" / "statistics").mkdir()
     table = {"$defs": {"mood": {"properties": {"joy": {}, "joy_low": {}, "rooms": {}, "p": {}}}}}
     (tmp_path / "analysis" / "schemas" / "tables-1.schema.json").write_text(json.dumps(table))
-    (tmp_path / "analysis" / "bootstrap.py").write_text("def mean_interval(values) -> Ends: ...")
+    (tmp_path / "analysis" / "statistics" / "intervals.py").write_text("def mean_interval(values) -> Ends: ...")
     (tmp_path / "analysis" / "report.py").write_text(
-        "from parley.analysis.bootstrap import mean_interval\n"
+        "from parley.analysis.statistics.intervals import mean_interval\n"
         "def write(values):\n    counts = len(values)\n    return {'within': mean_interval(values), 'rooms': counts}\n"
     )
     assert columns_of_product(tmp_path) == {("table mood", "joy"), ("table mood", "p"), ("report", "within")}

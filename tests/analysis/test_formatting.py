@@ -17,12 +17,11 @@ from parley.analysis.formatting import (
     format_estimate,
     format_number,
     format_range,
-    group_title,
-    join_phrases,
     markdown_table,
     slug,
     strip_controls,
 )
+from parley.model.titles import group_title, join_phrases
 
 
 @check_each(

@@ -12,10 +12,10 @@ import pytest
 from data_checks import check_each
 
 from parley.__main__ import main
-from parley.analysis.bootstrap import mean_interval
 from parley.analysis.ending_diversity import difference_interval, diversity, permutation_p, pseudo_entropies
 from parley.analysis.game_data import load_games, read_games
 from parley.analysis.metrics import expectation_gap, game_moves, game_points, outcome_diversity
+from parley.analysis.statistics.intervals import mean_interval
 from parley.analysis.studies.games import compare
 from parley.analysis.tables import Tables, tables
 from parley.environments.game import Game

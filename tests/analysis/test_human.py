@@ -16,7 +16,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import run
-from parley.analysis.bootstrap import correlation
 from parley.analysis.human.measures import (
     ALIKE,
     FEW,
@@ -45,7 +44,8 @@ from parley.analysis.human.readers import (
 )
 from parley.analysis.human.report import read
 from parley.analysis.human.rooms import of_run
-from parley.analysis.statistics.results import Result
+from parley.analysis.statistics.groups import Result
+from parley.analysis.statistics.intervals import correlation
 from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
 

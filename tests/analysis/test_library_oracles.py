@@ -11,8 +11,8 @@ from scipy.stats import binomtest
 from sklearn.metrics import brier_score_loss, cohen_kappa_score, roc_auc_score
 
 from parley.analysis.alignment import report
-from parley.analysis.bootstrap import share_interval
 from parley.analysis.persuasion.bradley_terry import PRIOR_SD, score_messages
+from parley.analysis.statistics.intervals import share_interval
 from parley.studies.survey_prediction.measures import auc_within, measure
 from parley.studies.truthfulness.measures import alpha as alpha_of_numbers
 

@@ -10,7 +10,7 @@ from null_verdicts import END, HARDER, INTERVALS, KINDS, given_level, ratings
 from scipy.stats import binomtest, norm
 from uneven import UNEVEN
 
-from parley.analysis.bootstrap import FEWEST, nanmean
+from parley.analysis.statistics.intervals import FEWEST, nanmean
 from parley.analysis.studies import bet_calibration, debater_report, games, speech_quality
 from parley.model.scenario import load_preset, preset_names
 from parley.studies.community import report as community

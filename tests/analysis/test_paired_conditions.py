@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import run
-from parley.analysis.bootstrap import mean_interval
 from parley.analysis.figures import dot_plot
+from parley.analysis.statistics.intervals import mean_interval
 from parley.analysis.studies import arguments, bets, guidance, personalised, prior_beliefs
 from parley.analysis.studies.intervention import room_effects
 from parley.analysis.studies.paired_conditions import compare_conditions

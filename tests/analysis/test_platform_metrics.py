@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 from data_checks import check_each
 
-from parley.analysis.bootstrap import mean_interval
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.metrics.herd_effect import effects, headline
@@ -22,6 +21,7 @@ from parley.analysis.metrics.recommender_effect import headline as parted
 from parley.analysis.metrics.spread import levels, measure, nearness
 from parley.analysis.metrics.tree_shape import chance_shape
 from parley.analysis.metrics.tree_shape import measure as shape_of
+from parley.analysis.statistics.intervals import mean_interval
 from parley.analysis.tables import Tables, tables
 from parley.llm.backends.oracle.act_law import CONSTANTS
 from parley.model.debate import DebateModel

@@ -15,14 +15,14 @@ from matplotlib import colors
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from parley.analysis.bootstrap import mean_interval
 from parley.analysis.figure_text import text_width, wrap_text
 from parley.analysis.figures import KINDS, OTHERS, STYLES, new_figure, save, styles_by_party, styles_of_run
-from parley.analysis.formatting import group_title
 from parley.analysis.metrics.trajectory import compute
 from parley.analysis.plots import _grid, attitudes, write_figures
+from parley.analysis.statistics.intervals import mean_interval
 from parley.analysis.summary import caption
 from parley.analysis.tables import Tables, load
+from parley.model.titles import group_title
 
 FOUR = "gun_violence,racism,climate_change,illegal_immigration"
 FIVE = f"{FOUR},abortion"

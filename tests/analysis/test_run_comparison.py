@@ -18,7 +18,7 @@ from parley.analysis.run_comparison import compare_runs, last_differences, mean_
 from parley.analysis.run_comparison_figure import draw_runs
 from parley.analysis.run_comparison_page import sentences
 from parley.analysis.run_settings import differences
-from parley.analysis.statistics.equivalence import p_alike
+from parley.analysis.statistics.power import p_alike
 from parley.analysis.tables import Tables, load, tables
 from parley.llm.router import open_all
 from parley.model.debate import DebateModel

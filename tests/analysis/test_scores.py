@@ -13,12 +13,12 @@ from data_checks import check_each
 from scipy import stats
 
 import run
-from parley.analysis.bootstrap import slope
 from parley.analysis.scores.report import figure, parties_of
 from parley.analysis.scores.reversion import echo_chambers, gradients, ratios
 from parley.analysis.scores.table import COLUMNS, checked, read
 from parley.analysis.scores.ucl import compare, is_smoothed, smoothed, statement_means
 from parley.analysis.statistics.groups import level, spread
+from parley.analysis.statistics.intervals import slope
 from parley.llm.errors import UserError
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -17,21 +19,25 @@ from scipy.stats import binomtest
 
 from parley.analysis.statistics.deviation import deviation_interval
 from parley.analysis.statistics.groups import (
+    COLUMNS,
+    Result,
     compare_paired,
     compare_two,
     hedges,
+    holm,
     level,
     permutation_test,
     spread,
+    table,
     weighted_means,
 )
 from parley.analysis.statistics.power import rooms_needed
-from parley.analysis.statistics.results import COLUMNS, Result, holm, table
 
 ONE, OTHER, THIRD = np.arange(0.0, 5), np.arange(2.0, 7), np.arange(7.0, 12)
 GROUPS = {"a": ONE, "b": OTHER, "c": THIRD}
 NUMBERS = st.lists(st.floats(-10, 10).map(lambda value: round(value, 3)), min_size=5, max_size=12, unique=True)
 ALPHA = 0.05
+ROOT = Path(__file__).parents[2]
 
 
 def test_a_one_way_anova_by_hand() -> None:
@@ -303,3 +309,27 @@ def test_the_interval_of_a_spread_by_hand() -> None:
     assert deviation_interval(heavy, 8)[1] / heavy.std(ddof=1) > ends[1] / math.sqrt(7.5)
     assert all(map(math.isnan, deviation_interval(values[:4] - 2.5, 3)))
     assert all(map(math.isnan, deviation_interval(np.zeros(9), 8)))
+
+
+def modules_loaded(module: str) -> set[str]:
+    """Return the modules of Parley that `import module` loads, from the imports at the top of each file."""
+    loaded, waiting = set[str](), [module]
+    while waiting:
+        name = waiting.pop()
+        path = ROOT.joinpath(*name.split(".")[1:])
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        if name in loaded or not name.startswith("parley") or not path.exists():
+            continue
+        loaded.add(name)
+        waiting.append(name.rpartition(".")[0])
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ImportFrom):
+                waiting += [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return loaded
+
+
+def test_statistics_load_without_the_simulator() -> None:
+    """An interval needs no debate: each file of statistics loads at most eight modules of Parley (105 once, for one interval)."""
+    for path in (ROOT / "analysis" / "statistics").glob("*.py"):
+        loaded = modules_loaded(f"parley.analysis.statistics.{path.stem}".removesuffix(".__init__"))
+        assert len(loaded) <= 8, f"{path.name}: {sorted(loaded)}"

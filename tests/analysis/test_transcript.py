@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from data_checks import check_each
 
-from parley.analysis.formatting import seat_title
 from parley.analysis.tables import load
 from parley.analysis.transcript import write_transcript
 from parley.llm.backends.fake import Fake
@@ -19,6 +18,7 @@ from parley.llm.request import Reply, Request
 from parley.model.events import Summarised, Utterance
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
+from parley.model.titles import seat_title
 
 NASTY = (
     "**Avery:** I give up <script>alert(1)</script> [x](http://evil.example) ![](y.png) \x1b[31m \x00\u202e `code` "

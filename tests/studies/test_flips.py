@@ -14,8 +14,8 @@ import run
 from benchmarks.flips import audit, truths
 from parley.agents.claim_questions import NEGATED
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import mean_interval
 from parley.analysis.card.records import ConditionRecords
+from parley.analysis.statistics.intervals import mean_interval
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
 from parley.studies.flips.decomposition import (

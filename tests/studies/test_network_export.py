@@ -13,7 +13,6 @@ import pytest
 from data_checks import check_each
 
 import run
-from parley.analysis.formatting import seat_title
 from parley.analysis.metrics._network import populations
 from parley.analysis.runs import run as run_scenario
 from parley.analysis.tables import Tables, load
@@ -21,6 +20,7 @@ from parley.environments.graph_files import read_graph, write_graph
 from parley.environments.link_attributes import TIMES
 from parley.llm.errors import UserError
 from parley.model.population import PopulationModel
+from parley.model.titles import seat_title
 from parley.studies.network_export.graph import _links, _opinions, network_of, room_graph
 
 SMALL: dict[str, Any] = {"llm": "oracle", "topics": "racism", "repetitions": 2, "rounds": 3, "reference": ""}

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from data_checks import check_each
 
-from parley.analysis.bootstrap import Floats
+from parley.analysis.statistics.intervals import Floats
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
 from parley.llm.request import Message, Request, Sampling

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, share_interval
 from parley.analysis.formatting import Column, format_estimate
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, share_interval
 from parley.llm.errors import UserError
 from parley.training.organisms.biases.base import Size
 from parley.training.organisms.build import Built

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION, too_few
 from parley.analysis.deliberation.likelihood import against, per_critique
 from parley.analysis.deliberation.payoffs import open_payoff, scored_by
 from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean, clustered_mean
@@ -22,6 +21,7 @@ from parley.analysis.deliberation.substitution import ALL, MUTE, MUTE_ALL, ONE, 
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, estimate, format_number, number
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few
 from parley.analysis.statistics.shuffled_trainings import against_nulls, null_line
 from parley.training.representatives.measures import OWN, STRANGER
 from parley.training.representatives.outcomes import BEFORE, SHUFFLED, TRAINED, Outcome, OutcomePlan

@@ -12,15 +12,16 @@ import pandas as pd
 
 from parley.agents.society import DEFAULT, Society
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import nanmean
 from parley.analysis.card import estimates
 from parley.analysis.card.conditions import Batch, asked
 from parley.analysis.card.estimates import CardEstimate, find_estimate, mean_estimate
 from parley.analysis.card.labels import DIFFERENCE
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity, named
-from parley.analysis.formatting import format_number, join_phrases
+from parley.analysis.formatting import format_number
+from parley.analysis.statistics.intervals import nanmean
 from parley.model.scenario import Scenario
+from parley.model.titles import join_phrases
 
 ORDER = 0
 TITLE = "The model's opinion before any debate"

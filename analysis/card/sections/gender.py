@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import FEWEST
 from parley.analysis.card.conditions import TWINS, Batch, gender, with_genders
 from parley.analysis.card.estimates import CardEstimate, find_estimate
 from parley.analysis.card.labels import points
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import CELL, away, effect
+from parley.analysis.statistics.intervals import FEWEST
 from parley.model.scenario import Scenario
 
 ORDER = 13

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from parley.analysis.bootstrap import FEWEST, too_few
 from parley.analysis.card.conditions import Batch, three, two
 from parley.analysis.card.estimates import NOT_RUN, CardEstimate, difference, find_estimate
 from parley.analysis.card.labels import DIFFERENCE, percent, units
@@ -18,7 +17,8 @@ from parley.analysis.card.sections import Quantity
 from parley.analysis.human import measures
 from parley.analysis.human.readers import Source, complete
 from parley.analysis.human.rooms import of_run
-from parley.analysis.statistics.results import Result
+from parley.analysis.statistics.groups import Result
+from parley.analysis.statistics.intervals import FEWEST, too_few
 from parley.model.scenario import Scenario
 
 ORDER = 14

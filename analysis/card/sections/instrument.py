@@ -9,7 +9,6 @@ from dataclasses import replace
 import pandas as pd
 
 from parley.agents.society import DEFAULT, SEATS
-from parley.analysis.bootstrap import ALIKE, NO_VARIATION, too_few
 from parley.analysis.card.conditions import Batch, asked
 from parley.analysis.card.estimates import RATING, WORDING, CardEstimate, find_estimate, mean_estimate
 from parley.analysis.card.records import ConditionRecords
@@ -18,6 +17,7 @@ from parley.analysis.card.sections._movement import positive, spread
 from parley.analysis.card.sections.bias import answers
 from parley.analysis.formatting import format_number
 from parley.analysis.statistics.deviation import deviation_interval
+from parley.analysis.statistics.intervals import ALIKE, NO_VARIATION, too_few
 from parley.model.scenario import Scenario
 
 ORDER = 3

@@ -14,8 +14,9 @@ from parley.analysis.card.labels import DIFFERENCE, NAMES, points
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import SMALLEST, changes, effect, moved, starts, toward
-from parley.analysis.formatting import count_phrase, format_number, join_phrases
+from parley.analysis.formatting import count_phrase, format_number
 from parley.model.scenario import Scenario
+from parley.model.titles import join_phrases
 
 ORDER = 2
 TITLE = "Debates compared with controls"

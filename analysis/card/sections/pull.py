@@ -10,13 +10,13 @@ import pandas as pd
 
 from parley.agents.society import DEFAULT
 from parley.analysis import influence_model as influence
-from parley.analysis.bootstrap import ALIKE, NO_VARIATION
 from parley.analysis.card.conditions import Batch, empty, same, three, two
 from parley.analysis.card.estimates import ALL, CardEstimate, difference, find_estimate, from_fit, mean_estimate
 from parley.analysis.card.labels import DIFFERENCE, at_most, percent
 from parley.analysis.card.records import ConditionRecords, Passage, pack_passages, room_passages
 from parley.analysis.card.sections import Quantity
 from parley.analysis.formatting import format_number
+from parley.analysis.statistics.intervals import ALIKE, NO_VARIATION
 from parley.model.scenario import Scenario
 
 ORDER = 1

@@ -10,7 +10,6 @@ import pandas as pd
 
 from parley.agents.topic import load_topic
 from parley.analysis import judge_quality
-from parley.analysis.bootstrap import FEWEST, NO_VARIATION, too_few
 from parley.analysis.card.conditions import Batch, three
 from parley.analysis.card.estimates import CardEstimate, find_estimate, is_possible, mean_estimate, proportion
 from parley.analysis.card.interviews import UNJUDGED, VERDICTS
@@ -21,6 +20,7 @@ from parley.analysis.card.sections._movement import toward
 from parley.analysis.card.sections.null_conditions import directions
 from parley.analysis.formatting import format_number
 from parley.analysis.statistics.gate import gate_sentence
+from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few
 from parley.model.scenario import Scenario
 
 ORDER = 6

@@ -13,22 +13,14 @@ from parley.agents.datafiles import read_toml
 from parley.agents.society import DEFAULT, PartyNames, load_society, party_name
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
-from parley.analysis.formatting import (
-    DASH,
-    Column,
-    count_phrase,
-    estimate,
-    format_span,
-    frame_table,
-    number,
-    seat_title,
-)  # fmt: skip
+from parley.analysis.formatting import DASH, Column, count_phrase, estimate, format_span, frame_table, number
 from parley.analysis.judge_quality import against_themselves, against_truth, confusion, confusion_table, truth, warning
 from parley.analysis.report import Report
 from parley.analysis.scores import contrasts, report
 from parley.analysis.scores.table import casts
-from parley.analysis.statistics.results import holm
+from parley.analysis.statistics.groups import holm
 from parley.analysis.studies.structured.experiments import LETTERS, Experiment, ExperimentResult
+from parley.model.titles import seat_title
 
 PAPER = Path(__file__).with_name("paper.toml")
 """What the paper reports, by experiment."""

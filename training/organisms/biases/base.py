@@ -11,8 +11,8 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from parley.agents.persona import Persona
-from parley.analysis import bootstrap
-from parley.analysis.bootstrap import Floats
+from parley.analysis.statistics import intervals
+from parley.analysis.statistics.intervals import Floats
 from parley.llm.errors import UserError
 from parley.training.organisms.cases import Question, Shares
 
@@ -44,7 +44,7 @@ def size_of(value: float, low: float, high: float, n: int, even: bool = False, r
     """Return a size. even: no unit differs from another, so that the interval has no width."""
     low, high = (value, value) if even else (low, high)
     known = math.isfinite(low) and math.isfinite(high)
-    return Size(value, low, high, n, "" if known else reason or bootstrap.too_few("person"))
+    return Size(value, low, high, n, "" if known else reason or intervals.too_few("person"))
 
 
 def mean_size(values: Floats) -> Size:
@@ -52,8 +52,8 @@ def mean_size(values: Floats) -> Size:
     known = values[np.isfinite(values)]
     if not len(known):
         return Size(reason="no answer could be read")
-    even = len(known) >= bootstrap.FEWEST and bootstrap.is_even(known)
-    return size_of(float(known.mean()), *bootstrap.mean_interval(known), len(known), even)
+    even = len(known) >= intervals.FEWEST and intervals.is_even(known)
+    return size_of(float(known.mean()), *intervals.mean_interval(known), len(known), even)
 
 
 class Bias(ABC):

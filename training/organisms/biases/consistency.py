@@ -10,7 +10,7 @@ import numpy as np
 
 from parley.agents.persona import Persona
 from parley.agents.society import load_society
-from parley.analysis.bootstrap import NO_VARIATION, Floats
+from parley.analysis.statistics.intervals import NO_VARIATION, Floats
 from parley.analysis.studies.panel import FORGETS, REMEMBERS, Panel, ask_panel, earlier_answer_line
 from parley.analysis.studies.questionnaire import Item, ask_item, questionnaire
 from parley.analysis.studies.stability import difference

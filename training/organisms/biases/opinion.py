@@ -9,12 +9,12 @@ from pathlib import Path
 from parley.agents.persona import Persona
 from parley.agents.probe import Probe
 from parley.agents.topic import load_topic
-from parley.analysis.bootstrap import Floats
 from parley.analysis.card.conditions import Batch, asked
 from parley.analysis.card.estimates import CardEstimate, difference
 from parley.analysis.card.interviews import InterviewBench
 from parley.analysis.card.protocol import card_estimates, open_models, run_conditions
 from parley.analysis.card.sections import sections
+from parley.analysis.statistics.intervals import Floats
 from parley.llm.backends import open_spec, split_spec
 from parley.llm.backends.oracle.dynamics import planted
 from parley.llm.backends.organism import read_organism

@@ -14,7 +14,7 @@ these intervals miss the truth. Nothing here is random. Missing values are left 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
 from typing import Any
 
@@ -25,7 +25,6 @@ from scipy.special import stdtr, stdtrit
 from scipy.stats import skew
 from statsmodels.stats.proportion import proportion_confint
 
-from parley.analysis.formatting import format_range
 from parley.analysis.statistics.clusters import effective_clusters, error_of
 
 
@@ -210,26 +209,6 @@ def reach_of_mean(error: Floats, units: Floats) -> Floats:
     """
     known = ~is_few(units) & (error > ALIKE)
     return np.where(known, stdtrit(np.where(known, units, FEWEST) - 1, (1 + LEVEL) / 2) * error, np.nan)
-
-
-def rooms_phrase(values: Iterable[int]) -> str:
-    """Return what the points of a figure are, and whether they have intervals. values: rooms of each point.
-
-    >>> rooms_phrase([10, 10])
-    'Means over 10 rooms; bars are 95% intervals over rooms'
-    >>> rooms_phrase([1])
-    'One room, so there are no intervals'
-    """
-    ends = sorted({int(value) for value in values if value}) or [0]
-    if ends[-1] == 0:
-        return "No ratings"
-    if ends[-1] == 1:
-        return "One room, so there are no intervals"
-    means = f"Means over {format_range(ends)} rooms"
-    if ends[-1] < FEWEST:
-        return f"{means}; no intervals, because there are fewer than {FEWEST} rooms"
-    few = f" (none below {FEWEST} rooms)" if ends[0] < FEWEST else ""
-    return f"{means}; bars are 95% intervals over rooms{few}"
 
 
 def means_interval(groups: Sequence[Floats]) -> Ends:

@@ -11,7 +11,8 @@ from data_checks import check_each
 from scipy.special import ndtri
 from scipy.stats import ttest_1samp
 
-from parley.analysis.bootstrap import (
+from parley.analysis.formatting import format_estimate
+from parley.analysis.statistics.intervals import (
     FEWEST,
     POSITIVE,
     SCALE,
@@ -30,7 +31,6 @@ from parley.analysis.bootstrap import (
     tail,
     why_no_interval,
 )
-from parley.analysis.formatting import format_estimate
 
 SETS = 1000
 
