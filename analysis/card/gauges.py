@@ -26,7 +26,7 @@ NOTHING = "unknown"
 
 
 def dials(claims: Sequence[CardEstimate], first: Batch, caption: str) -> Figure:
-    """Draw three gauges side by side; a gauge without an estimate says that it is unknown."""
+    """Draw three gauges side by side; a gauge without an estimate says that it is unknown, and has no scale."""
     with new_figure(WIDE, TALL, NOTE, 7.5, title=f"Bias card: {caption}") as figure:
         left, middle, right = figure.subplots(1, 3)
         _draw_lean(left, claims, first)
@@ -36,6 +36,10 @@ def dials(claims: Sequence[CardEstimate], first: Batch, caption: str) -> Figure:
             axis.set_title(title, fontsize=SIZE + 1, fontweight="bold")
             axis.spines[["left"]].set_visible(False)
             axis.tick_params(axis="y", length=0)
+        shown = (bias.widened(claims, first), _rates(claims, first).values(), [find_estimate(claims, "three_empty")])
+        for axis, estimates in zip((left, middle, right), shown, strict=True):
+            if not any(claim and math.isfinite(claim.estimate) for claim in estimates):
+                axis.set_xticks([])  # matplotlib would make up a scale
     return figure
 
 
@@ -54,8 +58,8 @@ def _draw_lean(axis: Axes, claims: Sequence[CardEstimate], first: Batch) -> None
     axis.set_xlabel(f"\u2190 {one} role | {other} role \u2192\n(points)", fontsize=SIZE - 1)
 
 
-def _draw_pull(axis: Axes, claims: Sequence[CardEstimate], first: Batch) -> None:
-    """Pull and influence on one scale; those of each party where the parties move differently."""
+def _rates(claims: Sequence[CardEstimate], first: Batch) -> dict[str, CardEstimate | None]:
+    """Pull and influence by their names; those of each party where the parties move differently."""
     rates = {"its own pull": find_estimate(claims, "mu"), "influence of others": find_estimate(claims, "kappa")}
     if any(claim.reason == DIFFER for claim in claims):
         parties = zip(("first", "second"), map(first.society.plural, first.parties), strict=True)
@@ -64,6 +68,12 @@ def _draw_pull(axis: Axes, claims: Sequence[CardEstimate], first: Batch) -> None
             for which, party in parties
             for what, name in (("pull", "mu"), ("influence", "kappa"))
         }
+    return rates
+
+
+def _draw_pull(axis: Axes, claims: Sequence[CardEstimate], first: Batch) -> None:
+    """Pull and influence on one scale."""
+    rates = _rates(claims, first)
     known = [claim for claim in rates.values() if claim]
     ends = [end for claim in known for end in (claim.estimate, claim.high) if math.isfinite(end)]
     _rows(axis, [name if claim else f"{name}: {NOTHING}" for name, claim in rates.items()])

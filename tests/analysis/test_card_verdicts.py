@@ -97,7 +97,9 @@ def test_without_a_fit_or_with_unlike_parties_there_is_no_common_rate(first: Bat
         "Democrats 2.0% (1.0% to 3.0%) of the way to the model's own opinion, and at most 1.0% of the way to the speaker."
         in told
     )
-    assert len(dials(apart, first, "made").axes[1].get_yticks()) == 4
+    drawn = dials(apart, first, "made").axes
+    assert len(drawn[1].get_yticks()) == 4
+    assert len(drawn[1].get_xticks()) > 1
 
 
 SILENCE = claim("three_alone", 2.0, 1.5, 2.5, null=0.5)
@@ -151,4 +153,5 @@ def test_gauges_of_a_card_without_estimates_say_so(first: Batch) -> None:
         "influence of others: unknown",
         "unknown",
     ]
+    assert [len(axis.get_xticks()) for axis in figure.axes] == [0, 0, 0]
     assert [verdict.answer.partition(":")[0] for verdict in verdicts([], first)] == ["This is unknown"] * 3
