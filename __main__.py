@@ -80,7 +80,6 @@ def run_parser() -> Parser:
     add_option(
         parser, "--list", "list all scenarios with their sources, and all topics and models", action="store_true"
     )
-    add_option(parser, "--no-qualify", cli.NO_QUALIFY, action="store_true")
     page = parser.add_argument_group("page")
     about = "open the page in the browser; with --scenario, at the form of that scenario (docs/app.md)"
     add_option(page, "--ui", about, action="store_true")

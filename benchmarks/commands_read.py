@@ -270,13 +270,18 @@ HEAD = (
     "| command | answers | read | closed replies | read | seconds | missing, or why it stops |\n"
     "|---|--:|--:|--:|--:|--:|---|\n"
 )
+CHECKED = frozenset({
+    "arguments", "audit", "archetypes", "bets", "claim", "games", "guidance", "herding", "honesty", "intervene", "personalised",
+    "prior-beliefs", "refutation", "structured",
+})  # fmt: skip
+"""Commands that check a new model before its first run."""
 UNLIMITED = frozenset({"case"})
 """Commands without limits."""
 
 
 def limited(name: str, llm: str, most: int) -> str:
     """Return the options that a model needs which takes seconds for a call: a limit, and no questions before the first run."""
-    checked = name.startswith("run ") or name == "audit"
+    checked = name.startswith("run ") or name in CHECKED
     limit = f" --max-calls {most}" if most and name not in UNLIMITED else ""
     return limit + (" --no-qualify" if checked and needs_qualification(llm) else "")
 

@@ -363,6 +363,7 @@ def debating(folder: str, own: Mapping[str, str] | None = None, trained: bool = 
     own: defaults that are not the scenario's, by the name of the option. trained: as for `model`.
     """
     usual = dict.fromkeys(("topic", "repetitions", "rounds", "llm"), THEIRS) | dict(own or {})
+    unchecked = () if trained else (_parent("model", "--no-qualify", NO_QUALIFY, action="store_true"),)
     return (
         society(),
         topic(usual["topic"]),
@@ -370,6 +371,7 @@ def debating(folder: str, own: Mapping[str, str] | None = None, trained: bool = 
         rounds(usual["rounds"]),
         settings(),
         model(usual=usual["llm"], parties=not trained, trained=trained),
+        *unchecked,
         budget(),
         seed(None),
         out(folder),

@@ -66,7 +66,7 @@ def derive_claim(folder: Path, out: Path) -> Iterator[str]:
     multiverse = read_design(folder)
     measure = RoomMeasure(multiverse.claim.measure)
     rooms = {place: measure(path) for place, path in enumerate(record_folders(folder, multiverse))}
-    write_claim(audit_claim(multiverse, multiverse.differences(rooms)), out)
+    write_claim(audit_claim(multiverse, multiverse.differences(rooms)), out, checked=folder)
     yield from ()
 
 

@@ -15,7 +15,7 @@ from parley.analysis.claims.curve import EXACT, FEWEST_TOPICS, Curve, start_gap,
 from parley.analysis.claims.figure import curve_figure
 from parley.analysis.claims.multiverse import ARMS, SEEDS
 from parley.analysis.claims.variance import RESIDUAL
-from parley.analysis.claims.verdict import EXPECTED, verdict
+from parley.analysis.claims.verdict import EXPECTED, verdict, withheld
 from parley.analysis.formatting import (
     Column,
     count_phrase,
@@ -27,6 +27,7 @@ from parley.analysis.formatting import (
     number,
 )
 from parley.analysis.html_report import write as write_html
+from parley.analysis.qualify.before_run import not_playing
 from parley.analysis.report import Report
 from parley.model.titles import join_phrases
 
@@ -95,8 +96,12 @@ TOPIC_COLUMNS: Mapping[str, Column] = {
 }  # fmt: skip
 
 
-def write_claim(audit: Audit, folder: Path, *notes: str) -> Path:
-    """Write claim.md, claim.html, the figure and the tables; return the path of the HTML page. notes: such as unfinished runs."""
+def write_claim(audit: Audit, folder: Path, *notes: str, checked: Path | None = None) -> Path:
+    """Write claim.md, claim.html, the figure and the tables; return the path of the HTML page. notes: such as unfinished runs.
+
+    checked: the folder of the runs, if it is another one; the verdict is withheld if a model was qualified there, and does not
+    play people.
+    """
     claim, curve = audit.multiverse.claim, audit.curve
     report = Report(folder, NAME, "A claim over many specifications")
     tables: dict[str, Any] = {
@@ -106,7 +111,7 @@ def write_claim(audit: Audit, folder: Path, *notes: str) -> Path:
     }  # fmt: skip
     report.data(**tables)
     report.plain(f"“{claim.claim}”")
-    report.add(f"**{verdict(claim, curve, audit.settings, audit.together)}**")
+    report.add(f"**{sentence(audit, checked or folder)}**")
     report.lines(f"- {line}" for line in _beside(audit))
     report.add(*notes)
     report.disclaim_models(*claim.population.models)
@@ -119,6 +124,13 @@ def write_claim(audit: Audit, folder: Path, *notes: str) -> Path:
     report.section("What this does not show", LIMITS)
     report.write()
     return write_html([folder], folder / f"{NAME}.html")
+
+
+def sentence(audit: Audit, folder: Path) -> str:
+    """Return the verdict; that it is withheld where a model was qualified in `folder`, and does not play people."""
+    failed = not_playing(audit.multiverse.cells(), folder)
+    multiverse = audit.multiverse
+    return withheld(failed) if failed else verdict(multiverse.claim, audit.curve, audit.settings, audit.together)
 
 
 def _beside(audit: Audit) -> Iterator[str]:

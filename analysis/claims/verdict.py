@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from parley.analysis.claims.curve import ALPHA, FEWEST_UNITS, MOST_MISSING, Curv
 from parley.analysis.claims.variance import Share
 from parley.analysis.formatting import count_phrase, format_number, format_p, format_span
 from parley.analysis.statistics.intervals import is_even, mean_interval
+from parley.llm.backends import identity_spec
 from parley.model.titles import join_phrases
 
 EXPECTED = {"greater": "above 0", "less": "below 0", "equivalent": "near 0"}
@@ -30,6 +32,15 @@ docs/claims.md has the rates.
 def verdict(claim: Claim, curve: Curve, table: pd.DataFrame, together: Share) -> str:
     """Return the sentence. table: `dependence_table`. together: the share of all settings that should not matter."""
     return f"{whether(claim, curve)} {depends(table, together)}"
+
+
+def withheld(models: Sequence[str]) -> str:
+    """Return the sentence in place of the verdict where these models were checked, and do not play people."""
+    named = join_phrases([identity_spec(spec) for spec in models])
+    return (
+        f"Whether the claim holds is withheld, because it was not shown that the ratings of {named} depend on who the model "
+        "plays (docs/qualify.md). The tables have all numbers."
+    )
 
 
 def unknown_reason(curve: Curve) -> str:

@@ -84,7 +84,8 @@ def _judged(options: argparse.Namespace, conditions: Mapping[str, Mapping[str, A
     journals = [(folder / name / JOURNAL, budget) for name, budget in zip(names, budgets, strict=True)]
     print_paths(folder=folder)
     study = each_condition(base, settings)
-    runs = hold_all(study, names, folder, given, None, budgets, shared_ledger(budgets[0], journals))
+    ledger = shared_ledger(budgets[0], journals)
+    runs = hold_all(study, names, folder, given, None, budgets, ledger, not options.no_qualify)
     verdicts_folder = folder / "verdicts"
     verdicts_folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(verdicts_folder):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from parley.analysis.commands.runs import print_paths, results_folder
 from parley.analysis.commands.sweep import add_workers, check_cells, measure_cells
 from parley.model import cli
-from parley.model.arguments import models_from_args, prices_from_args
+from parley.model.arguments import budgets_from_args, models_from_args, prices_from_args
 from parley.model.cli import Parser, add_option, positive
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ def claim_parser() -> Parser:
     add_option(parser, "FILE", "the claim, a .toml file (docs/claims.md)", Path)
     add_option(parser, "--specifications N", "number of specifications", positive, 64)
     add_option(parser, "--repetitions N", "groups of people of each set of personas (default: 8 in all)", positive)
+    add_option(parser, "--no-qualify", cli.NO_QUALIFY, action="store_true")
     add_workers(parser)
     return parser
 
@@ -57,8 +58,9 @@ def claim(words: Sequence[str]) -> int:
     from parley.analysis.claims.derivation import write_design
     from parley.analysis.claims.multiverse import Multiverse, given_fields
     from parley.analysis.claims.outcomes import RoomMeasure
-    from parley.analysis.claims.report import NAME, write_claim
-    from parley.analysis.claims.verdict import verdict
+    from parley.analysis.claims.report import NAME, sentence, write_claim
+    from parley.analysis.qualify.before_run import qualify_models
+    from parley.model.progress import bar
     from parley.model.scenario_run import lock_folder
     from parley.model.sweep.design import check_sweep_manifest
 
@@ -74,13 +76,16 @@ def claim(words: Sequence[str]) -> int:
     _warn_of_few(multiverse)
     with lock_folder(folder):
         check_sweep_manifest(folder, cells)
-        measure = RoomMeasure(asked.measure)
-        done = measure_cells(options, cells, given_fields(multiverse), folder, measure, partial(print, flush=True))
+        measure, say = RoomMeasure(asked.measure), partial(print, flush=True)
+        if not options.no_qualify:
+            budget, *_ = budgets_from_args(options, *(cell.combined for cell in cells))
+            qualify_models(cells, folder, bar, budget, say)
+        done = measure_cells(options, cells, given_fields(multiverse), folder, measure, say)
         done.check()
         audit = audit_claim(multiverse, multiverse.differences(done.measured))
         page = write_claim(audit, folder)
         write_design(multiverse, folder)  # last: what has a design can be sealed
-    print(verdict(asked, audit.curve, audit.settings, audit.together))
+    print(sentence(audit, folder))
     print_paths(report=page, figure=folder / f"{NAME}.png")
     return 0
 

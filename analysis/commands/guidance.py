@@ -49,7 +49,8 @@ def guidance(words: Sequence[str]) -> int:
     spent = [*((path, budget) for path in last), (folder / "judge" / VERDICTS, judge_budget)]
     ledger = shared_ledger(budget, spent)  # each run begins with the replies of the run before it
     models = open_all(base.models.llm, base.llm_by_party)
-    runs = hold_all(scenarios, study.CONDITIONS, folder, given, models, [budget] * len(study.CONDITIONS), ledger)
+    budgets = [budget] * len(study.CONDITIONS)
+    runs = hold_all(scenarios, study.CONDITIONS, folder, given, models, budgets, ledger, not options.no_qualify)
     seed = base.seed
     with open_judge(RUBRIC, judge, folder / "judge", bar, {"seed": seed}, judge_budget, ledger) as opened:
         scored = {name: verdicts(tables, opened, seed) for name, tables in runs.items()}

@@ -59,7 +59,9 @@ def intervene(words: Sequence[str]) -> int:
     journals = [path for branch in branches if (path := folder / branch / JOURNAL).exists()]
     ledger = shared_ledger(budget, [(path, budget) for path in journals[-1:]])  # each begins with those before it
     models = open_all(base.models.llm, base.llm_by_party)
-    result = hold_all(scenarios, branches, folder, given, models, [budget] * len(branches), ledger)
+    result = hold_all(
+        scenarios, branches, folder, given, models, [budget] * len(branches), ledger, not options.no_qualify
+    )
     for branch in branches:
         if not (folder / branch / SUMMARY).exists():
             write_report(folder / branch)

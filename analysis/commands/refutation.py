@@ -53,7 +53,8 @@ def refutation(words: Sequence[str]) -> int:
     spent = [*((path, budget) for path in journals[-1:]), (folder / JUDGE_FOLDER / VERDICTS, limit)]
     ledger = shared_ledger(budget, spent)  # each run begins with the replies of the run before it
     models, runs = open_all(base.models.llm, base.llm_by_party), each_condition(base, settings)
-    tables = hold_all(runs, names, folder, given, models, [budget] * len(names), ledger)
+    budgets = [budget] * len(names)
+    tables = hold_all(runs, names, folder, given, models, budgets, ledger, not options.no_qualify)
     for one, name in zip(tables.values(), names, strict=True):
         check_story(one, str(folder / name))
     with open_judge(RUBRIC, spec, folder / JUDGE_FOLDER, bar, {"seed": base.seed}, limit, ledger) as judge:

@@ -71,24 +71,30 @@ def hold_all(
     backend: Backend | None = None,
     budgets: Sequence[Budget] = (),
     ledger: Ledger | None = None,
+    qualify: bool = False,
 ) -> Any:
     """Run the scenarios of a study one after the other, each in a folder of its own, and return what the study returns.
 
     names: the folders in `out`. backend: one for all scenarios; each run then begins with the replies of the run before it.
-    budgets: one for each run, with the prices of its models. ledger: what all runs have spent together.
+    budgets: one for each run, with the prices of its models. ledger: what all runs have spent together. qualify: check each new
+    model before its first run, and ask all runs in the way that serves the model of the first one (docs/qualify.md).
     Errors: UserError when the budget is spent; the journals keep all replies.
     """
+    from parley.analysis.qualify.before_run import qualified_run
     from parley.analysis.tables import load
     from parley.llm.budget import NO_LIMIT
     from parley.model.scenario_run import RunSpec, run_scenario
 
-    scenario, start = next(study), None
+    scenario, start, way = next(study), None, None
     try:
         for name, budget in zip(names, budgets or [NO_LIMIT] * len(names), strict=True):
             folder = out / name
+            task, opened = RunSpec(scenario, folder, given, budget, ledger=ledger, start=start), backend
+            if qualify:
+                task, opened = qualified_run(task, bar, backend, way)
+                scenario, way = task.scenario, task.scenario.surveys.asked
             with Progress(scenario) as progress:
-                task = RunSpec(scenario, folder, given, budget, ledger=ledger, start=start)
-                outcome = run_scenario(task, progress.calls, progress.step, backend)
+                outcome = run_scenario(task, progress.calls, progress.step, opened)
                 print(summary_line(scenario, folder, outcome))
             if outcome.stopped:
                 raise UserError(outcome.stopped)
@@ -110,7 +116,7 @@ def run_study(
     """Run a study whose scenarios all use the models of `base`, within the limits of the options; return its result."""
     budgets, ledger = study_budgets(options, base, folder, names)
     print_paths(folder=folder)
-    return hold_all(study, names, folder, given, None, budgets, ledger)
+    return hold_all(study, names, folder, given, None, budgets, ledger, not options.no_qualify)
 
 
 def conditions_parser(command: str, description: str, page: str = "docs/presets.md", preset: str = "") -> Parser:

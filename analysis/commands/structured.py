@@ -105,7 +105,9 @@ def structured(words: Sequence[str]) -> int:
     journals += [(folder / "judge" / VERDICTS, judge_budget) for folder in folders]
     ledger = shared_ledger(judge_budget, journals)
     steps = study.run_experiment(experiment, base, out, judge, judging, bar, judge_budget, ledger)
-    result = hold_all(steps, [folder.name for folder in folders], out, given, budgets=budgets, ledger=ledger)
+    result = hold_all(
+        steps, [folder.name for folder in folders], out, given, None, budgets, ledger, not options.no_qualify
+    )
     command = f"python run.py structured {shlex.join(words)}"
     report = write(result, options.experiment, experiment, out, judge, options.mode == "ucl", command)
     print_paths(report=report, figure=out / "scores.png")

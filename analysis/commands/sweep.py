@@ -58,7 +58,6 @@ def sweep_parser() -> Parser:
         "run; separate values that contain commas with ;"
     )
     add_option(parser, "--vary KEY=VALUE,VALUE", about, default=[], action="append")
-    add_option(parser, "--no-qualify", cli.NO_QUALIFY, action="store_true")
     add_option(
         parser, "--seeds FIRST:END", "random seeds to run: 0:20 for 0 to 19, or a list such as 3,5,8 (default: 0:10)"
     )

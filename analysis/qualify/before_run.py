@@ -80,6 +80,38 @@ def qualify_before(
     return result
 
 
+def _models_of(cells: Sequence[SweepCell]) -> dict[str, Scenario]:
+    """Return a scenario of each model of a sweep, by the model's spec, in the order of the cells."""
+    return {cell.combined.models.llm: cell.combined for cell in cells}
+
+
+def qualify_models(
+    cells: Sequence[SweepCell], folder: Path, bar: Bar, budget: Budget, say: Callable[[str], object]
+) -> dict[str, Qualification | None]:
+    """Qualify each new model of a sweep once, each in a folder of its own in `folder`/qualify; return the results by spec.
+
+    None: a society without topics on which people can be planted. Errors: UserError, also where the budget is spent.
+    """
+    results = {}
+    for place, (spec, scenario) in enumerate(_models_of(cells).items()):
+        if needs_qualification(spec):
+            backend = open_all(spec, scenario.llm_by_party)
+            own = folder / ASIDE / str(place)
+            ledger = shared_ledger(budget, [(path, budget) for path in sorted((folder / ASIDE).rglob(JOURNAL))])
+            results[spec] = qualify_before(scenario, backend, own, bar, budget, ledger, say)
+    return results
+
+
+def not_playing(cells: Sequence[SweepCell], folder: Path) -> list[str]:
+    """Return the specs of the models that were qualified in `folder`/qualify, and do not play people as the cells ask them."""
+    failed = []
+    for place, (spec, scenario) in enumerate(_models_of(cells).items()):
+        result = read_qualification(folder / ASIDE / str(place) / FILE)
+        if result and not result.asked_in(scenario.surveys.asked).plays:
+            failed.append(spec)
+    return failed
+
+
 def qualified_cells(
     cells: Sequence[SweepCell],
     given: tuple[str, ...],
@@ -90,19 +122,12 @@ def qualified_cells(
 ) -> tuple[Sequence[SweepCell], tuple[str, ...]]:
     """Qualify each model of a sweep once, before its cells; return the cells, asked in the way that serves all models.
 
-    Where models are served by different ways, and where the way is set or varied, the cells stay as they are. Each model has a
-    folder of its own in `folder`/qualify. Errors: UserError, also where the budget is spent.
+    Where models are served by different ways, and where the way is set or varied, the cells stay as they are. Errors: as
+    `qualify_models`.
     """
-    models = {cell.combined.models.llm: cell.combined for cell in cells}
-    results = []
-    for place, (spec, scenario) in enumerate(models.items()):
-        if needs_qualification(spec):
-            backend = open_all(spec, scenario.llm_by_party)
-            own = folder / ASIDE / str(place)
-            ledger = shared_ledger(budget, [(path, budget) for path in sorted((folder / ASIDE).rglob(JOURNAL))])
-            results.append(qualify_before(scenario, backend, own, bar, budget, ledger, say))
-    ways = {result.best.way for result in results if result and result.plays}
-    if ASKED in given or len(ways) != 1 or len(results) != len(models):
+    results = qualify_models(cells, folder, bar, budget, say)
+    ways = {result.best.way for result in results.values() if result and result.plays}
+    if ASKED in given or len(ways) != 1 or len(results) != len(_models_of(cells)):
         return cells, given
     try:
         asked = [replace(cell, combined=cell.combined.with_settings({ASKED: min(ways)})) for cell in cells]
@@ -111,21 +136,26 @@ def qualified_cells(
     return asked, (*given, ASKED)
 
 
-def qualified_run(spec: RunSpec, bar: Bar) -> tuple[RunSpec, Backend | None]:
+def qualified_run(
+    spec: RunSpec, bar: Bar, backend: Backend | None = None, way: str | None = None
+) -> tuple[RunSpec, Backend | None]:
     """Return a run with the way of asking that serves its model, and the opened model; None where nothing had to be opened.
 
-    A way that the user set stays. Errors: UserError, as run_scenario.
+    backend: the model, if it is open. way: how an earlier run of the same study was asked, for runs are compared that were asked
+    alike. A way that the user set stays. Errors: UserError, as run_scenario.
     """
+    if way and ASKED not in spec.given:
+        spec = replace(spec, scenario=spec.scenario.with_settings({ASKED: way}), given=(*spec.given, ASKED))
     if not needs_qualification(spec.scenario.models.llm):
-        return spec, None
+        return spec, backend
     if known := read_qualification(spec.folder / FILE):
         spec = _asked_in(spec, known)
     if is_complete(spec.folder / RECORD):
-        return spec, None
+        return spec, backend
     check_folder(spec.folder, spec.scenario, spec.classes)
-    backend = open_models(spec)
+    backend = backend or open_models(spec)
     journals = [spec.folder / ASIDE / JOURNAL, spec.folder / JOURNAL]
-    ledger = shared_ledger(spec.budget, [(path, spec.budget) for path in journals])
+    ledger = spec.ledger or shared_ledger(spec.budget, [(path, spec.budget) for path in journals])
     result = qualify_before(spec.scenario, backend, spec.folder, bar, spec.budget, ledger)
     if journals[0].exists():  # the questions count as calls of the run
         spec = replace(spec, ledger=ledger)

@@ -54,7 +54,8 @@ def run(words: Sequence[str]) -> int:
     spent = [*((path, budget) for path in last), (folder / "judge" / VERDICTS, judge_budget)]
     ledger = shared_ledger(budget, spent)  # each run begins with the replies of the run before it
     models, budgets = open_all(base.models.llm, base.llm_by_party), [budget] * len(measures.CONDITIONS)
-    runs = hold_all(measures.honesty(base), measures.CONDITIONS, folder, given, models, budgets, ledger)
+    study, check = measures.honesty(base), not options.no_qualify
+    runs = hold_all(study, measures.CONDITIONS, folder, given, models, budgets, ledger, check)
     with open_judge(judging.rubric, judge, folder / "judge", bar, {"seed": base.seed}, judge_budget, ledger) as opened:
         judged = judge_lines(lines, opened, judging)
         verdicts = {name: verdict_table(tables, opened, judging) for name, tables in runs.items()}
