@@ -36,7 +36,8 @@ def dials(claims: Sequence[CardEstimate], first: Batch, caption: str) -> Figure:
             axis.set_title(title, fontsize=SIZE + 1, fontweight="bold")
             axis.spines[["left"]].set_visible(False)
             axis.tick_params(axis="y", length=0)
-        shown = (bias.widened(claims, first), _rates(claims, first).values(), [find_estimate(claims, "three_empty")])
+        pulls, talk = [*_rates(claims, first).values()], [find_estimate(claims, "three_empty")]
+        shown: tuple[Sequence[CardEstimate | None], ...] = (bias.widened(claims, first), pulls, talk)
         for axis, estimates in zip((left, middle, right), shown, strict=True):
             if not any(claim and math.isfinite(claim.estimate) for claim in estimates):
                 axis.set_xticks([])  # matplotlib would make up a scale

@@ -4,8 +4,9 @@ A message a is preferred to b with the probability logistic(score a - score b). 
 are 1 apart are preferred in 73% and 27%. Each comparison is a share from 0 to 1 (a probability, or 1, 0.5, 0), so a tie counts
 half. A normal prior of PRIOR_SD keeps the score of a message that wins always finite, and draws all scores slightly to 0.
 
-The unit is the person: all comparisons of one person are left out at once (Tukey's jackknife; statistics/intervals.py), because they
-go together; a person with most comparisons counts as in statistics/clusters.py. Source: Bradley and Terry 1952, Biometrika 39(3/4).
+The unit is the person: all comparisons of one person are left out at once (Tukey's jackknife;
+statistics/intervals.py), because they go together; a person with most comparisons counts as in
+statistics/clusters.py. Source: Bradley and Terry 1952, Biometrika 39(3/4).
 """
 
 from __future__ import annotations
