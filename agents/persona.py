@@ -78,6 +78,15 @@ def persona_set(name: str) -> Path:
     return known.folder / PARTIES if inside == VOTERS else known.folder / SETS / inside
 
 
+def set_path(folder: Path) -> str:
+    """Return a folder of personas as a path that is no name: `runs/q/people` would be the set `people` of a society `runs/q`.
+
+    >>> set_path(Path("runs/q/people"))
+    './runs/q/people'
+    """
+    return str(folder) if folder.is_absolute() else f"./{folder}"
+
+
 def _in_society(name: str) -> bool:
     return (Path(split_name(name)[0]).expanduser() / FILE).is_file()
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from parley.agents.persona import set_path
 from parley.agents.persona_generator import write_personas
 from parley.agents.question import questionnaire
 from parley.agents.society import Society, load_society
@@ -98,4 +99,4 @@ def _personas(folder: Path, llm: str, seed: int, spending: SharedBudget, society
         with open_journal(open_spec(llm), journal, spending.of(llm), spending.ledger) as backend:
             for party in unwritten:
                 write_personas(party, folder, backend, llm, seed, society)
-    return str(folder) if folder.is_absolute() else f"./{folder}"
+    return set_path(folder)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from parley.agents.persona import set_path
 from parley.agents.planted_people import FILE, WORDINGS, planted_people
 from parley.agents.topic import Topic, load_topic
 from parley.analysis.formatting import count_table, format_number
@@ -36,7 +37,7 @@ def debate_scenario(battery: Battery, spec: str, folder: Path, way: str = NUMBER
         "llm": spec,
         "society": topic.society.name,
         "topics": battery.topics[:1],
-        "personas": str(folder / PEOPLE),
+        "personas": set_path(folder / PEOPLE),
         "repetitions": ROOMS,
         "reference": "",
         "rounds": ROUNDS,

@@ -199,10 +199,16 @@ def test_topics_of_a_battery() -> None:
         battery_topics([], [], short=False)
 
 
-def test_the_people_of_the_short_debate_are_at_opposite_ends(tmp_path: Path) -> None:
-    """The party that rates higher states the high position; the ratings before the debate show it, and nothing is missing."""
+def test_the_people_of_the_short_debate_are_at_opposite_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The party that rates higher states the high position; the ratings before the debate show it, and nothing is missing.
+
+    The folder is a relative path, as by default: `runs/qualify-<time>/people` was taken for the name of a society, after all
+    questions were asked.
+    """
+    monkeypatch.chdir(tmp_path)
     battery = Battery(("climate_change",), seed=1)
-    sentences = debate_sentences(run_debate(battery, "oracle", tmp_path, NO_LIMIT))
+    sentences = debate_sentences(run_debate(battery, "oracle", Path("runs/made"), NO_LIMIT))
+    tmp_path /= "runs/made"
     democrat, republican = ((tmp_path / "people" / f"{party}.toml").read_text() for party in ("democrat", "republican"))
     assert democrat.count("climate change is a very big problem.") == republican.count("not a problem at all.") == 4
     assert "supports the Republican Party. In your view" in republican
