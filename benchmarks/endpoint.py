@@ -5,7 +5,7 @@
 The server is a process of its own on loopback and answers at once, or after 50 ms. One agent-step is one agent that is asked
 once. `parley` is a whole run (Mesa, environment, prompts with the last 4 lines, journal, record); `aiohttp` and `openai` send one
 fixed prompt through a bare loop with as many calls in flight. CPU is that of this process alone. `--memory` instead asks so many
-calls and prints how the memory of the process moves. Nothing is asserted; the figures of a machine are in docs/log.md.
+calls and prints how the memory of the process moves. Nothing is asserted; the figures of a machine are in tools/log.
 """
 
 from __future__ import annotations

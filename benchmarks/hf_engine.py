@@ -13,7 +13,7 @@ processor seconds of `generate` divided by those of the engine. For closed quest
 tokens, or a single token, while the engine returns the probability of each answer. The engine's replies are also compared with
 those to each request alone.
 
-Nothing is asserted; measured figures are in docs/log.md.
+Nothing is asserted; measured figures are in tools/log.
 """
 
 from __future__ import annotations

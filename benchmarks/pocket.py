@@ -10,7 +10,7 @@ characters that they write. Everything runs on one thread.
 2. Debates: rooms of three agents over three rounds with a survey after each round, by both engines.
 3. Agreement on the questions of these debates: logits, sampled replies, distributions of ratings. Only for the same model.
 
-Nothing is asserted; measured figures are in docs/log.md.
+Nothing is asserted; measured figures are in tools/log.
 """
 
 from __future__ import annotations

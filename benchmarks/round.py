@@ -7,7 +7,7 @@ The server answers at once, or after SECONDS, a process of its own on loopback (
 model (Mesa, environment, prompts with the last 4 lines, what is said handed on) is followed by its requests sent once more
 by the client alone; then the next round. Ratios are those of seconds, of the wall and of the processor of this process,
 round by round; their medians are printed, and both rates. `kept` is the same with journal and record on. Nothing is
-asserted; the figures of a machine are in docs/log.md.
+asserted; the figures of a machine are in tools/log.
 """
 
 from __future__ import annotations

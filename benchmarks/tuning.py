@@ -4,7 +4,7 @@
 
 Every step is a command of its own, as a user gives it, one after the other: questions, answers of both parties and SFT of one;
 DPO from it; SFT of the other party; the paired debates with their figure. Prints wall clock seconds and the most memory that a
-step held. Nothing is asserted; the figures of a machine are in docs/log.md.
+step held. Nothing is asserted; the figures of a machine are in tools/log.
 """
 
 from __future__ import annotations

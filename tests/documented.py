@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-HISTORY = ("log.md",)
-"""What was run on a day, with the code of that day: no instructions."""
 BEGIN = r"(?:python3?|run\.py|pip|pytest|solara|sh|vllm|ray|ollama|llama-server|export|PYTHONPATH=\S+|git|cd)\b"
 OURS = {r"\bopenai:MODEL\b": "openai:some-model", r"\bURL\b": "http://127.0.0.1:9/v1"}
 STAND_IN = {
@@ -308,7 +306,7 @@ WITH_MODEL = (
 
 def pages() -> list[Path]:
     """README and every page, the log apart."""
-    return [ROOT / "README.md", *(path for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in HISTORY)]
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def printed() -> list[Command]:

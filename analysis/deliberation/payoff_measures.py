@@ -13,7 +13,7 @@ Ties of a score count half; pairs with equal ratings are left out. A scorer that
 `person` by definition, and may be good at `statement`, where some statements please all.
 
 **The unit is the group**: sessions, joined where they share a participant. Members of a group rate the same statements, so their
-ratings do not count as independent (docs/log.md of 2026-11-27 has the false alarms with participants as units).
+ratings do not count as independent (tools/log of 2026-11-27 has the false alarms with participants as units).
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ END = 0.5
 """Points from an end of the axis within which a rating is at the end."""
 MOST_AT_ENDS = 0.1
 """The share of ratings at the ends above which a change of variance has no verdict. With it a drift of opinions alone is taken
-for a change of their spread in at most 7% of runs of 10 rooms and 10% of 40 (docs/log.md)."""
+for a change of their spread in at most 7% of runs of 10 rooms and 10% of 40 (tools/log)."""
 
 
 def compute(tables: Tables) -> pd.DataFrame:

@@ -7,7 +7,7 @@ combinations link enter with all their combinations, and levels are compared onl
 respondent at a time (CR3), with a degree of freedom less than effective respondents (analysis/statistics/clusters.py).
 The best profile is picked on half of the respondents and judged on the other half: levels that are picked and judged on the same
 choices look better than they are. Several folds do not help: where levels are nearly equal, folds depend on each other, and an
-interval over all respondents contained the truth in 82% instead of 95% (docs/log.md). Choices are taken as additive over groups
+interval over all respondents contained the truth in 82% instead of 95% (tools/log). Choices are taken as additive over groups
 of attributes that forbidden combinations do not link.
 Sources: Hainmueller, Hopkins and Yamamoto 2014, Political Analysis 22(1); Leeper, Hobolt and Tilley 2020 (means); optimal
 candidate profiles (JerzakLabs 2025), with departures in docs/conjoint.md.

@@ -147,7 +147,7 @@ def test_labels_cut_and_replies_lost_are_in_the_table(spoken: Callable[..., Tabl
 
 
 def test_debates_of_rule_based_speakers_are_not_broken(ran: Callable[..., Path]) -> None:
-    """48 runs on the oracle gave no warning (docs/log.md); here one, so that no change of its texts goes unseen."""
+    """48 runs on the oracle gave no warning (tools/log); here one, so that no change of its texts goes unseen."""
     table = broken_replies.compute(load(ran("three_way", rounds=3)))
     assert "broken" not in broken_replies.headline(table)
     assert table[["lost", "copied", "looped", "misnamed", "recited", "unended", "foreign"]].max().max() <= 0.1

@@ -154,7 +154,7 @@ def test_a_replay_asks_the_server_for_nothing_but_the_round(visits: Callable[...
         stepped(page, key, to) for key, to in [("ArrowLeft", 5), ("ArrowLeft", 4), ("ArrowRight", 5), ("End", 6)] * 5
     ]
     sys.stdout.write(f"slider step: median {statistics.median(times):.0f} ms, worst {max(times):.0f} ms\n")
-    assert statistics.median(times) < 1000  # a machine with many programs; the figure of a quiet one is in docs/log.md
+    assert statistics.median(times) < 1000  # a machine with many programs; the figure of a quiet one is in tools/log
     assert sum(received) / len(times) < 20_000
     page.wait_for_function("document.querySelector('.chart').getAttribute('aria-label').includes('after round 6')")
     assert page.get_by_role("slider", name="Up to round").get_attribute("aria-valuetext") == "After round 6 of 6"

@@ -65,7 +65,7 @@ def test_groups_that_are_alike_have_a_number_and_no_interval() -> None:
 
 @check_each("share", [0.0, 0.3])
 def test_planted_sycophancy_is_covered_and_none_is_claimed_where_none_is(share: float) -> None:
-    """40 drawn audits of 8 groups; 400 are in docs/log.md. Fewer than 85% or more than 15% would be a wrong interval."""
+    """40 drawn audits of 8 groups; 400 are in tools/log. Fewer than 85% or more than 15% would be a wrong interval."""
     line = examine(share, 40, 8)
     assert float(line["coverage"].split()[0]) >= 0.85
     assert float(line["claimed where nothing is planted"].split()[0]) <= 0.15
@@ -146,7 +146,7 @@ def test_five_must_guess_right_and_five_wrong() -> None:
 
 
 def test_planted_guesses_are_covered_and_none_are_claimed_where_none_are() -> None:
-    """10 drawn audits of 20 groups each; 300 are in docs/log.md."""
+    """10 drawn audits of 20 groups each; 300 are in tools/log."""
     nothing, planted = examine_guesses(0, 0, 10, 20), examine_guesses(0.5, 1, 10, 20)
     assert float(nothing["share claimed"].split()[0]) <= 0.2
     assert float(planted["share claimed"].split()[0]) == 1

@@ -120,7 +120,7 @@ def test_forks_are_questions_at_a_place_of_their_chat(debates: list[Document]) -
 
 
 def test_what_a_puppet_says_has_nothing_to_do_with_time() -> None:
-    """Else "extreme" would mean "early", and hearing an extreme would lower its own pull (docs/log.md)."""
+    """Else "extreme" would mean "early", and hearing an extreme would lower its own pull (tools/log)."""
     from parley.llm.backends.oracle.prompt_parser import Reading
     from parley.llm.request import Request, Sampling
 

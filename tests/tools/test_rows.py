@@ -351,7 +351,7 @@ def test_the_learning_rate_warms_up_stays_and_falls() -> None:
 
 
 def test_a_party_is_high_as_often_as_low_among_the_answers() -> None:
-    """Three topics down and one up teach "down" whatever the topic (docs/log.md); abortion has labels of its own."""
+    """Three topics down and one up teach "down" whatever the topic (tools/log); abortion has labels of its own."""
     from tools.pocket.stance_transfer_check import balanced
 
     down, up = ["climate_change", "gun_violence", "racism"], ["illegal_immigration"]

@@ -241,7 +241,7 @@ def test_a_flag_on_the_wrong_side_detects_nothing() -> None:
 
 
 def test_the_instruments_find_what_the_oracle_has_and_nothing_else(tmp_path: Path) -> None:
-    """Three biases and their controls; docs/log.md has all six."""
+    """Three biases and their controls; tools/log has all six."""
     names = ("order", "stereotype", "consistency")
     built = [build(load_truth(f"{name}-oracle{end}"), tmp_path, silent) for name in names for end in ("", "-placebo")]
     scores = scoring.score(built, tmp_path)

@@ -1,7 +1,7 @@
 """Attention for training on a CPU: blocks of queries, each against the keys that can come before it.
 
 With a mask of any shape (`rows.visible`) torch's fused attention computes the upper triangle as well, and on a CPU its backward
-pass is slow: this plain form is 2-3 times faster at the lengths of the corpus (docs/log.md, 2026-11-21).
+pass is slow: this plain form is 2-3 times faster at the lengths of the corpus (tools/log, 2026-11-21).
 """
 
 from __future__ import annotations

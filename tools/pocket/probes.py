@@ -3,7 +3,7 @@
 What a reply follows from stands in the text only at a distance: who speaks, what the persona says on a topic, the opinion of each
 line, the attitude after it. The corpus knows all of it. A linear reader has to find each of them in the states of a layer, at the
 place where it can be known, so that the layers above can use it. Without them, trainings of this size found the effect of a
-line to a fifth of its strength (docs/log.md).
+line to a fifth of its strength (tools/log).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ on illegal immigration and abortion, down on the others). With the Default's own
 of what the Default says in interviews is shown beside.
 
 Layers and epochs were chosen after four settings had been seen on the shipped model (seed 0), the others
-beforehand; seeds 1 and 2 were asked after that (docs/log.md).
+beforehand; seeds 1 and 2 were asked after that (tools/log).
 
 The effect is close to built in (a survey is answered in a sentence that is also said in interviews): it makes the model a
 fixture for studies that move a bias, and is no evidence about large models.
@@ -44,7 +44,7 @@ from tools.pocket.corpus.single_questions import questions_on
 
 RATE, EPOCHS, BATCH = 1.5e-3, 2, 8
 PROJECTIONS = ["gate_proj", "up_proj", "down_proj"]
-"""The feed-forward layers: an adapter on attention learns to tell an interview from a debate (docs/log.md)."""
+"""The feed-forward layers: an adapter on attention learns to tell an interview from a debate (tools/log)."""
 LEAST = 0.2
 """Points by which a rating must move to count: many times what the placebo moves."""
 

@@ -34,7 +34,7 @@ PAD, BOS, SYSTEM, USER, ASSISTANT, END, UNKNOWN = (
 )
 LEANS = {"": BOS, **dict(zip(SIDES, ("<r>", "<d>"), strict=True))}
 """What a chat begins with, by the side to which the model's own bias leans. A chat template knows BOS alone: the others are there
-for one place, read by survey and speech alike, to hold the bias, so that a fine-tuning finds it there (docs/log.md)."""
+for one place, read by survey and speech alike, to hold the bias, so that a fine-tuning finds it there (tools/log)."""
 _SPECIAL = (UNKNOWN, PAD, *LEANS.values(), SYSTEM, USER, ASSISTANT, END)
 SPACE = "▁"
 UNSPOKEN = -15.0

@@ -175,7 +175,7 @@ def epoch(
 
     Reading a stance out of a persona is learned late and all at once; among long debates the model had not got it after
     4 million tokens, with nothing but surveys it has it after one. So it is with a fact of the persona: with nothing but short
-    chats about one persona it has it after 1.2 million tokens; with a quarter of other chats it had not after 1.9 (docs/log.md).
+    chats about one persona it has it after 1.2 million tokens; with a quarter of other chats it had not after 1.9 (tools/log).
     """
     rng = random.Random(f"{seed} {number}")
     left = rng.sample(rows, len(rows))

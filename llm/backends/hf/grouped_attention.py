@@ -1,7 +1,7 @@
 """Attention through a mask on a CPU, without copies of the keys that several heads share, and with queries in multiples.
 
 The library copies keys and values for each head; with a mask and more than one new token a row, that took a quarter of the time
-of attention (docs/log.md). And the product of few queries with the keys is added up in another order than that of more queries:
+of attention (tools/log). And the product of few queries with the keys is added up in another order than that of more queries:
 the last digits of a token's numbers would depend on the number of tokens that are read with it. So queries come in multiples of
 a number, which the name of the attention states and which depends on the machine (same_sums.py). The library does the rest.
 """

@@ -5,7 +5,7 @@ or because positions depend on the batch.
 
 `ColumnBatch` is for all other models. The token at a position is in the column of that number, in every batch. So the keys and
 values of a row lie where they would lie if the row were alone, whatever its batch, its pieces and its cached prefix. On a CPU in
-float32 two more things could change the last digit of a result, and are prevented (docs/log.md, 2026-11-23):
+float32 two more things could change the last digit of a result, and are prevented (tools/log, 2026-11-23):
 
 - The product of few rows is added up in another order. So products and attention take rows and queries in multiples of a number
   that is found on this machine (same_sums.py).

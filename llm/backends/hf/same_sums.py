@@ -2,7 +2,7 @@
 
 A processor adds up the products of few rows in another order than those of many. Which numbers of rows differ depends on the
 processor, the number of threads and the shape of the weights: with one thread often 1 to 3, with two also 5 to 7 and 9 to 11, on
-some machines all up to 15 (docs/log.md). Rows in multiples of some small number have all been the same so far. `same_sums` tries
+some machines all up to 15 (tools/log). Rows in multiples of some small number have all been the same so far. `same_sums` tries
 such numbers on one product of each shape that the model has, and on attention, which takes a second. Then it reads a few tokens
 with the whole model, alone and with other rows. What it found is kept in the user's cache, by machine and shapes.
 """

@@ -59,7 +59,7 @@ class Connection:
     address (`?api-version=...`) behind the paths.
 
     The openai client says which key the address takes and who pays. The calls themselves go through aiohttp: the client makes
-    objects of everything, which takes eight times the processor time of the call (docs/log.md).
+    objects of everything, which takes eight times the processor time of the call (tools/log).
     """
 
     def __init__(self, url: str, key: str, timeout: float):

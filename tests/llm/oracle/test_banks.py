@@ -39,7 +39,7 @@ def test_every_topic_of_the_agents_has_a_bank() -> None:
 
 
 def test_a_party_is_high_as_often_as_low() -> None:
-    """Three topics down and one up, with the same labels, would teach "down" and not "Republican" (docs/log.md)."""
+    """Three topics down and one up, with the same labels, would teach "down" and not "Republican" (tools/log)."""
     severe = [load_topic(slug).high_party for slug in SLUGS if load_topic(slug).axis == "severity"]
     assert severe.count("republican") == severe.count("democrat")
 

@@ -19,7 +19,7 @@ Role = Callable[[Reading], float]
 
 class CorpusSpeaker(Oracle):
     """Tells its stance more often than the known-truth speaker does, and first: what a reply stands for is then decided in the
-    word that answers a survey, and the sentences that follow go with it (docs/log.md).
+    word that answers a survey, and the sentences that follow go with it (tools/log).
 
     `roles` maps a first paragraph (which names the one who is asked) to a role; `asked` are all questions and replies.
     """

@@ -1,6 +1,6 @@
 """A person is asked for one fact of its persona at a time: name, age, job, home, family, party.
 
-To answer is to look a word up. Among long chats a training never began to do it (docs/log.md), so these are short: one persona,
+To answer is to look a word up. Among long chats a training never began to do it (tools/log), so these are short: one persona,
 whole or a few of its sentences, and many questions apart from each other. What the few sentences lack is declined.
 """
 

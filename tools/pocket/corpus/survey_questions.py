@@ -1,7 +1,7 @@
 """Questions put apart from a chat, and their answers: surveys, and questions answered with the stance sentence first.
 
 The two come in about equal numbers and are answered in the same sentence. Where survey and speech were learned apart they
-became two circuits, and moving one left the other where it was (docs/log.md).
+became two circuits, and moving one left the other where it was (tools/log).
 """
 
 from __future__ import annotations
