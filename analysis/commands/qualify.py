@@ -37,7 +37,7 @@ def qualify(words: Sequence[str]) -> int:
     from parley.analysis.qualify.debate import debate_sentences, run_debate
     from parley.analysis.qualify.kept import keep_qualification
     from parley.analysis.qualify.measures import planted_order
-    from parley.analysis.qualify.own_voice import own_voice
+    from parley.analysis.qualify.own_voice import own_voice, voice_sentences
     from parley.analysis.qualify.questions import Battery, ask_planted, battery_topics, questions
     from parley.analysis.qualify.report import write_qualification
     from parley.analysis.qualify.verdict import best_way, way_verdicts
@@ -56,12 +56,13 @@ def qualify(words: Sequence[str]) -> int:
     print_paths(folder=folder)
     backend = open_spec(spec)
     answers = ask_planted(battery, spec, folder, bar, budget, backend)
-    debate = []
+    debate, lines = [], None
     if not battery.short:
         way = best_way(way_verdicts(planted_order(answers, battery.seed))).way
         tables = run_debate(battery, spec, folder, budget, backend, way)
-        debate = [*debate_sentences(tables), *own_voice(tables, battery, spec, folder, bar, budget, backend)]
-    path, verdict = write_qualification(answers, battery, spec, folder, debate)
+        party, lines = own_voice(tables, battery, spec, folder, bar, budget, backend)
+        debate = [*debate_sentences(tables), *voice_sentences(party, lines)]
+    path, verdict = write_qualification(answers, battery, spec, folder, debate, lines)
     if not given and needs_qualification(spec):
         keep_qualification(folder, backend.identity, society.name)
     print(verdict.replace("**", ""))

@@ -15,7 +15,7 @@ from parley.analysis.formatting import escape_markdown
 from parley.analysis.qualify.before_run import ASKED, needs_qualification
 from parley.analysis.qualify.kept import FILE, Qualification, kept_qualification, read_qualification
 from parley.analysis.qualify.questions import NUMBERS, WAYS
-from parley.analysis.qualify.verdict import best_way, ends_sentence, headline
+from parley.analysis.qualify.verdict import best_way, ends_sentence, headline, lines_sentence
 from parley.llm.backends import identity_spec
 from parley.llm.errors import UserError
 from parley.model.events import Header
@@ -71,7 +71,8 @@ def first_sentences(header: Header, folder: Path) -> list[str]:
     lines = [unchecked(*unknown)] if unknown else []
     if found:
         verdicts = list(found.verdicts)
-        lines = [headline("this model", verdicts), ends_sentence(verdicts), "" if found.plays else WITHHELD, *lines]
+        about = (ends_sentence(verdicts), lines_sentence(found.lines), "" if found.plays else WITHHELD)
+        lines = [headline("this model", verdicts), *about, *lines]
         lines.insert(1, _better_way(header, folder, found))
     return [line for line in lines if line]
 

@@ -15,7 +15,7 @@ from typing import Any
 from parley.agents.society import load_society
 from parley.agents.topic import society_topics
 from parley.analysis.qualify.questions import WAYS, Battery, battery_topics, questions
-from parley.analysis.qualify.verdict import IGNORES, RANKS, UNREADABLE, WayVerdict, best_way
+from parley.analysis.qualify.verdict import IGNORES, RANKS, UNREADABLE, OwnVoice, WayVerdict, best_way
 from parley.llm.errors import UserError
 from parley.llm.seeding import digest
 from parley.llm.typed import as_fields
@@ -26,15 +26,21 @@ ASIDE, FILE = QUALIFIED
 """In the folder of a run: the folder of the answers, and the file of the result."""
 LONGEST_FILE = 20_000
 """Bytes of a file of results; ours have about 1,000."""
+NOTHING: dict[str, Any] = {"share": math.nan, "chance": math.nan, "p": math.nan}
+"""What is null in a file where a short debate had no pair of lines."""
 
 
 @dataclass(frozen=True)
 class Qualification:
-    """What a battery found about a model. topics: how many were asked about. short: whether the battery was a short one."""
+    """What a battery found about a model. topics: how many were asked about. short: whether the battery was a short one.
+
+    lines: whether lines of the short debate go with ratings; None if there was no debate.
+    """
 
     verdicts: tuple[WayVerdict, ...]
     topics: int
     short: bool
+    lines: OwnVoice | None = None
 
     @property
     def best(self) -> WayVerdict:
@@ -53,7 +59,8 @@ class Qualification:
     def write(self, path: Path) -> None:
         """Write the file; unknown numbers are null."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        values = {"topics": self.topics, "short": self.short, "ways": [_plain(one) for one in self.verdicts]}
+        ways, lines = [_plain(one) for one in self.verdicts], self.lines and _plain(self.lines)
+        values = {"topics": self.topics, "short": self.short, "ways": ways, "lines": lines}
         path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 
 
@@ -68,7 +75,9 @@ def read_qualification(path: Path) -> Qualification | None:
         verdicts = tuple([_verdict(one) for one in values["ways"]])
         if not verdicts:
             raise ValueError("no way was asked")
-        return Qualification(verdicts, int(values["topics"]), bool(values["short"]))
+        lines = values.get("lines")
+        voice = OwnVoice(**NOTHING | as_fields(OwnVoice, _known(lines))) if lines else None
+        return Qualification(verdicts, int(values["topics"]), bool(values["short"]), voice)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, UserError) as error:
         what = f"{path} is not the result of a qualification ({error})"
         raise UserError(f"{what}: remove it, or run again with another --out") from error
@@ -107,16 +116,19 @@ def kept_qualification(identity: Mapping[str, Any], society: str) -> Qualificati
         return None
 
 
-def _plain(verdict: WayVerdict) -> dict[str, Any]:
+def _plain(verdict: WayVerdict | OwnVoice) -> dict[str, Any]:
     return {
         name: None if isinstance(value, float) and math.isnan(value) else value
         for name, value in asdict(verdict).items()
     }
 
 
+def _known(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def _verdict(values: dict[str, Any]) -> WayVerdict:
-    known = {name: value for name, value in values.items() if value is not None}
-    verdict = WayVerdict(**as_fields(WayVerdict, known))
+    verdict = WayVerdict(**as_fields(WayVerdict, _known(values)))
     if verdict.way not in WAYS or verdict.outcome not in RANKS:
         raise ValueError(f"{str(verdict.way)[:20]!r} or {str(verdict.outcome)[:20]!r} is unknown")
     return verdict

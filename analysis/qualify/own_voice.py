@@ -8,8 +8,8 @@ rates higher should have the higher grade. The null deals all lines of a speaker
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from parley.analysis.journaled_calls import check_manifest, run_journaled
 from parley.analysis.judge_quality import on_axis
 from parley.analysis.qualify.measures import SHUFFLES, values
 from parley.analysis.qualify.questions import Battery
+from parley.analysis.qualify.verdict import VOICED, OwnVoice
 from parley.analysis.statement_judge import Judging, judge_run
 from parley.analysis.statistics.intervals import Floats
 from parley.analysis.table_export import write_csv
@@ -35,23 +36,8 @@ from parley.model.scenario_run import lock_folder
 NAMED = 5
 """People of each party who are asked which party they support."""
 TOKENS = 40
-LEVEL = 0.05
-"""The P below which lines are said to go with ratings."""
 APART = 1.0
 """Points by which the ratings of two speakers differ whose lines should differ."""
-
-
-class OwnVoice(NamedTuple):
-    """A share with its null. of: replies, or pairs of lines; chance: the mean share of the null, p: how often it is as high.
-
-    missing: replies that name no party or several, or lines without a grade.
-    """
-
-    share: float
-    of: int
-    chance: float
-    p: float
-    missing: int
 
 
 def ask_parties(
@@ -164,8 +150,10 @@ def _p(dealt: Floats, share: float) -> float:
 
 def own_voice(
     tables: Tables, battery: Battery, spec: str, folder: Path, bar: Bar, budget: Budget, backend: Backend
-) -> list[str]:
-    """Ask what is needed, write own_voice.csv into the folder, and return both measures in words. tables: of the short debate."""
+) -> tuple[OwnVoice, OwnVoice]:
+    """Ask what is needed, write own_voice.csv into the folder; return whether people name their party, and whether lines go with
+    ratings. tables: of the short debate.
+    """
     budget = budget._replace(keep_going=True)  # that replies cannot be read is a result
     parties = ask_parties(
         load_topic(battery.topics[0]).society, battery.seed, spec, folder / "parties", bar, budget, backend
@@ -173,9 +161,14 @@ def own_voice(
     lines = grade_lines(tables, folder / "grades", spec, bar, budget, backend)
     party, line = own_party(parties, battery.seed), agreement(lines, battery.seed)
     rows = [
-        {"measure": name} | found._asdict() for name, found in (("names its party", party), ("lines and ratings", line))
+        {"measure": name} | asdict(found) for name, found in (("names its party", party), ("lines and ratings", line))
     ]
     write_csv(pd.DataFrame(rows), folder / "own_voice.csv")
+    return party, line
+
+
+def voice_sentences(party: OwnVoice, line: OwnVoice) -> list[str]:
+    """Return both measures of `own_voice` in words."""
     return [_party_sentence(party), _line_sentence(line)]
 
 
@@ -193,7 +186,7 @@ def _line_sentence(lines: OwnVoice) -> str:
         )
         return f"Whether lines go with ratings is unknown: {why}."
     does = "Lines go with the ratings of their speakers"
-    does = does if lines.p < LEVEL else f"It is not shown that {does[0].lower()}{does[1:]}"
+    does = does if lines.p < VOICED else f"It is not shown that {does[0].lower()}{does[1:]}"
     ordered = f"{100 * lines.share:.0f}% are graded by the model in the order of the two ratings"
     chance = f"{100 * lines.chance:.0f}% if lines are shuffled among speakers; P {format_p(lines.p)}"
     return f"{does}: of {lines.of} pairs of lines of a round, {ordered} ({chance})."

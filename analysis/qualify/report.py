@@ -17,7 +17,7 @@ from parley.analysis.formatting import Column, count_table, estimate, number, un
 from parley.analysis.qualify.kept import FILE, Qualification
 from parley.analysis.qualify.measures import planted_order, values
 from parley.analysis.qualify.questions import ASKED, UNSTATED, WAYS, Battery
-from parley.analysis.qualify.verdict import ends_sentence, headline, way_sentence, way_verdicts
+from parley.analysis.qualify.verdict import OwnVoice, ends_sentence, headline, way_sentence, way_verdicts
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST
 from parley.llm.backends import identity_spec
@@ -36,18 +36,23 @@ DEBATE = (
 
 
 def write_qualification(
-    answers: pd.DataFrame, battery: Battery, spec: str, folder: Path, debate: Sequence[str] = ()
+    answers: pd.DataFrame,
+    battery: Battery,
+    spec: str,
+    folder: Path,
+    debate: Sequence[str] = (),
+    lines: OwnVoice | None = None,
 ) -> tuple[Path, str]:
     """Write qualify.md, its table (order) and its figure; return the path of the page and the verdict in one sentence.
 
-    debate: sentences on the short debate (debate.py).
+    debate: sentences on the short debate (debate.py). lines: whether its lines go with ratings (own_voice.py).
     """
     order, label = planted_order(answers, battery.seed), disclaimers.spec_label(identity_spec(spec))
     verdicts = way_verdicts(order)
     verdict = headline(label, verdicts)
     report = Report(folder, NAME, f"Can {label} play people?")
     report.data(order=order)
-    Qualification(tuple(verdicts), len(battery.topics), battery.short).write(folder / FILE)
+    Qualification(tuple(verdicts), len(battery.topics), battery.short, lines).write(folder / FILE)
     report.add(verdict, way_sentence(verdicts), ends_sentence(verdicts))
     report.disclaim_models(spec)
     figure = answers_figure(answers, label)

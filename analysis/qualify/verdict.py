@@ -24,6 +24,24 @@ RIGHT, APART = 0.8, 2.0
 """The share of pairs ranked right, and the points between the ends, from which on ratings follow the position."""
 
 
+VOICED = 0.05
+"""The P of the null below which lines are said to go with ratings."""
+
+
+@dataclass(frozen=True)
+class OwnVoice:
+    """A share with its null. of: replies, or pairs of lines; chance: the mean share of the null, p: how often it is as high.
+
+    missing: replies that name no party or several, or lines without a grade.
+    """
+
+    share: float
+    of: int
+    chance: float
+    p: float
+    missing: int
+
+
 @dataclass(frozen=True)
 class WayVerdict:
     """What one way of asking gives, with the numbers of its row (measures.planted_order; NaN: unknown).
@@ -142,4 +160,15 @@ def ends_sentence(verdicts: list[WayVerdict]) -> str:
     return (
         "It does not read which end of a scale of numbers is which: on a reversed scale its answers do not turn round. Do not "
         "ask it reversed or negated questions in numbers."
+    )
+
+
+def lines_sentence(lines: OwnVoice | None) -> str:
+    """Return that it is not shown that what agents say goes with what they rate; "" where that is shown, or unknown."""
+    if lines is None or not lines.of or lines.p < VOICED:
+        return ""
+    return (
+        f"It is not shown that what its agents say goes with what they rate: of {lines.of} pairs of lines of a short debate, "
+        f"{100 * lines.share:.0f}% are in the order of their speakers' ratings ({100 * lines.chance:.0f}% by chance). So no line "
+        "explains a rating."
     )

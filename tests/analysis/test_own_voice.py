@@ -12,8 +12,17 @@ import pytest
 
 from parley.agents.society import load_society
 from parley.analysis.qualify.debate import run_debate
-from parley.analysis.qualify.own_voice import agreement, ask_parties, grade_lines, named_party, own_party, own_voice
+from parley.analysis.qualify.own_voice import (
+    agreement,
+    ask_parties,
+    grade_lines,
+    named_party,
+    own_party,
+    own_voice,
+    voice_sentences,
+)
 from parley.analysis.qualify.questions import Battery
+from parley.analysis.qualify.verdict import lines_sentence
 from parley.llm.backends import open_spec
 from parley.llm.budget import NO_LIMIT
 
@@ -67,7 +76,9 @@ def test_lines_of_the_oracle_go_with_its_ratings(tmp_path: Path) -> None:
     assert found.share >= 0.9
     assert found.chance == pytest.approx(0.5, abs=0.05)
     assert found.p < 0.05
-    sentences = own_voice(tables, battery, "oracle", tmp_path, quiet, NO_LIMIT, oracle)
+    party, line = own_voice(tables, battery, "oracle", tmp_path, quiet, NO_LIMIT, oracle)
+    assert lines_sentence(line) == "", "nothing has to be said of it in reports"
+    sentences = voice_sentences(party, line)
     assert sentences[0].startswith(
         "Asked which party they support, 10 of 10 people name their own and no other (5 by chance"
     )

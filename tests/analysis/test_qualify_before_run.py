@@ -14,7 +14,7 @@ from parley.analysis.qualify import kept
 from parley.analysis.qualify.in_reports import first_sentences, qualification_of, unchecked, withholds
 from parley.analysis.qualify.kept import FILE, Qualification, kept_path, read_qualification
 from parley.analysis.qualify.questions import Battery
-from parley.analysis.qualify.verdict import FOLLOWS, IGNORES, WEAK, WayVerdict
+from parley.analysis.qualify.verdict import FOLLOWS, IGNORES, WEAK, OwnVoice, WayVerdict, lines_sentence
 from parley.analysis.tables import load
 from parley.llm.errors import UserError
 from parley.llm.journal import usage_of_journal
@@ -114,6 +114,26 @@ def test_a_file_of_results_keeps_its_numbers_and_takes_no_text(tmp_path: Path) -
     path.write_text(" " * 30_000)
     with pytest.raises(UserError, match="too long"):
         read_qualification(path)
+
+
+def test_a_report_says_that_lines_do_not_go_with_ratings(new_model: str, tmp_path: Path) -> None:
+    """SmolLM2: ratings follow the persona, lines do not go with ratings (43% of 44 pairs). Only the page of qualify said so."""
+    strong = WayVerdict("numbers", FOLLOWS, 32, 0, 48, 1.0, ends=7.0, p=0.001)
+    for name, voice in (("a", OwnVoice(0.43, 44, 0.5, 0.69, 0)), ("b", OwnVoice(0.9, 44, 0.5, 0.01, 0))):
+        Qualification((strong,), 4, False, voice).write(tmp_path / name / FILE)
+        found = read_qualification(tmp_path / name / FILE)
+        assert found is not None
+        assert found.lines == voice
+        assert debate(new_model, tmp_path / name) == 0
+    said = "of 44 pairs of lines of a short debate, 43% are in the order of their speakers' ratings (50% by chance)"
+    summaries = [(tmp_path / name / "summary.md").read_text() for name in "ab"]
+    assert [said in summary for summary in summaries] == [True, False]
+    nothing = Qualification((strong,), 4, False, OwnVoice(math.nan, 0, math.nan, math.nan, 16))
+    nothing.write(tmp_path / FILE)
+    found = read_qualification(tmp_path / FILE)
+    assert found is not None
+    assert str(found.lines) == str(nothing.lines)
+    assert lines_sentence(found.lines) == ""
 
 
 def test_the_way_that_serves_the_model_is_asked_in_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
