@@ -169,6 +169,6 @@ def lines_sentence(lines: OwnVoice | None) -> str:
         return ""
     return (
         f"It is not shown that what its agents say goes with what they rate: of {lines.of} pairs of lines of a short debate, "
-        f"{100 * lines.share:.0f}% are in the order of their speakers' ratings ({100 * lines.chance:.0f}% by chance). So no line "
-        "explains a rating."
+        f"{100 * lines.share:.0f}% are, as the model itself grades them, in the order of their speakers' ratings "
+        f"({100 * lines.chance:.0f}% by chance). So a line may not explain a rating."
     )
