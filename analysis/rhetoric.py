@@ -54,8 +54,8 @@ NOT_APART = "the appeals do not vary apart within readers"
 MOST_ALIKE = 1e8
 """Condition number of the appeals from which their effects cannot be separated."""
 STEPS: Mapping[str, Column] = {
-    "appeal": "appeal", "steps with": "with", "without": "without", "mean with": "mean_with", "mean without": "mean_without",
-    "difference": estimate("difference"),
+    "appeal": "appeal", "steps with": "with", "without": "without", "rooms": "rooms",
+    "mean with": "mean_with", "mean without": "mean_without", "difference": estimate("difference"),
 }  # fmt: skip
 BETWEEN = (
     "How much farther the same reader moves after one appeal than after another one, in points, with the effects of all three "
@@ -108,7 +108,7 @@ def shares(tags: pd.DataFrame) -> pd.DataFrame:
 
 
 def effects(tags: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
-    """One row per appeal: steps with it and without, the mean of each (points toward the speaker), and the difference.
+    """One row per appeal: steps with it and without, rooms, the mean of each (points toward the speaker), and the difference.
 
     The interval of the difference is over units.
     """
@@ -120,9 +120,9 @@ def effects(tags: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
         sums = _sums(known, appeal)
         sizes = (sums[:, [1, 3]] / np.maximum(sums[:, [1, 3]].sum(axis=0), 1)).sum(axis=1)
         low_high, means = interval(sums, _difference, sizes), (made.mean(), without.mean())
-        rows.append((appeal, len(made), len(without), *means, means[0] - means[1], *low_high))
+        rows.append((appeal, len(made), len(without), known["room"].nunique(), *means, means[0] - means[1], *low_high))
     difference = ("difference", "difference_low", "difference_high")
-    columns = ["appeal", "with", "without", "mean_with", "mean_without", *difference]
+    columns = ["appeal", "with", "without", "rooms", "mean_with", "mean_without", *difference]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -121,7 +121,8 @@ def _is_last(table: pd.DataFrame) -> pd.Series:
 
 def missing_ratings(runs: Mapping[str, Tables]) -> pd.DataFrame:
     """Return a row per run: run, ratings, missing, share (of ratings after round 0), and against the first run `difference` (of
-    the shares) with its interval and p over repetitions (rooms, where the runs are not pairs); reason: why there is no interval.
+    the shares) with its interval and p over repetitions (rooms, where the runs are not pairs), how many these are (`rooms`);
+    reason: why there is no interval.
     """
     (_, base), *_ = runs.items()
     rows = []
@@ -130,8 +131,9 @@ def missing_ratings(runs: Mapping[str, Tables]) -> pd.DataFrame:
         lost = rated.loc[rated["round"] > 0, "attitude"].isna()
         row = {"run": name, "ratings": len(lost), "missing": int(lost.sum()), "share": float(lost.mean())}
         rows.append(row if tables is base else row | _difference_in_missing(base, tables))
-    columns = ["run", "ratings", "missing", "share", "difference", "difference_low", "difference_high", "p", "reason"]
-    return pd.DataFrame(rows, columns=columns)
+    difference = ["difference", "difference_low", "difference_high", "p", "rooms", "reason"]
+    columns = ["run", "ratings", "missing", "share", *difference]
+    return pd.DataFrame(rows, columns=columns).astype({"rooms": "Int64"})
 
 
 def _difference_in_missing(one: Tables, other: Tables) -> dict[str, Any]:
@@ -143,7 +145,7 @@ def _difference_in_missing(one: Tables, other: Tables) -> dict[str, Any]:
     else:
         result = compare_two("missing", mine.to_numpy(dtype=float), theirs.to_numpy(dtype=float), "room")
     row = _row(result, (np.nan, np.nan), how)
-    return {name: row[name] for name in ("difference", "difference_low", "difference_high", "p", "reason")}
+    return {name: row[name] for name in ("difference", "difference_low", "difference_high", "p", "rooms", "reason")}
 
 
 def _missing_by_unit(tables: Tables, seats: list[tuple[str, str]], how: str) -> pd.Series:

@@ -61,7 +61,8 @@ def read_data(path: Path, ends: tuple[float, float] = ENDS) -> pd.DataFrame:
 def compare_with_data(rooms: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
     """Return one row per measure (sentiment; posts, if the data have them): how the mean curve of the run fits the data.
 
-    rooms: that of `rounds_of_rooms`. rounds: those that both have. level: mean of the run minus mean of the data (sentiment
+    rooms: that of `rounds_of_rooms`. rounds: those that both have. units: topics and repetitions of the run.
+    level: mean of the run minus mean of the data (sentiment
     alone). r: Pearson's, over rounds. error: mean distance of the curves after each lost its own mean; flat: the same for a flat
     line. place: of the true order among all shifts in time of the data's changes from round to round, by their r with the changes
     of the run (1: it fits best, and no shift as well). Curves without a common cause are in place 1 about once in
@@ -76,7 +77,7 @@ def _compare(rooms: pd.DataFrame, data: pd.DataFrame, measure: str) -> dict[str,
     wide = rooms.groupby([*UNIT, "round"])[measure].mean().unstack("round").dropna(axis=1, how="all")
     known = data.set_index("round")[measure].dropna()
     shared = [round_ for round_ in wide.columns if round_ in known.index]
-    row: dict[str, Any] = {"measure": measure, "rounds": len(shared)}
+    row: dict[str, Any] = {"measure": measure, "rounds": len(shared), "units": len(wide)}
     keys = ("level", "level_low", "level_high", "r", "r_low", "r_high", "error", "flat", "place")
     if len(shared) < FEWEST:
         return row | dict.fromkeys(keys, np.nan)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import settings
 from standins import opinionated
+from unit_counts import check_what_is_written
 
 import run  # noqa: F401  (`parley` is this checkout, whatever is installed)
 from parley.agents.topic import is_news
@@ -33,6 +34,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Files with most thorough tests first: what is left at the end is short, so that no process waits long for the other."""
     thorough = Counter(item.path for item in items if item.get_closest_marker("thorough"))
     items.sort(key=lambda item: -thorough[item.path])
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Every table that any test writes says over how many units its intervals are."""
+    check_what_is_written()
 
 
 @pytest.fixture

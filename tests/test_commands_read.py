@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from unit_counts import tables_without_counts
 
 from benchmarks.commands_read import COMMANDS, HEAD, Materials, ShareRead, share_read, table_row, with_rows
 from parley.llm.manners import CLOSED
@@ -47,6 +48,7 @@ def test_a_command_reads_every_answer_in_a_manner_of_chat_models(name: str, mate
     lost = set(found.missing) - {"no_known_sentence"}  # an oracle that judges knows the sentences of one topic only
     assert (found.code, lost, found.tries[1]) == (0, set(), 0), f"{manner}: {found.said}"
     assert found.asked > 0 or name.startswith(("personas", "case")), "these write a file"
+    assert tables_without_counts(materials.folder / f"{name} {manner}".replace(" ", "_")) == []
 
 
 @pytest.mark.thorough

@@ -15,7 +15,7 @@ from parley.analysis.report import Report
 
 NAME = "confirmation"
 COLUMNS: Mapping[str, Column] = {
-    "units": "planned", "left out": "excluded", "mean effect": number("mean"), "low": number("low"), "high": number("high"),
+    "units": "units", "left out": "excluded", "mean effect": number("mean"), "low": number("low"), "high": number("high"),
     "p": number("p", 4), "reason if unknown": "reason",
 }  # fmt: skip
 LIMITS = (
@@ -35,8 +35,8 @@ def write_confirmation(
 ) -> Path:
     """Write confirmation.md, .html and the tables; return the path of the HTML page. reasons: why it is exploratory."""
     report = Report(folder, NAME, "The test of a registered claim")
-    rows = [{**vars(one), "excluded": int(one.units["excluded"].sum())} for one in looks]
-    table = pd.DataFrame(rows).drop(columns="units")
+    rows = [{**vars(one), "units": one.planned, "excluded": int(one.units["excluded"].sum())} for one in looks]
+    table = pd.DataFrame(rows).drop(columns="planned")
     report.data(looks=table, units=looks[-1].units, differences=differences.assign(**plan.claim.compared))
     report.add(f"**{stamp_text(reasons)}**")
     report.plain(f"“{plan.claim.claim}”")

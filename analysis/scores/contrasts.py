@@ -169,8 +169,8 @@ def components(scores: pd.DataFrame, people: pd.DataFrame | None = None) -> pd.D
 
     person: between people (NaN if they were not varied). run: between runs of the same people in the same condition, including
     what a condition does to one person more than to another. statement: of single statements around a straight line over the
-    run. run_low, run_high: the 95% interval of `run` (`deviation_interval`). freedom: its degrees of freedom. casts: how many
-    different ones.
+    run. runs: how many. run_low, run_high: the 95% interval of `run` (`deviation_interval`). freedom: its degrees of freedom.
+    casts: how many different ones.
     """
     rows = []
     for (topic, agent), part in scores.groupby(["topic", "agent"], sort=False):
@@ -178,7 +178,7 @@ def components(scores: pd.DataFrame, people: pd.DataFrame | None = None) -> pd.D
         if people is not None:
             runs = runs.join(casts(people[people["condition"].isin(part["condition"])]), on=["condition", "run"])
             persons = runs["unit"] if runs["unit"].nunique() > 1 else None
-        row = {"topic": topic, "agent": agent, "casts": 1 if persons is None else persons.nunique()}
+        row = {"topic": topic, "agent": agent, "runs": len(runs), "casts": 1 if persons is None else persons.nunique()}
         rows.append({**row, **_deviations(runs, persons), "statement": _scatter(part)})
     return pd.DataFrame(rows)
 

@@ -94,6 +94,7 @@ class DepthEffect(NamedTuple):
     """
 
     condition: str
+    questions: int
     score: float
     score_ends: Ends
     nearer: float
@@ -130,7 +131,7 @@ def compare_depths(
         fitting = (
             _difference(far - table[f"{TVD}_{NAMED}"]) if name == str(study.depths[-1]) else (np.nan, (np.nan, np.nan))
         )
-        effects.append(DepthEffect(name, *score(table, NAMED), *nearer, *fitting, *_spread(shares[name])))
+        effects.append(DepthEffect(name, len(table), *score(table, NAMED), *nearer, *fitting, *_spread(shares[name])))
     table = pd.concat(rows, names=["condition"]).reset_index("condition")
     return table, effects, score(rows[STRANGERS], SECOND)
 

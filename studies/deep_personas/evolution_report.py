@@ -72,7 +72,7 @@ def by_generation(each: pd.DataFrame) -> pd.DataFrame:
     """Return a row per generation and line: the mean of each measure over repetitions, with its interval."""
     rows: list[dict[str, Any]] = []
     for (generation, line), part in each.groupby(["generation", "line"], sort=False):
-        row: dict[str, Any] = {"generation": generation, "line": line}
+        row: dict[str, Any] = {"generation": generation, "line": line, "repetitions": len(part)}
         for name in MEASURES:
             row |= _named(name, part[name])
         rows.append(row)
@@ -88,7 +88,7 @@ def compare_lines(each: pd.DataFrame) -> pd.DataFrame:
         values = wide[name].unstack("line")
         end, begin = values.xs(last, level="generation"), values.xs(0, level="generation")
         gain, change = end[SELECTED] - end[RANDOM], end[SELECTED] - begin[SELECTED]
-        rows.append({"measure": name, **_named("gain", gain), **_named("change", change)})
+        rows.append({"measure": name, "repetitions": len(end), **_named("gain", gain), **_named("change", change)})
     return pd.DataFrame(rows)
 
 

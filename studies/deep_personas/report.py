@@ -75,7 +75,8 @@ def variety_table(about: Depths) -> pd.DataFrame:
         rng = np.random.default_rng(derive(about.seed, "dealt")) if depth == about.depths[-1] else None
         unique = measure_uniqueness(about.people, depth, rng)
         rows.append({
-            "depth": depth, "leaves": cover.leaves, "even_leaves": cover.even_leaves, "branches": cover.branches,
+            "depth": depth, "people": len(about.people),
+            "leaves": cover.leaves, "even_leaves": cover.even_leaves, "branches": cover.branches,
             "branches_low": cover.branches_ends[0], "branches_high": cover.branches_ends[1],
             "even_branches": cover.even_branches, "alone": float(unique.alone.mean()),
             "dealt": unique.dealt, "p": unique.p, **_named("uniqueness", unique.each, POSITIVE),

@@ -107,7 +107,7 @@ def _is_beaten(one: Candidate, result: Contest) -> bool:
 
 
 def numbers_table(topic: str, result: Contest) -> pd.DataFrame:
-    """Return a row per number of a law: topic, law, number, value, low, high (of the draws; from `NUMBER_ROOMS` rooms on)."""
+    """Return a row per number of a law: topic, law, number, rooms, value, and low, high of the draws (from `NUMBER_ROOMS` on)."""
     share, few = tail(result.rows.count), result.rows.count < NUMBER_ROOMS
     rows = []
     for one in result.candidates:
@@ -116,9 +116,10 @@ def numbers_table(topic: str, result: Contest) -> pd.DataFrame:
             known = drawn[name][np.isfinite(drawn[name])]
             low, high = (math.nan, math.nan) if few or not len(known) else np.quantile(known, [share, 1 - share])
             rows.append({
-                "topic": topic, "law": one.name, "number": name, "value": float(value[0]), "low": float(low), "high": float(high)
+                "topic": topic, "law": one.name, "number": name, "rooms": result.rows.count, "value": float(value[0]),
+                "low": float(low), "high": float(high),
             })  # fmt: skip
-    return pd.DataFrame(rows, columns=["topic", "law", "number", "value", "low", "high"])
+    return pd.DataFrame(rows, columns=["topic", "law", "number", "rooms", "value", "low", "high"])
 
 
 def _numbers(one: Candidate, fit: Any, result: Contest) -> dict[str, Floats]:

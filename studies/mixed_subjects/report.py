@@ -81,10 +81,13 @@ def main_estimator(sample: Sample) -> str:
 
 
 def estimate_all(sample: Sample) -> pd.DataFrame:
-    """Return a row per estimator that fits: name, estimator, estimate, low, high, error, width (people alone: 1), weights."""
+    """Return a row per estimator that fits.
+
+    Columns: name, estimator, estimate, low, high, error, width (people alone: 1), weights, people (those with an outcome).
+    """
     found = {name: estimate_sample(sample, one) for name, one in ESTIMATORS.items() if one.fits(sample)}
     alone = found[PEOPLE_ALONE]
-    return pd.DataFrame([_row(name, one, alone) for name, one in found.items()])
+    return pd.DataFrame([_row(name, one, alone) for name, one in found.items()]).assign(people=sample.people)
 
 
 def _row(name: str, one: Estimate, alone: Estimate) -> dict[str, object]:

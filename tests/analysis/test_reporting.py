@@ -15,7 +15,13 @@ from parley.studies.opinion_groups import report as opinion_groups_report
 from parley.studies.truthfulness import report as truthfulness_report
 
 TABLE = pd.DataFrame(
-    {"who": ["<b>a|b</b>", "c"], "change": [1.0, float("nan")], "low": [0.5, float("nan")], "high": [1.5, 2.0]}
+    {
+        "who": ["<b>a|b</b>", "c"],
+        "change": [1.0, float("nan")],
+        "low": [0.5, float("nan")],
+        "high": [1.5, 2.0],
+        "rooms": [5, 5],
+    }
 )
 
 

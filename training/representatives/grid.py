@@ -75,7 +75,7 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
         line: dict[str, object] = {"model": model, "knows": knows, "critiques": len(own)}
         measures = {name: measure(own) for name, measure in MEASURES.items()} | {"gain": against(own, other)}
         for name, mean in measures.items():
-            line |= {name: mean.value, f"{name}_low": mean.low, f"{name}_high": mean.high}
+            line |= {name: mean.value, f"{name}_low": mean.low, f"{name}_high": mean.high, "people": mean.clusters}
         lines.append(line)
     return pd.DataFrame(lines)
 
