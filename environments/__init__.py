@@ -26,6 +26,7 @@ ENVIRONMENTS = Registry(
         "graph_files",
         "graphs",
         "link_attributes",
+        "link_timetable",
         "margins",
         "raking",
         "recommenders",

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 from scipy import sparse
 
-from parley.environments.link_attributes import END, SIGN, START, WEIGHT, check_static, simple_graph
+from parley.environments.link_attributes import END, SIGN, START, WEIGHT, simple_graph
 from parley.llm.table_text import LARGE, RATIO, TableText
 
 SOURCE, TARGET = "source", "target"
@@ -72,13 +72,17 @@ class EdgeTable:
         graph.add_edges_from(links)
         return simple_graph(graph)
 
+    @property
+    def temporal(self) -> bool:
+        """Whether some link has a first or a last round."""
+        return any(name in self.columns and not np.isnan(self.columns[name]).all() for name in (START, END))
+
     def array(self) -> sparse.csr_array:
         """Return who hears whom: (n, n), a row for each node; the data are weights, or 1; below 0 for a sign of -1.
 
-        Errors: ValueError on a link that is listed with two weights or signs, a weight that is not above 0, a sign that
-        is neither 1 nor -1, and on links with a first or last round, which no law of a population follows.
+        Rounds of links are left out. Errors: ValueError on a link that is listed with two weights or signs, a weight that is not
+        above 0, and a sign that is neither 1 nor -1.
         """
-        check_static({name for name, values in self.columns.items() if not np.isnan(values).all()})
         size, (one, other) = len(self.names), self.ends.astype(np.int64)
         codes = one * size + other if self.directed else np.concatenate((one * size + other, other * size + one))
         weights = np.nan_to_num(self.columns[WEIGHT], nan=1.0) if WEIGHT in self.columns else np.ones(len(one))

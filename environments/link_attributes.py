@@ -8,14 +8,14 @@ A link may have these attributes:
 
 A link may exist in several periods. Then the graph has parallel links with other `start` and `end`, or one link with
 the attribute `spells`: `1-2 5-` is rounds 1 and 2 and all rounds from 5. `simple_graph` turns parallel links into one
-with `spells`. Debates count rounds from 1. All errors are ValueErrors of one line.
+with `spells`. Debates count rounds from 1, and populations steps. All errors are ValueErrors of one line.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any, NamedTuple
@@ -182,12 +182,3 @@ def _check_number(name: str, value: Any) -> None:
         raise ValueError(f"it has the weight {value!r}, which is no number above 0 (sign=-1 marks a hostile link)")
     if name == SIGN and not (number and value in (1, -1)):
         raise ValueError(f"it has the sign {value!r}, which is neither 1 nor -1")
-
-
-def check_static(names: Collection[str]) -> None:
-    """Check the links of a population. names: of the attributes that links have.
-
-    Errors: ValueError if links have a first or last round, which no law of a population follows.
-    """
-    if timed := [name for name in TIMES if name in names]:
-        raise ValueError(f"links have the attribute {timed[0]}, but populations do not follow rounds: leave it out")

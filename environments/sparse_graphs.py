@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from parley.environments.link_attributes import SIGN, TIMES, check_static
+from parley.environments.link_attributes import SIGN
 
 Codes = NDArray[np.int64]
 MOST = 100_000
@@ -118,11 +118,10 @@ def from_networkx(graph: nx.Graph, nodes: Sequence[Hashable] | None = None) -> c
     """Convert a graph of up to 100,000 nodes, numbered in its own order or that of `nodes`.
 
     A link a -> b of a directed graph means that a hears b. The data are the `weight` of each link, or 1 if it has none; below 0
-    for a link with the `sign` -1. Errors: ValueError if a weight is not above 0, if a sign is neither 1 nor -1, or if links have
-    a first or last round.
+    for a link with the `sign` -1. Rounds of links are left out (link_timetable.py).
+    Errors: ValueError if a weight is not above 0, or if a sign is neither 1 nor -1.
     """
     _refuse_large(len(graph))
-    check_static({name for *_, data in graph.edges(data=True) for name in TIMES if data.get(name) is not None})
     array = csr_array(nx.to_scipy_sparse_array(graph, nodes, dtype=float, format="csr"))
     if not (np.isfinite(array.data).all() and (array.data > 0).all()):
         raise ValueError("the weight of a link must be a number above 0 (sign=-1 marks a hostile link)")

@@ -70,13 +70,14 @@ def places_of(graph: csr_array, rows: Codes) -> Codes:
     return np.repeat(graph.indptr[rows] - first, degree) + np.arange(degree.sum())
 
 
-def add_links(graph: csr_array, sources: Codes, targets: Codes) -> csr_array:
-    """Return the graph with new links of weight 1, each after the other links of its hearer."""
+def add_links(graph: csr_array, sources: Codes, targets: Codes, weights: Floats | None = None) -> csr_array:
+    """Return the graph with new links, each after the other links of its hearer. weights: of the new links (default: 1)."""
     order = np.argsort(sources, kind="stable")
+    weights = np.ones(len(sources)) if weights is None else weights[order]
     sources, targets = sources[order], targets[order]
     at = graph.indptr[sources + 1]
     more = np.concatenate(([0], np.cumsum(np.bincount(sources, minlength=graph.shape[0]))))
-    parts = np.insert(graph.data, at, 1.0), np.insert(graph.indices, at, targets), graph.indptr + more
+    parts = np.insert(graph.data, at, weights), np.insert(graph.indices, at, targets), graph.indptr + more
     return csr_array(parts, shape=graph.shape)
 
 

@@ -191,7 +191,8 @@ class PopulationModel(SteppedModel):
         else:
             self.codes = setup.draw_parties(self.parties, agents, self.draws("parties"))
         links = setup.build_links(chosen, self.codes, names, self.draws("graph"))
-        setup.check_signs(links, law, name_of(type(law)))
+        self.timetable = setup.open_timetable(chosen, self.rounds, rewired=bool(self._rules[1]))
+        setup.check_signs(self.timetable.weights if self.timetable else links.data, law, name_of(type(law)))
         self.network = PopulationNetwork(links, *self._rules, law.mutual)
         attitudes = attitude_names(self.dimensions)
         traits = node_traits(chosen, [*attitudes, STUBBORN, *law.reads])
@@ -291,6 +292,8 @@ class PopulationModel(SteppedModel):
         if self.visits is not None:
             self.network.change("remove", *self.visits.unfollowed)
             self.network.change("add", *self.visits.followed)
+        if self.timetable and step > 1:
+            self.network.follow(self.timetable, step)
         self._intervene(step)
         if self.network.rewiring and step > 1:
             self.network.rewire(self.shown, self.draws("rewiring", step))

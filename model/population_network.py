@@ -9,9 +9,10 @@ from scipy.sparse import csr_array
 
 from parley.agents.laws import Codes, Floats
 from parley.agents.laws.base import Flags
+from parley.environments.link_timetable import LinkTimetable
 from parley.environments.rewiring import Rewired
 from parley.environments.sparse_feeds import PopulationFeed, link_distances
-from parley.environments.sparse_links import add_links, hearers, keep_links
+from parley.environments.sparse_links import add_links, contains, hearers, keep_links
 
 
 class LinkChange(NamedTuple):
@@ -53,12 +54,13 @@ class PopulationNetwork:
         setattr(self, flag, flags)
         self._audible = None
 
-    def change(self, change: str, sources: Codes, targets: Codes) -> None:
-        """Remove (`remove`) or add these links."""
+    def change(self, change: str, sources: Codes, targets: Codes, weights: Floats | None = None) -> None:
+        """Remove (`remove`) or add these links. weights: of links that are added (default: 1)."""
         if not len(sources):
             return
         if change == "add":
-            self.graph, weights = add_links(self.graph, sources, targets), np.ones(len(sources))
+            weights = np.ones(len(sources)) if weights is None else weights
+            self.graph = add_links(self.graph, sources, targets, weights)
         else:
             size, rows = self.graph.shape[0], hearers(self.graph)
             gone = np.isin(rows * size + self.graph.indices, sources * size + targets)
@@ -66,6 +68,14 @@ class PopulationNetwork:
             weights, self.graph = self.graph.data[gone], keep_links(self.graph, ~gone)
         self.changes.append(LinkChange(change == "add", sources, targets, weights))
         self._audible = None
+
+    def follow(self, timetable: LinkTimetable, step: int) -> None:
+        """Change the links that end before a step or begin with it. Those that people have made or given up stay so."""
+        self.change("remove", *timetable.gone(step))
+        sources, targets, weights = timetable.new(step)
+        if len(sources):
+            new = ~contains(self.graph, sources, targets)
+            self.change("add", sources[new], targets[new], weights[new])
 
     def rewire(self, opinions: Floats, generator: np.random.Generator) -> None:
         """Change links by the rule of rewiring. opinions: NaN for absent people."""

@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from random import Random
 from statistics import NormalDist
 from typing import Any
@@ -23,6 +24,7 @@ from parley.environments import sparse_graphs
 from parley.environments.edge_table import EdgeTable, table_of_array
 from parley.environments.graph_files import check_graph
 from parley.environments.graphs import GRAPHS, PARTY, File, Graph
+from parley.environments.link_timetable import LinkTimetable
 from parley.llm.errors import UserError
 from parley.llm.spec import parse_spec
 
@@ -160,6 +162,13 @@ class ChosenGraph:
             )
         return [] if without else values
 
+    @cached_property
+    def timetable(self) -> LinkTimetable | None:
+        """The steps in which links exist, where the user's graph says so; None for links that stay. Errors: ValueError."""
+        if isinstance(self.own, EdgeTable):
+            return LinkTimetable.of(self.own.graph()) if self.own.temporal else None
+        return None if self.own is None else LinkTimetable.of(self.own)
+
     @property
     def parties(self) -> list[str]:
         """The party of each node of the user's graph; empty if no node has one. Errors: UserError if only some have one."""
@@ -203,11 +212,15 @@ def choose_graph(graph: str | nx.Graph | Any, agents: int) -> ChosenGraph:
 
 
 def build_links(graph: ChosenGraph, codes: Codes, names: Sequence[str], generator: np.random.Generator) -> csr_array:
-    """Return who hears whom: (n, n), a row for each agent; data are weights. codes: (n,) places in `names` of the parties.
+    """Return who hears whom in the first step: (n, n), a row for each agent; data are weights.
+
+    codes: (n,) places in `names` of the parties.
 
     Errors: UserError on a graph that cannot be built.
     """
     try:
+        if times := graph.timetable:
+            return times.at_start(len(codes))
         if isinstance(graph.own, EdgeTable):
             return graph.own.array()
         if graph.own is not None:
@@ -219,9 +232,27 @@ def build_links(graph: ChosenGraph, codes: Codes, names: Sequence[str], generato
         raise UserError(f"graph {graph.name}: {error}") from error
 
 
-def check_signs(graph: csr_array, law: Law, name: str) -> None:
-    """Errors: UserError if links have the sign -1, but the law knows no such links. name: of the law."""
-    if not law.signed and len(graph.data) and graph.data.min() < 0:
+def open_timetable(graph: ChosenGraph, steps: int, rewired: bool) -> LinkTimetable | None:
+    """Return the steps in which links exist; None for links that stay.
+
+    Errors: UserError for rewiring, and if no link exists in steps 1 to `steps`.
+    """
+    times = graph.timetable
+    if times and rewired:
+        raise UserError(
+            f"links of graph {graph.name} have rounds, and rewiring changes links too: leave out --rewiring"
+        )
+    if times and not ((times.first <= steps) & (times.last >= 1)).any():
+        raise UserError(
+            f"graph {graph.name}: no link exists in steps 1 to {steps}; the first one starts at {times.first.min():g}: "
+            "count `start` and `end` from 1"
+        )
+    return times
+
+
+def check_signs(weights: Floats, law: Law, name: str) -> None:
+    """Errors: UserError if links have the sign -1, but the law knows no such links. weights: of links. name: of the law."""
+    if not law.signed and len(weights) and weights.min() < 0:
         signed = ", ".join(one for one in LAWS.builtin() if LAWS.find(one).signed)
         raise UserError(
             f"the graph has hostile links (sign -1), which law {name} does not know: choose {signed}, or leave these "

@@ -257,7 +257,6 @@ def test_the_columns_give_the_array_of_the_graph(tmp_path: Path, directed: bool)
 @check_each(
     ("text", "words"),
     [
-        ("source,target,start\na,b,2\n", "populations do not follow rounds: leave it out"),
         ("source,target,sign\na,b,-2\n", "the sign of a link must be 1 or -1"),
         ("source,target,weight\na,b,1\nb,a,2\n", "a link is listed with several weights"),
         ("source,target,sign\na,b,1\nb,a,-1\n", "a link is listed with several weights or signs"),

@@ -68,7 +68,11 @@ def test_a_table_of_nodes_gives_parties_and_attitudes(tmp_path: Path) -> None:
         (sparse.csr_array(np.eye(2)), "graph of scipy: a node is linked with itself"),
         (sparse.csr_array(np.ones((2, 3))), "2 rows and 3 columns: it must be square"),
         (sparse.csr_array([[0, -1], [0, 0]]), "hostile links .sign -1., which law"),
-        (nx.Graph([("a", "b", {"start": 2})]), "populations do not follow rounds"),
+        (
+            nx.Graph([("a", "b", {"start": 2019})]),
+            "no link exists in steps 1 to 1; the first one starts at 2019",
+        ),
+        (nx.Graph([("a", "b", {"start": 3, "end": 2})]), "the link of a and b: its end, 2, is before its start, 3"),
         (nx.Graph([("a", "b", {"sign": -1})]), "hostile links .sign -1., which law"),
         (nx.Graph([("a", "a")]), "graph of networkx: a is linked with itself: remove this link"),
         (nx.Graph([("a", "b\x07")]), "has the character"),
@@ -80,3 +84,44 @@ def test_a_table_of_nodes_gives_parties_and_attitudes(tmp_path: Path) -> None:
 def test_a_graph_that_no_population_can_have_is_one_line(graph: Any, words: str) -> None:
     with pytest.raises(UserError, match=words):
         PopulationModel("degroot", graph, agents=2, steps=1, rng=1)
+
+
+TIMED = "source,target,start,end,sign,weight\na,b,,1,,\nb,c,2,2,-1,2\n"
+NODES = "node,attitude\na,0\nb,10\nc,6\n"
+
+
+def timed(folder: Path, form: str) -> Any:
+    """Links with rounds as a table, as GraphML with spells, or as a networkx graph with parallel links."""
+    (folder / "net.csv").write_text(TIMED)
+    (folder / "nodes.csv").write_text(NODES)
+    graph = nx.MultiGraph([("a", "b", {"end": 1}), ("b", "c", {"start": 2, "end": 2, "sign": -1, "weight": 2.0})])
+    nx.set_node_attributes(graph, {"a": 0.0, "b": 10.0, "c": 6.0}, "attitude")
+    nx.write_graphml(nx.Graph(graph), folder / "net.graphml")
+    specs = {
+        "csv": f"file,path={folder}/net.csv,node_file={folder}/nodes.csv",
+        "graphml": f"file,path={folder}/net.graphml",
+    }
+    return specs.get(form, graph)
+
+
+@check_each("form", ["csv", "graphml", "networkx"])
+def test_links_appear_and_vanish_by_their_rounds(tmp_path: Path, form: str) -> None:
+    """Links with rounds were refused. Altafini by hand, as distances from 5: a and b (-5, 5) meet at 0 in step 1; in step 2 b
+    goes half way to the opposite of c (1), so to -.5, and c half way to the opposite of b, so to .5; then there is no link."""
+    model = PopulationModel("altafini", timed(tmp_path, form), agents=3, steps=4, rng=1)
+    links, opinions = [model.graph.nnz], []
+    for _ in range(4):
+        model.step()
+        links.append(model.graph.nnz)
+        opinions.append((model.opinions - 5).round(9).tolist())
+    assert links == [2, 2, 2, 0, 0]
+    assert opinions == [[0.0, 0.0, 1.0], [0.0, -0.5, 0.5], [0.0, -0.5, 0.5], [0.0, -0.5, 0.5]]
+
+
+def test_links_with_rounds_are_refused_where_something_else_moves_them(tmp_path: Path) -> None:
+    """A hostile link is seen though it begins later; rewiring would move links that have a timetable."""
+    graph = timed(tmp_path, "csv")
+    with pytest.raises(UserError, match=r"hostile links \(sign -1\), which law degroot"):
+        PopulationModel("degroot", graph, agents=3)
+    with pytest.raises(UserError, match="leave out --rewiring"):
+        PopulationModel("altafini", graph, agents=3, rewiring="nearer,beyond=2")
