@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -46,6 +46,7 @@ class Persona:
 
     `gender` (male, female) and `age` are set if the backstory states them: the variants of the UCL study (002, 3.1).
     `llm` is the model that speaks for this person ("": that of its seat or party): NAME[:MODEL][,key=value].
+    `language` is the code of the language in which this person is asked, "" for that of the society.
     `society` is the one whose set of personas it is of.
     """
 
@@ -56,6 +57,7 @@ class Persona:
     gender: str = ""
     age: int = 0
     llm: str = ""
+    language: str = ""
     society: str = field(default=US, repr=False)
 
     @property
@@ -161,17 +163,12 @@ def load_personas(seat: str, folder: Path = US_VOTERS) -> tuple[Persona, ...]:
 @cache
 def all_personas(party: str, folder: Path) -> tuple[Persona, ...]:
     """Return all personas of a party, in all variants, in file order. Errors: UserError if the file is broken."""
-    entries = _entries(party, folder)
-    home = society_of(folder / party)
-    people = tuple(
-        replace(
-            build_from_table(
-                Persona, {**entry, "id": f"{party}_{number:02}", "party": party}, f"persona {number} of {party}.toml"
-            ),
-            society=home.name if home else US,
-        )
-        for number, entry in enumerate(entries, 1)
-    )
+    home = society_of(folder / party) or load_society(US)
+    spoken = home.parties[party].language if party in home.parties else ""
+    people = tuple([
+        _person({"language": spoken, **entry, "id": f"{party}_{number:02}", "party": party}, number, home)
+        for number, entry in enumerate(_entries(party, folder), 1)
+    ])  # fmt: skip
     if not people or len({(one.name, one.gender, one.age) for one in people}) < len(people):
         raise UserError(f"{folder / party}.toml needs at least one persona, each with its own name")
     if wrong := [one for one in people if one.gender not in ("", *PEOPLE) or (one.gender and one.age)]:
@@ -179,6 +176,13 @@ def all_personas(party: str, folder: Path) -> tuple[Persona, ...]:
             f"{wrong[0].name} of {party}.toml: gender must be male or female, and cannot be combined with an age"
         )
     return people
+
+
+def _person(entry: Mapping[str, Any], number: int, home: Society) -> Persona:
+    """Return the person of a table. Errors: UserError for a language without prompts."""
+    person = build_from_table(Persona, entry, f"persona {number} of {entry['party']}.toml")
+    _ = home.spoken(person.language)  # it has to have prompts
+    return replace(person, society=home.name)
 
 
 def _entries(party: str, folder: Path) -> list[dict[str, Any]]:
@@ -194,7 +198,7 @@ def _entries(party: str, folder: Path) -> list[dict[str, Any]]:
     if known is None:
         raise unknown_name("party", party, home.parties)
     make = plain_people if folder.name == PARTIES else people_in_variants
-    return make(known.names, known.person, home.language)
+    return make(known.names, known.person, home.spoken(known.language))
 
 
 def rename_persona(person: Persona, number: int) -> Persona:

@@ -9,6 +9,7 @@ is written SOCIETY/NAME (`germany/tempolimit`); without a society it is one of `
     personas/SET/     further sets of personas, a TOML file per party
     questionnaire.toml, validation.toml
     oracle/           what the rule-based speaker knows of it (docs/oracle.md)
+    languages/CODE/   topics/, oracle/ and parties/ in a language that only some of its people speak (docs/societies.md)
 """
 
 from __future__ import annotations
@@ -74,6 +75,7 @@ class Party:
     side       its place from left (-1) to right (1); None: it has none
     words      the words, in small letters, by which a text names it
     names      first names for its people; without them those of its personas
+    language   the code of the language in which its people are asked; "": that of the society
     positions  what prompts of its personas say that they think, by topic, in the words of the survey
     enhanced   what the prompt of the writer of the sets `enhanced` and `twins` says (persona_variants.py)
     """
@@ -87,6 +89,7 @@ class Party:
     side: float | None = None
     words: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    language: str = ""
     positions: Mapping[str, str] = field(default_factory=dict)
     enhanced: Mapping[str, Any] = field(default_factory=dict)
 
@@ -138,6 +141,17 @@ class Society:
         """Return what several of a party's people are called."""
         known = self.parties.get(party)
         return known.plural if known and known.plural else f"{self.label(party)}s"
+
+    def spoken(self, code: str) -> Language:
+        """Return the language with this code, a shipped one or one of the society's folder; "": that of the society.
+
+        Errors: UserError for any other language.
+        """
+        return load_language(code, self.folder) if code else self.language
+
+    def translated(self, language: str) -> Path:
+        """Return the folder with the society's own texts in a language that only some of its people speak."""
+        return self.folder / "languages" / language
 
     def other(self, party: str) -> str:
         """Return the other one of the two debaters; for any other party the debater that is farther from it (`side`).

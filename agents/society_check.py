@@ -69,8 +69,12 @@ def check_society(society: Society) -> Problems:
     for check in (check_looks, check_names, _check_questions, _check_topics, check_oracle):
         yield from _told(partial(check, society))
     yield from _told(partial(check_language, society.language))
-    for name in society.persona_sets:
-        yield from _told(partial(check_personas, persona_set(f"{society.name}/{name}"), society))
+    sets = [persona_set(f"{society.name}/{name}") for name in society.persona_sets]
+    for folder in sets:
+        yield from _told(partial(check_personas, folder, society))
+    people = [one for folder in sets for party in society.parties for one in all_personas(party, folder)]
+    for code in sorted({one.language for one in people} - {"", society.language.code}):
+        yield from _told(partial(_check_translation, society, code))
     if (society.folder / OWN_QUESTIONS).is_file():
         yield from _told(partial(_check_divisive_questions, society))
 
@@ -126,6 +130,19 @@ def check_language(language: Language) -> Problems:
     missing = sorted(set(ENGLISH.data("sentences")) - set(language.data("sentences")))
     if missing:
         yield f"sentences.toml of {language.code} lacks {', '.join(missing)}"
+
+
+def _check_translation(society: Society, code: str) -> Problems:
+    """Yield what a language lacks that only some people of a society speak."""
+    yield from check_language(society.spoken(code))
+    for slug in society_topics(society):
+        topic = load_topic(slug, code)
+        if (society.folder / "oracle").is_dir():
+            speaker = banks(society.name).in_language(code)
+            if bank := speaker.topics.get(slug):
+                yield from _check_bank(topic, bank, speaker)
+            else:
+                yield f"languages/{code}/oracle/topics has no sentences on {slug}: people who speak {code} cannot debate it"
 
 
 def check_names(society: Society) -> Problems:
@@ -229,7 +246,8 @@ def _check_bank(topic: Topic, bank: TopicBank, speaker: Banks) -> Problems:
         labels = (
             tuple(probe.scale.labels[point] for point in probe.scale.points) if probe.scale.kind == LABELLED else ()
         )
-        if labels and labels != bank.labels and not probe.scale.name.endswith("_phrases"):
+        own = labels and labels != bank.labels and not speaker.is_ballot(labels)
+        if own and not probe.scale.name.endswith("_phrases"):
             yield f"{where}: labels are not those of the scale {probe.scale.name} of the probe {probe.name}"
     forms = Counter(sentence for forms in bank.by_grade.values() for form in forms for sentence in set(form))
     yield from (f"{where}: {sentence!r} is written twice" for sentence, number in forms.items() if number > 1)

@@ -95,14 +95,15 @@ def _unstated_levels(
     """Say who states no level on a topic, and where these people begin."""
     for topic, bias in biases.items():
         slug = f"{speaker.prefix}{topic}"
-        if silent := [one.name for one in people if stated_level(speaker, one.backstory, slug) is None]:
+        spoken = [(one, speaker.in_language(one.language)) for one in people]
+        if silent := [one.name for one, known in spoken if stated_level(known, one.backstory, slug) is None]:
             begin = f"{speaker.parties.start(party, topic, bias):g}"
             yield f"{_file(party)}: {_names(silent, people)} no level on {topic}, so --llm oracle begins at {begin}"
 
 
 def _unstated_facts(party: str, people: Sequence[Persona], speaker: Banks) -> Iterator[str]:
     """Say who does not state age or work, which the rule-based speaker can be asked for."""
-    known = [persona_facts(speaker, one.backstory) for one in people]
+    known = [persona_facts(speaker.in_language(one.language), one.backstory) for one in people]
     stated: dict[str, list[str | bool]] = {
         "age": [one.age != "" for one in known],
         "work": [one.job or one.work or one.retired for one in known],

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from parley.agents.claim_questions import CLAIM_QUESTIONS, NEGATED, VIEWS, claim_question
 from parley.agents.datafiles import build_from_table, read_toml, require_section
@@ -46,6 +47,7 @@ class Topic:
     news            what it says as an item of news; None for any other topic
     positions       these positions by party, in the words of the survey: those of the topic's file, else of the party's file; the
                     writer chooses for a party without one
+    spoken          the code of the language of its texts, where that is not the language of the society
     """
 
     slug: str
@@ -59,6 +61,7 @@ class Topic:
     in_backstories: bool = True
     news: NewsItem | None = None
     positions: Mapping[str, str] = field(default_factory=dict)
+    spoken: str = ""
     society: Society = field(default_factory=load_society, repr=False, compare=False)
 
     @property
@@ -186,16 +189,22 @@ def topic_file(slug: str) -> Path:
 
 
 @cache
-def load_topic(slug: str) -> Topic:
+def load_topic(slug: str, language: str = "") -> Topic:
     """Read a topic or an item of news, by name or by path. Errors: UserError if it is unknown or broken.
 
     Its society is the one that its file or its name names; of a path, the one in whose folder the file lies, else `us`.
+    language: the code of a language that only some people of the society speak; the society's folder languages/CODE/topics has
+    the title and the questions in it.
     """
     path, where = topic_file(slug), f"topic {slug}"
     values = read_toml(path)
     inside = "" if slug.endswith(".toml") else split_name(slug)[0]
     named = str(values.pop("society", "") or inside)
     society = load_society(named) if named else society_of(path) or load_society(US)
+    spoken = "" if language == society.language.code else language
+    if spoken:
+        values = _translated(values, society.translated(language) / "topics" / path.name, slug, language)
+        society = replace(society, language=society.spoken(language))
     own_scales = build_scales(require_section(values, "scales", where), f"{slug}.toml")
     item = news_item(require_section(values, NEWS, where), where) if NEWS in values else None
     values = topic_values(values, item, society.language) if item else values
@@ -209,5 +218,26 @@ def load_topic(slug: str) -> Topic:
     for party, position in positions.items():
         if not isinstance(position, str) or not position.strip():
             raise UserError(f"positions of {where}: {party} must be a text such as 'a small problem', not {position!r}")
-    parts = {"slug": slug, "news": item, "probes": MappingProxyType(probes), "positions": MappingProxyType(positions)}
+    parts = {
+        "slug": slug,
+        "spoken": spoken,
+        "news": item,
+        "probes": MappingProxyType(probes),
+        "positions": MappingProxyType(positions),
+    }
     return replace(build_from_table(Topic, {**values, **parts}, where), society=society)
+
+
+def _translated(values: dict[str, Any], path: Path, slug: str, language: str) -> dict[str, Any]:
+    """Return the entries of a topic's file with those of another language, probe by probe. Errors: UserError without a file."""
+    if not path.is_file():
+        raise UserError(
+            f"the topic {slug} has no words in the language {language}, which some people of this run speak: write its title and "
+            f"its questions into {path} (keys as in {topic_file(slug).name})"
+        )
+    own = read_toml(path)
+    probes = {
+        name: {**probe, **own.get("probes", {}).get(name, {})}
+        for name, probe in require_section(values, "probes", f"topic {slug}").items()
+    }
+    return {**values, **own, "probes": probes}

@@ -96,6 +96,7 @@ class Facts(TypedDict, total=False):
     # the situation of an agent
     topic: str  # title of the debate's topic
     issue: str  # the question on which a group deliberates in private
+    spoken: str  # the code of the language of a person who does not speak that of the society
     frame: str  # debate, conversation
     wording: str  # how instructions are worded: given, or another wording
     spacing: str  # the white space of the messages (llm/spacing.py)

@@ -46,6 +46,7 @@ from parley.model.surrogate_seats import surrogate_for
 from parley.model.trait_assignment import starting_belief
 
 if TYPE_CHECKING:
+    from parley.agents.topic import Topic
     from parley.llm.request import Backend
     from parley.model.debate import DebateModel
     from parley.model.room import RoomState
@@ -133,11 +134,17 @@ class SeatedAgent(DebateAgent):
         return rating.attitude if rating else None
 
 
+def seat_and_topic(model: DebateModel, seating: RoomSeating, number: int) -> tuple[SeatPlace, Topic]:
+    """Return a seat of a room, and the topic in the language of the person who sits there."""
+    place = seating.places[number]
+    return place, model.setup.subject.topic(seating.topic, place.persona.language)
+
+
 class DebateSeat(SeatedAgent, Debater):
     """A seat at a table where all agents hear each other."""
 
     def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
-        place, topic = seating.places[number], model.setup.subject.topic(seating.topic)
+        place, topic = seat_and_topic(model, seating, number)
         others = [other for other in seating.present if other.name != place.persona.name]
         names, facts = [other.name for other in others], _describe_others(others, model.setup.people, topic.society)
         speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
@@ -149,7 +156,7 @@ class NetworkSeat(SeatedAgent, NetworkDebater):
     """A seat in a network. The agent knows those whom it hears."""
 
     def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
-        place, topic = seating.places[number], model.setup.subject.topic(seating.topic)
+        place, topic = seat_and_topic(model, seating, number)
         assert seating.links is not None
         others = [seating.places[other].persona for other in seating.links.hears[number]]
         names, facts = [other.name for other in others], _describe_others(others, model.setup.people, topic.society)
@@ -171,7 +178,7 @@ class PrivateSeat(SeatedAgent, Participant):
     """A seat in a group that deliberates in private."""
 
     def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
-        place, topic = seating.places[number], model.setup.subject.topic(seating.topic)
+        place, topic = seat_and_topic(model, seating, number)
         size = len(seating.places)
         speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
         super().__init__(model, place.persona, topic, size, model.style, *speaks)
@@ -182,7 +189,7 @@ class HerdSeat(SeatedAgent, HerdMember):
     """A seat among people who choose one after another."""
 
     def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
-        place, topic = seating.places[number], model.setup.subject.topic(seating.topic)
+        place, topic = seat_and_topic(model, seating, number)
         prior = cast(Herding, model.environment).prior
         speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
         super().__init__(model, place.persona, topic, len(seating.places), prior, model.style, *speaks)
@@ -193,7 +200,7 @@ class PlayerSeat(SeatedAgent, Player):
     """A seat of a game."""
 
     def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
-        place, topic = seating.places[number], model.setup.subject.topic(seating.topic)
+        place, topic = seat_and_topic(model, seating, number)
         rules, names = cast(Game, model.environment), [one.persona.name for one in seating.places]
         imposed = rules.imposed if rules.beliefs == "imposed" else None
         setting = Setting(rules.game, rules.end == "announced", model.setup.rounds, rules.factor, imposed)
@@ -215,8 +222,8 @@ class SurrogateSeat(SeatedAgent, SurrogateAgent):
     """A seat that a surrogate plays."""
 
     def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
-        place, setup = seating.places[number], model.setup
-        topic, persona = setup.subject.topic(seating.topic), place.persona
+        (place, topic), setup = seat_and_topic(model, seating, number), model.setup
+        persona = place.persona
         response = model.responses[_surrogate_file(model, place), persona.party, seating.topic]
         grade = partial(_grade, topic.slug) if response.graded else partial(model.attitude_of_speaker, seating.room)
         super().__init__(model, persona, topic, model.style, response, grade, setup.surveys.probe)

@@ -23,7 +23,7 @@ import mesa
 import numpy as np
 
 from parley.agents.memory import Retrieval
-from parley.agents.probe import forecast_probe
+from parley.agents.probe import TURNS, Probe, forecast_probe
 from parley.agents.topic import Topic
 from parley.agents.traits import PLAIN
 from parley.environments.base import MEDIATOR, Networked, Room
@@ -278,8 +278,7 @@ class DebateModel(SteppedModel):
             self._run_conversations([run_questionnaire(room) for room in self.rooms if room.proxies])
         if self.setup.surveys.forecast and self.setup.surveys_after(0):
             main, frame = self.setup.surveys.probe, self.setup.speech.frame
-            probes = {name: forecast_probe(topic.probe(main), frame) for name, topic in self._topics().items()}
-            self._run_conversations([run_surveys(room, [probes[room.topic]]) for room in self.debating_rooms])
+            self._run_surveys(self.debating_rooms, lambda topic: [forecast_probe(topic.probe(main), frame)])
         if self.setup.people.sides != "own":
             self._assign_sides()
 
@@ -296,9 +295,7 @@ class DebateModel(SteppedModel):
         self._survey(self.debating_rooms)
         if self.round == self.setup.rounds and self.setup.surveys_after(self.round):
             self._close_deliberations()
-            last = {name: self.setup.surveys.end_probes(topic) for name, topic in self._topics().items()}
-            if any(last.values()):
-                self._run_conversations([run_surveys(room, last[room.topic]) for room in self.debating_rooms])
+            self._run_surveys(self.debating_rooms, self.setup.surveys.end_probes)
         if self.round == self.setup.rounds and (questions := self.setup.surveys.interview):
             self._run_conversations([run_interviews(room, questions) for room in self.debating_rooms])
 
@@ -343,8 +340,10 @@ class DebateModel(SteppedModel):
     def _survey(self, rooms: Sequence[RoomState]) -> None:
         """Survey the agents of these rooms, if a survey is due."""
         if self.setup.surveys_after(self.round):
-            probes = {name: self.setup.surveys.survey_probes(topic) for name, topic in self._topics().items()}
-            self._run_conversations([run_surveys(room, probes[room.topic]) for room in rooms])
+            self._run_surveys(rooms, self.setup.surveys.survey_probes)
+
+    def _run_surveys(self, rooms: Sequence[RoomState], ask: Callable[[Topic], Sequence[Probe]]) -> None:
+        self._run_conversations([run_surveys(room, ask) for room in rooms])
 
     def _close_deliberations(self) -> None:
         """Run the final ratings. The questionnaire belongs to the last episode of a session, unless it came first."""
@@ -353,10 +352,6 @@ class DebateModel(SteppedModel):
         self._run_conversations([run_closing(room, self.seatings[room.id].episode == last) for room in mediated])
         if getattr(self.environment, "vote", "none") == "final":
             self._run_conversations([run_vote(room) for room in mediated])
-
-    def _topics(self) -> dict[str, Topic]:
-        """The topics of all rooms."""
-        return {name: self.setup.subject.topic(name) for name in {room.topic for room in self.rooms}}
 
     def _assign_sides(self) -> None:
         """Tell each debater which side of the topic's claim it argues for. The last `silent` seats get no side."""
@@ -408,7 +403,8 @@ class DebateModel(SteppedModel):
             for agent in agents:
                 if isinstance(agent.memory, Retrieval):
                     agent.memory.vectors = room.vectors
-        room.turn_probes = self.setup.surveys.turn_probes(self.setup.subject.topic(seating.topic))
+        if any(name.endswith(TURNS) for name in self.setup.surveys.also):
+            room.turn_probes = self.setup.surveys.turn_probes
         return room
 
     def _shuffle(self, room: str, *name: int) -> tuple[int, ...]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from parley.agents.agent import DebateAgent
     from parley.agents.mediators.base import MediatorAgent
     from parley.agents.participant import Participant
+    from parley.agents.topic import Topic
 
 HUMAN, REPRESENTED, EMPTY = "person", "representative", "empty"
 """Who is in the seat of a person."""
@@ -63,7 +64,8 @@ class RoomState:
     """The state of one room: its agents by id in seat order, the labels of their seats, the round and the count of turns.
 
     `last_sent` is the last prompt and reply of each agent, as text. `public_lines` are the latest lines (name, text) that were
-    not said to one agent alone. `turn_probes` are the survey questions that every agent answers after every turn.
+    not said to one agent alone. `turn_probes` returns the survey questions on a topic that every agent answers after every turn;
+    None: there are none.
 
     In a deliberation, `mediator` writes the `statements` (draft, revision, revision 3, ...), and `proxies` holds the
     representatives of members by id. `stand_ins` are the representatives of people, which write critiques while their people
@@ -87,7 +89,7 @@ class RoomState:
     iteration: int = 0
     last_sent: dict[int, str] = field(default_factory=dict)
     public_lines: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=LATEST))
-    turn_probes: Sequence[Probe] = ()
+    turn_probes: Callable[[Topic], Sequence[Probe]] | None = None
     mediator: MediatorAgent | None = None
     statements: dict[str, str] = field(default_factory=dict)
     proxies: dict[int, ProxySeat] = field(default_factory=dict)

@@ -13,9 +13,9 @@ from types import MappingProxyType
 from typing import Any
 
 from parley.agents.evidence import texts_of
-from parley.agents.language import REPRESENTATIVE
+from parley.agents.language import REPRESENTATIVE, Language
 from parley.agents.mediators import MEDIATORS, open_mediator
-from parley.agents.persona import persona_file
+from parley.agents.persona import load_personas, persona_file
 from parley.agents.question import QUESTIONNAIRE, set_path
 from parley.agents.reasoning import ABILITIES, NONE
 from parley.agents.society import FILE as SOCIETY
@@ -153,7 +153,17 @@ def provenance_prompts(scenario: Scenario) -> dict[str, str]:
     language = scenario.society.language.worded(scenario.subject.wording)
     theirs = language.prompt_digests(REPRESENTATIVE) if scenario.people.represented != "none" else {}
     theirs |= language.prompt_digests(REPRESENTATIVE) if scenario.mediated and people_of(scenario.llm_by_party) else {}
+    for other in _other_languages(scenario):
+        found = other.worded(scenario.subject.wording).prompt_digests()
+        theirs |= {f"{other.code}/{name}": mark for name, mark in found.items()}
     return language.prompt_digests() | theirs
+
+
+def _other_languages(scenario: Scenario) -> list[Language]:
+    """Return the languages of people of the scenario that are not that of their society, by code."""
+    people = [one for seat in scenario.seats for one in load_personas(seat, scenario.persona_folder)]
+    codes = {one.language for one in people} - {"", scenario.society.language.code}
+    return [scenario.society.spoken(code) for code in sorted(codes)]
 
 
 def _data_digest(scenario: Scenario) -> str:
@@ -169,6 +179,9 @@ def _data_digest(scenario: Scenario) -> str:
     surrogates = [Path(file) for file in scenario.surrogate_by_party.values()]
     society = scenario.society
     own = [society.folder / SOCIETY, society.language.folder / "scales.toml"]
+    for other in _other_languages(scenario):
+        words = society.translated(other.code) / "topics"
+        own += [other.folder / "scales.toml", *[words / topic_file(topic).name for topic in scenario.subject.topics]]
     if scenario.speech.steering == STRUCK:
         own.append(word_list(society.language))
     looks = [society.folder / PARTIES / f"{party}.toml" for party in scenario.parties if party in society.parties]

@@ -111,11 +111,18 @@ class Subject:
         """Return the question with this id."""
         return questions_by_id(self.questions, self.society)[slug]
 
-    def topic(self, slug: str) -> Topic:
-        """Return the topic called `slug`, or the question with this id as a topic."""
+    def topic(self, slug: str, language: str = "") -> Topic:
+        """Return the topic called `slug`, or the question with this id as a topic; in a language, where a person has its own.
+
+        Errors: UserError where there are no words in this language.
+        """
+        if self.questions and language not in ("", load_society(self.society).language.code):
+            raise UserError(
+                f"the questions of {self.questions} are in one language, and a person speaks {language}: use topics"
+            )
         if self.questions:
             return self.question(slug).subject
-        return load_topic(slug) if self.wording == GIVEN else _worded_topic(slug, self.wording)
+        return load_topic(slug, language) if self.wording == GIVEN else _worded_topic(slug, self.wording, language)
 
     @property
     def all_topics(self) -> list[Topic]:
@@ -126,8 +133,8 @@ class Subject:
 
 
 @cache
-def _worded_topic(slug: str, wording: str) -> Topic:
-    return load_topic(slug).worded(wording)
+def _worded_topic(slug: str, wording: str, language: str) -> Topic:
+    return load_topic(slug, language).worded(wording)
 
 
 @dataclass(frozen=True)

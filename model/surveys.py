@@ -5,7 +5,7 @@ After a private deliberation, members also rate the mediator's statements and fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from parley.agents.recollection import AGAIN, FULL, WITHOUT, asked_and_truth, co
 from parley.agents.society import Society
 from parley.agents.speech import Rating
 from parley.agents.surrogate_agent import SurrogateAgent
+from parley.agents.topic import Topic
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.request import Reply, Request
 from parley.model.embedding import embed_memories
@@ -26,21 +27,28 @@ from parley.model.room import NO_CONSENT, RoomState, record_call
 Key = TypeVar("Key")
 
 
-def run_surveys(room: RoomState, probes: Sequence[Probe]) -> Conversation[list[Event]]:
-    """Ask one survey question after the other. Agents remember neither a question nor an answer."""
-    events: list[Event] = []
-    yield from embed_memories(room, room.members, events)
-    for probe in probes:
-        events += yield from run_survey(room, probe)
+def run_surveys(room: RoomState, ask: Callable[[Topic], Sequence[Probe]]) -> Conversation[list[Event]]:
+    """Ask one survey question after the other. Agents remember neither a question nor an answer.
+
+    ask: the questions on a topic. People who speak another language than the society have the topic in theirs.
+    """
+    topics = {member.topic.spoken: member.topic for member in room.members.values()}
+    questions, events = list(zip(*map(ask, topics.values()), strict=True)), list[Event]()
+    if questions:
+        yield from embed_memories(room, room.members, events)
+    for probes in questions:
+        events += yield from run_survey(room, dict(zip(topics, probes, strict=True)))
     return events
 
 
-def run_survey(room: RoomState, probe: Probe) -> Conversation[list[Event]]:
+def run_survey(room: RoomState, probes: Mapping[str, Probe]) -> Conversation[list[Event]]:
     """Ask all agents who are present at once, and ask again where a reply cannot be read.
 
-    A surrogate computes its rating. The rating of an absent agent is missing with the reason `absent`.
+    A surrogate computes its rating. The rating of an absent agent is missing with the reason `absent`. probes: the question in
+    each language (`Topic.spoken`).
     """
     calls: list[Event] = []
+    asked = {agent: probes[member.topic.spoken] for agent, member in room.members.items()}
     ratings: dict[int, Rated] = {}
 
     def record(agent: int, rating: Rating, asked: int, earlier: tuple[str | None, ...] = ()) -> None:
@@ -51,17 +59,19 @@ def run_survey(room: RoomState, probe: Probe) -> Conversation[list[Event]]:
         )
 
     def compose(agent: int, attempt: int) -> Request:
+        probe = asked[agent]
         return room.members[agent].compose_survey(probe, room.seed(agent, probe.name, attempt), attempt > 0)
 
     def absorb(agent: int, request: Request, reply: Reply) -> bool:
         earlier = (*ratings[agent].earlier, ratings[agent].raw) if agent in ratings else ()
-        rating = room.members[agent].absorb_survey(reply, probe)
+        rating = room.members[agent].absorb_survey(reply, asked[agent])
         record(agent, rating, len(earlier) + 1, earlier)
         record_call(calls, room, agent, request, reply)
         return rating.value is not None or reply.failure is not None
 
     to_ask: list[int] = []
     for agent, member in room.members.items():
+        probe = asked[agent]
         if member.absent:
             record(agent, Rating(probe.name, None, member.why_absent, None, None, None, None, member.style.reader), 0)
         elif isinstance(member, SurrogateAgent):
@@ -89,7 +99,7 @@ def run_closing(room: RoomState, with_questionnaire: bool) -> Conversation[list[
     """Ask for agreement (1-7) with each statement of the mediator, and then perhaps for the questionnaire."""
     language = _society(room).language
     probes = [agreement_probe(name, statement, language) for name, statement in room.statements.items()]
-    events = yield from run_surveys(room, probes)
+    events = yield from run_surveys(room, lambda topic: probes)
     if with_questionnaire:
         events += yield from run_questionnaire(room)
     return events
@@ -125,8 +135,8 @@ def run_interviews(room: RoomState, names: Sequence[str]) -> Conversation[list[E
 def _recollection_texts(room: RoomState, names: Sequence[str]) -> list[str]:
     """Return every question of an interview, as the agents of a room are asked it."""
     members = [member for member in room.members.values() if not isinstance(member, SurrogateAgent)]
-    questions = interview_questions(_society(room).language, names)
-    return list(dict.fromkeys(asked_and_truth(member, question)[0] for member in members for question in questions))
+    asked = [(member, question) for member in members for question in interview_questions(member.topic.language, names)]
+    return list(dict.fromkeys(asked_and_truth(member, question)[0] for member, question in asked))
 
 
 def _society(room: RoomState) -> Society:

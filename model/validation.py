@@ -137,7 +137,9 @@ def _persona_problems(scenario: Scenario) -> Iterator[str]:
                 "answer a survey before the debates: set reference= (empty) to skip that survey"
             )
     for seat in scenario.seats:
-        load_personas(seat, folder)
+        for person in load_personas(seat, folder):
+            for topic in scenario.subject.all_topics if person.language else ():
+                scenario.subject.topic(topic.slug, person.language)  # has words in this language
 
 
 def _platform_problems(scenario: Scenario) -> Iterator[str]:

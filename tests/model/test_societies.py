@@ -9,11 +9,14 @@ from statistics import fmean
 import pytest
 
 from parley.agents.persona import load_personas
+from parley.agents.scales import Scale
 from parley.agents.skeleton import write_skeleton
 from parley.agents.society import DEFAULT, load_society, society_names
+from parley.agents.society_check import check_society
 from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.dynamics import expected_start, planted, start
 from parley.llm.backends.oracle.phrases import banks
+from parley.llm.backends.oracle.surveys import direction_of
 from parley.llm.errors import UserError
 from parley.model.debate import DebateModel
 from parley.model.events import Rated, Seated, Utterance
@@ -134,6 +137,37 @@ def test_a_society_of_the_users_own_debates_at_once(tmp_path: Path) -> None:
     recorder = debated(load_preset("three_way", {"society": folder, "llm": "oracle", "repetitions": 3, "rounds": 2}))
     assert [event.reason for event in of_kind(recorder, Rated) if event.rating is None] == []
     assert {event.topic for event in of_kind(recorder, Seated)} == {f"{folder}/library"}
+
+
+BALLOT = """[scales.ballot]
+kind = "labelled"
+low = 0
+high = 1
+labels = { 0 = "No", 1 = "Yes" }
+[probes.attitude]
+construct = "agreement"
+scale = "ballot"
+sentence = "I vote {label}."
+question = "The vote is on whether the town should build a new library. How do you vote?"
+"""
+
+
+def test_a_ballot_of_yes_and_no_is_answered(tmp_path: Path) -> None:
+    """A scale of one's own with two labels: every answer was unknown_ask, and `check` called its labels wrong. Yes is 10."""
+    folder = write_skeleton("society", tmp_path / "vote")
+    topic = folder / "topics" / "library.toml"
+    before, _, rest = topic.read_text().partition("[probes.attitude] ")
+    topic.write_text(before + BALLOT + rest[rest.index("[probes.attitude_labelled]") :])
+    assert list(check_society(load_society(str(folder)))) == []
+    recorder = debated(load_preset("two_way", {"society": str(folder), "llm": "oracle", "repetitions": 3, "rounds": 1}))
+    rated, seated = of_kind(recorder, Rated), {event.agent: event.party for event in of_kind(recorder, Seated)}
+    expected = {
+        party: fmean(one.expected for one in rated if seated[one.agent] == party) for party in ("left", "right")
+    }
+    assert expected["left"] > 5 > expected["right"]
+    assert {one.attitude for one in rated} <= {0.0, 10.0}
+    german = Scale("ballot", "labelled", 0, 1, {0: "Ja", 1: "Nein"})
+    assert (direction_of(banks("germany"), german), direction_of(banks(), german)) == (-1, None)
 
 
 def test_a_society_is_the_same_however_its_path_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -60,7 +60,7 @@ class Oracle(Speaker):
         return [self._reply(request) for request in requests]
 
     def _reply(self, request: Request) -> Reply:
-        reading = read(request, self.banks)
+        reading = read(request, self.banks.in_language(request.facts.get("spoken", "")))
         handler = HANDLERS.get(request.purpose) or answer_of(request.purpose)  # of a study
         reply = handler(reading, self) if handler else stance.unknown(reading)
         if reply.text is not None:

@@ -21,20 +21,25 @@ MIDDLE, FARTHEST = 5.0, 4.0
 """The middle of the axis of a topic, and how far from it a party at the end of its side begins if no other party is planted."""
 JOINED = ("common", "self", "values", "backstory", "enhanced", "deliberation")
 """The banks to which parties add sentences."""
+NUMBERS = ("start", "stubbornness")
+"""What a party's part [oracle] says in no language. Its `levels` have the names of levels in the language."""
 Bank = dict[str, Any]
 
 
 class PartyFiles:
     """The files of the parties of a society, and their sentences and numbers in the shape of the banks.
 
-    debaters come first, in the order in which the society names them, and the other parties by their codes.
+    debaters come first, in the order in which the society names them, and the other parties by their codes. In a language that
+    only some people of the society speak, a party says what languages/CODE/parties has for it, else what its file has if this is
+    the language of the party, else the plain sentences of the language.
     """
 
-    def __init__(self, folder: Path, debaters: Sequence[str]):
+    def __init__(self, folder: Path, debaters: Sequence[str], spoken: str = ""):
         self.folder = folder / "parties"
+        translated = folder / "languages" / spoken / "parties"
         paths = {path.stem: path for path in sorted(self.folder.glob("*.toml"))}
         ordered = dict.fromkeys([*(party for party in debaters if party in paths), *paths])
-        self.files = {party: _party_file(paths[party]) for party in ordered}
+        self.files = {party: _party_file(paths[party], spoken, translated) for party in ordered}
         self.speakers = {party: one for party, one in self.files.items() if one.words}
         self._debaters = [party for party in debaters if party in self.files]
         joins = (self._identity, self._votes, self._themes, self._backstory, self._enhanced, self._answers)
@@ -200,9 +205,15 @@ def level_shares(levels: Mapping[str, float], start: float) -> dict[str, float]:
     return {level: round(shares.get(value, 0.0), 2) for level, value in levels.items()}
 
 
-def _party_file(path: Path) -> PartyFile:
+def _party_file(path: Path, spoken: str, translated: Path) -> PartyFile:
     values = read_file(path)
     check_file(PartyFile, values, path)
+    if spoken:
+        numbers = {name: value for name, value in values.get("oracle", {}).items() if name in NUMBERS}
+        known = values if values.get("language") == spoken else {**values, "oracle": numbers}
+        own = read_file(translated / path.name)
+        values = {**known, **own, "oracle": {**known.get("oracle", {}), **own.get("oracle", {})}}
+        check_file(PartyFile, values, translated / path.name)
     return PartyFile.model_validate(values)
 
 

@@ -2,7 +2,8 @@
 
 The banks of a society are its folder `oracle/` (agents/societies/NAME/oracle) on top of those of its language
 (banks/<code>/): a file of both has the tables of both, key by key, and the society's win. Then each party adds what its own file
-says (party_files.py).
+says (party_files.py). People who speak another language than the society have the banks of that language, and those of the
+society's folder languages/CODE/oracle; all people understand the sentences on a topic in every language of the society.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,8 @@ from parley.llm.seeding import digest
 
 FOLDER = Path(__file__).parent / "banks"
 SOCIETIES = Path(__file__).parents[3] / "agents" / "societies"
+TRANSLATED = "languages"
+"""The folder of a society with a folder for each language that only some of its people speak."""
 US = "us"
 """The society of the studies."""
 GRADES = (0, 2, 4, 6, 8, 10)
@@ -103,18 +106,22 @@ class TopicBank:
 class Banks:
     """What the speaker knows of a society: its parties, its sentences, its parameters."""
 
-    def __init__(self, society: str):
+    def __init__(self, society: str, spoken: str = ""):
         folder = SOCIETIES / society if (SOCIETIES / society / "society.toml").is_file() else Path(society).expanduser()
         about = read_file(folder / "society.toml")
         if not about:
             raise UserError(f"oracle: {society} is not a society: {folder}/society.toml does not exist")
         check_file(SocietyFile, about, folder / "society.toml")
-        self.society, self.language, self.folder = society, str(about.get("language", "en")), folder / "oracle"
+        usual = str(about.get("language", "en"))
+        self.society, self.home, self.spoken = society, folder, "" if spoken == usual else spoken
+        self.language = self.spoken or usual
+        self.folder = (folder / TRANSLATED / self.spoken if self.spoken else folder) / "oracle"
         self.prefix = "" if society == US else f"{society.rstrip('/')}/"
         self._folders = (FOLDER / self.language, self.folder)
         self._data: dict[str, dict[str, Any]] = {}
+        self.checked = False
         self.demonym = str(about.get("demonym", about.get("title", society)))
-        self.parties = PartyFiles(folder, about.get("debaters", ()))
+        self.parties = PartyFiles(folder, about.get("debaters", ()), self.language if self.spoken else "")
         self.sides = {party: one.side for party, one in self.parties.files.items()}
         self._words = {party: _whole_words(one.words) for party, one in self.parties.speakers.items()}
         self._party = lru_cache(maxsize=4096)(self._count_party_words)
@@ -129,13 +136,39 @@ class Banks:
 
     def _file(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = {}
-        for folder in self._folders:
+        language, own = self._folders
+        shared = [self.home / "oracle"] if name == "parameters" else []  # numbers are the same in all languages
+        for folder in (language, *shared, own):
             found = _merged(found, read_file(folder / f"{name}.toml"))
         return found
 
+    def in_language(self, spoken: str) -> Banks:
+        """Return what the speaker knows in another language of the society; "" for that of the society. Errors: UserError."""
+        if spoken in ("", self.language):
+            return self
+        other = banks(self.society, spoken)
+        if not other.checked:
+            other.check()
+            other.checked = True
+        return other
+
     @cached_property
     def topics(self) -> dict[str, TopicBank]:
-        """Every topic bank by slug: topics of debates, and items of news (`oracle/news`, or else news_bank.py)."""
+        """Every topic bank by slug. The sentences of the society's other languages are understood, and not said."""
+        codes = ["", *sorted(path.parent.name for path in self.home.glob(f"{TRANSLATED}/*/oracle"))]
+        others = [banks(self.society, code)._own_topics for code in codes if code != self.spoken]
+        foreign = {
+            slug: {line: grade for topics in others if slug in topics for line, grade in topics[slug].grades.items()}
+            for slug in self._own_topics
+        }
+        return {
+            slug: replace(bank, retold={**foreign[slug], **bank.retold}) if foreign[slug] else bank
+            for slug, bank in self._own_topics.items()
+        }
+
+    @cached_property
+    def _own_topics(self) -> dict[str, TopicBank]:
+        """The topic banks in this language: topics of debates, and items of news (`oracle/news`, or else news_bank.py)."""
         paths = sorted(path for folder in ("topics", "news") for path in (self.folder / folder).glob("*.toml"))
         files = {path.stem: (read_file(path), path) for path in paths}
         where = FOLDER / self.language / "news.toml"
@@ -217,6 +250,10 @@ class Banks:
         """Return a text of the language (language.toml)."""
         return str(self.data("language")[name])
 
+    def is_ballot(self, labels: Sequence[str]) -> bool:
+        """Return whether the labels of a scale are yes and no, in any order."""
+        return sorted(label.lower() for label in labels) == sorted(self.words(name).lower() for name in ("yes", "no"))
+
     def _changes(self, name: str) -> Changes:
         """Return a list of changes of the language (language.toml)."""
         return changes_of(self.data("language")[name])
@@ -259,18 +296,25 @@ class Banks:
     @cached_property
     def fingerprint(self) -> str:
         """A digest of all bank files and of what parties add: part of the model's identity."""
-        files = [path for folder in self._folders for path in sorted(folder.rglob("*.toml"))]
+        translated = [
+            folder for part in ("oracle", "parties") for folder in sorted(self.home.glob(f"{TRANSLATED}/*/{part}"))
+        ]
+        folders = [*self._folders, *translated]
+        files = [path for folder in folders for path in sorted(folder.rglob("*.toml"))]
         texts = [part for path in files for part in (path.name, path.read_text(encoding="utf-8"))]
         return digest(*texts, repr(self.items), self.parties.fingerprint()).hex()
 
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return banks, (self.society,)
+    def __reduce__(self) -> tuple[Any, tuple[str, str]]:
+        return banks, (self.society, self.spoken)
 
 
 @cache
-def banks(society: str = US) -> Banks:
-    """Return the banks of a society, by name or by path. Errors: UserError if it is none."""
-    return Banks(society)
+def banks(society: str = US, spoken: str = "") -> Banks:
+    """Return the banks of a society, by name or by path. Errors: UserError if it is none.
+
+    spoken: the code of a language that only some of its people speak; "": that of the society.
+    """
+    return Banks(society, spoken)
 
 
 @cache

@@ -109,13 +109,15 @@ def pick(
 
 def directed(banks: Banks, scale: RatingScale, question: str, topic: str, sentence: str = "") -> DirectedScale | None:
     """Return the scale of a question with its direction on the topic's axis; None where that would be a guess."""
-    strong_end, about = direction_of(banks, scale), _about(banks, question, topic, " ".join(scale.labels.values()))
+    strong_end, about = direction_of(banks, scale), _about(banks, question, topic, tuple(scale.labels.values()))
     return DirectedScale(scale, strong_end * about, sentence) if strong_end and about else None
 
 
 def direction_of(banks: Banks, scale: RatingScale) -> int | None:
     """Return 1 when the high end of the scale is the strong one, -1 when the low end is, None when the labels do not say."""
     low, high = (scale.labels.get(end, "").lower() for end in (scale.low, scale.high))
+    if banks.is_ballot((low, high)):
+        return 1 if high == banks.words("yes").lower() else -1
     strong, weak = banks.scale_words("high"), banks.scale_words("low")
     if any(word in high for word in strong) or low.startswith(weak):
         return 1
@@ -123,10 +125,10 @@ def direction_of(banks: Banks, scale: RatingScale) -> int | None:
 
 
 @lru_cache(maxsize=4096)
-def _about(banks: Banks, question: str, topic: str, labels: str) -> int | None:
-    """Return the direction of the construct on the topic's axis: 1 for severity, that of the proposition for agreement."""
+def _about(banks: Banks, question: str, topic: str, labels: tuple[str, ...]) -> int | None:
+    """Return the direction of the construct on the axis of the topic: 1 for severity, that of the proposition for agreement."""
     named, lower = banks.recognised(question), question.lower()
-    if not banks.agreement_labels.search(labels):
+    if not (banks.is_ballot(labels) or banks.agreement_labels.search(" ".join(labels))):
         refers = named is None and banks.pattern("refers").search(question) is not None
         return 1 if named == topic or refers else None
     good_idea = banks.words("good_idea").format(title=banks.topics[topic].title).lower()

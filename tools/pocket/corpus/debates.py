@@ -114,7 +114,7 @@ def _hold(rng: random.Random, stage: CorpusSpeaker, members: dict[int, Debater],
             turns: Iterator[Turn] = RoundTable(order=order).turns(seated, round_)
             drive([run_round(room, turns)], stage)
         for name in _probes(rng, topic.slug, round_, rounds):
-            drive([run_survey(room, topic.probe(name))], stage)
+            drive([run_survey(room, {topic.spoken: topic.probe(name)})], stage)
 
 
 def _probes(rng: random.Random, slug: str, round_: int, rounds: int) -> list[str]:
