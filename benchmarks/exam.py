@@ -91,7 +91,7 @@ def sit_exam(path: Path, entries: Iterable[Entry], again: bool, share: float) ->
     known = set(map(_key, rows))
     for entry, kind, units in chosen:
         if (entry.name, kind, units) not in known:
-            rows.append(examine(entry, kind, units, max(FEWEST, round(entry.sets_of(kind) * share))))
+            rows.append(examine(entry, kind, units, max(FEWEST, round(entry.sets * share))))
             write_rows(rows, path)
             print(f"{entry.name}, {kind}, {units}: {rows[-1]['seconds']} s", flush=True)
     return write_rows(rows, path)
@@ -103,7 +103,7 @@ def _key(row: Mapping[str, object]) -> tuple[object, ...]:
 
 def wanted(row: Mapping[str, object], share: float) -> int:
     """Return how many data sets make a row complete: those of its entry, fewer where none of the first has a result."""
-    sets = next((entry.sets_of(str(row["data"])) for entry in ENTRIES if entry.name == row["statistic"]), 0)
+    sets = next((entry.sets for entry in ENTRIES if entry.name == row["statistic"]), 0)
     return min(max(FEWEST, round(sets * share)), sets if row["known"] else FEWEST + 1)
 
 

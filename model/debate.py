@@ -426,6 +426,8 @@ class DebateModel(SteppedModel):
                 told = traits.role, dict(traits.traits), traits.confirmation_bias, traits.belief
                 yield Endowed(number, room.id, *told)
             if agent.voice not in ("", room.seats[number], persona.party):
+                if agent.voice not in self.voices:  # an agent class of a user set another value
+                    raise unknown_name(f"voice of {agent.name}", agent.voice, self.voices)
                 yield OwnModel(number, room.id, identity_spec(self.voices[agent.voice]))
         if room.mediator:
             yield Seated(MEDIATOR, *place, scenario.MEDIATOR, scenario.MEDIATOR, "", room.mediator.name)

@@ -11,6 +11,8 @@ from parley.environments.base import UNDER, Group
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario, read_preset
 
+MOST_GROUPS = 4
+"""A title names each group up to this number."""
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
@@ -38,9 +40,15 @@ def reseated(preset: str, groups: Sequence[Group]) -> bool:
 
 
 def seated_title(groups: Sequence[Group], names: PartyNames, frame: str) -> str:
-    """Return a title such as `A CDU, an SPD and a Default in a debate`. names: of parties."""
+    """Return a title such as `A CDU, an SPD and a Default in a debate`; of many groups, how many they are and of which parties.
+
+    names: of parties.
+    """
     first, event = groups[0], f"{article(frame)} {frame}"
     event = "a network" if first.networked else "private deliberation" if first.mediated else event
+    if len(groups) > MOST_GROUPS:
+        parties = dict.fromkeys(seat.partition(":")[0] for group in groups for seat in group.seats)
+        return f"{len(groups)} groups of {join_phrases([party_name(party, names) for party in parties])} in {event}"
     return f"{'; '.join(group_title(group.name, names) for group in groups)} in {event}"
 
 

@@ -135,15 +135,15 @@ CONJOINT, PERSUASION = "studies.conjoint.measures.", "analysis.persuasion.bradle
 PREDICTED, SIZES = "studies.survey_prediction.measures.", (3, 5, 10, 40)
 TASTES, CROSSED = ("tastes", *UNEVEN), ("crossed", *UNEVEN)
 ENTRIES = (
-    Entry("conjoint: AMCE", (CONJOINT + "estimate_effects",), _of_amce, TASTES, unit="respondent", sets=120, sizes=SIZES),
-    Entry("conjoint: marginal mean", (CONJOINT + "marginal_mean",), _of_marginal, TASTES, unit="respondent", sets=120,
+    Entry("conjoint: AMCE", (CONJOINT + "estimate_effects",), _of_amce, TASTES, unit="respondent", sets=200, sizes=SIZES),
+    Entry("conjoint: marginal mean", (CONJOINT + "marginal_mean",), _of_marginal, TASTES, unit="respondent", sets=200,
           sizes=SIZES),
     Entry("conjoint: personas minus people", (CONJOINT + "compare_effects",), _of_two_amces, TASTES, unit="respondent",
-          sets=100, sizes=SIZES),
+          sets=200, sizes=SIZES),
     Entry("conjoint: exchanged choices", (CONJOINT + "exchange_test",), _of_exchange, TASTES, unit="respondent", role="test",
           sets=200, sizes=SIZES),
-    Entry("conjoint: position", (CONJOINT + "position_bias",), _of_position, TASTES, unit="respondent", sets=120, sizes=SIZES),
-    Entry("arena: score of a message", (PERSUASION + "score_messages",), _of_scores, TASTES, unit="person", sets=120,
+    Entry("conjoint: position", (CONJOINT + "position_bias",), _of_position, TASTES, unit="respondent", sets=200, sizes=SIZES),
+    Entry("arena: score of a message", (PERSUASION + "score_messages",), _of_scores, TASTES, unit="person", sets=200,
           sizes=SIZES),
     Entry("arena: which message is better", (PERSUASION + "clear_difference",), _of_best, TASTES, unit="person", role="test",
           sets=200, sizes=SIZES, at_most=True),

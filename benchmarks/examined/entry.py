@@ -13,11 +13,9 @@ Outcome = float | None
 number itself."""
 Draw = Callable[[np.random.Generator, int, str], Outcome]
 ALPHA = 0.05
-HOSTILE = ("heavy", "tailed", "crossed", "ceiling", "walking", "lopsided", "skewed", "noisy")
-HOSTILE_SETS = 200
-"""Kinds of data that break a statistic first, and the data sets that such a row needs at least: with 60, misses of 10% are seen
-in half of the rows."""
 UNITS = (2, 3, 5, 10, 40)
+FEWEST_SETS = 200
+"""Data sets of a row: with 60, misses of 10% are seen in half of the rows."""
 
 
 @dataclass(frozen=True)
@@ -41,9 +39,9 @@ class Entry:
     sets: int = 1000
     at_most: bool = False
 
-    def sets_of(self, kind: str) -> int:
-        """Return how many data sets a row needs: those of the entry, at least HOSTILE_SETS on hostile kinds."""
-        return max(self.sets, HOSTILE_SETS) if kind in HOSTILE else self.sets
+    def __post_init__(self) -> None:
+        if self.sets < FEWEST_SETS:
+            raise ValueError(f"{self.name}: {self.sets} data sets are fewer than {FEWEST_SETS}")
 
     def missed(self, outcome: float) -> bool:
         """Return whether an outcome missed the truth; of a rank, whether it is in the outer 5%."""

@@ -130,7 +130,7 @@ ENTRIES = (
     *[Entry(f"surrogate: {name}", ("analysis.surrogate.fit.fit_response",), _of_response(name),
             ("usual", "deaf", "missing", *UNEVEN), sizes=(3, 5, 10, 40), sets=300) for name in RESPONSE],
     *[Entry(f"card: {name}", ("analysis.card.estimates.from_fit",), _of_card(quantity, parameter), tuple(NOISE),
-            unit="block", sizes=(5, 10), sets=80)
+            unit="block", sizes=(5, 10), sets=200)
       for name, quantity, parameter in (("own pull", "mu", "mu"), ("influence", "kappa", "kappa"),
                                         ("own pull of a party", "mu_first", "mu"))],
     Entry("choices between beliefs: slope", ("studies.dissonance.choices.fit",), _of_beliefs, ("slope", "tastes", *UNEVEN),
@@ -144,7 +144,7 @@ ENTRIES = (
     Entry("scores: echo chamber", (SCORED + "reversion.echo_chambers",), _published("echo chamber"), ("statements",), role="test",
           unit="run", sizes=(20,), sets=200, at_most=True),
     *[Entry(f"scores: {name}", (SCORED + examined,), _published(name), ("statements",), role="test", unit="run", sizes=(10,),
-          sets=120,
+          sets=200,
             at_most=name.startswith("echo"))
       for name, examined in zip(SCORES, ("reversion.echo_chambers", "contrasts.contrast", "ucl.compare"), strict=True)],
 )  # fmt: skip

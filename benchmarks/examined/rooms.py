@@ -247,14 +247,14 @@ OF_TESTS = {
     PERMUTED: (GROUPS + "permutation_test",),
 }
 CARD = "analysis.card."
-SETS = {"mean over clusters": 150, "headline: forecasts": 80, "headline: drift": 120, "headline: change to share out": 120,
-        "headline: opinions spread": 200, "headline: intervention": 150, "correlation over people in rooms": 1000}  # fmt: skip
+SETS = {"correlation over people in rooms": 1000, "mean over clusters": 200, "headline: forecasts": 200, "headline: drift": 200,
+        "headline: change to share out": 200, "headline: opinions spread": 200, "headline: intervention": 200}  # fmt: skip
 """Data sets of a condition; 400 of the others."""
 ENTRIES = (
     *[Entry(name, OF_INTERVALS[name], test, ALL, sets=SETS.get(name, 400)) for name, test in INTERVALS.items()],
     *[
         Entry(name, OF_TESTS[name], test, (*(FEW if name == PERMUTED else ALL), LOPSIDED), role="test",
-              sizes=(3, 5, 20) if name == PERMUTED else (3, 5, 10, 20), sets=80 if name == PERMUTED else 200)
+              sizes=(3, 5, 20) if name == PERMUTED else (3, 5, 10, 20), sets=200)
         for name, test in TESTS.items()
     ],
     Entry("mean of a positive number", (BOOT + "mean_interval", BOOT + "skewed_end"), _of_positive,
@@ -281,7 +281,7 @@ ENTRIES = (
     Entry("difference in diversity of endings", ("analysis.ending_diversity.difference_interval",), _of_diversity,
           ("normal", "rare"), sizes=(3, 10, 20, 40), sets=250),
     Entry("diversity of endings, permuted", ("analysis.ending_diversity.permutation_p",), _of_diversity_p, ("normal", "rare"),
-          role="test", sizes=(3, 5, 10, 20), sets=150, at_most=True),
+          role="test", sizes=(3, 5, 10, 20), sets=200, at_most=True),
     Entry("card: mean over blocks", (CARD + "estimates.mean_estimate",), _card_mean, ALL, unit="block", sets=500),
     Entry("card: difference of two cards", (CARD + "estimates.difference",), _of_cards, PLAIN, unit="block", sets=500),
     Entry("card: p of a difference of two cards", (CARD + "comparison.p_of_interval",), _of_cards_p, PLAIN, unit="block",

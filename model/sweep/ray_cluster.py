@@ -64,7 +64,7 @@ def _connect(address: str, workers: int) -> Any:
     own = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": STORE}
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", **(own if address == "local" else {}))
-    except (ConnectionError, ValueError) as error:
+    except Exception as error:
         raise UserError(f"no Ray cluster at {address}: {str(error).splitlines()[0]}") from error
     return ray
 

@@ -192,6 +192,18 @@ def test_a_taken_name_is_one_line(name: str, value: object) -> None:
         type("Own", (parley.Agent,), {name: value})
 
 
+def test_a_voice_that_is_no_model_of_the_run_is_one_line() -> None:
+    """`self.voice = "deep"` ended in KeyError: 'deep'; a text is the right type, so the name is not refused."""
+
+    class Own(parley.Agent):
+        def __init__(self, *arguments: object, **settings: object):
+            super().__init__(*arguments, **settings)  # type: ignore[arg-type]
+            self.voice = "deep"
+
+    with pytest.raises(parley.UserError, match=r"unknown voice of \w+ 'deep'"):
+        parley.DebateModel("two_way", topics="racism", llm="oracle", repetitions=1, agent_class=Own)
+
+
 def test_a_private_name_of_ours_is_one_line() -> None:
     with pytest.raises(parley.UserError, match="the agent class Own uses the name _names, which"):
         type("Own", (parley.Agent,), {"_names": lambda self: ["Ann"]})

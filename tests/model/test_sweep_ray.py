@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
+from loopback import Loopback, said
 from measuring import record
 
+import run
 from parley.llm.budget import Budget
+from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
-from parley.model.sweep.cell_runner import CellResult, SweepJob
+from parley.model.sweep.cell_runner import CellResult, CellTask, SweepJob
 from parley.model.sweep.design import sweep_cells
+from parley.model.sweep.ray_cluster import run_on_ray
 from parley.model.sweep.runner import run_cells
 
 pytest.importorskip("ray")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
+CANARY = "sk-canary-0123456789abcdef"
+"""The value of a key."""
 
 
 def swept(folder: Path, ray: str | None, most: int | None = None) -> list[CellResult]:
@@ -35,3 +43,34 @@ def test_a_cluster_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [held.found for held in swept(tmp_path / "ray", "local")] == [
         held.found for held in swept(tmp_path / "here", None)
     ]
+
+
+def test_a_key_travels_as_the_name_of_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers read the value where they run. Neither the folder of the sweep nor a log of Ray has it."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    monkeypatch.setenv("SERVER_KEY_OF_MINE", CANARY)
+    ray_files = Path(tempfile.mkdtemp(prefix="r"))  # a short path: Ray's sockets lie in it
+    monkeypatch.setenv("RAY_TMPDIR", str(ray_files))
+    with Loopback(lambda body, number: said("7")) as server:
+        words = (
+            "sweep --scenario two_way --topic racism --repetitions 1 --rounds 1 --seeds 0:2 --no-qualify --ray local"
+        )
+        model = ["--llm", "openai:echo,key=SERVER_KEY_OF_MINE", "--base-url", server.url]
+        code = run.main([*words.split(), "--workers", "2", *model, "--out", str(tmp_path / "sweep"), "--keep-going"])
+    assert (code, server.keys) == (0, {f"Bearer {CANARY}"})
+    written = [path for folder in (tmp_path, ray_files) for path in folder.rglob("*") if path.is_file()]
+    assert any(path.name.startswith("raylet") for path in written)
+    assert [path for path in written if CANARY.encode() in path.read_bytes()] == []
+    assert any(b"SERVER_KEY_OF_MINE" in path.read_bytes() for path in written)
+    shutil.rmtree(ray_files)
+
+
+def test_a_cluster_that_does_not_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine the local node timed out, and Ray's plain Exception was a traceback."""
+
+    def slow(**options: object) -> None:
+        raise Exception("The current node timed out during startup.\nThis could happen because ...")
+
+    monkeypatch.setattr("ray.init", slow)
+    with pytest.raises(UserError, match=r"no Ray cluster at local: The current node timed out during startup\.$"):
+        run_on_ray(CellTask(record), [], 1, None, lambda number: None, print, "local").__next__()

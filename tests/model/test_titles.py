@@ -29,6 +29,13 @@ def test_a_group_is_called_as_one_says_it(group: str, title: str) -> None:
     assert group_title(group, NAMES) == title
 
 
+def test_a_title_of_many_groups_names_their_parties_once() -> None:
+    """Seven parties with and without a Default are fourteen groups: their names filled 390 characters of a heading."""
+    settings = {"society": "germany", "topics": "germany/tempolimit", "parties": "spd,cdu,gruene,fdp,linke,afd,default"}
+    title = "14 groups of SPD, Default, CDU, Grüne, FDP, Linke and AfD in a debate"
+    assert heading(load_preset("echo_chamber", settings)) == title
+
+
 def test_a_scenario_with_other_seats_has_another_title(tmp_path: Path) -> None:
     """`A Republican, a Democrat and a Default agent debate` is not what sits where others were seated."""
     (tmp_path / "parties").mkdir()

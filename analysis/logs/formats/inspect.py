@@ -7,6 +7,7 @@ values are missing. In a file that `run.py export-eval` wrote, people, rounds an
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -125,10 +126,24 @@ def _ratings(sample: Any, room: str, last: int) -> Iterator[Rating]:
             continue
         values = score.value if isinstance(score.value, dict) else {"": score.value}
         for key, value in values.items():
-            number = GRADES.get(value) if isinstance(value, str) else value
-            rating = float(number) if isinstance(number, int | float) and number - number == 0 else None
+            rating = score_of(value)
             reason = "no number in the score" if rating is None else None
             yield Rating(room, SPEAKER, last, f"{name}.{key}" if key else name, rating, reason, str(value))
+
+
+def score_of(value: object) -> float | None:
+    """Return a score as a number: a grade, a number, or a text that is one; None for anything else.
+
+    >>> score_of("C"), score_of("4"), score_of(True), score_of("fair"), score_of(float("nan")), score_of([1])
+    (1.0, 4.0, 1.0, None, None, None)
+    """
+    if isinstance(value, str) and value in GRADES:
+        return GRADES[value]
+    try:
+        number = float(value) if isinstance(value, str | int | float) else math.nan
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _kept(room: str, name: str, one: dict[str, Any]) -> Rating:
