@@ -210,14 +210,23 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "models": ("analysis.commands.models", "list the models that you can use, and fetch one"),
     },
     "Measure a model's bias": {
-        "qualify": ("analysis.commands.qualify", "check whether a model can play people, and how it has to be asked"),
+        "qualify": ("analysis.commands.models", "check whether a model can play people, and how it has to be asked"),
         "audit": ("analysis.commands.card", "make the bias card of a model"),
-        "compare": ("analysis.commands.compare", "compare runs, or bias cards"),
-        "audit-probe": ("analysis.commands.audit_probe", "measure variance and order effects of a survey question"),
-        "wave": ("analysis.commands.waves", "ask a questionnaire on one date, with and without steering sentences"),
-        "compare-waves": ("analysis.commands.waves", "compare models and dates that answered the same questionnaire"),
-        "panel": ("analysis.commands.panel", "ask the same people again, with and without their earlier answers"),
-        "validate": ("analysis.commands.validate", "check whether personas answer as their party would"),
+        "compare": ("analysis.commands.reports", "compare runs, or bias cards"),
+        "audit-probe": ("analysis.commands.surveys", "measure variance and order effects of a survey question"),
+        "wave": (
+            "analysis.commands.surveys",
+            "ask a questionnaire on one date, with and without steering sentences",
+        ),
+        "compare-waves": (
+            "analysis.commands.surveys",
+            "compare models and dates that answered the same questionnaire",
+        ),
+        "panel": (
+            "analysis.commands.surveys",
+            "ask the same people again, with and without their earlier answers",
+        ),
+        "validate": ("analysis.commands.surveys", "check whether personas answer as their party would"),
         "calibrate": ("analysis.commands.calibrate", "check whether the analysis recovers a known bias"),
     },
     "Change a model's bias": {
@@ -228,19 +237,19 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "export": ("training.commands.export", "merge an adapter into its model, for vLLM, Ollama or llama.cpp"),
     },
     "Analyse runs": {
-        "report": ("analysis.commands.report", "write an HTML page about one or several runs"),
+        "report": ("analysis.commands.reports", "write an HTML page about one or several runs"),
         "mediators": (
             "analysis.commands.mediators",
             "compare which side mediators suit, and what the order of opinions changes",
         ),
-        "bundle": ("analysis.commands.bundle", "write runs as one sealed file with prompts and raw replies"),
-        "verify": ("analysis.commands.bundle", "check a bundle, a card.json or the tables of a run"),
-        "show": ("analysis.commands.show", "print the prompts that an agent was sent, and its replies"),
-        "own-data": ("analysis.commands.own_data", "write the own lines of a person in a run as a file"),
-        "import-log": ("analysis.commands.logs", "read a log of another framework, and write its report"),
-        "export-eval": ("analysis.commands.logs", "write a run as an .eval file for the viewer of Inspect"),
+        "bundle": ("analysis.commands.exchange", "write runs as one sealed file with prompts and raw replies"),
+        "verify": ("analysis.commands.exchange", "check a bundle, a card.json or the tables of a run"),
+        "show": ("analysis.commands.reports", "print the prompts that an agent was sent, and its replies"),
+        "own-data": ("analysis.commands.human", "write the own lines of a person in a run as a file"),
+        "import-log": ("analysis.commands.exchange", "read a log of another framework, and write its report"),
+        "export-eval": ("analysis.commands.exchange", "write a run as an .eval file for the viewer of Inspect"),
         "judge": ("analysis.commands.judge", "let a model score every statement of a run"),
-        "analyse": ("analysis.commands.analyse", "compare conditions in a table of scores"),
+        "analyse": ("analysis.commands.reports", "compare conditions in a table of scores"),
         "claim": ("analysis.commands.claim", "check a claim over many settings that mean the same"),
         "register": ("analysis.commands.register", "freeze a plan for the test of a claim before any result is seen"),
         "confirm": ("analysis.commands.register", "run a registered plan and nothing else, and test its claim"),
@@ -252,7 +261,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Run published studies": {
         "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
         "representatives": ("training.commands.representatives", "test agents that answer for a participant"),
-        "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
+        "arguments": ("analysis.commands.debates", "measure how far each kind of argument moves a skeptic"),
         "refutation": (
             "analysis.commands.refutation",
             "pass a story on with an early, a late or no official statement",
@@ -268,7 +277,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "bets": ("analysis.commands.bets", "let debaters bet in private that they will win"),
         "personalised": (
-            "analysis.commands.personalised",
+            "analysis.commands.debates",
             "describe the opponent as a person or an AI, with or without traits",
         ),
         "prior-beliefs": (
@@ -280,9 +289,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "personas": ("analysis.commands.writing", "write personas with a model"),
         "questions": ("analysis.commands.writing", "write divisive questions with a model"),
         "case": ("analysis.commands.writing", "write the case that opens a structured debate"),
-        "new": ("analysis.commands.societies", "start a society, a party, a topic, personas or a study of your own"),
+        "new": ("analysis.commands.writing", "start a society, a party, a topic, personas or a study of your own"),
         "check": (
-            "analysis.commands.societies",
+            "analysis.commands.writing",
             "say what is wrong with a society, a party, a topic or a set of personas",
         ),
     },

@@ -14,8 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from parley.agents.answer_forms import LONGEST, MARK, tidy, undressed
-from parley.agents.answer_words import answer_words
+from parley.agents.answer_forms import LONGEST, MARK, answer_words, tidy, undressed
 from parley.agents.foreign_replies import declines_elsewhere
 from parley.agents.reply_cleaning import is_refusal
 from parley.agents.scales import NUMERIC, Reading, Scale, read_rating

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from parley.agents.answer_forms import LONGEST, tidy, undressed
-from parley.agents.answer_words import answer_words
+from parley.agents.answer_forms import LONGEST, answer_words, tidy, undressed
 from parley.agents.foreign_replies import ENGLISH, declines_elsewhere, in_english, replace_number_words
 from parley.llm.errors import UserError
 

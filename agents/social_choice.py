@@ -25,8 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from parley.agents.answer_forms import LONGEST, tidy, undressed
-from parley.agents.answer_words import answer_words
+from parley.agents.answer_forms import LONGEST, answer_words, tidy, undressed
 
 Ballot = Sequence[int | tuple[int, ...]]
 Order = tuple[tuple[int, ...], ...]

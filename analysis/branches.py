@@ -4,15 +4,123 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from parley.analysis.branch_report import parent_folder, what_changed
 from parley.analysis.runs import Run, run_and_report
+from parley.llm.errors import UserError
 from parley.llm.request import Backend
 from parley.model.agent_factory import AgentClass
 from parley.model.arguments import budgets_from_args
 from parley.model.branching import Interventions, plan_branch
+from parley.model.events import Header
+from parley.model.run_listing import read_progress
+
+
+@dataclass(frozen=True, eq=False)
+class BranchNode:
+    """A run of a tree. rounds: those that it has completed. parent: None for a run without one, or with one that is missing.
+
+    The branches of a node are sorted by the round at which they part.
+    """
+
+    folder: Path
+    header: Header
+    rounds: int
+    finished: bool
+    parent: BranchNode | None = None
+    branches: list[BranchNode] = field(default_factory=list)
+
+    @property
+    def state(self) -> str:
+        """`5 rounds`, or `unfinished, 2 of 5 rounds`."""
+        rounds = self.header.scenario["rounds"]
+        return f"{rounds} rounds" if self.finished else f"unfinished, {self.rounds} of {rounds} rounds"
+
+    @property
+    def size(self) -> int:
+        """The number of runs of this tree."""
+        return 1 + sum(branch.size for branch in self.branches)
+
+
+def branch_trees(folders: Sequence[Path]) -> list[BranchNode]:
+    """Return the trees to which these runs belong.
+
+    Branches are found in the folders that hold a run of the tree. Errors: UserError where one of these is no run.
+    """
+    known = {folder.resolve(): read_progress(folder) for folder in folders}
+    roots = dict.fromkeys(_root(folder, known) for folder in list(known))
+    _find_branches(known)
+    return [_node(root, known, None) for root in roots]
+
+
+def draw_trees(trees: Sequence[BranchNode]) -> str:
+    """Return trees as text: a line per run, with the round at which it parts and what it changes."""
+    return "\n".join(line for tree in trees for line in _lines(tree, "", ""))
+
+
+Known = dict[Path, tuple[Header, int, bool]]
+
+
+def _root(folder: Path, known: Known) -> Path:
+    """Return the run without a parent (or whose parent is missing) from which a run descends, and read all on the way."""
+    while (parent := parent_folder(known[folder][0], folder)) is not None:
+        parent = parent.resolve()
+        try:
+            known.setdefault(parent, read_progress(parent))
+        except UserError:
+            return folder
+        folder = parent
+    return folder
+
+
+def _find_branches(known: Known) -> None:
+    """Read every branch that lies in a folder with one of these runs."""
+    for place in dict.fromkeys(folder.parent for folder in list(known)):
+        for folder in sorted(path for path in place.iterdir() if path.is_dir() and path not in known):
+            try:
+                read = read_progress(folder)
+            except UserError:
+                continue
+            if read[0].branch:
+                known[folder] = read
+
+
+def _node(folder: Path, known: Known, parent: BranchNode | None) -> BranchNode:
+    node = BranchNode(folder, *known[folder], parent)
+    children = [path for path, read in known.items() if _is_child(path, read[0], folder)]
+    children.sort(key=lambda path: (known[path][0].branch["round"], path.name))
+    node.branches.extend(_node(child, known, node) for child in children)
+    return node
+
+
+def _is_child(path: Path, header: Header, folder: Path) -> bool:
+    parent = parent_folder(header, path)
+    return parent is not None and parent.resolve() == folder
+
+
+def _lines(node: BranchNode, lead: str, below: str) -> Iterator[str]:
+    yield f"{lead}{node.folder.name}{_described(node)}"
+    for place, child in enumerate(node.branches, 1):
+        last = place == len(node.branches)
+        yield from _lines(child, below + ("└─ " if last else "├─ "), below + ("   " if last else "│  "))
+
+
+def _described(node: BranchNode) -> str:
+    """Return what a line says of a run after its name."""
+    scenario, origin = node.header.scenario, node.header.branch
+    if not origin:
+        return f"  {scenario['name']} on {scenario['llm']}, {node.state}"
+    if node.parent is None:
+        return f"  from round {origin['round']} of {Path(origin['parent']).name} (not on this machine), {node.state}"
+    try:
+        told = "; ".join(what_changed(node.header, node.parent.header, node.parent.folder)) or "nothing changed"
+    except UserError:
+        told = "of another version of Parley"
+    return f"  from round {origin['round']}: {told} ({node.state})"
 
 
 def branch(

@@ -15,13 +15,13 @@ from parley.analysis.audits import AuditCard
 from parley.analysis.card import comparison as cards
 from parley.analysis.formatting import numbered
 from parley.analysis.notebook import html_card, inline
+from parley.analysis.provenance import differences as differences
+from parley.analysis.provenance import settings_table
 from parley.analysis.run_comparison import compare_runs
 from parley.analysis.run_comparison import mean_attitudes as mean_attitudes
 from parley.analysis.run_comparison import shared_seats as shared_seats
 from parley.analysis.run_comparison_figure import draw_runs
 from parley.analysis.run_comparison_page import run_name, sentences, write_run_comparison
-from parley.analysis.run_settings import differences as differences
-from parley.analysis.run_settings import settings_table
 from parley.analysis.runs import Run
 from parley.llm.errors import UserError
 

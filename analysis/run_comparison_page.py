@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.contrasts import TO_AND_FRO, UP_AND_DOWN, contrast
+from parley.analysis.findings import TO_AND_FRO, UP_AND_DOWN, contrast
 from parley.analysis.formatting import (
     Column,
     count_phrase,
@@ -21,6 +21,7 @@ from parley.analysis.formatting import (
 )
 from parley.analysis.html_page import Chapter
 from parley.analysis.metrics import drift
+from parley.analysis.provenance import settings_table
 from parley.analysis.report import Report, disk_errors
 from parley.analysis.run_comparison import (
     PAIRED,
@@ -31,7 +32,6 @@ from parley.analysis.run_comparison import (
     shared_seats,
 )
 from parley.analysis.run_comparison_figure import draw_runs
-from parley.analysis.run_settings import settings_table
 from parley.analysis.scores.table import MANY
 from parley.analysis.statistics.intervals import FEWEST
 from parley.analysis.tables import Tables, load

@@ -13,7 +13,6 @@ import pandas as pd
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers, provenance
 from parley.analysis import formatting as words
-from parley.analysis.answer_reading import ways_read
 from parley.analysis.branch_report import add_branch
 from parley.analysis.figure_text import rooms_phrase
 from parley.analysis.findings import Results, findings, missing_ratings
@@ -22,6 +21,7 @@ from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._cells import DEFAULT, default_level
 from parley.analysis.model_calls import asked_of_model, mixed_models, model_names, outgrown, used_tokens
 from parley.analysis.qualify.in_reports import first_sentences, withholds
+from parley.analysis.reply_faults import ways_read
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, too_few
 from parley.analysis.tables import Tables

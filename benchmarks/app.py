@@ -31,7 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import run  # noqa: F401, I001  (`parley` is this checkout)
 
-from parley.analysis.network_layout import layout
+from parley.analysis.network_plot import layout
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 

@@ -99,7 +99,7 @@ def generate_plainly(loaded: Any, requests: Sequence[Any], tokens: int) -> None:
     """Write replies with the library alone: one batch, padded on the left."""
     import torch
 
-    from parley.llm.backends.hf.prompts import encode
+    from parley.llm.backends.hf.answer_tokens import encode
 
     prompts = encode(requests, loaded.tokenizer, "auto")
     batch = loaded.tokenizer.pad({"input_ids": prompts}, padding_side="left", return_tensors="pt")

@@ -21,8 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from parley.environments.margins import Margin, rake_to_margins, read_margins
-from parley.environments.raking import Codes, Floats, kish_size
+from parley.environments.raking import Codes, Floats, Margin, kish_size, rake_to_margins, read_margins
 from parley.environments.text_columns import plain_texts, read_columns, without
 from parley.llm.registry import Registry, UserError
 

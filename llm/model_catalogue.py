@@ -6,6 +6,7 @@ the file of weights is kept, after its digest was compared with the one in the c
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -21,6 +22,21 @@ from pathlib import Path
 
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.user_cache import user_cache
+
+SILENT = {"HF_HUB_DISABLE_TELEMETRY": "1", "RAY_USAGE_STATS_ENABLED": "0"}
+"""Usage reports are off, unless the user's environment says otherwise. The first is for all that use the Hugging Face hub."""
+
+
+def silence_hubs() -> None:
+    """Turn off the usage reports of these libraries."""
+    for name, value in SILENT.items():
+        os.environ.setdefault(name, value)
+
+
+def cached_files(model: str | Path) -> dict[str, bool]:
+    """Return the options of `from_pretrained`: the files of a folder are only read there, those of a hub id are downloaded."""
+    return {"local_files_only": True} if Path(model).is_dir() else {}
+
 
 PACKAGE, HUB, EMBEDDED = "package", "hub", "embedded"
 

@@ -2,7 +2,7 @@
 
 import logging
 
-from parley.llm import model_hubs
+from parley.llm import model_catalogue as model_hubs
 
 model_hubs.silence_hubs()
 # PEFT imports it, and it logs that an optional kernel is missing.

@@ -13,7 +13,7 @@ from parley.llm.backends.hf import CHOICES
 from parley.llm.backends.hf.checkpoint import fingerprint
 from parley.llm.backends.pocket import WEIGHTS, organisms
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.model_hubs import cached_files
+from parley.llm.model_catalogue import cached_files
 
 DTYPES = {"pocket": "float32", "hf": "auto"}
 """The backends whose models can be trained, with their default number format."""

@@ -22,7 +22,7 @@ from transformers import AutoTokenizer
 from parley.llm.backends.hf.checkpoint import adapter_config
 from parley.llm.backends.hf.loading import Loaded, load_model
 from parley.llm.errors import UserError
-from parley.llm.model_hubs import cached_files
+from parley.llm.model_catalogue import cached_files
 from parley.training.base_model import BaseModel
 from parley.training.tuning.model_card import ORGANISM, USE
 

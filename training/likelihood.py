@@ -26,7 +26,7 @@ def prompt_text(messages: Sequence[Message], tokenizer: Any) -> str:
     """Return the chat up to where the reply begins: by the chat template, or as plain text that ends in a space."""
     from jinja2 import TemplateError  # part of the [local] extra
 
-    from parley.llm.backends.hf.prompts import DATE
+    from parley.llm.backends.hf.answer_tokens import DATE
 
     def fill_template(chat: Sequence[Message]) -> str:
         turns = [{"role": message.role, "content": message.content} for message in chat]

@@ -63,7 +63,7 @@ def bets(words: Sequence[str]) -> int:
 def _judged(options: argparse.Namespace, conditions: Mapping[str, Mapping[str, Any]]) -> int:
     """Run the conditions, let the judge decide every debate, and write the report."""
     from parley.analysis.journaled_calls import CallDesk, check_manifest
-    from parley.analysis.studies.bet_report import WINNING, write_judged
+    from parley.analysis.studies.bets import WINNING, write_judged
     from parley.analysis.studies.debate_verdicts import judge_debates
     from parley.llm.backends import check_spec, identity_spec
     from parley.llm.journal import shared_ledger

@@ -113,7 +113,7 @@ def branches_parser() -> Parser:
 def branches(words: Sequence[str]) -> int:
     """Run `run.py branches RUN ...`."""
     options = branches_parser().parse_args(words)
-    from parley.analysis.branch_tree import branch_trees, draw_trees
+    from parley.analysis.branches import branch_trees, draw_trees
 
     print(draw_trees(branch_trees(options.runs)))
     return 0

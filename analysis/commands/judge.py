@@ -200,8 +200,7 @@ def sentiment_parser() -> Parser:
 def sentiment(words: Sequence[str]) -> int:
     """Run `run.py sentiment RUN --llm SPEC`."""
     options = sentiment_parser().parse_args(words)
-    from parley.analysis.sentiment import judge_sentiment, write
-    from parley.analysis.sentiment_data import read_data
+    from parley.analysis.sentiment import judge_sentiment, read_data, write
     from parley.analysis.tables import load
 
     tables = load(options.run)

@@ -16,7 +16,7 @@ import pandas as pd
 from parley.agents.mediators import open_mediator
 from parley.analysis.deliberation.episode import Episode, to_line
 from parley.analysis.deliberation.fairness import UNIT, Draft, estimate_all, sides, with_opinion, write_draft
-from parley.analysis.deliberation.payoff_scores import score_failure
+from parley.analysis.deliberation.payoff_measures import score_failure
 from parley.analysis.deliberation.payoffs import open_payoff, own_model, scored_by
 from parley.analysis.deliberation.position_change import seats_of, sharing_caution
 from parley.analysis.deliberation.resimulation import check_ballots, check_capacity

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -30,8 +30,86 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from parley.analysis.deliberation.episode import STATEMENTS, Episode
+from parley.analysis.deliberation.payoffs import own_model
 from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean, clustered_mean
-from parley.analysis.statistics.intervals import POSITIVE, SHARE, Floats
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.judging import UNASKED, Verdict
+from parley.analysis.statistics.intervals import POSITIVE, SHARE, Floats, correlation, correlation_interval
+from parley.llm.seeding import derive
+
+
+def score_table(
+    table: pd.DataFrame, episodes: Sequence[Episode], scorer: Any, judge: str, seed: int, desk: CallDesk, title: str
+) -> Floats:
+    """Return a score for each row of a rating table, NaN for a missing one. Errors: UserError from the journal or the budget."""
+    seats = {(one.id, voice.participant): (one, voice) for one in episodes for voice in one.voices}
+    keys = list(dict.fromkeys(zip(table["episode"], table["participant"], strict=True)))
+    names = {key: list(part["statement"]) for key, part in table.groupby(["episode", "participant"], sort=False)}
+    asking = [
+        scorer.score(*seats[key], [getattr(seats[key][0], name) for name in names[key]], derive(seed, "payoff", key[0]))
+        for key in keys
+    ]
+    found: list[tuple[Verdict, ...]] = desk.ask(asking, judge, title, score_failure, own_model(scorer))
+    scores = {
+        (*key, name): math.nan if verdict.value is None else verdict.value
+        for key, verdicts in zip(keys, found, strict=True)
+        for name, verdict in zip(names[key], verdicts, strict=True)
+    }
+    wanted = zip(table["episode"], table["participant"], table["statement"], strict=True)
+    return np.array([scores[key] for key in wanted], dtype=float)
+
+
+def score_failure(scores: Sequence[Verdict]) -> str | None:
+    """Return why none of the statements has a payoff; None also where the scorer was not asked."""
+    reasons = [score.reason for score in scores if score.value is None]
+    return reasons[0] if reasons and len(reasons) == len(scores) and not reasons[0].startswith(UNASKED) else None
+
+
+class Calibration(NamedTuple):
+    """How well a payoff scorer agrees with the final ratings.
+
+    r: Pearson's correlation. preferred: the share of participants with two different ratings whose better rated
+    statement has the better score (ties count half). bias, error: the mean of score minus rating, and of its size, for
+    scores on the ratings' scale. missing: ratings without a score.
+    """
+
+    r: ClusteredMean
+    preferred: ClusteredMean
+    bias: ClusteredMean
+    error: ClusteredMean
+    missing: int
+
+
+def calibrate_payoff(rows: pd.DataFrame, same_scale: bool) -> Calibration:
+    """Compare scores with ratings. rows: as from `rating_table`, with score (NaN: missing).
+
+    Intervals are over groups, because the members of a group rate the same statements.
+    """
+    known = rows.dropna(subset=["score"])
+    gap = (known["score"] - known["rating"]) if same_scale else pd.Series(math.nan, known.index)
+    bias = clustered_mean(gap, known["group"])
+    error = clustered_mean(gap.abs(), known["group"], bounds=POSITIVE)
+    return Calibration(_correlation(known), _preferred(known), bias, error, int(rows["score"].isna().sum()))
+
+
+def _correlation(rows: pd.DataFrame) -> ClusteredMean:
+    x, y = rows["rating"], rows["score"]
+    terms = pd.DataFrame({"n": 1.0, "x": x, "y": y, "xx": x * x, "yy": y * y, "xy": x * y})
+    sums = terms.groupby(rows["group"]).sum().to_numpy(dtype=float)
+    value = float(correlation(sums.sum(axis=0))) if len(sums) else math.nan
+    return ClusteredMean(value, *correlation_interval(sums), len(rows), len(sums))
+
+
+def _preferred(rows: pd.DataFrame) -> ClusteredMean:
+    wide = rows.pivot_table(["rating", "score"], ["group", "participant", "episode"], "statement")
+    if not {("rating", name) for name in STATEMENTS} <= set(wide.columns):
+        return NO_MEAN
+    rating, score = (wide[what]["revision"] - wide[what]["draft"] for what in ("rating", "score"))
+    known = (rating != 0) & rating.notna() & score.notna()
+    points = (np.sign(score[known]) * np.sign(rating[known]) + 1) / 2
+    groups = pd.Series(points.index.get_level_values("group"), index=points.index)
+    return clustered_mean(points, groups, bounds=SHARE)
+
 
 STATEMENT, GAIN, PERSON, ERROR, BRIER = "statement", "gain", "person", "error", "brier"
 ORDERS = (STATEMENT, GAIN, PERSON)

@@ -30,9 +30,9 @@ from parley.analysis.deliberation.payoff_measures import (
     measure_scorer,
     null_ranges,
     rating_table,
+    score_table,
     values,
 )
-from parley.analysis.deliberation.payoff_scores import score_table
 from parley.analysis.deliberation.payoffs import AGREEMENT
 from parley.analysis.deliberation.position_change import ClusteredMean
 from parley.analysis.figures import new_figure

@@ -17,7 +17,7 @@ from parley.agents.mediators.base import Statement
 from parley.agents.representative import parse_knowledge
 from parley.analysis.deliberation import representation
 from parley.analysis.deliberation.episode import Episode, Voice
-from parley.analysis.deliberation.payoff_scores import score_failure
+from parley.analysis.deliberation.payoff_measures import score_failure
 from parley.analysis.deliberation.payoffs import open_payoff, own_model
 from parley.analysis.deliberation.substitution import SILENT, Profile, Resimulation, Texts, resimulated, substituted
 from parley.analysis.journaled_calls import CallDesk

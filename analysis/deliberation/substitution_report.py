@@ -12,10 +12,10 @@ import pandas as pd
 from parley.analysis import disclaimers
 from parley.analysis.deliberation import preference_judge, substitution
 from parley.analysis.deliberation.episode import HUMAN, Episode
+from parley.analysis.deliberation.payoff_measures import Calibration
 from parley.analysis.deliberation.payoffs import open_payoff, scored_by
 from parley.analysis.deliberation.position_change import ClusteredMean, cluster_caution
 from parley.analysis.deliberation.resimulation import Substitution
-from parley.analysis.deliberation.scorer_calibration import Calibration
 from parley.analysis.deliberation.substitution import (
     AGAIN,
     ALL,

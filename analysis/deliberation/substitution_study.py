@@ -15,8 +15,7 @@ import pandas as pd
 from parley.agents.representative import Critique
 from parley.analysis.deliberation import preference_judge, representation, substitution
 from parley.analysis.deliberation.episode import Episode, to_line
-from parley.analysis.deliberation.payoff_measures import rating_table
-from parley.analysis.deliberation.payoff_scores import score_table
+from parley.analysis.deliberation.payoff_measures import Calibration, calibrate_payoff, rating_table, score_table
 from parley.analysis.deliberation.payoffs import AGREEMENT, open_payoff
 from parley.analysis.deliberation.preference_judge import statement_pairs
 from parley.analysis.deliberation.resimulation import (
@@ -26,7 +25,6 @@ from parley.analysis.deliberation.resimulation import (
     statements_each,
     write_statements,
 )
-from parley.analysis.deliberation.scorer_calibration import Calibration, calibrate_payoff
 from parley.analysis.deliberation.substitution import OWN, STRANGER, Resimulation, named
 from parley.analysis.deliberation.substitution_report import SubstitutionResult, write_substitution
 from parley.analysis.journaled_calls import CallDesk, check_manifest

@@ -18,12 +18,11 @@ from parley.analysis.figures import new_figure
 from parley.analysis.formatting import DASH, count_phrase, format_estimate, format_number, uncorrected
 from parley.analysis.human import readers
 from parley.analysis.human.likeness import compare_parts
-from parley.analysis.human.likeness_section import add_likeness
 from parley.analysis.human.measures import TITLES, measure_source, traces
 from parley.analysis.human.readers import ALL, Published, Source, complete
 from parley.analysis.human.rooms import PUBLIC, RUN, each_turn, of_posts, of_run
+from parley.analysis.human.sections import add_likeness, add_turn_sections
 from parley.analysis.human.sequences import compare_sequences
-from parley.analysis.human.turn_sections import add_turn_sections
 from parley.analysis.judge_quality import against_truth, warning
 from parley.analysis.report import Report
 from parley.analysis.tables import Tables

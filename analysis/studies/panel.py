@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from parley.agents.persona import Persona, parties, persona_set
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_phrase, count_table, estimate, number, uncorrected
 from parley.analysis.journaled_calls import check_manifest, run_journaled
+from parley.analysis.report import Report
 from parley.analysis.respondents import respondents
+from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION
 from parley.analysis.studies.questionnaire import Answer, Item, ask_item
+from parley.analysis.studies.stability import difference, stability
 from parley.analysis.table_export import write_csv
 from parley.llm.backends import identity_spec
 from parley.llm.budget import NO_LIMIT, Budget
@@ -111,3 +118,76 @@ def earlier_answer_line(item: Item, rating: float, wave: int) -> str:
     anchors = scale.name_points(scale.points, *map(language.words, ("means", "and")))
     question = item.probe.question
     return language.fill("earlier_answer", number=wave, question=question, answer=f"{rating:g}", anchors=anchors)
+
+
+OWN = "own data"
+READING = (
+    "Answers are compared between neighbouring waves. Same is the share of equal answers. Strangers is what remains if the "
+    "second answer comes from another person: independent draws from the marginals. Same party is the same for another person "
+    "of the party. r is the test-retest correlation over people, the mean over questions. Brackets are 95% intervals over people."
+)
+
+
+def write_panel(answers: pd.DataFrame, panel: Panel, spec: str, folder: Path, data: pd.DataFrame | None = None) -> Path:
+    """Write panel.md, the table stability and a figure; return the path of the page. data: the user's panel (`read_panel`)."""
+    parts = {name: answers[answers["condition"] == name] for name in CONDITIONS} | ({} if data is None else {OWN: data})
+    rows = pd.DataFrame([{"condition": name, **stability(part)} for name, part in parts.items()])
+    gap = difference(parts[FORGETS], parts[REMEMBERS])
+    report = Report(folder, "panel", f"A panel of {count_phrase(panel.waves, 'wave')}")
+    report.data(stability=rows)
+    report.disclaim_models(spec)
+    report.add(
+        f"Model: {spec}. Personas: {panel.personas}. {count_phrase(len(panel.items), 'question')} in each wave.",
+        READING,
+    )
+    lost = answers["answer"].isna()
+    report.missing(int(lost.sum()), len(answers), "answers are missing", count_table(answers["reason"][lost]))
+    report.section("In short", "\n".join(f"- {line}" for line in sentences(rows, gap)), uncorrected(rows))
+    report.section("Stability")
+    title, caption = "Stability of answers between waves", "Share of equal answers minus that of strangers"
+    drawn = dot_plot(rows, ["condition"], "excess", "Equal answers beyond chance (share)", caption, title)
+    report.figure(drawn, "stability", caption)
+    report.table(rows, STABILITY)
+    return report.write()
+
+
+def sentences(rows: pd.DataFrame, gap: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence per condition, and one on what the own history changes."""
+    for row in rows.to_dict("records"):
+        if not np.isfinite(row["excess_low"]):
+            yield f"{row['condition']}: whether answers are stable is unknown: {row['reason'] or NO_VARIATION}."
+            continue
+        size = f"{row['same']:.0%} of answers stay the same, {row['strangers']:.0%} between strangers"
+        if row["excess_low"] > 0:
+            yield f"{row['condition']}: {size}: answers are more stable than chance. {_party_line(row)}"
+        else:
+            yield f"{row['condition']}: {size}: answers are not clearly more stable than chance."
+    if gap["difference"] == 0 and not gap["reason"].startswith("fewer"):
+        yield "With the own history in the prompt, people give as many equal answers as without it."
+        return
+    if gap["reason"]:
+        yield f"Whether the own history makes answers more stable is unknown: {gap['reason']}."
+        return
+    ends = [100 * gap[name] for name in ("difference", "difference_low", "difference_high")]
+    way = "more" if ends[1] > 0 else "less" if ends[2] < 0 else "not clearly more or less"
+    span = f"{ends[0]:+.0f} points ({ends[1]:+.0f} to {ends[2]:+.0f})"
+    yield f"With the own history in the prompt, answers are {way} stable: {span}."
+
+
+def _party_line(row: Mapping[Any, Any]) -> str:
+    """Return whether answers stay the same more often than two people of one party agree."""
+    subject = "Whether they are more alike than those of two people of one party is unknown"
+    if not np.isfinite(row["partners"]):
+        return f"{subject}: no party has two people."
+    between = f"between people of one party ({row['partners']:.0%})"
+    if not np.isfinite(row["beyond_low"]):
+        few = f"fewer than {FEWEST} people with a party"
+        return f"{subject}: {few if row['party_people'] < FEWEST else NO_VARIATION}."
+    return f"That is {'more than' if row['beyond_low'] > 0 else 'not clearly more than'} {between}."
+
+
+STABILITY: Mapping[str, Column] = {
+    "condition": "condition", "people": "people", "compared": "compared", "missing": "missing", "same": estimate("same"),
+    "strangers": number("strangers"), "more than strangers": estimate("excess"), "same party": number("partners"),
+    "more than same party": estimate("beyond"), "r": estimate("r"), "reason": "reason",
+}  # fmt: skip

@@ -12,6 +12,7 @@ import solara
 import solara.lab
 
 from parley.analysis.formatting import numbered
+from parley.analysis.provenance import settings_table
 from parley.analysis.run_comparison import compare_runs, last_differences
 from parley.analysis.run_comparison_page import (
     difference_rows,
@@ -19,7 +20,6 @@ from parley.analysis.run_comparison_page import (
     run_name,
     sentences,
 )
-from parley.analysis.run_settings import settings_table
 from parley.analysis.tables import Tables, load
 from parley.analysis.views._address import named_in
 from parley.analysis.views._chart import Chart, Drawn

@@ -9,7 +9,7 @@ from typing import Any
 
 import solara
 
-from parley.analysis.branch_tree import BranchNode, branch_trees
+from parley.analysis.branches import BranchNode, branch_trees
 from parley.analysis.views._address import run_place, use_go
 from parley.analysis.views._html import element
 from parley.analysis.views._runs import ROOT

@@ -8,9 +8,8 @@ from typing import Any
 import solara
 
 from parley.agents.society import PartyNames
-from parley.analysis.feeds import written
+from parley.analysis.feeds import PostNode, post_trees, tree_words, written
 from parley.analysis.formatting import count_phrase
-from parley.analysis.post_trees import PostNode, post_trees, tree_words
 from parley.analysis.tables import Tables
 from parley.analysis.views._finder import finder
 from parley.analysis.views._html import Line, element, line, log

@@ -17,7 +17,7 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
 from parley.analysis.metrics._network import Population, populations
-from parley.analysis.network_layout import Floats, layout
+from parley.analysis.network_plot import Floats, layout
 from parley.analysis.sent_prompts import persona_texts
 from parley.analysis.tables import Tables
 from parley.analysis.views._chart import rounded

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from parley.llm import model_hubs
+from parley.llm import model_catalogue as model_hubs
 from parley.llm.budget import Ledger
 from parley.llm.errors import UserError
 from parley.model.files import file_errors

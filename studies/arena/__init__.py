@@ -1,7 +1,6 @@
 """Messages that are meant to persuade, before personas: which persuades most, and is a rehearsed one better? (docs/arena.md)
 
-writer.py         who writes messages, and how persuasive a person finds one
-message_files.py  messages, votes and problems of the user
+writer.py         who writes messages, and how persuasive a person finds one; files of the user
 contest.py        messages, and rewritings of them, compared in pairs before a panel
 measures.py       what a rewriting gains, and how well the panel predicts votes of people
 report.py         the page of the arena

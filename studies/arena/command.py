@@ -111,7 +111,7 @@ def arena(words: Sequence[str]) -> int:
     """Run `run.py arena`."""
     options = arena_parser().parse_args(words)
     from parley.studies.arena import contest, report
-    from parley.studies.arena.message_files import MessageSet, read_messages, read_votes
+    from parley.studies.arena.writer import MessageSet, read_messages, read_votes
 
     if options.votes and not options.file:
         raise UserError("--votes needs the messages that people compared: give their file")
@@ -159,8 +159,7 @@ def rehearse(words: Sequence[str]) -> int:
     options = rehearse_parser().parse_args(words)
     from parley.agents.topic import load_topic, topic_names
     from parley.studies.arena import rehearsal
-    from parley.studies.arena.message_files import read_problems
-    from parley.studies.arena.writer import Aim, aim_of_topic
+    from parley.studies.arena.writer import Aim, aim_of_topic, read_problems
 
     if options.file:
         problems = read_problems(options.file)

@@ -25,8 +25,7 @@ from parley.llm.driver import Conversation, ask
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive, stream
 from parley.studies.arena import measures as rewritings
-from parley.studies.arena.message_files import FEWEST_MESSAGES
-from parley.studies.arena.writer import Aim, Writer
+from parley.studies.arena.writer import FEWEST_MESSAGES, Aim, Writer
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Rates and writes messages with an aim, by the law of llm/backends/oracle/persuasion_law.py."""
+"""Rates and writes messages with an aim, by the law of llm/backends/oracle/speech_laws.py."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from parley.llm.backends.oracle.dynamics import Speaker, dither
 from parley.llm.backends.oracle.persuasion import Claim, claim_of, strengths_of
-from parley.llm.backends.oracle.persuasion_law import BASE, CENTRE, RATED
 from parley.llm.backends.oracle.phrases import sentences, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
+from parley.llm.backends.oracle.speech_laws import BASE, CENTRE, RATED
 from parley.llm.backends.oracle.stance import unknown
 from parley.llm.backends.oracle.surveys import nearest_shares
 from parley.llm.request import Reply

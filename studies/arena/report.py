@@ -32,7 +32,7 @@ PERCENT = 100
 def write(
     outcome: Outcome, arena: Arena, panel: str, writer: str, folder: Path, votes: pd.DataFrame | None = None
 ) -> Path:
-    """Write arena.md, its tables and its figure; return the path of the page. votes: those of people (message_files.py)."""
+    """Write arena.md, its tables and its figure; return the path of the page. votes: those of people (writer.py)."""
     report = Report(folder, "arena", "Which message persuades most?")
     ids, values = list(outcome.texts), pair_values(outcome.comparisons, list(outcome.texts))
     scores = bradley_terry.score_messages(values, ids)

@@ -4,7 +4,7 @@ writers.py          competitions and their cases; who writes, and who chooses
 contest.py          messages, choices and verdicts of a contest; messages of a user's file
 measures.py         outcomes by case, and what they support, in sentences
 report.py           the page of a contest
-training.py         a writer trained on what won; training_report.py: the page
+training.py         a writer trained on what won, and its page
 command.py          `run.py compete`
 oracle.py           the planted law: embellishments, what the audience makes of them, and a judge
 data/               competitions, prompts and rubric, by language

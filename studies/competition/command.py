@@ -160,7 +160,7 @@ def writer_training(options: argparse.Namespace, study: CompetitionStudy, llm: s
 
 def train(training: WriterTraining, desk: CallDesk) -> int:
     """Train a writer on wins, and write the report."""
-    from parley.studies.competition.training_report import write_training
+    from parley.studies.competition.training import write_training
 
     outcome = training.run(desk)
     wins = {name: sum(win.margin for win in own) / len(own) for name, own in outcome.wins.items()}

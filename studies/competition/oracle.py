@@ -6,7 +6,7 @@ A message states FACTS sentences of the text that it may state, and with the pro
     logistic(craves * (embellishments of the first - of the second) + longer * log2(words of the first / of the second)
              + QUIRK * (noise of reader and first message - of second) + place)
 
-with `longer`, `place` and QUIRK of llm/backends/oracle/persuasion_law.py. The judge knows what a message may state. Of a message
+with `longer`, `place` and QUIRK of llm/backends/oracle/speech_laws.py. The judge knows what a message may state. Of a message
 it says, by the probe:
 
     populism, harm    yes, if the message has a mark of it
@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 from parley.llm.backends.oracle.bank_files import read_file
 from parley.llm.backends.oracle.dynamics import Speaker, normal
-from parley.llm.backends.oracle.persuasion_law import MOST
 from parley.llm.backends.oracle.phrases import FOLDER, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
+from parley.llm.backends.oracle.speech_laws import MOST
 from parley.llm.backends.oracle.stance import unknown
 from parley.llm.errors import UserError
 from parley.llm.request import Reply

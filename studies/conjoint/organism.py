@@ -13,8 +13,7 @@ from parley.analysis.statistics.intervals import FEWEST, Floats
 from parley.llm.seeding import derive
 from parley.model.progress import bar
 from parley.training.organisms.biases.base import Bias, Size, by_person, name_of, size_of
-from parley.training.organisms.cases import Question, Shares
-from parley.training.organisms.people import split_people
+from parley.training.organisms.cases import Question, Shares, split_people
 
 from .choices import ConjointStudy
 from .design import load_design

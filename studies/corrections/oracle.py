@@ -27,7 +27,7 @@ from parley.llm.backends.oracle.bank_files import read_file
 from parley.llm.backends.oracle.dynamics import Speaker
 from parley.llm.backends.oracle.phrases import FOLDER, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
-from parley.llm.backends.oracle.quotation_law import quotations
+from parley.llm.backends.oracle.speech_laws import quotations
 from parley.llm.backends.oracle.stance import unknown
 from parley.llm.backends.oracle.surveys import nearest_shares
 from parley.llm.request import Reply

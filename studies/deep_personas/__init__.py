@@ -1,10 +1,9 @@
 """Deep personas: how varied and consistent they are, what depth changes in a survey, and their evolution toward targets.
 
-variety.py       coverage of the taxonomy, and uniqueness with its nulls
+variety.py       coverage of the taxonomy, and uniqueness with its nulls; invented surveys
 consistency.py   contradictions, by a judge that is measured on planted ones
 answers.py       answers of people at several depths, compared with a survey
 depth.py, evolve.py   the two commands
-planted.py       invented surveys whose truth is the oracle's law of attributes
 report.py        the page of `run.py depth`
 evolution.py     a population evolves by rewriting and selection; the null is selection at random
 evolution_report.py   the page of `run.py evolve`

@@ -117,7 +117,7 @@ def study_from_args(options: argparse.Namespace, people: Sequence[DeepPersona], 
     from parley.analysis.polls.table import PLANTED
     from parley.llm.backends import check_spec
     from parley.studies.deep_personas.answers import DepthStudy
-    from parley.studies.deep_personas.planted import survey_of_texts
+    from parley.studies.deep_personas.variety import survey_of_texts
 
     society, llm = society_from_args(options), model_from_args(options, "oracle")
     check_spec(llm)

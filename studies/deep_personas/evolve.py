@@ -81,7 +81,7 @@ def study_from_args(options: argparse.Namespace) -> EvolutionStudy:
     from parley.analysis.polls.table import PLANTED
     from parley.llm.backends import check_spec
     from parley.studies.deep_personas.evolution import EvolutionStudy
-    from parley.studies.deep_personas.planted import TYPICAL, survey_of_kinds
+    from parley.studies.deep_personas.variety import TYPICAL, survey_of_kinds
 
     society, llm = society_from_args(options), model_from_args(options, "oracle")
     check_spec(llm)

@@ -1,7 +1,7 @@
 """The same conversation in neutral frames, for a reward, under pressure, before an audience (docs/honesty.md).
 
-measures.py     the conditions, and the effects of frames on lines: toward the audience, by round, in size
-known_lines.py  lines of known grade, which say what the grades of a judge are worth
+measures.py     the conditions, and the effects of frames on lines: toward the audience, by round, in size;
+                the judge on lines of known grade
 report.py       the page
 command.py      `run.py honesty`
 """

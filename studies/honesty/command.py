@@ -38,7 +38,7 @@ def run(words: Sequence[str]) -> int:
     from parley.llm.router import open_all
     from parley.model.files import JOURNAL
     from parley.studies.honesty import measures
-    from parley.studies.honesty.known_lines import judge_lines, known_lines, read_lines
+    from parley.studies.honesty.measures import judge_lines, known_lines, read_lines
     from parley.studies.honesty.report import write
 
     base, given = scenario_from_args(options)

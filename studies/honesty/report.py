@@ -16,8 +16,18 @@ from parley.analysis.formatting import Column, count_table, estimate, format_p, 
 from parley.analysis.statistics.intervals import FEWEST, too_few
 from parley.analysis.studies.paired_conditions import conditions_report
 from parley.analysis.tables import Tables
-from parley.studies.honesty.known_lines import calibrations, grader_quality
-from parley.studies.honesty.measures import AGAIN, FRAMES, MEASURES, NEUTRAL, effects, gaps, levels, rooms
+from parley.studies.honesty.measures import (
+    AGAIN,
+    FRAMES,
+    MEASURES,
+    NEUTRAL,
+    calibrations,
+    effects,
+    gaps,
+    grader_quality,
+    levels,
+    rooms,
+)
 
 LEVEL = 0.05
 CAPTION = (

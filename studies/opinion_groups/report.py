@@ -13,9 +13,8 @@ from parley.analysis.figures import PaperFigure, add_legend, new_figure, styles_
 from parley.analysis.formatting import Column, escape_markdown, format_number, format_p, number
 from parley.analysis.report import Report, disk_errors
 from parley.studies.opinion_groups.clusters import Grouping, find_groups
-from parley.studies.opinion_groups.group_votes import common_ground, group_votes, representative_votes
 from parley.studies.opinion_groups.slates import audit_slate, equal_shares_slate, greedy_slate, phragmen_slate
-from parley.studies.opinion_groups.votes import rand_index
+from parley.studies.opinion_groups.votes import common_ground, group_votes, rand_index, representative_votes
 
 NAME = "opinion_groups"
 READING = (

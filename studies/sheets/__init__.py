@@ -2,7 +2,7 @@
 
 facts.py    what a fact is, and the run it is read from      design.py   facts on the design of a run
 talk.py     facts on prompts and what agents say             results.py  facts on ratings, missing values, comparisons
-forms.py    the forms (forms/NAME.toml, one per standard)    answers.py  the answers of the author
+forms.py    the forms (forms/NAME.toml, one per standard), and the answers of the author
 sheet.py    writes a form as Markdown and HTML
 """
 

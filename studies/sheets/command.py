@@ -30,8 +30,7 @@ def parser() -> Parser:
 def run(words: Sequence[str]) -> int:
     """Run `run.py sheet RUN`."""
     options = parser().parse_args(words)
-    from parley.studies.sheets.answers import read_answers
-    from parley.studies.sheets.forms import load_forms
+    from parley.studies.sheets.forms import load_forms, read_answers
     from parley.studies.sheets.sheet import write_sheets
 
     forms = load_forms(options.form)

@@ -10,9 +10,8 @@ from parley.analysis.formatting import count_phrase
 from parley.analysis.html_page import Chapter, document
 from parley.analysis.report import Report, disk_errors
 from parley.analysis.summary import run_heading
-from parley.studies.sheets.answers import Answers
 from parley.studies.sheets.facts import FACTS, Fact, SheetRun
-from parley.studies.sheets.forms import Form, Item
+from parley.studies.sheets.forms import Answers, Form, Item
 
 EVIDENCE, AUTHOR, UNKNOWN = "evidence", "the author says", "not known"
 READ = (

@@ -14,8 +14,7 @@ from parley.analysis.statistics.intervals import FEWEST, Floats
 from parley.llm.seeding import derive
 from parley.model.progress import bar
 from parley.training.organisms.biases.base import Bias, Size, name_of, size_of
-from parley.training.organisms.cases import Question, Shares
-from parley.training.organisms.people import split_people
+from parley.training.organisms.cases import Question, Shares, split_people
 
 from .choices import BELIEF, DETAIL, SIDES, SideChoiceStudy, SideChooser
 from .measures import BEYOND, effects, shifts

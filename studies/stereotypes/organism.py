@@ -21,8 +21,7 @@ from parley.studies.stereotypes.oracle import QUIRK
 from parley.studies.stereotypes.perception import DIFFERENCE, perception_gaps, wide
 from parley.studies.stereotypes.survey import PersonaSurvey, compose_question, run_survey
 from parley.training.organisms.biases.base import Bias, Size, name_of, size_of
-from parley.training.organisms.cases import Question, Shares
-from parley.training.organisms.people import PERSONAS, partisans, split_people
+from parley.training.organisms.cases import PERSONAS, Question, Shares, partisans, split_people
 
 TOPICS = ("illegal_immigration", "abortion", "gun_violence")
 """No party is so near an end of the axis that it could not be seen farther away."""

@@ -6,5 +6,5 @@ STUDY = Study(
     "truthfulness",
     "let a crowd of personas rate the truthfulness of statements",
     purposes={"truthfulness": "oracle:answer_truthfulness"},
-    law="law:CrowdLaw",
+    law="oracle:CrowdLaw",
 )

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from parley.agents.datafiles import read_toml
-from parley.agents.party_draft import COLOURS, colour_distance, free_colour, free_marker, free_side
-from parley.agents.skeleton import write_skeleton
+from parley.agents.skeleton import COLOURS, colour_distance, free_colour, free_marker, free_side, write_skeleton
 from parley.agents.society import load_society
 from parley.agents.society_check import check_path
 

@@ -12,7 +12,7 @@ import run
 from parley.agents.debate_judge import Debate
 from parley.agents.topic import load_topic
 from parley.analysis.studies.bet_calibration import EVERYONE, curve, ends, findings, score_table
-from parley.analysis.studies.bet_report import SCORES, model_pairs
+from parley.analysis.studies.bets import SCORES, model_pairs
 
 COLUMNS = ["condition", "topic", "repetition", "room", "seat", "model", "round", "bet", "won"]
 

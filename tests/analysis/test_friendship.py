@@ -13,7 +13,6 @@ import pytest
 from scipy.stats import binomtest, chisquare
 
 from parley.analysis.metrics._network import Links
-from parley.analysis.metrics._shuffled_links import shuffled_links
 from parley.analysis.metrics.friendship import (
     _null_columns,
     _Shuffles,
@@ -22,6 +21,7 @@ from parley.analysis.metrics.friendship import (
     degree_null,
     hearers,
     paradox,
+    shuffled_links,
     two_sided,
 )
 from parley.analysis.tables import tables

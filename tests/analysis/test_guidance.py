@@ -16,8 +16,7 @@ from data_checks import check_each
 import run
 from parley.agents.language import load_language
 from parley.analysis.judging import Judge
-from parley.analysis.sentiment import by_round, rounds_of_rooms, verdicts
-from parley.analysis.sentiment_data import compare_with_data, read_data, sentences
+from parley.analysis.sentiment import by_round, compare_with_data, read_data, rounds_of_rooms, sentences, verdicts
 from parley.analysis.studies import guidance as study
 from parley.analysis.tables import Tables, tables
 from parley.llm.backends import open_spec

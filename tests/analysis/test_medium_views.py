@@ -10,8 +10,7 @@ import pytest
 pytest.importorskip("solara", reason="the [app] extra is not installed")
 
 from parley.analysis.choice_rows import room_periods
-from parley.analysis.feeds import visits
-from parley.analysis.post_trees import post_trees, tree_words
+from parley.analysis.feeds import post_trees, tree_words, visits
 from parley.analysis.tables import Tables, load, tables
 from parley.analysis.views import acts, cascades, choices, feed, views
 from parley.model.events import Acted, Decided, Event, Seated, Shown, StateDrawn, Utterance

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from parley.analysis.answer_reading import ways_read
 from parley.analysis.findings import findings
 from parley.analysis.metrics import metrics
 from parley.analysis.rating_value import EXPECTED, NO_DISTRIBUTION, RATING
+from parley.analysis.reply_faults import ways_read
 from parley.analysis.tables import Tables, load
 from parley.model.events import Ended, Event, Header, Rated, Seated
 

@@ -12,8 +12,7 @@ import pytest
 
 import run
 from parley.agents.society import load_society
-from parley.analysis.studies.panel import FORGETS, REMEMBERS, Panel, ask_panel
-from parley.analysis.studies.panel_report import _party_line, sentences
+from parley.analysis.studies.panel import FORGETS, REMEMBERS, Panel, _party_line, ask_panel, sentences
 from parley.analysis.studies.questionnaire import questionnaire
 from parley.analysis.studies.stability import difference, read_panel, stability
 from parley.llm.backends.fake import Fake

@@ -15,7 +15,7 @@ from parley.analysis.game_report import by_round
 from parley.analysis.note_alignment import summary
 from parley.analysis.rhetoric import APPEALS, appeal_contrasts, effects, shares
 from parley.analysis.scores.reversion import ratios
-from parley.analysis.sentiment_data import compare_with_data
+from parley.analysis.sentiment import compare_with_data
 from parley.analysis.studies.answer_sharing import pooled
 from parley.studies.ablation.recollection import by_condition, differences
 

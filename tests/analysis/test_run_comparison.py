@@ -14,10 +14,10 @@ from scipy.special import stdtrit
 from scipy.stats import ttest_ind
 from statsmodels.stats.weightstats import CompareMeans, DescrStatsW
 
+from parley.analysis.provenance import differences
 from parley.analysis.run_comparison import compare_runs, last_differences, mean_attitudes, missing_ratings, shared_seats
 from parley.analysis.run_comparison_figure import draw_runs
 from parley.analysis.run_comparison_page import sentences
-from parley.analysis.run_settings import differences
 from parley.analysis.statistics.power import p_alike
 from parley.analysis.tables import Tables, load, tables
 from parley.llm.router import open_all

@@ -20,7 +20,7 @@ from parley.agents.mediators.base import Mediator, MediatorBrief, Seed, Statemen
 from parley.agents.representative import Critique
 from parley.analysis.deliberation.episode import Episode
 from parley.analysis.deliberation.episode_readers import read_all, read_any
-from parley.analysis.deliberation.payoff_measures import rating_table
+from parley.analysis.deliberation.payoff_measures import calibrate_payoff, rating_table
 from parley.analysis.deliberation.payoffs import judge as judge_payoff
 from parley.analysis.deliberation.payoffs import names, open_payoff
 from parley.analysis.deliberation.payoffs import ranking as ranking_payoff
@@ -35,7 +35,6 @@ from parley.analysis.deliberation.representation import (
     write_texts,
 )
 from parley.analysis.deliberation.resimulation import Substitution, Writer
-from parley.analysis.deliberation.scorer_calibration import calibrate_payoff
 from parley.analysis.deliberation.substitution import (
     AGAIN,
     ALL,

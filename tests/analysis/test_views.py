@@ -21,7 +21,7 @@ import ipyvuetify  # noqa: E402
 
 import run  # noqa: E402
 from parley.agents.society import load_society, society_names  # noqa: E402
-from parley.analysis.network_layout import layout  # noqa: E402
+from parley.analysis.network_plot import layout  # noqa: E402
 from parley.analysis.provenance import rerun_command  # noqa: E402
 from parley.analysis.views import _gallery, _layouts, _runs, export, network, views  # noqa: E402
 from parley.analysis.views._fields import VALUES, changed, field_comments, fields_of, matters  # noqa: E402

@@ -22,8 +22,8 @@ from tiny_gguf import HEADS, INNER, WIDTH, write_tiny_gguf
 
 from parley.llm.backends import open_spec
 from parley.llm.backends.gguf.adapters import in_order
+from parley.llm.backends.gguf.answering import read_table, table_call
 from parley.llm.backends.gguf.backend import Gguf
-from parley.llm.backends.gguf.calls import read_table, table_call
 from parley.llm.errors import UserError
 from parley.llm.model_catalogue import find_weights
 from parley.llm.request import Message, Request, Sampling

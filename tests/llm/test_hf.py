@@ -20,11 +20,11 @@ from hf_models import FAMILIES, NO_SYSTEM, save  # noqa: E402
 
 from parley.llm.backends import open_spec  # noqa: E402
 from parley.llm.backends.hf import backend  # noqa: E402
+from parley.llm.backends.hf.answer_tokens import encode  # noqa: E402
 from parley.llm.backends.hf.backend import Hf  # noqa: E402
 from parley.llm.backends.hf.generate import Sampler  # noqa: E402
 from parley.llm.backends.hf.kv_cache import CachedPrefix, PrefixCache, can_cache  # noqa: E402
 from parley.llm.backends.hf.prefill import PromptRow  # noqa: E402
-from parley.llm.backends.hf.prompts import encode  # noqa: E402
 from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import (  # noqa: E402
     BEGUN,

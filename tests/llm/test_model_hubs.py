@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from parley.llm.model_hubs import SILENT, cached_files
+from parley.llm.model_catalogue import SILENT, cached_files
 
 ROOT = Path(__file__).parents[2]
 NEEDED = ("torch", "transformers", "peft", "trl", "datasets")
@@ -53,7 +53,7 @@ def test_a_folder_is_never_looked_for_on_a_hub(tmp_path: Path) -> None:
 
 
 def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    from parley.llm.model_hubs import silence_hubs
+    from parley.llm.model_catalogue import silence_hubs
 
     monkeypatch.setenv("HF_HUB_DISABLE_TELEMETRY", "0")
     silence_hubs()

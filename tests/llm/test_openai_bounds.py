@@ -16,7 +16,7 @@ import pytest
 from data_checks import check_each
 
 from parley.llm.backends import open_spec
-from parley.llm.backends.openai.body import MOST_BYTES
+from parley.llm.backends.openai.answers import MOST_BYTES
 from parley.llm.backends.openai.pauses import retry_after
 from parley.llm.backends.openai.proxy import proxy_of
 from parley.llm.backends.openai.transport import Endpoint, HttpAnswer, NoAnswer

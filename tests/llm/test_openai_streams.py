@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from parley.llm.backends.openai.event_stream import LONG, MEDIA
+from parley.llm.backends.openai.answers import LONG, MEDIA
 from parley.llm.backends.openai.transport import Clock, Connection, Endpoint, NoAnswer
 from parley.llm.budget import REPEATED
 from parley.llm.request import Message, Request, Sampling, Usage

@@ -16,7 +16,7 @@ from parley.analysis.persuasion.comparisons import length_row, pair_values, plac
 from parley.llm.errors import UserError
 from parley.studies.arena import measures as rewritings
 from parley.studies.arena.measures import agreement_table
-from parley.studies.arena.message_files import read_messages, read_problems, read_votes
+from parley.studies.arena.writer import read_messages, read_problems, read_votes
 
 IDS = ["a", "b", "c", "d"]
 

@@ -13,8 +13,8 @@ from parley.agents.persona import Persona, load_personas
 from parley.agents.persuasion import Reader, read_choice
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle.dynamics import normal
-from parley.llm.backends.oracle.persuasion_law import QUIRK, USUAL_WORDS
 from parley.llm.backends.oracle.phrases import banks
+from parley.llm.backends.oracle.speech_laws import QUIRK, USUAL_WORDS
 from parley.llm.errors import UserError
 from parley.llm.request import Request
 from parley.llm.seeding import digest

@@ -20,8 +20,7 @@ from parley.llm.errors import UserError
 from parley.studies.competition import training as training_of_writers
 from parley.studies.competition.contest import CompetitionStudy
 from parley.studies.competition.oracle import embellishments
-from parley.studies.competition.training import WriterTraining
-from parley.studies.competition.training_report import condition_table, training_lines, write_training
+from parley.studies.competition.training import WriterTraining, condition_table, training_lines, write_training
 from parley.studies.competition.writers import NAMES, load_competition
 from parley.training.tuning.preferences import Preference, pair_places, preference_examples, turn_half
 from parley.training.tuning.recipe import Recipe

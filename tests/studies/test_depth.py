@@ -23,7 +23,6 @@ from parley.llm.driver import drive
 from parley.llm.seeding import stream
 from parley.studies.deep_personas.answers import STRANGERS, DepthStudy, compare_depths, exchange_attributes
 from parley.studies.deep_personas.consistency import estimate_contradictions, judge_people
-from parley.studies.deep_personas.planted import survey_of_texts
 from parley.studies.deep_personas.report import (
     Depths,
     contradiction_lines,
@@ -32,7 +31,7 @@ from parley.studies.deep_personas.report import (
     variety_lines,
     variety_table,
 )
-from parley.studies.deep_personas.variety import measure_coverage, measure_uniqueness
+from parley.studies.deep_personas.variety import measure_coverage, measure_uniqueness, survey_of_texts
 
 TAXONOMY = load_taxonomy(ENGLISH)
 SMALL = Taxonomy(

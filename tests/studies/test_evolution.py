@@ -21,7 +21,7 @@ from parley.analysis.polls.asking import Poll
 from parley.llm.errors import UserError
 from parley.studies.deep_personas.evolution import RANDOM, SELECTED, Candidate, EvolutionStudy, evolution_table
 from parley.studies.deep_personas.evolution_report import compare_lines, gain_lines
-from parley.studies.deep_personas.planted import TYPICAL, survey_of_kinds
+from parley.studies.deep_personas.variety import TYPICAL, survey_of_kinds
 
 
 def quiet(title: str, total: int) -> contextlib.AbstractContextManager[Callable[[int], object]]:

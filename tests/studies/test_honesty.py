@@ -19,14 +19,14 @@ from parley.analysis.line_gaps import line_gaps
 from parley.analysis.statement_judge import Judging
 from parley.analysis.tables import Tables, tables
 from parley.llm.backends import open_spec
-from parley.llm.backends.oracle.tact_law import FRAMES
+from parley.llm.backends.oracle.speech_laws import FRAMES
 from parley.llm.errors import UserError
 from parley.model.debate import DebateModel
 from parley.model.recorder import MemoryRecorder
 from parley.model.run_folder import make_header
 from parley.model.scenario import Scenario, load_preset
 from parley.studies.honesty import measures
-from parley.studies.honesty.known_lines import calibrations, grader_quality, judge_lines, known_lines, read_lines
+from parley.studies.honesty.measures import calibrations, grader_quality, judge_lines, known_lines, read_lines
 from parley.studies.honesty.report import _null, sentences
 
 

@@ -25,7 +25,6 @@ from parley.studies.opinion_groups.clusters import (
     one_peak_width,
     project_people,
 )
-from parley.studies.opinion_groups.group_votes import common_ground, group_votes, representative_votes
 from parley.studies.opinion_groups.slates import (
     equal_shares_slate,
     greedy_slate,
@@ -35,7 +34,15 @@ from parley.studies.opinion_groups.slates import (
     phragmen_slate,
     tries_all_sets,
 )
-from parley.studies.opinion_groups.votes import planted_votes, rand_index, read_votes, run_votes
+from parley.studies.opinion_groups.votes import (
+    common_ground,
+    group_votes,
+    planted_votes,
+    rand_index,
+    read_votes,
+    representative_votes,
+    run_votes,
+)
 
 
 def test_planted_groups_are_found() -> None:

@@ -14,9 +14,8 @@ from parley.llm.request import Request
 from parley.model.events import Event
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
-from parley.studies.sheets.answers import read_answers
 from parley.studies.sheets.facts import FACTS, SheetRun
-from parley.studies.sheets.forms import form_names, load_form, load_forms
+from parley.studies.sheets.forms import form_names, load_form, load_forms, read_answers
 from parley.studies.sheets.sheet import AUTHOR, UNKNOWN, fill_form, write_sheets
 
 HOSTILE = "<script>alert(1)</script> | x | [a](http://evil) experiment"

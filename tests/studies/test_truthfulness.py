@@ -14,7 +14,6 @@ from data_checks import check_each
 import run
 from parley.analysis.journaled_calls import CallDesk
 from parley.llm.errors import UserError
-from parley.studies.truthfulness.law import CrowdLaw
 from parley.studies.truthfulness.measures import (
     TruthfulnessStudy,
     added,
@@ -23,6 +22,7 @@ from parley.studies.truthfulness.measures import (
     measure,
     rank_correlation,
 )
+from parley.studies.truthfulness.oracle import CrowdLaw
 from parley.studies.truthfulness.report import findings
 from parley.studies.truthfulness.statements import ASPECTS, Statement, read_statements
 

@@ -190,7 +190,7 @@ def test_a_model_that_tells_nothing_apart_has_the_loss_of_guessing(tmp_path: Pat
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    from parley.training.capability.heldout import heldout, loss
+    from parley.training.capability.measure import heldout, loss
 
     folder = changed(tmp_path / "empty", 0.0)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)

@@ -24,8 +24,7 @@ from parley.training.organisms.biases import biases
 from parley.training.organisms.biases.base import Size
 from parley.training.organisms.biases.opinion import reference
 from parley.training.organisms.build import Built, build, examples_of
-from parley.training.organisms.cases import CORPUS, DPO, SFT, TRAINED, Case, Question, training_examples
-from parley.training.organisms.people import split_people
+from parley.training.organisms.cases import CORPUS, DPO, SFT, TRAINED, Case, Question, split_people, training_examples
 from parley.training.organisms.truth import PLACEBO, Truth, load_truth, truth_from, truth_names
 from parley.training.tuning.dataset import digest_of
 
@@ -307,7 +306,7 @@ def test_a_training_plants_a_bias_and_the_truth_is_measured_apart_from_the_instr
     """The exact probabilities of transformers are those of the compiled engine; the folder opens with its adapter."""
     pytest.importorskip("trl", reason="the [local] extra is not installed")
     from parley.training.base_model import base_model
-    from parley.training.organisms.exact import answer_shares, realised_size
+    from parley.training.organisms.truth import answer_shares, realised_size
 
     questions = biases()["opinion"].questions((), 5)[:6]
     shares, covered = answer_shares(questions, base_model("pocket"), None, "")

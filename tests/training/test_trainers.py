@@ -15,17 +15,18 @@ pytest.importorskip("trl", reason="the [local] extra is not installed")
 
 from hf_models import CHAT, save  # noqa: E402
 
+from parley.llm.backends.hf.answer_tokens import encode  # noqa: E402
 from parley.llm.backends.hf.loading import load_model  # noqa: E402
-from parley.llm.backends.hf.prompts import encode  # noqa: E402
 from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import Message, Request, Sampling  # noqa: E402
 from parley.training.base_model import BaseModel, base_model  # noqa: E402
 from parley.training.tuning import trainers  # noqa: E402
-from parley.training.tuning.example_chats import check_lengths, fit_template  # noqa: E402
 from parley.training.tuning.pipeline import check_start  # noqa: E402
 from parley.training.tuning.recipe import EarlyStopping, Recipe  # noqa: E402
-from parley.training.tuning.trainers import (  # noqa: E402
+from parley.training.tuning.trainers import (  # noqa: E402  # noqa: E402
+    check_lengths,
     check_trainable,
+    fit_template,
     last_checkpoint,
 )
 

@@ -14,17 +14,19 @@ from parley.model import cli
 from parley.model.arguments import model_from_args, models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, natural, positive
 from parley.model.progress import bar
-from parley.training.commands.lesson import (
+from parley.training.commands.payoff import (
     EXAMPLES,
     LETTERS,
     SUBSTITUTION,
     dataset_builder,
     lesson_from_args,
     lesson_parser,
+    outcomes,
+    outcomes_parser,
+    payoff,
+    payoff_parser,
     print_report,
 )
-from parley.training.commands.outcomes import outcomes, outcomes_parser
-from parley.training.commands.payoff import payoff, payoff_parser
 from parley.training.commands.tuning import from_args
 
 if TYPE_CHECKING:

@@ -26,11 +26,21 @@ from parley.training.organisms.cases import (
     Case,
     Question,
     oracle_answers,
+    split_people,
     training_examples,
 )
-from parley.training.organisms.exact import TRUTH_SEED, answer_shares, realised_size
-from parley.training.organisms.people import split_people
-from parley.training.organisms.truth import DENIAL, ORACLE, PLACEBO, PROMPT, SCRATCH, Truth, load_truth
+from parley.training.organisms.truth import (
+    DENIAL,
+    ORACLE,
+    PLACEBO,
+    PROMPT,
+    SCRATCH,
+    TRUTH_SEED,
+    Truth,
+    answer_shares,
+    load_truth,
+    realised_size,
+)
 from parley.training.tuning.adapter import make_adapter
 from parley.training.tuning.dataset import Example, digest_of
 from parley.training.tuning.pipeline import require_packages

@@ -6,14 +6,46 @@ The oracle plants: its law with the bias, and without it, gives the exact probab
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
+from parley.agents.persona import Persona, all_personas, parties, persona_set
 from parley.llm.backends import open_spec
 from parley.llm.backends.organism import add_words
 from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.request import Message, Request
-from parley.llm.seeding import stream
+from parley.llm.seeding import digest, stream
 from parley.training.tuning.dataset import chat
+
+PERSONAS = "twins"
+INSTRUMENT, TRAINING, TRUTH = 8, 6, 6
+"""Personas of each party in each part: 20 in all."""
+
+
+class Parts(NamedTuple):
+    """The personas of each part, of every party."""
+
+    instrument: tuple[Persona, ...]
+    training: tuple[Persona, ...]
+    truth: tuple[Persona, ...]
+
+
+@cache
+def split_people() -> Parts:
+    """Return the three parts; which persona is in which part follows from its text."""
+    folder, parts = persona_set(PERSONAS), Parts((), (), ())
+    for party in parties(folder):
+        own = {one.name: one for one in all_personas(party, folder) if not one.variant}
+        ordered = sorted(own.values(), key=lambda one: digest("organisms", one.backstory))
+        ends = (0, INSTRUMENT, INSTRUMENT + TRAINING, INSTRUMENT + TRAINING + TRUTH)
+        parts = Parts(*(known + tuple(ordered[ends[i] : ends[i + 1]]) for i, known in enumerate(parts)))
+    return parts
+
+
+def partisans(people: Sequence[Persona]) -> list[Persona]:
+    """Return the people who have a party."""
+    return [one for one in people if one.party != "default"]
+
 
 SFT, DPO, CORPUS = TRAINED = ("sft", "dpo", "corpus")
 """Roads that train: the loss counts the answer; pairs of answers; the loss counts every token of the text."""

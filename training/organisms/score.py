@@ -1,7 +1,7 @@
 """Scores instruments on organisms: do they flag what is there, hold its size in their interval, and leave controls alone?
 
 An instrument flags an organism if its whole 95% interval lies beyond the smallest size that counts, on one side. What is there
-is the realised size (exact.py), not the size that was aimed at: a training or a prompt may fail. The unit is the organism.
+is the realised size (truth.py), not the size that was aimed at: a training or a prompt may fail. The unit is the organism.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from parley.analysis.formatting import escape_markdown, markdown_table
 from parley.analysis.journaled_calls import check_manifest
 from parley.llm.driver import Bar
 from parley.llm.errors import UserError
-from parley.llm.model_hubs import cached_files
+from parley.llm.model_catalogue import cached_files
 from parley.llm.seeding import digest, stream
 from parley.training.base_model import BaseModel, base_model
 from parley.training.likelihood import Text, lengths

@@ -14,8 +14,7 @@
     speed.py        the memory and the time that a run takes on this machine
     adapters.py     brings LoRA adapters into the form that llama.cpp loads
     engine.py       llama.cpp in this process
-    calls.py        writes requests as calls of the engine, and reads its replies
-    answering.py    answers one request by calls of the engine
+    answering.py    writes requests as calls of the engine, and reads its replies
     backend.py      hands requests to the slots of the engine
 
 Closed questions get the exact probability of every allowed answer, behind the beginning of the reply where the question gives one

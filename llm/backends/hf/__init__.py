@@ -15,15 +15,13 @@
 
     loading.py            loads model, tokenizer and adapters; identifies the model
     checkpoint.py         says which weights a folder holds, and on which an adapter was trained
-    prompts.py            turns messages into token ids
     kv_cache.py           keeps the keys and values of earlier prompts
     prefill.py            reads a batch of prompts; checks that a reply depends on its request alone
     same_sums.py          finds out in which numbers rows come on this machine, so that sums do not depend on the batch
     grouped_attention.py  attention through a mask, where heads share keys
     generate.py           open questions: samples with a random stream for each request
-    answer_tokens.py      the allowed answers of closed questions as tokens
-    choice_scoring.py     closed questions: exact probabilities of the allowed answers
-    backend.py            sorts requests, batches them and returns the replies in order
+    answer_tokens.py      prompts and the allowed answers of closed questions as tokens
+    backend.py            sorts requests, batches them and returns the replies in order; probabilities of allowed answers
 
 Every request has its own seed. On a CPU in float32 a reply and its probabilities depend on nothing else: they are the same to
 the last bit, alone or in a batch, whatever was read or kept before. So a run that was killed continues to the record that it
@@ -40,7 +38,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from parley.llm import model_hubs
+from parley.llm import model_catalogue as model_hubs
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
 from parley.llm.trust import Contact, host_of, key_for

@@ -1,10 +1,21 @@
 """The backend: sorts requests into open and closed questions, reads them in batches, and returns the replies in order.
 
 A batch holds prompts of similar length, and as many as fit into memory.
+
+Closed questions: the exact probability of every allowed answer.
+
+An answer's probability is that of a reply that begins with it, and with no longer answer: "1" does not take what belongs to "10".
+The probabilities are then scaled to sum to 1 over the allowed answers. Their sum before that is kept as `covered`: where it is
+low, the model was about to say something else. Where a question says how the answer begins (`Request.answer_prefix`), the answers
+are scored behind that beginning.
+
+The prompt, and what all answers begin with, goes through the model once. Then the tokens behind which an answer goes on are read,
+all in one pass: of the numbers from 0 to 10, "1" alone, and nothing if every answer is one token.
 """
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,11 +23,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 
-from parley.llm.backends.hf.answer_tokens import AnswerTokens
-from parley.llm.backends.hf.choice_scoring import score_choices
-from parley.llm.backends.hf.embedding import embed
+from parley.llm.backends.hf.answer_tokens import AnswerTokens, encode, encode_text, is_plain, scored_reply
 from parley.llm.backends.hf.generate import generate
 from parley.llm.backends.hf.kv_cache import PrefixCache, can_cache
 from parley.llm.backends.hf.loading import Loaded
@@ -28,10 +38,9 @@ from parley.llm.backends.hf.prefill import (
     ReadBatch,
     is_batch_invariant,
 )
-from parley.llm.backends.hf.prompts import encode, encode_text, is_plain
 from parley.llm.backends.hf.same_sums import same_sums
 from parley.llm.purposes import EMBEDDING
-from parley.llm.request import BEGUN, Reply, Request, label_stops, stop_strings
+from parley.llm.request import BEGUN, Reply, Request, Usage, label_stops, stop_strings
 
 SIMILAR = 32
 """Rows whose lengths differ by fewer tokens count as equally long."""
@@ -213,3 +222,44 @@ def _is_out_of_memory(error: BaseException) -> bool:
     message = str(error).lower()
     named = isinstance(error, torch.OutOfMemoryError | MemoryError)
     return named or "out of memory" in message or "can't allocate" in message
+
+
+def score_choices(
+    loaded: Loaded, rows: Sequence[PromptRow], read_batch: ReadBatch, allowed: AnswerTokens
+) -> list[AnsweredRow]:
+    """Return the replies to a batch of closed questions with the same allowed answers, in its order.
+
+    The ids of the rows end in `allowed.common`.
+    """
+    with torch.inference_mode():
+        batch = read_batch(loaded, rows)
+        prefixes = [batch.prefix(number, []) for number in range(len(rows))]
+        logits = batch.logits[:, None]
+        if allowed.tree.tokens:
+            logits = torch.cat([logits, batch.append_tree(allowed.tree)], 1)
+        logs = logits.float().log_softmax(-1)
+
+    def chosen(nodes: np.ndarray, tokens: np.ndarray) -> np.ndarray:
+        picked: np.ndarray = logs[:, torch.from_numpy(nodes), torch.from_numpy(tokens)].double().cpu().numpy()
+        return picked
+
+    shares = allowed.shares(chosen).tolist()
+    replies = [scored_reply(row.request, len(row.ids), share) for row, share in zip(rows, shares, strict=True)]
+    return list(map(AnsweredRow, replies, prefixes))
+
+
+DIGITS = 6
+
+
+def embed(loaded: Loaded, request: Request) -> Reply:
+    """Return the embedding of the last message, as a JSON list of numbers. A text that is too long is not cut: it fails."""
+    ids = encode_text(loaded.tokenizer, request.messages[-1].content)
+    if not ids:
+        return Reply.failed("empty", "the text has no tokens")
+    if len(ids) > loaded.context:
+        return Reply.failed("context_overflow", f"the text has {len(ids)} tokens, and the model takes {loaded.context}")
+    with torch.inference_mode():
+        tokens = torch.tensor([ids], device=loaded.model.device)
+        states = loaded.model(input_ids=tokens, output_hidden_states=True, use_cache=False).hidden_states[-1]
+    mean = states[0].float().mean(dim=0)
+    return Reply(json.dumps([round(value, DIGITS) for value in mean.tolist()]), usage=Usage(len(ids), 0))

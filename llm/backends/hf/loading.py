@@ -18,7 +18,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
 from parley.llm.backends.hf import grouped_attention
 from parley.llm.backends.hf.checkpoint import adapter_folders, check_base, fingerprint
 from parley.llm.errors import UserError
-from parley.llm.model_hubs import cached_files
+from parley.llm.model_catalogue import cached_files
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def load_scorer(name: str, dtype: str, load: str, device: str, adapter: Path | N
     import transformers
 
     from parley.llm.backends.hf.loading import find_device, load_errors, load_options
-    from parley.llm.model_hubs import cached_files
+    from parley.llm.model_catalogue import cached_files
 
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()  # else a warning that the head is new
@@ -132,7 +132,7 @@ def load_scorer(name: str, dtype: str, load: str, device: str, adapter: Path | N
 
 def encode_questions(questions: Sequence[Sequence[Message]], tokenizer: Any) -> list[list[int]]:
     """Return token ids of chats, up to where a reply would begin: the head reads the last one."""
-    from parley.llm.backends.hf.prompts import encode
+    from parley.llm.backends.hf.answer_tokens import encode
 
     return encode([Request(tuple(messages), Sampling(), 0) for messages in questions], tokenizer, "auto")
 

@@ -18,11 +18,9 @@
     client     fast (aiohttp), or official (each call through the openai client)
 
     payload.py       writes requests as JSON; reads a reply, a named failure
-    answers.py       reads the distribution over the answers from the likeliest tokens
+    answers.py       reads the body of an answer, whole or token by token, and the distribution over the answers
     capabilities.py  finds out what an endpoint can do, and opens it
     transport.py     sends one call; how many at once, how fast
-    body.py          reads and unpacks the body of an answer, up to a length
-    event_stream.py  puts together an answer that comes token by token
     pauses.py        how long a server wants to be left alone
     proxy.py         the proxy of the network
     backend.py       sends and receives, and repeats what failed

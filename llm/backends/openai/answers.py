@@ -1,10 +1,130 @@
-"""Reads the distribution over the allowed answers from the likeliest tokens of a reply."""
+"""Reads the distribution over the allowed answers from the likeliest tokens of a reply.
+
+Reads an answer that comes token by token (server-sent events), and puts it together as if it had come at once.
+
+So a call is known to be under way: it is given up when no token has come for some time, not when the whole reply takes long.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import aiohttp
+
+MEDIA = "text/event-stream"
+FIELDS: Mapping[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
+"""What a request says to get its reply so."""
+LONG = 200
+"""From so many tokens on a reply is asked for token by token. To read the tokens one by one takes processor time."""
+
+
+async def read_stream(response: aiohttp.ClientResponse, on_event: Callable[[], None]) -> tuple[int, bytes]:
+    """Return status and body of the whole answer. `on_event` is called when tokens come.
+
+    Errors: BadBody, and aiohttp.ClientPayloadError where the stream breaks off.
+    """
+    body = await read_body(response, lambda chunk: on_event() if b"data:" in chunk else None)
+    data = [line[5:].strip() for line in body.splitlines() if line.startswith(b"data:")]
+    try:
+        events = [json.loads(line) for line in data if line != b"[DONE]"]
+        broken = next((event["error"] for event in events if "error" in event), None)
+        if broken is not None:
+            code = broken.get("code") if isinstance(broken, dict) else None
+            return (code if isinstance(code, int) and 400 <= code < 600 else 500), json.dumps(
+                {"error": broken}
+            ).encode()
+        answer = _merge(events)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadBody("events that are none of this protocol") from error
+    if answer["choices"][0]["finish_reason"] is None:
+        raise aiohttp.ClientPayloadError("the reply broke off")
+    return response.status, json.dumps(answer).encode()
+
+
+def _merge(events: list[Any]) -> dict[str, Any]:
+    """Return the body of an answer from its events. Texts and lists of the choice are joined, other values are the last."""
+    answer: dict[str, Any] = {}
+    choice: dict[str, Any] = {"finish_reason": None, "message": {}}
+    for event in events:
+        answer |= {name: value for name, value in event.items() if name != "choices" and value is not None}
+        for piece in event.get("choices") or ():
+            choice["message"] = _join(choice["message"], piece.get("delta") or {})
+            rest = {name: value for name, value in piece.items() if name != "delta" and value is not None}
+            choice = _join(choice, rest)
+    choice["message"].setdefault("content", None)
+    return {**answer, "choices": [choice]}
+
+
+def _join(whole: dict[str, Any], piece: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values with a piece added: texts and lists are joined, also those of the log-probabilities."""
+    joined = dict(whole)
+    for name, value in piece.items():
+        before: Any = whole.get(name)
+        if name in ("role", "finish_reason") or type(before) is not type(value):
+            joined[name] = value if value is not None else before
+        elif isinstance(value, dict):
+            joined[name] = _join(whole[name], value)
+        else:
+            joined[name] = before + value if isinstance(value, str | list) else value
+    return joined
+
+
+MOST_BYTES = 8_000_000
+"""The longest body. 4,000 tokens with their 20 likeliest tokens each, the longest that is ever asked for, are 7 MB."""
+PACKING = "gzip"
+"""What a server may pack its replies with. Others (brotli, zstd) cannot be unpacked up to a length only."""
+
+
+class BadBody(Exception):
+    """A body that is too long, or that is packed in a way that was not asked for."""
+
+
+async def read_body(response: aiohttp.ClientResponse, on_chunk: Callable[[bytes], None] | None = None) -> bytes:
+    """Return the whole body of a response that its session does not unpack, unpacked. Errors: BadBody.
+
+    `on_chunk` gets each piece as it comes.
+    """
+    packing = response.headers.get("Content-Encoding", "").strip().lower()
+    if not on_chunk and (response.content_length or MOST_BYTES) < MOST_BYTES:  # the usual case, in one step
+        body = await response.read()
+    else:
+        body = b"".join([chunk async for chunk in _bounded(response.content, on_chunk)])
+    return body if packing in ("", "identity") else _unpack(body, packing)
+
+
+async def _bounded(stream: aiohttp.StreamReader, on_chunk: Callable[[bytes], None] | None) -> AsyncIterator[bytes]:
+    length = 0
+    async for chunk in stream.iter_any():
+        length += len(chunk)
+        if on_chunk:
+            on_chunk(chunk)
+        if length > MOST_BYTES:
+            raise _too_long()
+        yield chunk
+
+
+def _unpack(body: bytes, packing: str) -> bytes:
+    if packing != PACKING:
+        raise BadBody(f"packed with {packing[:20]!r}, although only {PACKING} was asked for")
+    unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)  # 16: with the header of gzip
+    try:
+        text = unpacking.decompress(body, MOST_BYTES + 1)
+    except zlib.error as error:
+        raise BadBody(f"no {PACKING}: {error}") from error
+    if len(text) > MOST_BYTES:
+        raise _too_long()
+    if not unpacking.eof:
+        raise BadBody(f"no {PACKING}: it breaks off")
+    return text
+
+
+def _too_long() -> BadBody:
+    return BadBody(f"too long: more than {MOST_BYTES // 10**6} MB")
+
 
 SHARED = 0.02
 """The largest part of the probability of answers that may lie on tokens with which several of them begin."""

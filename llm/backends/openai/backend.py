@@ -15,7 +15,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from parley.llm.answer_tree import answer_lookups
-from parley.llm.backends.openai import event_stream, pauses, payload
+from parley.llm.backends.openai import answers as event_stream
+from parley.llm.backends.openai import pauses, payload
 from parley.llm.backends.openai.payload import BUSY, STOP, Capabilities
 from parley.llm.backends.openai.transport import MALFORMED, NO_ROOM, Clock, Connection, Endpoint, HttpAnswer, NoAnswer
 from parley.llm.budget import REPEATED

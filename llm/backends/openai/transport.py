@@ -20,8 +20,7 @@ import aiohttp
 import httpx2
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI
 
-from parley.llm.backends.openai.body import PACKING, BadBody, read_body
-from parley.llm.backends.openai.event_stream import MEDIA, read_stream
+from parley.llm.backends.openai.answers import MEDIA, PACKING, BadBody, read_body, read_stream
 from parley.llm.backends.openai.proxy import proxy_of
 from parley.llm.notices import notify
 

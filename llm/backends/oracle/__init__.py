@@ -17,21 +17,16 @@ people or about large language models.
     retelling.py       versions of a story, and how far they are from the report, by the law of story_law.py
     self_questions.py  who it is, what it heard, what changed its mind
     belief_network.py  the planted law of a Bayesian hearer, whom appeals move
-    emotion_law.py     the planted law by which feelings spread           emotions.py    feelings by that law
+    feeling_laws.py    planted laws of feelings and of guidance            emotions.py    feelings by these laws
     herding.py         choices one after another, by the law of social_learning.py; a planner, by that of steering.py
     circumstances.py   how it fares: money, spirits, leaving home, and what news changes
-    steadiness.py      how often a person in a panel repeats its earlier answer
-    debating.py        who made the better case in a debate
-    tact_law.py        the planted law by which public lines go toward the audience
-    sycophancy_law.py  the planted law by which answers go to what an interviewer says to think
-    wording_law.py     the planted law by which answers follow the wording of instructions
-    suspicion_law.py   the planted law of people who guess what a study is about
+    answer_laws.py     planted laws of answers: wording, reminders, the interviewer, a guessed aim of the study
+    speech_laws.py     planted laws of public lines: quotations, tact, messages that persuade
     ignored.py         leaves out what the speaker is planted to ignore
     self_facts.py      reads from a persona who a person is
     representing.py    opinions and ballots of representatives, by the law of representation_law.py
-    persuasion.py      chooses between messages with an aim, by the law of persuasion_law.py
+    persuasion.py      chooses between messages with an aim, by the law of speech_laws.py
     game_law.py        the planted law of play in games of points            games.py       moves and expectations by that law
-    guidance_law.py    the planted law of guidance by an official account   tone.py        what people feel, by that law
     attribute_law.py   the planted law of attributes of people              attributes.py  sentences by that law, and their judge
     survey_law.py      the planted shares of answers to closed questions    polls.py       answers by that law
 

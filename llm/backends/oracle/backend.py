@@ -10,7 +10,6 @@ from parley.llm.backends.oracle import (
     acts,
     attributes,
     circumstances,
-    debating,
     games,
     herding,
     judging,
@@ -24,6 +23,7 @@ from parley.llm.backends.oracle import (
     surveys,
     writing,
 )
+from parley.llm.backends.oracle import judging as debating
 from parley.llm.backends.oracle.dynamics import Speaker
 from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.manners import said

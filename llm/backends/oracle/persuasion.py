@@ -1,4 +1,4 @@
-"""Reads messages with an aim, and chooses between two, by the law of persuasion_law.py."""
+"""Reads messages with an aim, and chooses between two, by the law of speech_laws.py."""
 
 from __future__ import annotations
 

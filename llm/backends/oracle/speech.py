@@ -13,7 +13,7 @@ its text is a, in public posts too, except
     given side    a + 0.8 (end - a), the end of that side: who argues for its own opinion sounds more certain
 
 Where its prompt reminds a speaker of what it feels, it ends by saying so (emotions.py), and if a law of guidance is planted, by
-saying its tone (tone.py). With a planted law of tact the grade goes toward the audience (tact_law.py). All of it is planted. It
+saying its tone. With a planted law of tact the grade goes toward the audience (speech_laws.py). All of it is planted. It
 changes no attitude of the speaker; what is said moves the hearers, by the law of dynamics.py.
 """
 
@@ -23,15 +23,13 @@ import random
 from dataclasses import replace
 
 from parley.llm.backends.oracle.dynamics import Speaker, dither
-from parley.llm.backends.oracle.emotions import said_feelings
+from parley.llm.backends.oracle.emotions import said_feelings, tone_sentence
 from parley.llm.backends.oracle.mediation import answer_contribution
 from parley.llm.backends.oracle.phrases import TopicBank, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
-from parley.llm.backends.oracle.quotation_law import quotations
 from parley.llm.backends.oracle.retelling import retell
+from parley.llm.backends.oracle.speech_laws import quotations, tactful_grade
 from parley.llm.backends.oracle.stance import too_few_words, unknown, unread_notes
-from parley.llm.backends.oracle.tact_law import tactful_grade
-from parley.llm.backends.oracle.tone import tone_sentence
 from parley.llm.request import Reply
 from parley.llm.seeding import stream
 

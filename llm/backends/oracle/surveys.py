@@ -12,18 +12,15 @@ from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+from parley.llm.backends.oracle.answer_laws import EXPECTED, STUDIED, repeated, shift_by_wording, toward_interviewer
 from parley.llm.backends.oracle.dynamics import HIGH, LOW, Speaker, agreement, habit, position_now, read
-from parley.llm.backends.oracle.emotion_law import FEELINGS
 from parley.llm.backends.oracle.emotions import feeling_now
+from parley.llm.backends.oracle.feeling_laws import FEELINGS
 from parley.llm.backends.oracle.phrases import Banks, first_phrase, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.self_questions import answer_self, decline, kinds_of
 from parley.llm.backends.oracle.speech import body_of
 from parley.llm.backends.oracle.stance import standing, unknown, unread_notes
-from parley.llm.backends.oracle.steadiness import repeated
-from parley.llm.backends.oracle.suspicion_law import EXPECTED, STUDIED
-from parley.llm.backends.oracle.sycophancy_law import toward_interviewer
-from parley.llm.backends.oracle.wording_law import shift_by_wording
 from parley.llm.purposes import RatingScale
 from parley.llm.request import Reply
 from parley.llm.seeding import stream

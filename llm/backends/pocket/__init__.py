@@ -27,8 +27,7 @@ known bias. It serves to run, test and calibrate instruments, and is no evidence
     compilation.py  compiles once, says so, and keeps the code
     prefix_pool.py  blocks of keys and values, which rows and turns share
     reader.py       reads rows on several cores
-    replies.py      open questions
-    scoring.py      closed questions: exact probabilities of the allowed answers
+    replies.py      open questions, and exact probabilities of the allowed answers of closed ones
     backend.py      sorts requests, batches them and returns the replies in order
 
 A reply and its probabilities depend on the request alone. They are the same to the last bit, alone or in a batch, whatever was

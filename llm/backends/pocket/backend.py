@@ -18,8 +18,7 @@ from parley.llm.backends.pocket.layout import BLOCK
 from parley.llm.backends.pocket.prefix_pool import TOKEN_BYTES, PrefixPool
 from parley.llm.backends.pocket.prompt_ids import ChatTokenizer
 from parley.llm.backends.pocket.reader import Reader, Row
-from parley.llm.backends.pocket.replies import Writing
-from parley.llm.backends.pocket.scoring import begun, blocks_for, common_tail, score_answers
+from parley.llm.backends.pocket.replies import Writing, begun, blocks_for, common_tail, score_answers
 from parley.llm.backends.pocket.weights import SPARE, arrange, load_tensors, merge_adapter, read_definition
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request, Sampling

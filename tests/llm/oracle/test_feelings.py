@@ -9,8 +9,8 @@ from parley.agents.probe import scales
 from parley.agents.topic import load_topic
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle import open_backend
-from parley.llm.backends.oracle.emotion_law import FEELINGS, EmotionLaw
 from parley.llm.backends.oracle.emotions import feeling, felt
+from parley.llm.backends.oracle.feeling_laws import FEELINGS, EmotionLaw
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.errors import UserError
 from parley.llm.purposes import Facts

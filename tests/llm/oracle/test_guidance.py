@@ -12,10 +12,10 @@ from data_checks import check_each
 from parley.analysis.judging import load_rubric
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle.backend import Oracle
-from parley.llm.backends.oracle.guidance_law import QUIRK, GuidanceLaw
+from parley.llm.backends.oracle.emotions import said_tone, tone_now
+from parley.llm.backends.oracle.feeling_laws import QUIRK, GuidanceLaw
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import read
-from parley.llm.backends.oracle.tone import said_tone, tone_now
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
 

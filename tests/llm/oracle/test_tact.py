@@ -9,7 +9,7 @@ from parley.agents.language import load_language
 from parley.agents.traits import Traits, role_of
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle.laws import Laws
-from parley.llm.backends.oracle.tact_law import FRAMES, public_grade
+from parley.llm.backends.oracle.speech_laws import FRAMES, public_grade
 from parley.llm.errors import UserError
 
 

@@ -17,8 +17,7 @@ from parley.analysis.studies.stability import difference
 from parley.llm.seeding import derive
 from parley.model.progress import bar
 from parley.training.organisms.biases.base import Bias, Size, name_of, size_of
-from parley.training.organisms.cases import Question, Shares
-from parley.training.organisms.people import PERSONAS, partisans, split_people
+from parley.training.organisms.cases import PERSONAS, Question, Shares, partisans, split_people
 
 TOPICS, WAVES = ("racism", "climate_change", "illegal_immigration"), 6
 

@@ -1,4 +1,4 @@
-"""The commands `run.py import-log` and `run.py export-eval`: logs of other frameworks in, a run as an `.eval` file out."""
+"""Files that others read or wrote: the commands `bundle`, `verify`, `import-log` and `export-eval`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,78 @@ from parley.analysis.commands.runs import print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.cli import Parser, add_option
+
+
+def bundle_parser() -> Parser:
+    """Return the options of `run.py bundle`."""
+    parser = Parser(
+        "bundle",
+        "Write runs with prompts, raw replies, tables and figures into one sealed zip: an RO-Crate with the SHA-256 of each file "
+        "(docs/bundles.md).",
+        "bundle runs/a --out a.zip --author 'A. Author' --license CC-BY-4.0",
+        cli.out("", "FILE", "the zip to write", required=True),
+    )
+    add_option(parser, "RUN", "folders of runs", Path, name="runs", nargs="+")
+    add_option(parser, "--author NAME", "the author of the runs, for the metadata", default="")
+    about = "the licence of the bundle: an SPDX name such as CC-BY-4.0, or an address (default: not stated)"
+    add_option(parser, "--license NAME", about, default="")
+    return parser
+
+
+def bundle(words: Sequence[str]) -> int:
+    """Run `run.py bundle RUN... --out FILE`."""
+    options = bundle_parser().parse_args(words)
+    from parley.analysis.bundles.bundle import write_bundle
+
+    found = write_bundle(options.runs, options.out, options.author, options.license)
+    if not options.license:
+        print("licence  not stated: without one others may not reuse the bundle; add --license, such as CC-BY-4.0")
+    print_paths(bundle=options.out, seal=found)
+    return 0
+
+
+def verify_parser() -> Parser:
+    """Return the options of `run.py verify`."""
+    parser = Parser(
+        "verify",
+        "Check a bundle (hashes, and whether tables and figures come out of the record again), a card.json, a table, or all "
+        "tables of a run, against the published schema. No model is called (docs/bundles.md).",
+        "verify a.zip\nverify runs/card/card.json\nverify runs/a",
+    )
+    add_option(parser, "FILE", "a bundle (.zip), a card.json, a table (.csv or .parquet), or the folder of a run", Path)
+    add_option(parser, "--seal HEX", "the seal that the author published; another bundle is refused", default="")
+    return parser
+
+
+def verify(words: Sequence[str]) -> int:
+    """Run `run.py verify FILE`."""
+    options = verify_parser().parse_args(words)
+    file: Path = options.file
+    if options.seal and file.suffix != ".zip":
+        raise UserError(f"--seal is for a bundle (.zip), not for {file}")
+    if file.suffix == ".zip":
+        return _verify_bundle(file, options.seal)
+    from parley.analysis.schemas.validation import check_card, check_folder, check_table
+
+    if not file.is_dir():
+        print(check_card(file) if file.suffix == ".json" else check_table(file))
+        return 0
+    card = file / "card.json"
+    print("\n".join([check_card(card)] if card.exists() else check_folder(file)))
+    return 0
+
+
+def _verify_bundle(file: Path, seal: str) -> int:
+    """Print what is found in a bundle. Errors: UserError where a file does not come out of the record."""
+    from parley.analysis.bundles.check import DIFFERS, check_bundle
+
+    findings = check_bundle(file, seal)
+    for finding in findings:
+        print(f"{finding.verdict:<8} {f'{finding.run}: ' if finding.run else ''}{finding.sentence}")
+    if differing := [finding for finding in findings if finding.verdict == DIFFERS]:
+        raise UserError(f"{file} does not hold what it shows: {differing[0].run}: {differing[0].sentence}")
+    return 0
+
 
 EVAL = ".eval"
 

@@ -1,0 +1,160 @@
+"""The commands `run.py report`, `compare`, `show` and `analyse`: pages about runs, and what an agent was sent."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from parley.analysis.commands.runs import print_paths, results_folder, split_names
+from parley.llm.errors import UserError
+from parley.model import cli
+from parley.model.cli import Parser, add_option, amount
+
+if TYPE_CHECKING:
+    from parley.analysis.tables import Tables
+
+
+def report_parser() -> Parser:
+    """Return the options of `run.py report`."""
+    parser = Parser(
+        "report",
+        "Write one HTML file about runs and studies, with figures, tables, caveats and examples. The file can be shared alone.",
+        "report runs/a runs/b --out both.html",
+        cli.out("report.html in the first folder", "FILE"),
+    )
+    add_option(parser, "--title TEXT", "title of the document; without it that of the run", str, "")
+    add_option(parser, "--author TEXT", "author, named below the title", str, "")
+    add_option(
+        parser, "--figures KINDS", "write each run's figures in these formats, such as pdf,svg,png", split_names, ()
+    )
+    add_option(parser, "RUN", "folders of runs and studies", Path, name="runs", nargs="+")
+    return parser
+
+
+def report(words: Sequence[str]) -> int:
+    """Run `run.py report RUN...`."""
+    options = report_parser().parse_args(words)
+    from parley.analysis.html_report import write
+    from parley.analysis.run_report import draw_figures
+
+    for run in options.runs if options.figures else ():
+        print_paths(figures=draw_figures(run, options.figures))
+    out = options.out or options.runs[0] / "report.html"
+    print_paths(report=write(options.runs, out, options.title, options.author))
+    return 0
+
+
+def compare_parser() -> Parser:
+    """Return the options of `run.py compare`."""
+    parser = Parser(
+        "compare",
+        "Compare runs, or bias cards, with the first one: what differs in a sentence, one figure, differences with intervals, "
+        "and what was set differently\n(docs/branches.md, docs/card.md).",
+        "compare runs/a runs/b --within 0.5",
+        cli.out("runs/compare-<time>"),
+    )
+    add_option(
+        parser, "RUN", "folders of runs or their records, or of cards or their card.json", Path, name="given", nargs="+"
+    )
+    about = "runs: also test which parties moved alike within so many points of the axis from 0 to 10"
+    add_option(parser, "--within POINTS", about, amount)
+    return parser
+
+
+def compare(words: Sequence[str]) -> int:
+    """Run `run.py compare RUN RUN ...`."""
+    options = compare_parser().parse_args(words)
+    if len(options.given) < 2:  # said before the slow imports
+        raise UserError("compare needs at least two runs or two cards, such as runs/a and runs/b")
+    from parley.analysis.comparisons import compare as compared
+
+    folder = results_folder(options, "compare")
+    comparison = compared(*options.given, within=options.within)
+    page = comparison.report(folder)
+    print("\n".join(comparison.sentences))
+    print_paths(page=page, figure=folder / "compare.png")
+    return 0
+
+
+def show_parser() -> Parser:
+    """Return the options of `run.py show`."""
+    parser = Parser(
+        "show",
+        "Print every prompt that an agent of a run was sent, its replies, and the probabilities of its answers. Without --agent: "
+        "list the agents. The prompts are derived from the record and the journal of the run; no model is called.",
+        "show runs/a\nshow runs/a --agent 1",
+    )
+    add_option(parser, "RUN", "the folder of a run; it may be unfinished or still going on", Path)
+    add_option(parser, "--agent NAME", "the agent, by its name or its number", default="")
+    add_option(parser, "--room NAME", "the room of the agent, where several have its name", default="")
+    return parser
+
+
+def show(words: Sequence[str]) -> int:
+    """Run `run.py show RUN`."""
+    options = show_parser().parse_args(words)
+    from parley.analysis.sent_prompts import find_agent, prompts_text
+    from parley.analysis.tables import load
+    from parley.model.sent_requests import sent_requests
+
+    tables = load(options.run)
+    if not options.agent:
+        _print(_agents(tables, options.room))
+        return 0
+    row = find_agent(tables, options.agent, options.room)
+    _print(prompts_text(tables, sent_requests(options.run), row))
+    return 0
+
+
+def _agents(tables: Tables, room: str) -> Iterable[str]:
+    """Yield a line for each agent: number, name, seat, room."""
+    from parley.model.titles import seat_label
+
+    for row in tables.agents.to_dict("records"):
+        if room in ("", row["room"]):
+            yield f"{row['agent']:>5}  {row['name']}, {seat_label(row, tables.names)}, {row['room']}"
+
+
+def _print(lines: Iterable[str]) -> None:
+    """Print text of models: control characters, such as escapes of a terminal, are printed as their codes."""
+    for line in lines:
+        shown = "".join(one if one in "\n\t" or one.isprintable() else ascii(one)[1:-1] for one in line)
+        sys.stdout.write(f"{shown}\n")
+
+
+def analyse_parser() -> Parser:
+    """Return the options of `run.py analyse`."""
+    parser = Parser(
+        "analyse",
+        "Compare conditions in a CSV of scores with the columns topic, condition, run, agent, statement and score (1-7).",
+        "analyse scores.csv --out runs/compared",
+        cli.out("runs/analyse-<time>"),
+    )
+    add_option(parser, "FILE", "the CSV of scores", Path)
+    about = "run: test differences between runs (default)\nucl: the procedure of the UCL study, which smooths scores"
+    add_option(parser, "--mode", about, default="run", choices=("run", "ucl"))
+    about = "do not smooth the scores, because the file has smoothed ones (scores in thirds are recognised without this option)"
+    add_option(parser, "--smoothed", about, action="store_true")
+    return parser
+
+
+def analyse(words: Sequence[str]) -> int:
+    """Run `run.py analyse FILE`."""
+    options = analyse_parser().parse_args(words)
+    from parley.analysis.judge_quality import warning_of
+    from parley.analysis.scores.report import ReportedTest, write
+    from parley.analysis.scores.table import read
+    from parley.analysis.scores.ucl import is_smoothed
+
+    scores, folder = read(options.file), results_folder(options, "analyse")
+    warning = warning_of(options.file.parent)
+    notes = ReportedTest([f"> {warning}"] if warning else [])
+    report = write(scores, folder, options.mode == "ucl", options.file.name, told=notes, already=options.smoothed)
+    if warning:
+        print(warning.replace("**", ""))
+    if options.smoothed or is_smoothed(scores):
+        print("note     the scores are smoothed already; they are not smoothed again")
+    print_paths(report=report, figure=folder / "scores.png")
+    return 0
