@@ -198,11 +198,11 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Run debates": {
         "run": ("__main__", "run the debates of a scenario (this is the default command)"),
         "sweep": ("analysis.commands.sweep", "run a scenario with every combination of settings and seeds"),
-        "intervene": ("analysis.commands.intervene", "run the same debates with and without an intervention"),
+        "intervene": ("analysis.commands.branch", "run the same debates with and without an intervention"),
         "branch": ("analysis.commands.branch", "continue a run from a round with other settings"),
         "branches": ("analysis.commands.branch", "draw the tree of branches of a run"),
         "archetypes": (
-            "analysis.commands.archetypes",
+            "analysis.commands.population",
             "let similar agents share survey answers, and measure calls saved and error added",
         ),
         "population": ("analysis.commands.population", "simulate millions of agents with an opinion-dynamics model"),
@@ -227,13 +227,13 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "ask the same people again, with and without their earlier answers",
         ),
         "validate": ("analysis.commands.surveys", "check whether personas answer as their party would"),
-        "calibrate": ("analysis.commands.calibrate", "check whether the analysis recovers a known bias"),
+        "calibrate": ("analysis.commands.card", "check whether the analysis recovers a known bias"),
     },
     "Change a model's bias": {
         "train": ("training.commands.tuning", "fine-tune a model on its own partisan answers"),
         "fine-tuned": ("training.commands.tuning", "run the same debates before and after fine-tuning"),
         "organisms": ("training.commands.organisms", "build models of known bias, and score the instruments on them"),
-        "sweep-lora": ("training.commands.sweep_lora", "compare methods of fine-tuning, and what they cost"),
+        "sweep-lora": ("training.commands.export", "compare methods of fine-tuning, and what they cost"),
         "export": ("training.commands.export", "merge an adapter into its model, for vLLM, Ollama or llama.cpp"),
     },
     "Analyse runs": {
@@ -251,8 +251,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "judge": ("analysis.commands.judge", "let a model score every statement of a run"),
         "analyse": ("analysis.commands.reports", "compare conditions in a table of scores"),
         "claim": ("analysis.commands.claim", "check a claim over many settings that mean the same"),
-        "register": ("analysis.commands.register", "freeze a plan for the test of a claim before any result is seen"),
-        "confirm": ("analysis.commands.register", "run a registered plan and nothing else, and test its claim"),
+        "register": ("analysis.commands.claim", "freeze a plan for the test of a claim before any result is seen"),
+        "confirm": ("analysis.commands.claim", "run a registered plan and nothing else, and test its claim"),
         "human": ("analysis.commands.human", "compare a run with data from people"),
         "rhetoric": ("analysis.commands.judge", "let a model tag appeals to reason, emotion and character"),
         "deviation": ("analysis.commands.judge", "let a model judge how far versions of a story are from the report"),
@@ -261,9 +261,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Run published studies": {
         "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
         "representatives": ("training.commands.representatives", "test agents that answer for a participant"),
-        "arguments": ("analysis.commands.debates", "measure how far each kind of argument moves a skeptic"),
+        "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
         "refutation": (
-            "analysis.commands.refutation",
+            "analysis.commands.guidance",
             "pass a story on with an early, a late or no official statement",
         ),
         "herding": ("analysis.commands.herding", "let people choose one after another, with and without a planner"),
@@ -277,7 +277,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         ),
         "bets": ("analysis.commands.bets", "let debaters bet in private that they will win"),
         "personalised": (
-            "analysis.commands.debates",
+            "analysis.commands.arguments",
             "describe the opponent as a person or an AI, with or without traits",
         ),
         "prior-beliefs": (

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from parley.agents.datafiles import build_from_table, read_toml
-from parley.agents.derived_people import people_in_variants, plain_people
 from parley.agents.language import ENGLISH, Language
+from parley.agents.planted_people import people_in_variants, plain_people
 from parley.agents.society import (
     DEFAULT,
     FILE,

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import cast
 
 from parley.agents.datafiles import build_from_table, save_text
-from parley.agents.derived_people import VARIANTS
 from parley.agents.language import Language
 from parley.agents.persona import PEOPLE, Persona
 from parley.agents.persona_generator import (
@@ -30,6 +29,7 @@ from parley.agents.persona_generator import (
     sentences_of,
     validation_error,
 )
+from parley.agents.planted_people import VARIANTS
 from parley.agents.society import Society
 from parley.agents.topic import Topic, load_topic, society_topics
 from parley.llm.driver import Conversation, drive

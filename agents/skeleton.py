@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parley.agents.datafiles import HERE, quoted, read_toml
-from parley.agents.derived_people import plain_people
+from parley.agents.planted_people import plain_people
 from parley.agents.society import DEFAULT, FILE, PARTIES, PEOPLE_TABLE, Society, load_society, society_of
 from parley.llm.errors import UserError, unknown_name
 

@@ -9,7 +9,7 @@ precise but does not bias them.
 Ratings are noisy: sampled, or rounded to whole points. Least squares on a noisy rating finds a pull where there is none, because
 a rating that was too high by chance is followed by a lower one. Therefore the residuals are made unrelated not to the slopes at
 the ratings before (least squares), but to the slopes at what other ratings predict for them (`RoomPassages.predicted`,
-predicted_ratings.py): instrumental variables, just identified. Where nothing predicts them, the ratings before count as exact.
+rating_value.py): instrumental variables, just identified. Where nothing predicts them, the ratings before count as exact.
 
 Clusters are independent; rows within a cluster are not, and what an agent is moved to say comes back to it. Therefore estimates
 and covariance are those of the jackknife that leaves out one cluster at a time (one Newton step each; in a linear model this is
@@ -41,8 +41,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from parley.analysis.predicted_ratings import predict_ratings
-from parley.analysis.rating_value import EXPECTED
+from parley.analysis.rating_value import EXPECTED, predict_ratings
 from parley.analysis.statistics.intervals import ALIKE
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
@@ -78,7 +77,7 @@ class RoomPassages:
     line; NaN: it cannot be read and has no influence. heard (n, t, k): which seats hear it. cluster (n,): clusters are
     independent. subject (n,): from 0, each with its own pull. kind (n, k): from 0, the kind of person in a seat; each kind moves
     at its own rates. Without it, all people are of one kind. predicted (n, k): `before` as other ratings predict it
-    (predicted_ratings.py); without it, `before` is exact.
+    (rating_value.py); without it, `before` is exact.
     """
 
     before: Floats

@@ -37,7 +37,7 @@ from parley.analysis.judge_reliability import ABOUT, corrected_rows
 from parley.analysis.line_gaps import UNKNOWN, calibrate, gap_row, line_gaps
 from parley.analysis.report import Report
 from parley.analysis.statement_judge import SCALE, Judging
-from parley.analysis.statistics.gate import FLOOR
+from parley.analysis.statistics.attenuation import FLOOR
 from parley.analysis.statistics.intervals import Floats, correlation, correlation_interval
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.phrases import topic_bank

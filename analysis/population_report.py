@@ -22,8 +22,8 @@ from parley.analysis.figures import MARK, new_figure, styles_by_party
 from parley.analysis.formatting import escape_markdown, format_number, strip_controls
 from parley.analysis.report import Report
 from parley.environments.survey_table import describe_survey
-from parley.model.node_traits import attitude_names
 from parley.model.population_interventions import Happened
+from parley.model.population_network import attitude_names
 from parley.model.population_platform import TREES, PopulationMedium
 from parley.model.population_record import ATTITUDES, INTERVENTIONS, LINKS
 from parley.model.survey_people import SurveyPeople, compare_means

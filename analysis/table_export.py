@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from parley.analysis.tables import Tables
-from parley.llm.formula_cells import as_cell
+from parley.llm.table_text import as_cell
 
 FURTHER = (
     "characters",
@@ -61,7 +61,7 @@ def write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 
 def harmless(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table without formulas in its texts (llm/formula_cells.py); numbers stay as they are."""
+    """Return a table without formulas in its texts (llm/table_text.py); numbers stay as they are."""
     safe = frame.copy(deep=False)
     for name in frame:
         if not pd.api.types.is_numeric_dtype(frame[name].dtype):

@@ -35,7 +35,7 @@ import run  # noqa: F401, I001  (`parley` is this checkout)
 import numpy as np
 
 from parley.llm.backends import open_spec
-from parley.llm.backends.pocket.names import mask_names, name_tokens
+from parley.llm.backends.pocket.prompt_ids import mask_names, name_tokens
 from parley.llm.request import Backend, Reply, Request, Wrapper
 from parley.model.debate import DebateModel
 from parley.model.scenario import load_preset

@@ -39,7 +39,7 @@ from parley.analysis.card.estimates import CardEstimate
 from parley.analysis.card.records import ConditionRecords, Passage
 from parley.analysis.card.sections import pull
 from parley.analysis.formatting import format_number, markdown_table
-from parley.analysis.predicted_ratings import predict_ratings
+from parley.analysis.rating_value import predict_ratings
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle.dynamics import normal, planted, start
 from parley.llm.backends.oracle.phrases import banks

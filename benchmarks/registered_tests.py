@@ -25,7 +25,7 @@ import pandas as pd
 from parley.analysis.statistics.intervals import share_interval
 from parley.analysis.claims.claim import Claim, Contrast, Direction, Population
 from parley.analysis.preregistration.registration import corrected_level
-from parley.analysis.preregistration.verdict import make_look
+from parley.analysis.preregistration.report import make_look
 
 TOPICS = ("a", "b")
 

@@ -21,7 +21,7 @@ from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.user_cache import user_cache
+from parley.llm.user_file import user_cache
 
 SILENT = {"HF_HUB_DISABLE_TELEMETRY": "1", "RAY_USAGE_STATS_ENABLED": "0"}
 """Usage reports are off, unless the user's environment says otherwise. The first is for all that use the Hugging Face hub."""

@@ -2,6 +2,10 @@
 
 Nothing is guessed that could change a value: a row with more or fewer values than the header has columns is an error, and so
 are a text in a column of numbers and a column that is named twice.
+
+Cells of a CSV that a spreadsheet program would take for a formula, such as a reply `=HYPERLINK("http://...")`.
+
+They get an apostrophe in front, at which spreadsheet programs take a cell for text; our readers take it off again.
 """
 
 from __future__ import annotations
@@ -18,7 +22,29 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from parley.llm.errors import UserError
-from parley.llm.formula_cells import from_cell
+
+FORMULA = re.compile(r"'*(?:\s*[=+@-]|[\t\r])")
+"""What a program may calculate, also behind the apostrophes of a text that has some itself, so that each text has a cell."""
+NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?")
+
+
+def as_cell(text: str) -> str:
+    """Return a text as a cell. A number stays as it is.
+
+    >>> as_cell("=1+1"), as_cell("Yes - and no"), as_cell("-1.5")
+    ("'=1+1", 'Yes - and no', '-1.5')
+    """
+    return f"'{text}" if FORMULA.match(text) and not NUMBER.fullmatch(text) else text
+
+
+def from_cell(cell: str) -> str:
+    """Return the text of a cell.
+
+    >>> from_cell("'=1+1"), from_cell("'tis so")
+    ('=1+1', "'tis so")
+    """
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
+
 
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 BOMS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8-sig"}
@@ -69,7 +95,7 @@ class TableText(NamedTuple):
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the number and the values of each row that has any; values beyond the header may only be empty. The apostrophe
-        that Parley puts before a formula (llm/formula_cells.py) is taken off.
+        that Parley puts before a formula (llm/table_text.py) is taken off.
 
         Errors: UserError that names the row.
         """

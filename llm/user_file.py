@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,12 @@ from typing import Any, NamedTuple
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.spec import parse_spec
 from parley.llm.table_text import table_text, unpacked
+
+
+def user_cache() -> Path:
+    """Return the folder of the user's cache: that of XDG_CACHE_HOME, else of ~/.cache. It need not exist."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "parley"
+
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)

@@ -33,7 +33,6 @@ from parley.llm.registry import name_of
 from parley.llm.seeding import derive
 from parley.model import population_setup as setup
 from parley.model.interventions.base import ALL
-from parley.model.node_traits import attitude_names, node_traits
 from parley.model.outside_lines import OutsideLines
 from parley.model.population_interventions import (
     Happened,
@@ -42,10 +41,9 @@ from parley.model.population_interventions import (
     happened,
     parse_population_interventions,
 )
-from parley.model.population_network import PopulationNetwork
+from parley.model.population_network import PopulationNetwork, attitude_names, node_traits
 from parley.model.population_platform import PopulationMedium, Visits, choose_act_law
-from parley.model.population_record import Columns
-from parley.model.population_reporters import population_reporters
+from parley.model.population_record import Columns, population_reporters
 from parley.model.stepping import SteppedModel
 from parley.model.survey_people import SurveyPeople, draw_people
 

@@ -20,8 +20,8 @@ from parley.llm.errors import UserError
 from parley.llm.journal import query
 from parley.model.example_runs import EXAMPLES, OUTCOMES, REPLIES, restore_run
 from parley.model.files import JOURNAL, RECORD
-from parley.model.record_check import replay_record
 from parley.model.recorder import to_line
+from parley.model.sent_requests import replay_record
 
 KEPT = {".jsonl", ".json", ".md", ".csv", ".toml"}
 """Endings of the files that are kept: text that no command makes again from the others, and pages to read."""

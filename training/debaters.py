@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.agents.debate_judge import SpeechReader
 from parley.agents.persona import Persona
+from parley.agents.persuasion import SpeechReader
 from parley.agents.topic import load_topic
 from parley.analysis.formatting import slug
 from parley.analysis.journaled_calls import CallDesk

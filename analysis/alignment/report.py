@@ -31,7 +31,7 @@ from parley.analysis.disclaimers import LABELS, spec_label
 from parley.analysis.figures import dot_plot, make_canvas, style
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_number
 from parley.analysis.report import Report
-from parley.analysis.statistics.gate import FLOOR, gate_sentence
+from parley.analysis.statistics.attenuation import FLOOR, gate_sentence
 from parley.analysis.statistics.intervals import (
     FEWEST,
     NO_VARIATION,

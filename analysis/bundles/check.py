@@ -36,8 +36,8 @@ from parley.model.arguments import prices_from_args
 from parley.model.branching import recorded_scenario
 from parley.model.events import Header
 from parley.model.files import JOURNAL
-from parley.model.record_check import first_difference
 from parley.model.scenario_run import record_of
+from parley.model.sent_requests import first_difference
 
 DERIVED = ("tables/", "figures/", SUMMARY, "transcript.md", PROMPTS)
 """Beginnings of the names of files that come out of the record."""

@@ -16,8 +16,7 @@ from parley.agents.topic import load_topic
 from parley.analysis.formatting import count_table
 from parley.analysis.human.readers import Source
 from parley.analysis.influence_model import GIVEN, RoomPassages
-from parley.analysis.predicted_ratings import predict_ratings
-from parley.analysis.rating_value import EXPECTED
+from parley.analysis.rating_value import EXPECTED, predict_ratings
 from parley.analysis.tables import Tables
 
 KEYS = ["block", "room", "topic", "group", "party", "seat", "agent", "name", "round"]

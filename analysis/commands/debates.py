@@ -1,20 +1,17 @@
-"""Commands that run debates in several conditions and write a report: `arguments`, `personalised`; the parts they share."""
+"""The debates of `run.py --scenario NAME`: check a new model, run the debates, write the report."""
 
 from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 
-from parley.analysis.commands.runs import conditions_parser, run_conditions
 from parley.analysis.qualify.before_run import qualified_run
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
 from parley.model.arguments import budgets_from_args, prices_from_args
-from parley.model.cli import Parser, add_option
 from parley.model.debate import DebateModel
 from parley.model.people import people_in_page
 from parley.model.progress import Progress, bar, summary_line
@@ -57,37 +54,3 @@ def run_debates(scenario: Scenario, given: tuple[str, ...], options: argparse.Na
     if outcome.stopped:
         raise UserError(outcome.stopped)
     return 0
-
-
-def arguments_parser() -> Parser:
-    """Return the options of `run.py arguments`."""
-    return conditions_parser(
-        "arguments", "Measure how far a skeptic moves, by the kind of argument that a convincer uses."
-    )
-
-
-def arguments(words: Sequence[str]) -> int:
-    """Run `run.py arguments`."""
-    options = arguments_parser().parse_args(words)
-    from parley.analysis.studies.arguments import conditions, write
-
-    return run_conditions(options, "arguments", "persuasion", conditions, write)
-
-
-def personalised_parser() -> Parser:
-    """Return the options of `run.py personalised`."""
-    parser = conditions_parser(
-        "personalised",
-        "Run debates in which the opponent is introduced as a person or an AI, with or without its demographics.",
-    )
-    add_option(parser, "--data FOLDER", "the folder with Salvi's table (docs/human.md)", Path)
-    return parser
-
-
-def personalised(words: Sequence[str]) -> int:
-    """Run `run.py personalised`."""
-    options = personalised_parser().parse_args(words)
-    from parley.analysis.studies.personalised import CONDITIONS, write
-
-    report = partial(write, data=options.data)
-    return run_conditions(options, "personalised", "personalised", lambda base: CONDITIONS, report)

@@ -68,7 +68,7 @@ def own_data_parser() -> Parser:
 def own_data(words: Sequence[str]) -> int:
     """Run `run.py own-data RUN --seat NAME`."""
     options = own_data_parser().parse_args(words)
-    from parley.analysis.own_lines import own_file
+    from parley.analysis.sent_prompts import own_file
 
     path = options.out or Path("own-data.json")
     write_whole(path, own_file(options.run, options.seat).decode())

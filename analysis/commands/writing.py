@@ -265,8 +265,7 @@ def check_parser() -> Parser:
 def check(words: Sequence[str]) -> int:
     """Run `run.py check PATH`. The exit status is 1 if something is wrong."""
     options = check_parser().parse_args(words)
-    from parley.agents.society_check import check_path
-    from parley.agents.society_defaults import derived_parts
+    from parley.agents.society_check import check_path, derived_parts
 
     problems = check_path(options.path)
     print("\n".join(problems) if problems else f"{options.path}: no fault found")

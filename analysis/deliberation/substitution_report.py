@@ -28,7 +28,7 @@ from parley.analysis.deliberation.substitution import (
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import count_phrase, count_table, format_estimate
 from parley.analysis.report import Report
-from parley.analysis.statistics.gate import gate_sentence
+from parley.analysis.statistics.attenuation import gate_sentence
 from parley.analysis.statistics.intervals import too_few
 from parley.llm.backends import split_spec
 

@@ -15,7 +15,7 @@ from scipy import stats
 from parley.analysis.formatting import DASH, format_number
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.report import Report
-from parley.analysis.statistics.gate import gate_sentence
+from parley.analysis.statistics.attenuation import gate_sentence
 from parley.analysis.statistics.intervals import Floats
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from parley.agents.respondent import LETTERS, Group
-from parley.llm.backends.oracle.survey_law import PLANTED_SURVEY
+from parley.llm.backends.oracle.people_laws import PLANTED_SURVEY
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import derive, digest, stream
 

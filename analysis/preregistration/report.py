@@ -2,16 +2,113 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from scipy.stats import ttest_1samp
 
-from parley.analysis.formatting import Column, count_table, escape_markdown, format_number, number
+from parley.analysis.claims.claim import Claim
+from parley.analysis.claims.curve import FEWEST_UNITS, MOST_MISSING
+from parley.analysis.formatting import (
+    Column,
+    count_phrase,
+    count_table,
+    escape_markdown,
+    format_number,
+    format_p,
+    format_span,
+    number,
+)
 from parley.analysis.html_report import write as write_html
 from parley.analysis.preregistration.registration import Registration
-from parley.analysis.preregistration.verdict import Look, claim_sentence
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import is_even, mean_interval
+from parley.analysis.statistics.power import p_alike
+
+
+@dataclass(frozen=True)
+class Look:
+    """A test at a look. units: a row per seed: effect, missing (the share of topics), excluded. p: in the expected direction.
+
+    reason: why the result is unknown, else empty.
+    """
+
+    planned: int
+    units: pd.DataFrame
+    mean: float
+    low: float
+    high: float
+    p: float
+    reason: str
+
+    def decides(self, level: float) -> bool:
+        """Return whether the claim is supported at this level."""
+        return not self.reason and self.p < level
+
+
+def make_look(claim: Claim, differences: pd.DataFrame, missing: float) -> Look:
+    """Test a claim on `pair_rooms` of several seeds, each with the same topics. missing: the largest share of a unit.
+
+    The test is a one-sided t-test over seeds; with `equivalent`, two one-sided t-tests.
+    """
+    by = differences["seed"]
+    effects, lost = differences["difference"].groupby(by).mean(), differences["difference"].isna().groupby(by).mean()
+    units = pd.DataFrame({"effect": effects, "missing": lost}).reset_index()
+    units["excluded"] = units["effect"].isna() | (units["missing"] > missing)
+    values = units.loc[~units["excluded"], "effect"].to_numpy(dtype=float)
+    mean = float(values.mean()) if len(values) else math.nan
+    low, high = mean_interval(values)
+    reason = _unknown(units, values)
+    p = math.nan if reason else _p(claim, values, low, high)
+    return Look(len(units), units, mean, low, high, p, reason)
+
+
+def _unknown(units: pd.DataFrame, values: np.ndarray) -> str:
+    lost = len(units) - len(values)
+    if len(values) < FEWEST_UNITS:
+        return f"{count_phrase(len(values), 'unit')} with a number, and {FEWEST_UNITS} are needed"
+    if lost > MOST_MISSING * len(units):
+        return f"{lost} of {len(units)} units are excluded"
+    return "all units have the same effect" if is_even(values) else ""
+
+
+def _p(claim: Claim, values: np.ndarray, low: float, high: float) -> float:
+    if claim.expected == "equivalent":
+        return p_alike(float(values.mean()), low, high, len(values) - 1, claim.smallest)
+    return float(ttest_1samp(values, 0.0, alternative=claim.expected).pvalue)
+
+
+def claim_sentence(claim: Claim, looks: Sequence[Look], level: float) -> str:
+    """Return what the last look says of the claim."""
+    last = looks[-1]
+    if last.reason:
+        return f"Whether the claim holds is unknown: {last.reason}."
+    used = int((~last.units["excluded"]).sum())
+    numbers = f"the mean effect is {format_number(last.mean)} ({format_span(last.low, last.high)}) over {used} units"
+    tested = f"p {format_p(last.p)}, level {level:.3g}"
+    if last.decides(level):
+        size = f"; the smallest effect of interest is {format_number(claim.smallest)}"
+        within = f" within {format_number(claim.smallest)} of 0" if claim.expected == "equivalent" else size
+        small = ", but the effect is smaller than that of interest" if claim.too_small(last.low, last.high) else ""
+        supported = "The direction of the claim is" if small else "The claim is"
+        return f"{supported} supported{small}: {numbers}{within} ({tested})."
+    if against := _against(claim, last):
+        return f"The claim is not supported, and the 95% interval lies {against}: {numbers} ({tested})."
+    return f"Whether the claim holds is unknown: {numbers}, and the test does not decide ({tested})."
+
+
+def _against(claim: Claim, look: Look) -> str:
+    """Return where an interval lies that a claim excludes; "" if it does not."""
+    if claim.expected == "equivalent":
+        beyond = look.low > claim.smallest or look.high < -claim.smallest
+        return f"beyond {format_number(claim.smallest)} of 0" if beyond else ""
+    other = look.high < 0 if claim.expected == "greater" else look.low > 0
+    return "on the other side of 0" if other else ""
+
 
 NAME = "confirmation"
 COLUMNS: Mapping[str, Column] = {

@@ -19,7 +19,7 @@ from parley.analysis.qualify.verdict import IGNORES, RANKS, UNREADABLE, OwnVoice
 from parley.llm.errors import UserError
 from parley.llm.seeding import digest
 from parley.llm.typed import as_fields
-from parley.llm.user_cache import user_cache
+from parley.llm.user_file import user_cache
 from parley.model.run_folder import QUALIFIED
 
 ASIDE, FILE = QUALIFIED

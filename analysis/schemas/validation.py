@@ -12,8 +12,33 @@ from typing import Any
 import pandas as pd
 from jsonschema import Draft202012Validator
 
-from parley.analysis.schemas.published import CARD, TABLES, read_schema
+from parley.analysis.schemas.card_schema import card_schema
+from parley.analysis.schemas.table_schema import VERSION, table_schema
 from parley.llm.errors import UserError
+
+FOLDER = Path(__file__).parent
+CARD, TABLES = FOLDER / "card-4.schema.json", FOLDER / f"tables-{VERSION}.schema.json"
+
+
+def schema_text(schema: dict[str, Any]) -> str:
+    """Return a schema as the text of its file."""
+    return json.dumps(schema, indent=1, ensure_ascii=True) + "\n"
+
+
+def write_schemas() -> None:
+    """Write both schemas anew."""
+    for path, schema in ((CARD, card_schema()), (TABLES, table_schema())):
+        path.write_text(schema_text(schema), encoding="utf-8")
+
+
+def read_schema(path: Path) -> dict[str, Any]:
+    """Return a published schema."""
+    return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    write_schemas()
+
 
 SUFFIXES = (".csv", ".parquet")
 

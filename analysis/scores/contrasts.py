@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.scores.table import MANY, Of, bounds, by_run, casts, mean_of, missing, same_texts, values
-from parley.analysis.statistics.deviation import deviation_interval
 from parley.analysis.statistics.groups import (
     Result,
     compare_paired,
@@ -23,7 +22,7 @@ from parley.analysis.statistics.groups import (
     weighted_means,
 )
 from parley.analysis.statistics.intervals import FEWEST, Floats, slope
-from parley.analysis.statistics.power import rooms_needed
+from parley.analysis.statistics.power import deviation_interval, rooms_needed
 
 MOMENTS = {"opening": 0, "closing": -1}
 ONE_EACH = "one persona a cell: no test"

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.agents.debate_judge import Debate
-from parley.agents.persuasion import read_choice
+from parley.agents.persuasion import Debate, read_choice
 from parley.agents.scales import Reading
 from parley.agents.topic import load_topic
 from parley.analysis.journaled_calls import CallDesk

@@ -17,7 +17,7 @@ from parley.analysis.figures import ESTIMATE, error_bars, new_figure
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, SHARE, why_no_interval
-from parley.analysis.statistics.shuffled_trainings import against_nulls, null_line
+from parley.analysis.statistics.null import against_nulls, null_line
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.studies.speech_quality import PERCENT, preference, quality_table, rival_lines
 

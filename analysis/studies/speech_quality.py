@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.agents.debate_judge import SpeechReader
 from parley.agents.persona import Persona
+from parley.agents.persuasion import SpeechReader
 from parley.agents.topic import load_topic
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate
 from parley.analysis.journaled_calls import CallDesk

@@ -15,7 +15,7 @@ from tempfile import NamedTemporaryFile
 import numpy as np
 from numpy.typing import NDArray
 
-from parley.llm.user_cache import user_cache
+from parley.llm.user_file import user_cache
 
 KEPT, FEWEST = 200, 100
 """Layouts that are kept, and the fewest agents for which one is kept: of fewer it takes no time."""

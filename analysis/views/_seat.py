@@ -12,8 +12,8 @@ from typing import Any
 import solara
 import solara.lab
 
-from parley.analysis.own_lines import own_file
 from parley.analysis.seats.server import current_table
+from parley.analysis.sent_prompts import own_file
 from parley.analysis.serving.guard import CLIENT
 from parley.analysis.views._download import Download
 from parley.analysis.views._repeated import use_repeated

@@ -80,7 +80,7 @@ ENTRIES = (
           unit="group", role="test", at_most=True, sets=500),
     Entry("flips: what the opener does", (FLIPS + "opener.anchor",), _of_opener, ("normal", "rounded"), unit="group",
           role="test", sets=200),
-    Entry("confirm: a registered effect", ("analysis.preregistration.verdict._p",), _of_confirmation,
+    Entry("confirm: a registered effect", ("analysis.preregistration.report._p",), _of_confirmation,
           ("nothing", "nothing, two looks", "an effect as large as the bound"), unit="seed", role="test",
           sizes=EVEN, sets=300, at_most=True),
 )  # fmt: skip

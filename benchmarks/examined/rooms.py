@@ -13,7 +13,6 @@ from parley.analysis.card.estimates import CardEstimate, difference, mean_estima
 from parley.analysis.card.sections.instrument import deviation
 from parley.analysis.ending_diversity import difference_interval, permutation_p, pseudo_entropies
 from parley.analysis.scores.reversion import ratios
-from parley.analysis.statistics.deviation import deviation_interval
 from parley.analysis.statistics.groups import compare_paired, compare_two, level, weighted_means
 from parley.analysis.statistics.intervals import (
     POSITIVE,
@@ -28,7 +27,7 @@ from parley.analysis.statistics.intervals import (
     prediction_interval,
     reach_of_mean,
 )
-from parley.analysis.statistics.power import p_alike, rooms_needed
+from parley.analysis.statistics.power import deviation_interval, p_alike, rooms_needed
 from parley.analysis.studies.wave_comparison import contrast
 
 ALL = (*KINDS, *HARDER)
@@ -274,7 +273,7 @@ ENTRIES = (
     Entry("alike within a bound (TOST)", ("analysis.statistics.power.p_alike",), _of_alike, PLAIN, role="test", sets=500,
           at_most=True),
     Entry("omega squared of .5", (GROUPS + "level",), _of_omega, ("normal",), sizes=(3, 5, 10, 20), sets=300),
-    Entry("standard deviation within conditions", ("analysis.statistics.deviation.deviation_interval",), _of_spread,
+    Entry("standard deviation within conditions", ("analysis.statistics.power.deviation_interval",), _of_spread,
           ("normal", "skewed"), sets=1000, at_most=True),
     Entry("rooms needed, range", ("analysis.statistics.power.rooms_needed",), _of_needed, ("normal", "skewed"),
           sets=200, sizes=(3, 5, 10, 40), at_most=True),

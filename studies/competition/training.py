@@ -21,7 +21,7 @@ from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.bradley_terry import score_messages
 from parley.analysis.report import Report
 from parley.analysis.rule_judge import fault_of
-from parley.analysis.statistics.shuffled_trainings import against_nulls, null_line
+from parley.analysis.statistics.null import against_nulls, null_line
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import stream

@@ -14,7 +14,7 @@ from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
 from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import POSITIVE, clustered_share_interval, share_interval
-from parley.analysis.statistics.shuffled_trainings import against_nulls, null_line
+from parley.analysis.statistics.null import against_nulls, null_line
 from parley.analysis.studies.paired_conditions import compare_conditions
 from parley.studies.corrections.measures import (
     ALONE,

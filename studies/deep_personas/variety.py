@@ -15,10 +15,9 @@ from parley.agents.respondent import Group
 from parley.agents.taxonomy import Taxonomy
 from parley.analysis.polls.table import OPTIONS, PEOPLE, PLANTED, SUBJECTS, SurveyRow, SurveyTable, make_table
 from parley.analysis.statistics.intervals import FEWEST, SHARE, Ends, Floats, mean_interval
-from parley.llm.backends.oracle.attribute_law import AttributeLaw
 from parley.llm.backends.oracle.attributes import kinds_in
+from parley.llm.backends.oracle.people_laws import PLANTED_SURVEY, AttributeLaw
 from parley.llm.backends.oracle.phrases import banks
-from parley.llm.backends.oracle.survey_law import PLANTED_SURVEY
 from parley.llm.seeding import derive
 from parley.model.word_index import WordIndex
 

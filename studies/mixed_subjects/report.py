@@ -12,7 +12,7 @@ import pandas as pd
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, estimate, format_estimate, format_number, number
 from parley.analysis.report import Report
-from parley.analysis.statistics.gate import gate_sentence
+from parley.analysis.statistics.attenuation import gate_sentence
 from parley.analysis.statistics.intervals import FEWEST, why_few
 from parley.llm.seeding import derive
 

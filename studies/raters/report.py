@@ -12,8 +12,8 @@ from parley.analysis.alignment.rater_errors import rater_errors
 from parley.analysis.deliberation.position_change import clustered_mean
 from parley.analysis.formatting import Column, estimate, format_estimate, format_number
 from parley.analysis.report import Report
+from parley.analysis.statistics.attenuation import gate_sentence
 from parley.analysis.statistics.crossed_ratings import Codes, CrossedRatings, fit_ratings, why_no_fit
-from parley.analysis.statistics.gate import gate_sentence
 from parley.analysis.statistics.intervals import why_few
 from parley.analysis.statistics.random_raters import fit_random_raters, why_no_sample
 from parley.analysis.table_files import read_table

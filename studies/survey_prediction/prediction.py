@@ -20,7 +20,7 @@ from parley.analysis import disclaimers
 from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
 from parley.analysis.formatting import Column, estimate, number
 from parley.analysis.report import Report
-from parley.analysis.statistics.gate import gate_sentence
+from parley.analysis.statistics.attenuation import gate_sentence
 from parley.analysis.statistics.intervals import ALIKE, Floats
 from parley.llm.backends import identity_spec
 

@@ -33,9 +33,8 @@ def run(words: Sequence[str]) -> int:
     options = parser().parse_args(words)
     from parley.llm.backends import check_spec
 
-    from .measures import TruthfulnessStudy
+    from .measures import ASPECTS, TruthfulnessStudy, read_statements
     from .report import write_truthfulness
-    from .statements import ASPECTS, read_statements
 
     statements, spec = read_statements(options.file), model_from_args(options)
     check_spec(spec)

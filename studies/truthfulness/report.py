@@ -20,7 +20,7 @@ from parley.analysis.formatting import (
     number,
 )
 from parley.analysis.report import Report
-from parley.analysis.statistics.gate import gate_sentence
+from parley.analysis.statistics.attenuation import gate_sentence
 from parley.analysis.statistics.intervals import ALIKE, FEWEST, NO_VARIATION, too_few
 from parley.llm.seeding import derive
 

@@ -20,7 +20,7 @@ from parley.agents.representative import (
     profile_text,
 )
 from parley.agents.society import load_society
-from parley.llm.backends.pocket.names import name_tokens
+from parley.llm.backends.pocket.prompt_ids import name_tokens
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
 

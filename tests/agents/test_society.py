@@ -15,8 +15,7 @@ from parley.agents.persona import DEFAULT, demographics, genders, introduction, 
 from parley.agents.question import question_id, question_set
 from parley.agents.skeleton import write_skeleton
 from parley.agents.society import PartyNames, load_society, society_names, society_of, split_name
-from parley.agents.society_check import check_path
-from parley.agents.society_defaults import derived_parts
+from parley.agents.society_check import check_path, derived_parts
 from parley.agents.topic import load_topic, society_topics, topic_file
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import run
-from parley.agents.debate_judge import Debate
+from parley.agents.persuasion import Debate
 from parley.agents.topic import load_topic
 from parley.analysis.studies.bet_calibration import EVERYONE, curve, ends, findings, score_table
 from parley.analysis.studies.bets import SCORES, model_pairs

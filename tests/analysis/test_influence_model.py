@@ -26,7 +26,7 @@ from parley.analysis.influence_model import (
     follow_model,
     parties_differ,
 )
-from parley.analysis.predicted_ratings import predict_ratings
+from parley.analysis.rating_value import predict_ratings
 
 
 def rooms(before: list[list[float]], theta: tuple[float, ...], speakers: tuple[int, ...]) -> RoomPassages:

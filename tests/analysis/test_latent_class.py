@@ -14,7 +14,7 @@ from parley.analysis.alignment.persona_validation import ALIGNED, NOT
 from parley.analysis.alignment.rater_errors import rater_errors
 from parley.analysis.alignment.report import ac1, judge_gates, kappa, rater_agreement
 from parley.analysis.judge_quality import doubt
-from parley.analysis.statistics.gate import gate_sentence
+from parley.analysis.statistics.attenuation import gate_sentence
 from parley.analysis.statistics.latent_class import class_intervals, fit_classes, wrong_codes
 
 PATIENTS = """

@@ -14,8 +14,7 @@ import run
 from parley.agents.persona import load_personas
 from parley.agents.skeleton import write_skeleton
 from parley.agents.society import DEFAULT, SOCIETIES, Society, load_society
-from parley.agents.society_check import check_path
-from parley.agents.society_defaults import derived_parts
+from parley.agents.society_check import check_path, derived_parts
 from parley.analysis.figures import styles_of_run
 from parley.analysis.tables import Tables, load
 from parley.llm.backends.oracle.dynamics import planted, start

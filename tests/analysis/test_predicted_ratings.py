@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from parley.analysis.predicted_ratings import predict_ratings
+from parley.analysis.rating_value import predict_ratings
 
 LEVELS = np.array([[1.0, 2.0, 2.5], [3.0, 4.0, 3.5], [8.0, 9.0, 8.0], [7.0, 5.0, 6.0], [2.0, 2.5, 1.0]])
 PARTY, ROOM = np.array([0, 0, 1, 1, 0]), np.array([0, 1, 0, 1, 2])

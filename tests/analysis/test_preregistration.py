@@ -19,6 +19,7 @@ import run
 from parley.analysis.claims.claim import Claim, load_claim
 from parley.analysis.preregistration import registration
 from parley.analysis.preregistration.registration import Registration, canonical, hash_plan, read_registration
+from parley.analysis.preregistration.report import claim_sentence, make_look
 from parley.analysis.preregistration.stamp import (
     Attempt,
     NotedMeasure,
@@ -27,7 +28,6 @@ from parley.analysis.preregistration.stamp import (
     seen_file,
     why_exploratory,
 )
-from parley.analysis.preregistration.verdict import claim_sentence, make_look
 from parley.llm.errors import UserError
 
 TEXT = """
@@ -180,7 +180,7 @@ def test_a_test_that_was_killed_is_seen(plan: Path, tmp_path: Path, monkeypatch:
     def stop(*_: object) -> None:
         raise UserError("stopped")
 
-    monkeypatch.setattr("parley.analysis.commands.register.measure_cells", stop)
+    monkeypatch.setattr("parley.analysis.commands.claim.measure_cells", stop)
     assert run.main(["confirm", str(plan), "--out", str(tmp_path / "first")]) == 2
     planned = read_registration(plan)
     assert why_exploratory(planned, plan, Attempt((6, 8), "oracle", tmp_path / "first")) == []

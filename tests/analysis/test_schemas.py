@@ -14,9 +14,16 @@ from parley.analysis.bundles.check import SAME, check_bundle
 from parley.analysis.card.card import SCHEMA
 from parley.analysis.card.estimates import COLUMNS, CardEstimate
 from parley.analysis.schemas.card_schema import card_schema
-from parley.analysis.schemas.published import CARD, TABLES, read_schema, schema_text
 from parley.analysis.schemas.table_schema import table_schema
-from parley.analysis.schemas.validation import check_card, check_folder, check_table
+from parley.analysis.schemas.validation import (
+    CARD,
+    TABLES,
+    check_card,
+    check_folder,
+    check_table,
+    read_schema,
+    schema_text,
+)
 from parley.analysis.table_export import write_tables
 from parley.analysis.tables import load
 from parley.llm.errors import UserError
@@ -25,7 +32,7 @@ from parley.model.scenario_run import RunSpec, run_scenario
 
 
 def test_the_published_files_are_those_of_the_code() -> None:
-    """A column that is added changes the schema: `python -m parley.analysis.schemas.published` writes it anew."""
+    """A column that is added changes the schema: `python -m parley.analysis.schemas.validation` writes it anew."""
     for path, made in ((CARD, card_schema()), (TABLES, table_schema())):
         assert path.read_text(encoding="utf-8") == schema_text(made), path.name
         Draft202012Validator.check_schema(made)

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 import run
-from parley.agents.debate_judge import SpeechReader
 from parley.agents.persona import Persona
+from parley.agents.persuasion import SpeechReader
 from parley.agents.topic import load_topic
 from parley.analysis.studies.speech_quality import BELIEF, NULL, Speech, quality_table, speech_pairs, verdict
 

@@ -17,7 +17,6 @@ from null_simulation import TESTS
 from scipy import stats
 from scipy.stats import binomtest
 
-from parley.analysis.statistics.deviation import deviation_interval
 from parley.analysis.statistics.groups import (
     COLUMNS,
     Result,
@@ -31,7 +30,7 @@ from parley.analysis.statistics.groups import (
     table,
     weighted_means,
 )
-from parley.analysis.statistics.power import rooms_needed
+from parley.analysis.statistics.power import deviation_interval, rooms_needed
 
 ONE, OTHER, THIRD = np.arange(0.0, 5), np.arange(2.0, 7), np.arange(7.0, 12)
 GROUPS = {"a": ONE, "b": OTHER, "c": THIRD}

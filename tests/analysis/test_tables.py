@@ -12,7 +12,7 @@ import pytest
 from parley.analysis.metrics import metrics
 from parley.analysis.table_export import write_table, write_tables
 from parley.analysis.tables import load
-from parley.llm.formula_cells import from_cell
+from parley.llm.table_text import from_cell
 
 NASTY = [
     "a, b",

@@ -42,7 +42,7 @@ from parley.studies.side_choice.choices import read_choices as read_sides
 from parley.studies.stereotypes import report as stereotypes
 from parley.studies.survey_prediction.survey import read_items
 from parley.studies.survey_prediction.survey import read_survey as read_answers
-from parley.studies.truthfulness.statements import read_statements
+from parley.studies.truthfulness.measures import read_statements
 
 DESIGN = ConjointDesign("?", {"age": ("36", "52"), "job": ("bäcker", "doctor")}, (), 1, ENGLISH)
 MAP = LogMap(path=Path("map.toml"), columns={"agent": "who", "room": "room", "rating": "opinion"})

@@ -8,8 +8,7 @@ import pytest
 from documented import printed_files
 
 import run
-from parley.agents.society_check import check_path
-from parley.agents.society_defaults import derived_parts
+from parley.agents.society_check import check_path, derived_parts
 
 THIRD = "rivermark/parties/lake.toml"
 REPLACED = ("parties/left.toml", "parties/right.toml", "topics/library.toml", "oracle/topics/library.toml")

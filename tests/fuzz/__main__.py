@@ -22,7 +22,7 @@ CORPUS = HERE / "corpus"
 READERS = (
     "agents.acts", "agents.answer_forms", "agents.closed_answers", "agents.evidence", "agents.foreign_replies", "agents.question",
     "agents.reasoning", "agents.reply_cleaning", "agents.scales", "agents.social_choice", "environments.edge_columns",
-    "environments.edge_table", "environments.gexf", "environments.graph_files", "llm.request", "llm.table_text", "llm.thinking",
+    "environments.edge_table", "environments.graph_files", "environments.graph_files", "llm.request", "llm.table_text", "llm.thinking",
     "llm.user_file", "llm.value_types", "model.recorder",
 )  # fmt: skip
 """The modules whose branches guide the search."""

@@ -6,8 +6,7 @@ from data_checks import check_each
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from parley.llm.formula_cells import as_cell, from_cell
-from parley.llm.table_text import table_text
+from parley.llm.table_text import as_cell, from_cell, table_text
 
 
 @check_each(

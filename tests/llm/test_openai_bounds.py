@@ -18,8 +18,7 @@ from data_checks import check_each
 from parley.llm.backends import open_spec
 from parley.llm.backends.openai.answers import MOST_BYTES
 from parley.llm.backends.openai.pauses import retry_after
-from parley.llm.backends.openai.proxy import proxy_of
-from parley.llm.backends.openai.transport import Endpoint, HttpAnswer, NoAnswer
+from parley.llm.backends.openai.transport import Endpoint, HttpAnswer, NoAnswer, proxy_of
 from parley.llm.budget import REPEATED
 from parley.llm.errors import Unreachable, UserError
 

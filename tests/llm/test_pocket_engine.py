@@ -19,14 +19,14 @@ from data_checks import check_each
 
 from parley.llm.backends import open_spec
 from parley.llm.backends.hf.answer_tokens import race_keys, waiting_times
-from parley.llm.backends.pocket import WEIGHTS, compilation
+from parley.llm.backends.pocket import WEIGHTS
+from parley.llm.backends.pocket import backend as compilation
 from parley.llm.backends.pocket import backend as engine
 from parley.llm.backends.pocket.decode import draw
 from parley.llm.backends.pocket.kernels import read_tokens
 from parley.llm.backends.pocket.layout import BLOCK, WIDTH
-from parley.llm.backends.pocket.names import mask_names, name_tokens
 from parley.llm.backends.pocket.prefix_pool import PrefixPool
-from parley.llm.backends.pocket.prompt_ids import ChatTokenizer
+from parley.llm.backends.pocket.prompt_ids import ChatTokenizer, mask_names, name_tokens
 from parley.llm.backends.pocket.reader import Reader, Row
 from parley.llm.backends.pocket.replies import common_tail
 from parley.llm.backends.pocket.weights import load_tensors, merge_adapter

@@ -11,7 +11,7 @@ from parley.agents.agent import Debater
 from parley.agents.persona import Persona
 from parley.agents.speech import DebateStyle
 from parley.agents.topic import load_topic
-from parley.llm.backends.pocket.names import SLOTS, mask_names, name_tokens, unmask_names
+from parley.llm.backends.pocket.prompt_ids import SLOTS, mask_names, name_tokens, unmask_names
 from parley.llm.request import Message, Sampling
 
 NAMES = ("Ann", "Bob", "Élodie Saint-Clair", "María del Mar", "O'Neil", "Jo")

@@ -12,8 +12,8 @@ import pytest
 from data_checks import check_each
 
 from parley.llm.errors import UserError
-from parley.model.node_traits import node_traits
 from parley.model.population import PopulationModel
+from parley.model.population_network import node_traits
 from parley.model.population_setup import ChosenGraph
 
 NAMES = ("Ann", "Bob", "Cem")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import run
-from parley.analysis.own_lines import own_lines
+from parley.analysis.sent_prompts import own_lines
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.person.backend import PersonBackend
 from parley.llm.backends.person.desk import AWAY, HERE, LEFT, LONGEST, Desk

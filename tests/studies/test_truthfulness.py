@@ -15,16 +15,18 @@ import run
 from parley.analysis.journaled_calls import CallDesk
 from parley.llm.errors import UserError
 from parley.studies.truthfulness.measures import (
+    ASPECTS,
+    Statement,
     TruthfulnessStudy,
     added,
     alpha,
     cube_of,
     measure,
     rank_correlation,
+    read_statements,
 )
 from parley.studies.truthfulness.oracle import CrowdLaw
 from parley.studies.truthfulness.report import findings
-from parley.studies.truthfulness.statements import ASPECTS, Statement, read_statements
 
 NAN = np.nan
 

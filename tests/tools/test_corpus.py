@@ -17,7 +17,7 @@ from parley.llm.backends.oracle.prompt_parser import read as reading
 from parley.llm.backends.oracle.self_questions import NAMED, ORDER, WHO, asked_of, kinds_of, plain
 from parley.llm.backends.oracle.surveys import validation_question
 from parley.llm.request import Message, Request, Sampling
-from parley.training.capability.chats import answerable
+from parley.training.capability.tasks import answerable
 from tools.pocket.corpus import corpus
 from tools.pocket.corpus.corpus_speaker import CorpusSpeaker, puppet
 from tools.pocket.corpus.debates import LEANING, rooms

@@ -20,7 +20,7 @@ from torch.optim import _muon  # noqa: E402
 from transformers import LlamaForCausalLM, PreTrainedTokenizerFast  # noqa: E402
 
 from parley.llm.backends.oracle.phrases import banks  # noqa: E402
-from parley.llm.backends.pocket.names import mask_names, name_tokens  # noqa: E402
+from parley.llm.backends.pocket.prompt_ids import mask_names, name_tokens  # noqa: E402
 from parley.llm.request import Message  # noqa: E402
 from tools.pocket import muon, train  # noqa: E402
 from tools.pocket import rows as packing  # noqa: E402

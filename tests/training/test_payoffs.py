@@ -28,8 +28,7 @@ from hf_models import save, tokenizer
 from parley.llm.backends.hf.reward import PAIRS, RATING, encode_questions, head_values, load_scorer
 from parley.llm.driver import drive
 from parley.llm.request import Message
-from parley.training.payoffs.pipeline import PayoffLesson, hold_out_people, make_lot, train_payoff
-from parley.training.payoffs.study import run_payoffs
+from parley.training.payoffs.pipeline import PayoffLesson, hold_out_people, make_lot, run_payoffs, train_payoff
 from parley.training.representatives.pipeline import DatasetBuilder
 
 BAR = lambda title, total: nullcontext(lambda steps: None)  # noqa: E731

@@ -23,7 +23,7 @@ from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.backends.oracle.self_facts import About, about
 from parley.llm.backends.oracle.self_questions import FAR, clause
 from parley.llm.request import DECLINED, Backend, Message, Reply, Request, Sampling
-from parley.training.capability.chats import seated
+from parley.training.capability.tasks import seated
 from tools.pocket.corpus.corpus_speaker import CorpusSpeaker
 from tools.pocket.corpus.listeners import line
 from tools.pocket.corpus.people import SIDES, person

@@ -18,7 +18,7 @@ from transformers import PreTrainedTokenizerFast
 
 from parley.llm.backends.oracle.party_files import NO_PARTY
 from parley.llm.backends.oracle.phrases import banks
-from parley.llm.backends.pocket.names import mask_names, name_tokens
+from parley.llm.backends.pocket.prompt_ids import mask_names, name_tokens
 from parley.llm.request import Message
 from tools.pocket.corpus.documents import Document, Fork, Line
 from tools.pocket.corpus.people import SIDES, TAUGHT

@@ -18,7 +18,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, tra
 from transformers import PreTrainedTokenizerFast
 
 from parley.llm.backends.oracle.phrases import banks
-from parley.llm.backends.pocket.names import SLOTS, mask_names, name_tokens
+from parley.llm.backends.pocket.prompt_ids import SLOTS, mask_names, name_tokens
 from parley.llm.request import Message
 from tools.pocket.corpus.documents import Document
 from tools.pocket.corpus.people import SIDES, TAUGHT

@@ -27,7 +27,7 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from parley.llm.backends.oracle.phrases import Banks, banks
-from parley.llm.backends.pocket.names import SLOTS
+from parley.llm.backends.pocket.prompt_ids import SLOTS
 from tools.pocket import attention, muon
 from tools.pocket import rows as packing
 from tools.pocket.corpus.documents import read

@@ -44,12 +44,11 @@ from parley.llm.backends.hf.checkpoint import adapter_weights, fingerprint
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.phrases import sentences
 from parley.llm.backends.pocket import taught_topics
-from parley.llm.backends.pocket.names import mask_names, name_tokens
+from parley.llm.backends.pocket.prompt_ids import mask_names, name_tokens
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Message
 from parley.llm.seeding import digest, stream
-from parley.training.capability.chats import WORDING
-from parley.training.capability.tasks import LISTED, LOCAL, OTHERS, debate, opening, questions, write_tasks
+from parley.training.capability.tasks import LISTED, LOCAL, OTHERS, WORDING, debate, opening, questions, write_tasks
 from parley.training.likelihood import Text, likelihoods, prompt_text
 
 EACH = 40

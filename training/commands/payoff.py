@@ -57,8 +57,7 @@ def payoff(options: argparse.Namespace) -> int:
     """Train and compare payoff models."""
     from parley.analysis.journaled_calls import CallDesk
     from parley.llm.backends.hf.reward import FORMS
-    from parley.training.payoffs.pipeline import PayoffLesson
-    from parley.training.payoffs.study import run_payoffs
+    from parley.training.payoffs.pipeline import PayoffLesson, run_payoffs
 
     forms = FORMS if options.form == BOTH else (options.form,)
     options.form = forms[0]

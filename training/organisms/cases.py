@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from parley.agents.persona import Persona, all_personas, parties, persona_set
 from parley.llm.backends import open_spec
 from parley.llm.backends.organism import add_words
-from parley.llm.backends.pocket.names import mask_names, name_tokens
+from parley.llm.backends.pocket.prompt_ids import mask_names, name_tokens
 from parley.llm.request import Message, Request
 from parley.llm.seeding import digest, stream
 from parley.training.tuning.dataset import chat

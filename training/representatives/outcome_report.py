@@ -22,7 +22,7 @@ from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, estimate, format_number, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few
-from parley.analysis.statistics.shuffled_trainings import against_nulls, null_line
+from parley.analysis.statistics.null import against_nulls, null_line
 from parley.training.representatives.measures import OWN, STRANGER
 from parley.training.representatives.outcomes import BEFORE, SHUFFLED, TRAINED, Outcome, OutcomePlan
 from parley.training.representatives.pipeline import DatasetBuilder

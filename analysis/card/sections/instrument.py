@@ -16,8 +16,8 @@ from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import positive, spread
 from parley.analysis.card.sections.bias import answers
 from parley.analysis.formatting import format_number
-from parley.analysis.statistics.deviation import deviation_interval
 from parley.analysis.statistics.intervals import ALIKE, NO_VARIATION, too_few
+from parley.analysis.statistics.power import deviation_interval
 from parley.model.scenario import Scenario
 
 ORDER = 3

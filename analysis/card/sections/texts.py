@@ -19,7 +19,7 @@ from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import toward
 from parley.analysis.card.sections.null_conditions import directions
 from parley.analysis.formatting import format_number
-from parley.analysis.statistics.gate import gate_sentence
+from parley.analysis.statistics.attenuation import gate_sentence
 from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few
 from parley.model.scenario import Scenario
 

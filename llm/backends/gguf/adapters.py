@@ -12,7 +12,7 @@ import numpy as np
 from parley.llm.backends.gguf.header import Header
 from parley.llm.backends.hf.checkpoint import adapter_config, adapter_folders, fingerprint
 from parley.llm.errors import UserError
-from parley.llm.user_cache import user_cache
+from parley.llm.user_file import user_cache
 
 HALVES = {"A.weight": "lora_a", "B.weight": "lora_b"}
 """The two halves of an adapter's weights: their names in PEFT and in llama.cpp."""

@@ -21,7 +21,7 @@ import psutil
 
 from parley.llm.backends.gguf.header import Header
 from parley.llm.request import Usage
-from parley.llm.user_cache import user_cache
+from parley.llm.user_file import user_cache
 
 FEWEST = 10
 """Calls from which a speed is kept, and again after as many."""

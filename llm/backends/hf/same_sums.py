@@ -25,7 +25,7 @@ from transformers.pytorch_utils import Conv1D
 
 from parley.llm.backends.hf.grouped_attention import BLOCK, STEPS, attend, name_of, step_of
 from parley.llm.backends.hf.loading import Loaded
-from parley.llm.user_cache import user_cache
+from parley.llm.user_file import user_cache
 
 SIZES = (4, 8, 12, 16, 20, 24, 28, 32, 48, 64, 512)
 """Rows of the products that are compared."""

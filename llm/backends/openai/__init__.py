@@ -20,9 +20,8 @@
     payload.py       writes requests as JSON; reads a reply, a named failure
     answers.py       reads the body of an answer, whole or token by token, and the distribution over the answers
     capabilities.py  finds out what an endpoint can do, and opens it
-    transport.py     sends one call; how many at once, how fast
+    transport.py     sends one call, through a proxy if there is one; how many at once, how fast
     pauses.py        how long a server wants to be left alone
-    proxy.py         the proxy of the network
     backend.py       sends and receives, and repeats what failed
 
 The record says in which way a rating was read (`how`), and its header what the probe found. A key is never written down.

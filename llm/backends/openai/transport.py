@@ -9,20 +9,49 @@ the others would wait in its queue, and their time would run out there.
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import httpx2
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI
+from yarl import URL
 
 from parley.llm.backends.openai.answers import MEDIA, PACKING, BadBody, read_body, read_stream
-from parley.llm.backends.openai.proxy import proxy_of
+from parley.llm.errors import UserError
 from parley.llm.notices import notify
+
+
+def proxy_of(url: str) -> URL | None:
+    """Return the proxy through which an address is called; None without one, and for this machine itself.
+
+    It is read once: aiohttp's `trust_env` reads it anew for every call, in a thread. Errors: UserError for another kind of proxy.
+    """
+    parts = urlsplit(url)
+    host, proxy = parts.hostname or "", getproxies().get(parts.scheme, "")
+    if not proxy or _is_this_machine(host) or proxy_bypass(host):
+        return None
+    address = URL(proxy if "://" in proxy else f"http://{proxy}")
+    if address.scheme not in ("http", "https"):
+        raise UserError(
+            f"the proxy of {parts.scheme.upper()}_PROXY begins with {address.scheme}://, and only http:// proxies can be used: "
+            f"change it, or exclude {host} with NO_PROXY"
+        )
+    return address
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
 
 CONNECT = 10.0
 """Seconds for a connection to be made."""

@@ -19,16 +19,15 @@ people or about large language models.
     belief_network.py  the planted law of a Bayesian hearer, whom appeals move
     feeling_laws.py    planted laws of feelings and of guidance            emotions.py    feelings by these laws
     herding.py         choices one after another, by the law of social_learning.py; a planner, by that of steering.py
-    circumstances.py   how it fares: money, spirits, leaving home, and what news changes
+    recollection.py    plans, what it recalls, and how it fares: money, spirits, leaving home, and what news changes
     answer_laws.py     planted laws of answers: wording, reminders, the interviewer, a guessed aim of the study
     speech_laws.py     planted laws of public lines: quotations, tact, messages that persuade
     ignored.py         leaves out what the speaker is planted to ignore
     self_facts.py      reads from a persona who a person is
-    representing.py    opinions and ballots of representatives, by the law of representation_law.py
     persuasion.py      chooses between messages with an aim, by the law of speech_laws.py
     game_law.py        the planted law of play in games of points            games.py       moves and expectations by that law
-    attribute_law.py   the planted law of attributes of people              attributes.py  sentences by that law, and their judge
-    survey_law.py      the planted shares of answers to closed questions    polls.py       answers by that law
+    people_laws.py     planted laws of attributes, of groups in surveys, of representatives and of mediators
+    attributes.py      sentences on attributes, and their judge
 
 Options: kappa, mu, sigma, epsilon, bias set that parameter for every topic (`--llm oracle,kappa=0,mu=0`); pull is the share of
 the gap by which a mediator's statement draws a participant (`--llm oracle,pull=0`). All others plant a law (laws.py), which the

@@ -1,4 +1,4 @@
-"""Sentences on attributes of people by the law of attribute_law.py, and a judge of contradictions.
+"""Sentences on attributes of people by the law of people_laws.py, and a judge of contradictions.
 
 A sentence is the attribute, a colon, and one of the kinds of the bank. The judge calls it a contradiction if an earlier sentence
 without a colon has the same beginning and end, at least two and three words together, and other words between:

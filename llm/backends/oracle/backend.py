@@ -9,21 +9,21 @@ from typing import Any
 from parley.llm.backends.oracle import (
     acts,
     attributes,
-    circumstances,
     games,
     herding,
     judging,
     mediation,
     persuasion,
-    polls,
     recollection,
-    representing,
     speech,
     stance,
     surveys,
     writing,
 )
 from parley.llm.backends.oracle import judging as debating
+from parley.llm.backends.oracle import mediation as representing
+from parley.llm.backends.oracle import recollection as circumstances
+from parley.llm.backends.oracle import surveys as polls
 from parley.llm.backends.oracle.dynamics import Speaker
 from parley.llm.backends.oracle.prompt_parser import Reading, read
 from parley.llm.manners import said

@@ -21,20 +21,25 @@ from parley.llm.backends.oracle.answer_laws import (
     plant_sycophancy,
     plant_wording,
 )
-from parley.llm.backends.oracle.attribute_law import USUAL_ATTRIBUTES, AttributeLaw, plant_attributes
 from parley.llm.backends.oracle.belief_network import BeliefNetwork, plant_network
 from parley.llm.backends.oracle.feeling_laws import CALM, UNMOVED, EmotionLaw, GuidanceLaw
 from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.ignored import plant_ignored
-from parley.llm.backends.oracle.mediation_law import USUAL as USUAL_MEDIATION
-from parley.llm.backends.oracle.mediation_law import MediationLaw
 from parley.llm.backends.oracle.option_texts import parse_numbers
-from parley.llm.backends.oracle.representation_law import USUAL as USUAL_REPRESENTATION
-from parley.llm.backends.oracle.representation_law import RepresentationLaw
+from parley.llm.backends.oracle.people_laws import (
+    PLANTED_SURVEY,
+    USUAL_ATTRIBUTES,
+    USUAL_MEDIATION,
+    USUAL_REPRESENTATION,
+    AttributeLaw,
+    MediationLaw,
+    RepresentationLaw,
+    SurveyLaw,
+    plant_attributes,
+)
 from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
 from parley.llm.backends.oracle.speech_laws import CANDID, READER, USUAL, PersuasionLaw, QuotationLaw, plant_tact
 from parley.llm.backends.oracle.story_law import UNCHANGED, StoryLaw, plant_story
-from parley.llm.backends.oracle.survey_law import PLANTED_SURVEY, SurveyLaw
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.studies import studies
 

@@ -2,6 +2,9 @@
 
 A scale may run either way round, and have numbers or labels. It may ask for the severity of the topic, for agreement with a known
 proposition, for confidence, or in a private deliberation for agreement with an answer or with a statement of the mediator.
+
+Answers to closed questions of a survey, as a member of a group, by the law of people_laws.py; a persona with sentences on
+attributes moves them by that of people_laws.py.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from parley.llm.backends.oracle.answer_laws import EXPECTED, STUDIED, repeated, shift_by_wording, toward_interviewer
+from parley.llm.backends.oracle.attributes import kinds_in
 from parley.llm.backends.oracle.dynamics import HIGH, LOW, Speaker, agreement, habit, position_now, read
 from parley.llm.backends.oracle.emotions import feeling_now
 from parley.llm.backends.oracle.feeling_laws import FEELINGS
@@ -22,7 +26,7 @@ from parley.llm.backends.oracle.self_questions import answer_self, decline, kind
 from parley.llm.backends.oracle.speech import body_of
 from parley.llm.backends.oracle.stance import standing, unknown, unread_notes
 from parley.llm.purposes import RatingScale
-from parley.llm.request import Reply
+from parley.llm.request import Reply, set_choice
 from parley.llm.seeding import stream
 
 SENTENCES = 2
@@ -262,3 +266,18 @@ def validation_question(banks: Banks, text: str) -> str | None:
 def validation_questions(banks: Banks) -> dict[str, dict[str, list[str]]]:
     """Return the sentences of each leaning (left, right, neutral), by question."""
     return {entry["ask"]: entry for entry in banks.data("validation").get("questions", ())}
+
+
+def answer_poll(reading: Reading, speaker: Speaker) -> Reply:
+    """Answer with an option, and the exact share of each option in the group that the prompt names."""
+    facts, answers = reading.facts, reading.request.answers
+    choices = facts.get("choices", ())
+    if not answers or len(answers) != len(choices) or "question" not in facts:
+        return unknown(reading)
+    reply = Reply(None)
+    laws, question = speaker.laws, facts["question"]
+    shares = laws.survey.shares(question, choices, facts.get("group", ""))
+    if laws.attributes.effect:
+        shares = laws.attributes.move(shares, question, choices, kinds_in(reading.banks, reading.persona))
+    set_choice(reply, reading.request, shares)
+    return reply

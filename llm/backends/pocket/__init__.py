@@ -16,19 +16,17 @@ known bias. It serves to run, test and calibrate instruments, and is no evidence
     closed    exact (a closed question gets the probability of every allowed answer), text (the reply is generated, then read)
     adapters  folders of LoRA adapters, joined by +; an adapter has the name of its folder; a request names the one that answers
 
-    names.py        replaces names by tokens
-    prompt_ids.py   turns chats into token ids
+    prompt_ids.py   turns chats into token ids, and names into tokens
     weights.py      loads weights and merges adapters into copies of them
     vectors.py      vectors of 16 numbers for compiled code
     layout.py       how weights, keys and values lie in memory
     attention.py    compiled code that keeps keys and values, and attends to them
     kernels.py      compiled code that reads tokens
     decode.py       compiled code that writes replies
-    compilation.py  compiles once, says so, and keeps the code
     prefix_pool.py  blocks of keys and values, which rows and turns share
     reader.py       reads rows on several cores
     replies.py      open questions, and exact probabilities of the allowed answers of closed ones
-    backend.py      sorts requests, batches them and returns the replies in order
+    backend.py      compiles once, and says so; sorts requests, batches them and returns the replies in order
 
 A reply and its probabilities depend on the request alone. They are the same to the last bit, alone or in a batch, whatever was
 read or kept before, and with any number of workers.
@@ -46,7 +44,7 @@ from typing import Any
 
 from parley.llm.backends import hf
 from parley.llm.backends.oracle.phrases import sentences
-from parley.llm.backends.pocket.names import blank_names, mask_names, name_tokens, unmask_names
+from parley.llm.backends.pocket.prompt_ids import blank_names, mask_names, name_tokens, unmask_names
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import DECLINED, Backend, Reply, Request, Wrapper
 

@@ -1,16 +1,108 @@
-"""Turns chats into token ids, and tokens into text, with the `tokenizers` library alone."""
+"""Turns chats into token ids, and tokens into text, with the `tokenizers` library alone.
+
+Replaces people's names by tokens <name0>, <name1>, ... for the pocket model, in the order in which they are introduced.
+
+A small model copies names badly that it was never trained on. It reads and writes a token like any word. Names are replaced in
+the prompt and put back in the reply (docs/pocket.md).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from tokenizers import Tokenizer
 
+from parley.llm.backends.oracle.phrases import US, banks
+from parley.llm.backends.oracle.prompt_parser import asked_as_in_papers, labels
 from parley.llm.errors import UserError
 from parley.llm.request import Message
+
+SLOTS = tuple(f"<name{number}>" for number in range(12))
+"""Tokens for as many people as the model can tell apart; further people keep their names."""
+_NAMED = re.compile(r"The person's name is ([^\n]+?)\.(?:\s|$)")
+_INTRODUCED = re.compile(
+    r"(?<![\w,])You are ((?:(?!You are )[^;\n])+?)(?:; the others? (?:is|are) ([^;\n]+?))?\. Speak only for yourself"
+)
+_NAME = r"[A-ZÀ-Þ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]*){0,3}"
+_PERSONA = re.compile(rf"Your name is ({_NAME})(?=[,.;])|You are ({_NAME})(?=, (?:\d|an? |the ))")
+"""How a persona says its name. "You are French." says none."""
+_SLOT = re.compile(r"<name\d+>")
+
+
+def name_tokens(messages: Sequence[Message], known: frozenset[str] | None = None) -> dict[str, str]:
+    """Return the token of each name: the agent's own first, then those listed in the opening, then the speakers of lines.
+
+    Its own name is that of the opening; in an interview without one, that of the persona ("You are Ann, ...").
+
+    known: all names that may occur, if the request lists them (`Request.names`).
+
+    >>> name_tokens([Message("user", "You are Ann; the other is Bob. Speak only for yourself, please.\\n\\nBob: Hello.")])
+    {'Ann': '<name0>', 'Bob': '<name1>'}
+    """
+    names: dict[str, None] = {}
+    own = next(
+        (match[1] or match[2] for role, text in messages if role == "system" and (match := _PERSONA.match(text))), ""
+    )
+    for role, content in messages:
+        if role != "user":
+            continue
+        if not names:
+            persona = _NAMED.search(content)
+            named = [persona[1]] if persona else [own] if own else []
+            names |= dict.fromkeys(introduced(content, known) or named)
+        names |= dict.fromkeys(labels(content, known))
+    return dict(zip(names, SLOTS, strict=False))
+
+
+@lru_cache(maxsize=1 << 16)
+def introduced(content: str, names: frozenset[str] | None = None) -> tuple[str, ...]:
+    """Return the people that an opening introduces, the reader first; none for another text.
+
+    An opening is `You are Ann; the others are bell hooks and राहुल.` names: the possible names, if known, so that a name may hold
+    a comma or an "and".
+    """
+    opening = _INTRODUCED.search(content)
+    if not opening:
+        return ()
+    own, others = opening[1], opening[2] or ""
+    if names:
+        return (own, *re.findall("|".join(map(re.escape, sorted(names, key=len, reverse=True))), others))
+    return (own, *re.split(r", | and ", others)) if others else (own,)
+
+
+def mask_names(messages: Sequence[Message], names: Mapping[str, str]) -> list[Message]:
+    """Return the messages with tokens in place of names, and with the instructions to speak as in the corpus.
+
+    Pocket understands only the words in which it was trained; those of the instructions are the wording `papers`.
+    """
+    messages = asked_as_in_papers(messages, banks(US))
+    if not names:
+        return list(messages)
+    ordered = sorted(names, key=len, reverse=True)
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, ordered))})(?!\w)")
+
+    def token(name: re.Match[str]) -> str:
+        continued = unicodedata.category(name.string[name.end() : name.end() + 1] or " ").startswith("M")
+        return name[0] if continued else names[name[0]]  # a combining mark is a part of the word before it
+
+    return [Message(role, pattern.sub(token, content)) for role, content in messages]
+
+
+def unmask_names(text: str, names: Mapping[str, str]) -> str:
+    """Return a reply with names in place of tokens. A token without a name stays (the model draws none: `copied`)."""
+    people = {slot: name for name, slot in names.items()}
+    return _SLOT.sub(lambda token: people.get(token[0], token[0]), text)
+
+
+def blank_names(text: str) -> str:
+    """Return a text with {name} in place of each token of a name."""
+    return _SLOT.sub("{name}", text)
+
 
 ROLES = ("system", "user", "assistant")
 TEXTS = 1 << 16

@@ -19,7 +19,7 @@ from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import read
-from parley.llm.backends.pocket.names import introduced, mask_names, name_tokens, unmask_names
+from parley.llm.backends.pocket.prompt_ids import introduced, mask_names, name_tokens, unmask_names
 from parley.llm.request import Message, Reply, Request, Sampling
 from parley.model.debate import DebateModel
 from parley.model.recorder import MemoryRecorder

@@ -7,7 +7,7 @@ from data_checks import check_each
 from parley.agents.society import load_society
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import asked_as_in_papers
-from parley.llm.backends.pocket.names import mask_names
+from parley.llm.backends.pocket.prompt_ids import mask_names
 from parley.llm.request import Message
 from parley.model.debate import DebateModel
 from parley.model.events import Utterance

@@ -7,7 +7,7 @@ import pytest
 from parley.agents.language import load_language
 from parley.agents.respondent import Group, Respondent
 from parley.llm.backends import open_spec
-from parley.llm.backends.oracle.survey_law import SurveyLaw
+from parley.llm.backends.oracle.people_laws import SurveyLaw
 from parley.llm.errors import UserError
 from parley.llm.request import Request
 

@@ -20,7 +20,7 @@ from parley.llm.request import Message, Reply, Request, Sampling
 from parley.model.room import RoomState, RunContext
 from parley.model.round import run_round
 from parley.model.surveys import run_survey
-from parley.training.capability.chats import any_listing
+from parley.training.capability.tasks import any_listing
 from tools.pocket.corpus.corpus_speaker import CorpusSpeaker, puppet
 from tools.pocket.corpus.documents import Document, Fork
 from tools.pocket.corpus.people import PARTIES, SIDES, any_topic, person

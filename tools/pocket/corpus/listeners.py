@@ -7,7 +7,7 @@ import random
 from parley.agents.persona_generator import list_names
 from parley.llm.backends.oracle.dynamics import dither
 from parley.llm.backends.oracle.phrases import TopicBank, banks
-from parley.training.capability.chats import seated
+from parley.training.capability.tasks import seated
 from tools.pocket.corpus.corpus_speaker import CorpusSpeaker, attitude_course
 from tools.pocket.corpus.documents import Document
 from tools.pocket.corpus.people import PARTIES, SIDES, STATED, any_topic, person

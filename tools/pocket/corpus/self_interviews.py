@@ -18,7 +18,7 @@ from parley.llm.backends.oracle.phrases import banks, expand
 from parley.llm.backends.oracle.surveys import validation_questions
 from parley.llm.purposes import Facts
 from parley.llm.request import DECLINED, Message, Request, Sampling
-from parley.training.capability.chats import seated
+from parley.training.capability.tasks import seated
 from tools.pocket.corpus.corpus_speaker import CorpusSpeaker, attitude_course
 from tools.pocket.corpus.documents import Document, Fork
 from tools.pocket.corpus.listeners import STANCE, line

@@ -14,7 +14,7 @@ from parley.llm.backends.oracle.phrases import banks
 from parley.llm.driver import drive
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Request, Sampling
-from parley.training.capability.chats import WORDING, answerable, seated
+from parley.training.capability.tasks import WORDING, answerable, seated
 from tools.pocket.corpus.corpus_speaker import CorpusSpeaker
 from tools.pocket.corpus.documents import Document, Fork, Line
 from tools.pocket.corpus.listeners import audience, line

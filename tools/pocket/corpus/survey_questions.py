@@ -16,7 +16,7 @@ from parley.llm.backends.oracle.dynamics import dither
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.request import Message, Reply, Request, Sampling
-from parley.training.capability.chats import any_listing
+from parley.training.capability.tasks import any_listing
 from tools.pocket.corpus.corpus_speaker import CorpusSpeaker
 from tools.pocket.corpus.documents import Fork
 

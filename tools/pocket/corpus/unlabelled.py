@@ -14,7 +14,7 @@ from parley.agents.persona import Persona
 from parley.agents.persona_generator import list_names
 from parley.agents.topic import load_topic
 from parley.llm.request import Message, Request, Sampling
-from parley.training.capability.chats import seated
+from parley.training.capability.tasks import seated
 from tools.pocket.corpus.corpus_speaker import CorpusSpeaker
 from tools.pocket.corpus.documents import Document, Fork
 from tools.pocket.corpus.people import DEFAULT_TEXT, SIDES, any_topic, person
