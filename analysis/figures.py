@@ -318,6 +318,26 @@ def error_bars(frame: pd.DataFrame, value: str) -> list[pd.Series]:
     return [(frame[value] - frame[low]).fillna(0).clip(lower=0), (frame[high] - frame[value]).fillna(0).clip(lower=0)]
 
 
+def draw_points(axis: Axes, places: Any, frame: pd.DataFrame, value: str, upright: bool = False, **look: Any) -> None:
+    """Draw the values of a column at places, with their intervals (see `error_bars`): across, or upright at places of x.
+
+    look: of Matplotlib's errorbar, where it is not that of an estimate.
+    """
+    bars = error_bars(frame, value)
+    at = (places, frame[value]) if upright else (frame[value], places)
+    axis.errorbar(*at, **{"yerr" if upright else "xerr": bars}, **(_dot_look(0) | look))
+
+
+def name_rows(axis: Axes, names: Sequence[str], line: float | None = None) -> list[int]:
+    """Name the rows of a panel, from top to bottom, with a grey line at a value; return their places."""
+    places = list(range(len(names)))[::-1]
+    if line is not None:
+        axis.axvline(line, color="#999999", linewidth=0.6)
+    axis.set_yticks(places, list(names), fontsize=7)
+    axis.set_ylim(-0.6, len(names) - 0.4)
+    return places
+
+
 def plot_line(axis: Axes, points: pd.DataFrame, at: str, value: str, label: str, look: Mapping[str, Any]) -> None:
     """Plot a line with intervals in the look of a party."""
     axis.errorbar(
@@ -348,10 +368,8 @@ def dot_plot(
             own = table[by] == kind if by else pd.Series(True, table.index)
             apart = 0.6 * (number + 0.5) / len(kinds) - 0.3
             shown, places = table[own], len(lines) - 1 - rows[own] - apart
-            axis.errorbar(shown[value], places, xerr=error_bars(shown, value), label=kind or None, **_dot_look(number))
-        axis.axvline(0, color="#999999", linewidth=0.6)
-        axis.set_yticks(range(len(lines))[::-1], [wrap_text(line, 1.7, LABEL) for line in lines], fontsize=7)
-        axis.set_ylim(-0.6, len(lines) - 0.4)
+            draw_points(axis, places, shown, value, label=kind or None, **_dot_look(number))
+        name_rows(axis, [wrap_text(line, 1.7, LABEL) for line in lines], 0)
         axis.set_xlabel(label)
         if by:
             add_legend(figure, [axis])

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.analysis.metrics._cells import REFERENCE, with_interval
-from parley.analysis.statistics.intervals import FEWEST, SCALE, Ends, Floats, is_even, mean_interval
+from parley.analysis.metrics._cells import REFERENCE
+from parley.analysis.statistics.intervals import FEWEST, SCALE, Ends, Floats, is_even, mean_interval, with_interval
 from parley.analysis.tables import Tables
 from parley.environments.base import MEDIATOR
 from parley.environments.story import RETELLING

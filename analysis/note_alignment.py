@@ -18,7 +18,7 @@ from parley.analysis.formatting import Column, estimate, format_estimate
 from parley.analysis.judge_quality import on_axis
 from parley.analysis.line_gaps import UNIT
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import FEWEST, SCALE, too_few
+from parley.analysis.statistics.intervals import FEWEST, SCALE, too_few, verdict
 from parley.analysis.studies.paired_conditions import mean_row, unit_means
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
@@ -130,7 +130,7 @@ def sentences(found: pd.DataFrame) -> list[str]:
             said.append(f"Whether {question} is unknown: {reason}.")
             continue
         value = format_estimate(row["estimate"], row["low"], row["high"])
-        start = claim if row["low"] > 0 else opposite if row["high"] < 0 else f"It cannot be shown that {question}"
+        start = verdict(row["low"], row["high"], claim, opposite, f"It cannot be shown that {question}")
         said.append(f"{start}: {value} points.")
     return said
 

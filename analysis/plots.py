@@ -328,10 +328,8 @@ def contagion_figure(tables: Tables, believers: pd.DataFrame) -> Figure:
         axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axis, ((topic, group), points) in zip(axes, panels, strict=True):
             for name, look in BELIEF_LOOKS.items():
-                axis.errorbar(
-                    points["round"], points[name], yerr=figures.error_bars(points, name), label=BELIEF_LABELS[name],
-                    markersize=3.5, linewidth=1.0, capsize=2, elinewidth=0.8, **look,
-                )  # fmt: skip
+                line = {"fmt": "", "label": BELIEF_LABELS[name], "linewidth": 1.0, **look}
+                figures.draw_points(axis, points["round"], points, name, upright=True, **line)
             mark(axis, tables, group, topic, tags)
             name = f"\n{group_title(group, tables.names)}" if several else ""
             axis.set_title(f"{tables.title(topic)}{name}")

@@ -42,6 +42,7 @@ from parley.analysis.statistics.intervals import (
     interval,
     mean_interval,
     nanmean,
+    with_interval,
 )
 from parley.analysis.table_files import read_table
 from parley.analysis.tables import Tables
@@ -225,7 +226,7 @@ def by_round(rooms: pd.DataFrame) -> pd.DataFrame:
             values = part[measure].dropna().to_numpy(dtype=float)
             low, high = mean_interval(values, bounds=POSITIVE if measure == "posts" else SCALE)
             mean = float(values.mean()) if len(values) else np.nan
-            row |= {measure: mean, f"{measure}_low": low, f"{measure}_high": high}
+            row |= with_interval(measure, mean, (low, high))
         rows.append(row)
     return pd.DataFrame(rows)
 

@@ -29,6 +29,7 @@ from parley.analysis.card.sections import quantities, sections
 from parley.analysis.formatting import Column, escape_markdown, estimate, format_estimate
 from parley.analysis.html_page import Chapter
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import verdict
 from parley.llm.errors import UserError, unknown_name
 from parley.model.cost_estimate import plan_run
 from parley.model.events import Header
@@ -205,7 +206,7 @@ def remedy_verdict(row: Mapping[str, Any]) -> str:
     if not math.isfinite(row["difference"]):
         return ""
     low, high = sorted(row["better"] * row[name] for name in ("low", "high"))
-    return "better" if low > 0 else "worse" if high < 0 else "not sure"
+    return verdict(low, high, "better", "worse", "not sure")
 
 
 def plan(first: Batch, remedies: Sequence[Remedy], batches: int, chosen: Sections) -> Iterator[str]:

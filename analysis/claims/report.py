@@ -18,7 +18,7 @@ from parley.analysis.claims.curve import EXACT, FEWEST_TOPICS, Curve, start_gap,
 from parley.analysis.claims.multiverse import ARMS, SEEDS, SPECIFICATION
 from parley.analysis.claims.variance import ALPHA, RESIDUAL
 from parley.analysis.claims.verdict import EXPECTED, verdict, withheld
-from parley.analysis.figures import ESTIMATE, TWO_COLUMNS, new_figure
+from parley.analysis.figures import ESTIMATE, TWO_COLUMNS, draw_points, new_figure
 from parley.analysis.formatting import (
     Column,
     count_phrase,
@@ -69,8 +69,7 @@ def _draw_effects(axis: Axes, audit: Audit) -> None:
         {"fmt": "s", "color": AGAINST, "markersize": 3, "fillstyle": "none"},
     ]
     for chosen, look in zip((expected, ~expected), looks, strict=True):
-        reach = (effects["high"] - effects["effect"]).fillna(0).to_numpy(dtype=float)[chosen]
-        axis.errorbar(places[chosen], values[chosen], yerr=reach, elinewidth=0.6, capsize=0, **look)
+        draw_points(axis, places[chosen], effects[chosen], "effect", upright=True, elinewidth=0.6, capsize=0, **look)
     axis.axhline(0, color="#999999", linewidth=0.6)
     bounds = {"greater": (1,), "less": (-1,), "equivalent": (-1, 1)}[claim.expected]
     for side in bounds:

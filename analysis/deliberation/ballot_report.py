@@ -15,7 +15,7 @@ from parley.analysis.deliberation.position_change import sharing_caution
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few
+from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few, verdict
 
 RULE_COLUMNS: Mapping[str, Column] = {
     "rule": "rule", "same winner as schulze": estimate("same"), "mean points": estimate("mean"),
@@ -114,5 +114,5 @@ def _vote_line(vote: Mapping[str, Any]) -> str:
     share, low, high = (f"{100 * vote[name]:.0f}" for name in ("share", "low", "high"))
     votes = count_phrase(vote["votes"], "vote")
     said = f"{share}% ({low} to {high}) of {votes} prefer the revision to the draft (ties count half)"
-    clear = "more than half" if vote["low"] > 0.5 else "fewer than half" if vote["high"] < 0.5 else "no clear majority"
+    clear = verdict(vote["low"], vote["high"], "more than half", "fewer than half", "no clear majority", at=0.5)
     return f"{said}: {clear}."

@@ -23,8 +23,7 @@ from parley.agents.choice_rules import RULES, points_of
 from parley.agents.representative import BALLOT, VOTE
 from parley.agents.social_choice import Places, break_ties, preference_levels
 from parley.analysis.deliberation.run_episodes import USUAL, WRITTEN, run_names
-from parley.analysis.metrics._cells import with_interval
-from parley.analysis.statistics.intervals import SHARE, SIGNED, mean_interval, why_no_interval
+from parley.analysis.statistics.intervals import SHARE, SIGNED, mean_interval, why_no_interval, with_interval
 from parley.llm.errors import UserError
 from parley.model import events
 from parley.model.recorder import read_lines

@@ -24,7 +24,7 @@ import pandas as pd
 
 from parley.agents.mediators.base import Mediator, MediatorBrief, ParticipantInput, Statement
 from parley.analysis.deliberation.episode import Episode, Voice
-from parley.analysis.statistics.intervals import FEWEST, Floats, mean_interval, nanmean, why_no_interval
+from parley.analysis.statistics.intervals import FEWEST, Floats, mean_interval, nanmean, why_no_interval, with_interval
 from parley.llm.driver import Conversation
 from parley.llm.request import Reply, Request, Sampling
 from parley.llm.seeding import derive
@@ -186,8 +186,7 @@ def estimate_all(payoffs: pd.DataFrame, rng: np.random.Generator) -> dict[str, A
     results = {"coverage": found.minority - found.majority, "order": found.order, "first": found.first}
     for name, all_values in results.items():
         values = all_values[np.isfinite(all_values)]
-        low, high = mean_interval(values)
-        row |= {name: _mean(values), f"{name}_low": low, f"{name}_high": high}
+        row |= with_interval(name, _mean(values), mean_interval(values))
         row |= {f"{name}_sessions": len(values), f"{name}_reason": why_no_interval(values, UNIT)}
     return row | {"coverage_p": shuffled_p(payoffs, rng)}
 

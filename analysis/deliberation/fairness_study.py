@@ -33,7 +33,7 @@ from parley.analysis.formatting import (
 from parley.analysis.journaled_calls import CallDesk, check_manifest
 from parley.analysis.judging import Verdict, missing
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import NO_VARIATION
+from parley.analysis.statistics.intervals import NO_VARIATION, verdict
 from parley.llm.backends import check_spec, identity_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive, digest
@@ -237,8 +237,7 @@ def sentences(row: Mapping[str, Any]) -> Iterator[str]:
         elif reason:
             yield f"{head}: {unknown} is unknown: {reason}."
         else:
-            verdict = above if low > 0 else below if high < 0 else ""
-            if name == "coverage" and not row["coverage_p"] <= LEVEL:
-                verdict = ""
+            chance = name == "coverage" and not row["coverage_p"] <= LEVEL
+            side = none if chance else verdict(low, high, above, below, none)
             beside = f" (p {format_p(row['coverage_p'])} with shuffled sides)" if name == "coverage" else ""
-            yield f"{head} {verdict or none}: {format_estimate(value, low, high)} points{beside}."
+            yield f"{head} {side}: {format_estimate(value, low, high)} points{beside}."

@@ -35,11 +35,11 @@ from parley.analysis.deliberation.payoff_measures import (
 )
 from parley.analysis.deliberation.payoffs import AGREEMENT
 from parley.analysis.deliberation.position_change import ClusteredMean
-from parley.analysis.figures import new_figure
+from parley.analysis.figures import draw_points, new_figure
 from parley.analysis.formatting import Column, count_phrase, estimate, format_estimate, format_number
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import ALIKE_OR_UNEVEN, FEWEST, Floats, too_few
+from parley.analysis.statistics.intervals import ALIKE_OR_UNEVEN, FEWEST, Floats, too_few, with_interval
 
 FIT, PEOPLE, QUESTIONS = "fit", "people", "questions"
 CELLS = {PEOPLE: "New people, questions of the training", QUESTIONS: "New people, new questions"}
@@ -117,7 +117,7 @@ def measure_table(scored: Mapping[str, Scored], cell: str) -> pd.DataFrame:
         rows = one.rows[cell]
         row: dict[str, Any] = {"scorer": name, "ratings": len(rows), "missing": int(rows["score"].isna().sum())}
         for measure, mean in measure_scorer(rows, one.line, one.measures).items():
-            row |= {measure: mean.value, f"{measure}_low": mean.low, f"{measure}_high": mean.high}
+            row |= with_interval(measure, mean.value, (mean.low, mean.high))
         found.append(row)
     return pd.DataFrame(found)
 
@@ -172,9 +172,14 @@ def calibration_figure(bins: Mapping[str, pd.DataFrame], caption: str) -> Figure
         axis = figure.subplots()
         axis.plot([0, 1], [0, 1], color="#999999", linewidth=0.6)
         for place, (name, table) in enumerate(bins.items()):
-            ends = [(table["observed"] - table["low"]).fillna(0.0), (table["high"] - table["observed"]).fillna(0.0)]
-            look: Any = {"fmt": "os^v"[place % 4], "markersize": 4, "capsize": 2, "linestyle": "-", "linewidth": 0.8}
-            axis.errorbar(table["predicted"], table["observed"], yerr=ends, label=name, **look)
+            look: Any = {
+                "fmt": "os^v"[place % 4],
+                "color": f"C{place}",
+                "linestyle": "-",
+                "linewidth": 0.8,
+                "label": name,
+            }
+            draw_points(axis, table["predicted"], table, "observed", upright=True, **look)
         axis.set(xlabel="predicted share", ylabel="observed share", xlim=(-0.02, 1.02), ylim=(-0.05, 1.05))
         axis.legend(fontsize=6, loc="upper left")
     return figure

@@ -26,6 +26,7 @@ from parley.analysis.deliberation.step_study import (
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import verdict
 from parley.model.titles import join_phrases
 
 TITLES = {
@@ -176,7 +177,7 @@ def _compared(rows: Mapping[Any, Mapping[str, Any]]) -> str:
     for other, named in ((LOT, "with random ballots"), (STRANGER, "with a stranger's")):
         gain = rows[f"{OWN} - {other}"]
         low, high = gain["same_choice_low"], gain["same_choice_high"]
-        often = "more often" if low > 0 else "less often" if high < 0 else "not clearly more often"
+        often = verdict(low, high, "more often", "less often", "not clearly more often")
         compared = f"{often} than {named}, with a difference of {_points(gain, 'same_choice')}"
         said.append(
             f"whether it is more often than {named} is unknown ({gain['reason']})" if gain["reason"] else compared

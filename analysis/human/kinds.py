@@ -21,7 +21,7 @@ from parley.analysis.human.measures import average
 from parley.analysis.human.readers import TRACES, Source, find, parse_turns, table
 from parley.analysis.human.trajectories import Trajectories, shuffle_steps, trajectories
 from parley.analysis.statistics.groups import Result
-from parley.analysis.statistics.intervals import Floats
+from parley.analysis.statistics.intervals import Floats, with_interval
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
 
@@ -170,6 +170,6 @@ def _compare(own: Trajectories, ways: Trajectories) -> dict[str, object]:
     for prefix, sample in (("moving", ways), ("run_moving", own)):
         if len(sample.groups):
             share = mover_share(sample, kinds)
-            row |= {prefix: share.estimate, f"{prefix}_low": share.low, f"{prefix}_high": share.high}
+            row |= with_interval(prefix, share.estimate, (share.low, share.high))
     shuffled, p = explained_by_chance(ways, kinds)
     return row | {"explained": kinds.explained, "explained_shuffled": shuffled, "p": p}

@@ -11,7 +11,16 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.rating_value import NO_DISTRIBUTION
-from parley.analysis.statistics.intervals import FEWEST, Ends, Floats, is_even, mean_interval, share_interval, too_few
+from parley.analysis.statistics.intervals import (
+    FEWEST,
+    Ends,
+    Floats,
+    is_even,
+    mean_interval,
+    share_interval,
+    too_few,
+    with_interval,
+)
 from parley.analysis.tables import Tables
 from parley.environments.base import UNDER
 
@@ -181,11 +190,6 @@ def verdict_frame(rows: Iterable[dict[str, Any]], **kinds: str) -> pd.DataFrame:
 def spans(*names: str) -> dict[str, str]:
     """Return the dtypes of numbers with intervals, for `frame`."""
     return {f"{name}{end}": "float64" for name in names for end in ("", "_low", "_high")}
-
-
-def with_interval(name: str, value: float, ends: tuple[float, float]) -> dict[str, float]:
-    """Return a number and its interval as columns of a row."""
-    return {name: value, f"{name}_low": ends[0], f"{name}_high": ends[1]}
 
 
 def mean_columns(name: str, values: Floats, bounds: Ends | None = None) -> dict[str, float]:

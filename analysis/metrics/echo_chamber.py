@@ -7,10 +7,9 @@ from collections import defaultdict
 import numpy as np
 import pandas as pd
 
-from parley.analysis.metrics._cells import with_interval
 from parley.analysis.metrics._network import Links, Population, by_survey, heard_mean, pearson, populations
 from parley.analysis.metrics._rooms import KEYS, RoomMeasurement
-from parley.analysis.statistics.intervals import Floats, nanmean
+from parley.analysis.statistics.intervals import Floats, nanmean, with_interval
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 

@@ -14,8 +14,8 @@ from scipy.stats import wasserstein_distance
 
 from parley.agents.probe import FORECAST
 from parley.analysis.formatting import count_phrase
-from parley.analysis.metrics._cells import KEYS, count_signs, frame, mean_columns, spans, with_interval
-from parley.analysis.statistics.intervals import SCALE, correlation, correlation_interval
+from parley.analysis.metrics._cells import KEYS, count_signs, frame, mean_columns, spans
+from parley.analysis.statistics.intervals import SCALE, correlation, correlation_interval, with_interval
 from parley.analysis.tables import Tables
 
 ORDER = 6

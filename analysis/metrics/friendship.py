@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from parley.analysis.metrics._cells import with_interval
 from parley.analysis.metrics._network import NO_LINKS, Ints, Links, Population, heard_mean, populations
 from parley.analysis.metrics._rooms import KEYS, RoomMeasurement, room_means
-from parley.analysis.statistics.intervals import SHARE, SIGNED, Floats, nanmean
+from parley.analysis.statistics.intervals import SHARE, SIGNED, Floats, nanmean, with_interval
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 

@@ -11,7 +11,7 @@ import pandas as pd
 from parley.analysis.line_gaps import line_gaps, room_gaps, swapped
 from parley.analysis.metrics import _cells
 from parley.analysis.metrics._rooms import KEYS, RoomMeasurement, room_means
-from parley.analysis.statistics.intervals import SCALE, is_even
+from parley.analysis.statistics.intervals import SCALE, is_even, with_interval
 from parley.analysis.tables import Tables
 
 ORDER = 8.5
@@ -75,4 +75,4 @@ def _swapped(lines: pd.DataFrame, topic: str, group: str) -> dict[str, float]:
     if not len(means):
         return {}
     low, high = (np.nan, np.nan) if is_even(means) else np.quantile(means, [0.025, 0.975])
-    return _cells.with_interval("swapped", float(means.mean()), (float(low), float(high)))
+    return with_interval("swapped", float(means.mean()), (float(low), float(high)))

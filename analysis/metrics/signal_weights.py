@@ -14,11 +14,11 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from parley.analysis.formatting import format_p
-from parley.analysis.metrics._cells import spans, with_interval
+from parley.analysis.metrics._cells import spans
 from parley.analysis.metrics._periods import Period, periods
 from parley.analysis.metrics._rooms import each_row
 from parley.analysis.statistics.clusters import effective_clusters
-from parley.analysis.statistics.intervals import FEWEST, LEVEL, Floats, clustered_share_interval, why_few
+from parley.analysis.statistics.intervals import FEWEST, LEVEL, Floats, clustered_share_interval, why_few, with_interval
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.social_learning import TIE, A, log_odds
 from parley.llm.seeding import derive

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.metrics._cells import spans, with_interval
+from parley.analysis.metrics._cells import spans
 from parley.analysis.metrics._periods import VARIES, Period, cascade_start, periods, theory
 from parley.analysis.metrics._rooms import each_row
-from parley.analysis.statistics.intervals import FEWEST, clustered_share_interval, too_few
+from parley.analysis.statistics.intervals import FEWEST, clustered_share_interval, too_few, with_interval
 from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.social_learning import ALONE, BAYESIAN
 

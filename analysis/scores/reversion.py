@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from parley.analysis.scores.table import MIDDLE, ScoreLine, casts, lines
 from parley.analysis.statistics import intervals
-from parley.analysis.statistics.intervals import FEWEST, Floats, nanmean, nanmedian
+from parley.analysis.statistics.intervals import FEWEST, Floats, nanmean, nanmedian, with_interval
 from parley.llm.seeding import derive
 
 Places = list[NDArray[np.intp]]
@@ -181,7 +181,7 @@ def _reversion_row(
     row |= {"topics": len(group), "undefined": undefined}
     ends = _ends(_draws(condition, agent, group, reference, places), way, defined, zero, count)
     for name in STATISTICS:
-        row |= {name: float(estimates[name]), f"{name}_low": ends[name][0], f"{name}_high": ends[name][1]}
+        row |= with_interval(name, float(estimates[name]), ends[name])
     return row
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from statistics import NormalDist
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -79,6 +79,7 @@ NO_VARIATION = "no variation"
 ALIKE_OR_UNEVEN = "no variation, or a few of them have most of the rows"
 """Why enough units give no interval, where the sizes of units are not at hand."""
 Floats = NDArray[np.float64]
+Answer = TypeVar("Answer")
 Ends = tuple[float, float]
 SHARE, POSITIVE, SCALE, SIGNED = (0.0, 1.0), (0.0, math.inf), (0.0, 10.0), (-1.0, 1.0)
 """Bounds of a share; of a count, a variance or an error; of a rating; and of a correlation or a difference of two shares."""
@@ -332,6 +333,26 @@ def correlation(sums: Floats) -> Floats:
     wide, tall = n * xx - x * x, n * yy - y * y
     varied = (wide > ROUNDING * n * xx) & (tall > ROUNDING * n * yy)
     return np.where(varied, (n * xy - x * y) / np.sqrt(np.where(varied, wide * tall, 1.0)), np.nan)
+
+
+def with_interval(name: str, value: float, ends: Ends) -> dict[str, float]:
+    """Return a number and its interval as columns of a row.
+
+    >>> with_interval("drift", 0.5, (0.25, 0.75))
+    {'drift': 0.5, 'drift_low': 0.25, 'drift_high': 0.75}
+    """
+    return {name: value, f"{name}_low": float(ends[0]), f"{name}_high": float(ends[1])}
+
+
+def verdict(low: float, high: float, above: Answer, below: Answer, unclear: Answer, at: float = 0.0) -> Answer:
+    """Return what an interval says: `above` or `below` where all of it is on that side of `at`, else `unclear`.
+
+    An interval without ends (NaN) is unclear.
+
+    >>> verdict(0.25, 0.75, "more", "less", "not clearly more"), verdict(math.nan, math.nan, 1, -1, 0)
+    ('more', 0)
+    """
+    return above if low > at else below if high < at else unclear
 
 
 def share_interval(count: int, rooms: int) -> Ends:

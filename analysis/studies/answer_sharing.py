@@ -24,10 +24,10 @@ from parley.analysis import disclaimers
 from parley.analysis.figures import make_panels, new_figure, styles_by_party
 from parley.analysis.formatting import Column, estimate
 from parley.analysis.line_gaps import UNIT
-from parley.analysis.metrics._cells import REFERENCE, spans, with_interval
+from parley.analysis.metrics._cells import REFERENCE, spans
 from parley.analysis.model_calls import asked_of_model
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import Floats, interval
+from parley.analysis.statistics.intervals import Floats, interval, with_interval
 from parley.analysis.studies.paired_conditions import draw_attitudes, legend_lines
 from parley.analysis.tables import Tables
 from parley.llm.answer_sharing import REUSE

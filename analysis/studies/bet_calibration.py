@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.formatting import format_estimate, format_p
-from parley.analysis.statistics.intervals import FEWEST, SHARE, Ends, Floats, clustered_share_interval
+from parley.analysis.statistics.intervals import FEWEST, SHARE, Ends, Floats, clustered_share_interval, verdict
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.tables import Tables
 
@@ -156,7 +156,7 @@ def _overconfidence_line(row: pd.Series) -> str:
             f"{start} have the same mean in all pairings, {row['bet']:.1f}; 50% of debaters win. There is no interval."
         )
     low, high = row["overconfidence_low"], row["overconfidence_high"]
-    word = "too high" if low > 0 else "too low" if high < 0 else "not clearly too high or too low"
+    word = verdict(low, high, "too high", "too low", "not clearly too high or too low")
     return (
         f"{start} are {word}: their mean is {row['bet']:.1f}, and 50% of debaters win, a difference of "
         f"{format_estimate(row['overconfidence'], low, high, 1)} points."

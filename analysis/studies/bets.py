@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from parley.agents.society import Society
 from parley.analysis import disclaimers
-from parley.analysis.figures import ESTIMATE, OTHERS, add_legend, error_bars, new_figure, plot_line
+from parley.analysis.figures import OTHERS, add_legend, draw_points, new_figure, plot_line
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
 from parley.analysis.metrics.confidence import PROBE, SURE
 from parley.analysis.persuasion import bradley_terry
@@ -264,6 +264,6 @@ def curve_figure(points: pd.DataFrame, caption: str) -> Figure:
     with new_figure(3.6, 3.2, note, title="Are bets right?", about="On the dotted line bets are right.") as figure:
         axis = figure.subplots()
         axis.plot([0, 100], [0, 100], color="#999999", linewidth=0.8, linestyle=":")
-        axis.errorbar(shown["bet"], shown["won"], yerr=error_bars(shown, "won"), fmt="o-", color=ESTIMATE, markersize=4)
+        draw_points(axis, shown["bet"], shown, "won", upright=True, fmt="o-")
         axis.set(xlim=(-3, 103), ylim=(-3, 103), xlabel="Last bet on winning (0–100)", ylabel="Debates won (%)")
     return figure

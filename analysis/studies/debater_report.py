@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.analysis.figures import ESTIMATE, error_bars, new_figure
+from parley.analysis.figures import draw_points, name_rows, new_figure
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, SHARE, why_no_interval
@@ -99,13 +99,9 @@ def _percent(row: Mapping[str, float] | pd.Series) -> str:
 def draw_shares(table: pd.DataFrame, caption: str) -> Figure:
     """Draw the share of comparisons won against the untrained debater, a row for each trained one."""
     with new_figure(4.2, 0.32 * len(table) + 1.3, f"{caption}. Bars: 95% intervals over repetitions") as figure:
-        axis, places = figure.subplots(), list(range(len(table)))[::-1]
-        part = PERCENT * table[["share", "low", "high"]].astype(float)
-        bars = error_bars(part, "share")
-        axis.errorbar(part["share"], places, xerr=bars, fmt="o", color=ESTIMATE, markersize=4, capsize=2)
-        axis.axvline(PERCENT * EVEN, color="#999999", linewidth=0.6)
-        axis.set_yticks(places, list(table["kind"]), fontsize=7)
-        axis.set_ylim(-0.6, len(table) - 0.4)
+        axis = figure.subplots()
+        places = name_rows(axis, list(table["kind"]), PERCENT * EVEN)
+        draw_points(axis, places, PERCENT * table[["share", "low", "high"]].astype(float), "share")
         axis.set_xlabel("Preferred to the untrained debater (%)")
     return figure
 

@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.statistics.intervals import FEWEST, SIGNED, Floats, clustered_share_interval, interval, why_few
+from parley.analysis.statistics.intervals import (
+    FEWEST,
+    SIGNED,
+    Floats,
+    clustered_share_interval,
+    interval,
+    why_few,
+    with_interval,
+)
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
@@ -142,8 +150,8 @@ def _chance(packed: Floats, party: bool) -> float:
 
 def _estimate(packed: Floats, statistic: Callable[[Floats], float], name: str) -> dict[str, float]:
     """Return a statistic of people as `name`, with the jackknife's interval over people."""
-    low, high = interval(packed, lambda drawn: np.array([statistic(part) for part in drawn]), _own(packed)[1])
-    return {name: statistic(packed), f"{name}_low": low, f"{name}_high": high}
+    ends = interval(packed, lambda drawn: np.array([statistic(part) for part in drawn]), _own(packed)[1])
+    return with_interval(name, statistic(packed), ends)
 
 
 def _correlation(packed: Floats) -> dict[str, float]:
@@ -153,7 +161,7 @@ def _correlation(packed: Floats) -> dict[str, float]:
         return float(np.arctanh(_mean_r(part))) if abs(_mean_r(part)) < 1 else np.nan
 
     low, high = interval(packed, lambda drawn: np.array([on_scale(part) for part in drawn]), _own(packed)[1])
-    return {"r": _mean_r(packed), "r_low": float(np.tanh(low)), "r_high": float(np.tanh(high))}
+    return with_interval("r", _mean_r(packed), (np.tanh(low), np.tanh(high)))
 
 
 def _mean_r(packed: Floats) -> float:

@@ -22,7 +22,7 @@ import pandas as pd
 from scipy.stats import f as variance_ratio
 
 from parley.analysis.statistics.groups import holm
-from parley.analysis.statistics.intervals import ALIKE, FEWEST, Floats, too_few
+from parley.analysis.statistics.intervals import ALIKE, FEWEST, Floats, too_few, verdict
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.studies.wave import ABOUT, ANSWERS, PLAIN
 from parley.analysis.table_files import read_table
@@ -233,5 +233,4 @@ def _side(gaps: Floats, first: str, second: str) -> dict[str, str]:
     if np.isnan(ends["low"]):
         level = abs(ends["estimate"]) < 1e-9
         return {"verdict": "not clear" if level else "unknown", "reason": "" if level else "no variation"}
-    side = first if ends["low"] > 0 else second if ends["high"] < 0 else "not clear"
-    return {"verdict": side, "reason": ""}
+    return {"verdict": verdict(ends["low"], ends["high"], first, second, "not clear"), "reason": ""}

@@ -18,7 +18,7 @@ from matplotlib.ticker import MaxNLocator
 from parley.agents.society import PartyNames
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
-from parley.analysis.figures import add_legend, error_bars, make_panels, new_figure, styles_by_party
+from parley.analysis.figures import add_legend, make_panels, new_figure, plot_line, styles_by_party
 from parley.analysis.formatting import count_phrase, estimate, markdown_table, slug, strip_controls
 from parley.analysis.metrics._cells import KEYS
 from parley.analysis.report import Report, disk_errors
@@ -288,11 +288,8 @@ def _plot_lines(
     for number, (name, (look, label)) in enumerate(lines.items()):
         part = rows[rows[column] == name]
         offset = OFFSET * reach * (number - (len(lines) - 1) / 2)
-        axis.errorbar(
-            [places[values.index(value)] + offset for value in part["value"]], part["change"], error_bars(part, "change"),
-            color=look["color"], marker=look["markers"][0], linestyle=look["linestyle"], markersize=3.5, linewidth=1.0,
-            capsize=2, label=strip_controls(label),
-        )  # fmt: skip
+        shifted = part.assign(place=[places[values.index(value)] + offset for value in part["value"]])
+        plot_line(axis, shifted, "place", "change", strip_controls(label), look)
     axis.axhline(0, color="#999999", linewidth=0.6)
     axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
     if numeric:

@@ -32,6 +32,7 @@ from parley.analysis.statistics.intervals import (
     clustered_share_interval,
     share_interval,
     why_no_interval,
+    with_interval,
 )
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, mean_row
 from parley.analysis.table_files import read_table
@@ -137,8 +138,8 @@ def what_if_row(table: pd.DataFrame) -> Mapping[str, Any]:
     row: dict[str, Any] = {}
     for kind in KINDS:
         known = table.loc[table["condition"] == kind, "broken"].dropna()
-        low, high = share_interval(int(known.sum()), len(known))
-        row |= {kind: known.mean(), f"{kind}_low": low, f"{kind}_high": high, f"{kind}_count": len(known)}
+        row |= with_interval(kind, known.mean(), share_interval(int(known.sum()), len(known)))
+        row[f"{kind}_count"] = len(known)
     own, base = (table[table["condition"] == kind] for kind in (ANSWERED, PLAIN))
     row |= _difference(own, base, "broken", "change", SHARE)
     few = f"fewer than {FEWEST} continuations"

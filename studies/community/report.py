@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis.figure_text import rooms_phrase
-from parley.analysis.figures import ESTIMATE, error_bars, new_figure
+from parley.analysis.figures import ESTIMATE, draw_points, name_rows, new_figure
 from parley.analysis.formatting import Column, count_table, format_estimate
 from parley.analysis.persuasion.comparisons import EVEN
 from parley.analysis.report import Report
@@ -179,16 +179,11 @@ def draw_effects(effects: pd.DataFrame, rooms: int) -> Figure:
     note = f"{rooms_phrase([rooms])}. Null: the same rules in other words"
     with new_figure(5.0, 0.34 * len(part) + 1.3, note, title=TITLE) as figure:
         axis = figure.subplots()
-        places = np.arange(len(part))[::-1]
+        places = np.array(name_rows(axis, list(part["measure"]), 0))
         looks = (("change", "after − before", 0.12, ESTIMATE), ("wording", "null: in other words", -0.12, "#888888"))
         for name, label, shift, color in looks:
             values = PERCENT * part[[name, f"{name}_low", f"{name}_high"]].astype(float)
-            bars = error_bars(values.rename(columns={f"{name}_low": "low", f"{name}_high": "high"}), name)
-            look: Any = {"fmt": "o", "color": color, "markersize": 4, "capsize": 2, "label": label}
-            axis.errorbar(values[name], places + shift, xerr=bars, **look)
-        axis.axvline(0, color="#999999", linewidth=0.6)
-        axis.set_yticks(places, list(part["measure"]), fontsize=7)
-        axis.set_ylim(-0.6, len(part) - 0.4)
+            draw_points(axis, places + shift, values, name, color=color, label=label)
         axis.set_xlabel("difference in posts that break a rule (percentage points)")
         axis.legend(fontsize=6, frameon=False)
     return figure

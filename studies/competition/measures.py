@@ -23,6 +23,7 @@ from parley.analysis.statistics.intervals import (
     SIGNED,
     clustered_share_interval,
     p_of_mean,
+    with_interval,
 )
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.studies.competition.writers import Pitch
@@ -112,8 +113,8 @@ def _share(part: pd.DataFrame, side: str) -> dict[str, float]:
     known = part.dropna(subset=[side])
     sizes = known[f"{side}_messages"].to_numpy(dtype=float)
     hits = known[side].to_numpy(dtype=float) * sizes
-    low, high = clustered_share_interval(hits, sizes) if len(known) else (np.nan, np.nan)
-    return {side: hits.sum() / sizes.sum() if sizes.sum() else np.nan, f"{side}_low": low, f"{side}_high": high}
+    ends = clustered_share_interval(hits, sizes) if len(known) else (np.nan, np.nan)
+    return with_interval(side, hits.sum() / sizes.sum() if sizes.sum() else np.nan, ends)
 
 
 def probe_table(pitches: Sequence[Pitch], verdicts: pd.DataFrame, writer: str, rival: str) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.analysis.figures import ESTIMATE, error_bars, new_figure
+from parley.analysis.figures import draw_points, name_rows, new_figure
 from parley.analysis.formatting import (
     Column,
     chance_note,
@@ -171,17 +171,12 @@ def draw_outcomes(outcomes: pd.DataFrame, caption: str) -> Figure:
     """Draw the share of comparisons won and the difference in rules broken, a row for each competition."""
     note, title = f"{caption}. Bars: 95% intervals over cases", "Who wins, and who breaks rules?"
     with new_figure(5.6, 0.32 * len(outcomes) + 1.3, note, title=title) as figure:
-        places = list(range(len(outcomes)))[::-1]
         axes = figure.subplots(1, 2, sharey=True)
         for axis, (measure, title) in zip(axes, SCALES.items(), strict=True):
             part = PERCENT * outcomes[[measure, f"{measure}_low", f"{measure}_high"]].astype(float)
-            look: Any = {"fmt": "o", "color": ESTIMATE, "markersize": 4, "capsize": 2}
-            bars = error_bars(part.rename(columns={f"{measure}_low": "low", f"{measure}_high": "high"}), measure)
-            axis.errorbar(part[measure], places, xerr=bars, **look)
-            axis.axvline(PERCENT * null_of(measure), color="#999999", linewidth=0.6)
+            places = name_rows(axis, list(outcomes["competition"]), PERCENT * null_of(measure))
+            draw_points(axis, places, part, measure)
             axis.set_xlabel(title)
-        axes[0].set_yticks(places, list(outcomes["competition"]), fontsize=7)
-        axes[0].set_ylim(-0.6, len(outcomes) - 0.4)
     return figure
 
 

@@ -24,7 +24,16 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from parley.analysis.statistics.clusters import effective_clusters, error_of, steps_without
-from parley.analysis.statistics.intervals import FEWEST, LEVEL, SHARE, Floats, is_few, mean_interval, reach_of_mean
+from parley.analysis.statistics.intervals import (
+    FEWEST,
+    LEVEL,
+    SHARE,
+    Floats,
+    is_few,
+    mean_interval,
+    reach_of_mean,
+    with_interval,
+)
 from parley.analysis.statistics.null import Null
 
 from .design import ConjointDesign
@@ -123,7 +132,7 @@ def _by_cluster(design: Floats, rests: Floats, clusters: np.ndarray) -> tuple[Fl
 def _with_ends(name: str, value: float, error: float, respondents: float) -> dict[str, float]:
     """Return a number with its 95% interval, by Student's t over so many (effective) respondents; NaN as `reach_of_mean`."""
     reach = float(reach_of_mean(np.array([error]), np.array([respondents]))[0])
-    return {name: value, f"{name}_low": value - reach, f"{name}_high": value + reach}
+    return with_interval(name, value, (value - reach, value + reach))
 
 
 def _fit(known: pd.DataFrame, design: ConjointDesign, attribute: str) -> _Fit:

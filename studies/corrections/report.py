@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.agents.evidence import FABRICATED, QUOTATION_KINDS
 from parley.analysis import disclaimers
-from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
+from parley.analysis.figures import OTHERS, add_legend, draw_points, new_figure
 from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import POSITIVE, clustered_share_interval, share_interval
+from parley.analysis.statistics.intervals import POSITIVE, clustered_share_interval, share_interval, verdict
 from parley.analysis.statistics.null import against_nulls, null_line
 from parley.analysis.studies.paired_conditions import compare_conditions
 from parley.studies.corrections.measures import (
@@ -162,8 +163,8 @@ def finding(row: pd.Series, measure: str, one: str, other: str) -> str:
     value = format_estimate(row["difference"], low, high)
     if pd.isna(low):
         return f"{start}: {value} points ({count_phrase(row['pairs'], 'post')}); no interval, so no verdict."
-    verdict = "higher" if low > 0 else "lower" if high < 0 else "no clear difference"
-    return f"{start}: {value} points ({count_phrase(row['pairs'], 'post')}): {verdict}."
+    side = verdict(low, high, "higher", "lower", "no clear difference")
+    return f"{start}: {value} points ({count_phrase(row['pairs'], 'post')}): {side}."
 
 
 def retrieval_line(found: pd.DataFrame, shown: int) -> str:
@@ -188,10 +189,8 @@ def figure(compared: pd.DataFrame, conditions: Sequence[str], caption: str) -> F
             places = [
                 place + 0.7 / len(conditions) * (number - (len(conditions) - 1) / 2) for place in range(len(MEASURES))
             ]
-            axis.errorbar(
-                places, part["value"], yerr=error_bars(part, "value"), fmt=look["markers"][0], color=look["color"],
-                markersize=3.5, elinewidth=0.8, label=condition,
-            )  # fmt: skip
+            drawn_as: Any = {"fmt": look["markers"][0], "color": look["color"], "elinewidth": 0.8, "label": condition}
+            draw_points(axis, places, part, "value", upright=True, **drawn_as)
         axis.set(ylim=(0.8, 5.2), ylabel="Rating by the judge (1–5)")
         axis.set_xticks(range(len(MEASURES)), MEASURES, fontsize=7)
         axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)

@@ -16,7 +16,7 @@ from parley.analysis import disclaimers
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import Column, count_phrase, estimate, format_estimate, format_number
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import FEWEST, mean_interval
+from parley.analysis.statistics.intervals import FEWEST, mean_interval, verdict, with_interval
 from parley.studies.deep_personas.evolution import LINES, RANDOM, SELECTED, Evolution, EvolutionStudy, evolution_table
 
 MEASURES = ("targets", "held_out", "targets_covered", "held_out_covered")
@@ -95,8 +95,7 @@ def compare_lines(each: pd.DataFrame) -> pd.DataFrame:
 def _named(name: str, values: pd.Series) -> dict[str, float]:
     known = values.dropna().to_numpy(dtype=float)
     known = np.where(np.abs(known) < 1e-12, 0.0, known)
-    low, high = mean_interval(known)
-    return {name: float(known.mean()) if len(known) else math.nan, f"{name}_low": low, f"{name}_high": high}
+    return with_interval(name, float(known.mean()) if len(known) else math.nan, mean_interval(known))
 
 
 def gain_lines(gains: pd.DataFrame) -> list[str]:
@@ -112,9 +111,9 @@ def gain_lines(gains: pd.DataFrame) -> list[str]:
             lines.append(same if value == 0 else f"Whether selection improves the {what} is unknown: {reason}.")
             continue
         size = format_estimate(value, low, high, 3)
-        verdict = "is higher" if low > 0 else "is lower" if high < 0 else "is not clearly different"
+        side = verdict(low, high, "is higher", "is lower", "is not clearly different")
         change = format_number(row["change"], 3)
-        lines.append(f"The {what} {verdict} after selection than after chance: {size}; since the beginning {change}.")
+        lines.append(f"The {what} {side} after selection than after chance: {size}; since the beginning {change}.")
     note = "Selection looks at the targets, so noise alone raises their fit. Only held-out questions are a test."
     return [*lines, note]
 

@@ -16,7 +16,7 @@ from parley.analysis import disclaimers
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate, number
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import FEWEST, POSITIVE, Ends, Floats, mean_interval
+from parley.analysis.statistics.intervals import FEWEST, POSITIVE, Ends, Floats, mean_interval, with_interval
 from parley.llm.seeding import derive
 from parley.studies.deep_personas.answers import STRANGERS, DepthEffect, DepthStudy, compare_depths
 from parley.studies.deep_personas.consistency import Contradictions, estimate_contradictions
@@ -88,8 +88,7 @@ def variety_table(about: Depths) -> pd.DataFrame:
 def _named(name: str, each: Floats, bounds: Ends | None = None) -> dict[str, float]:
     """Return the mean over people and its interval, as NAME, NAME_low and NAME_high."""
     each = np.where(np.abs(each) < 1e-12, 0.0, each)
-    low, high = mean_interval(each, bounds=bounds)
-    return {name: float(each.mean()), f"{name}_low": low, f"{name}_high": high}
+    return with_interval(name, float(each.mean()), mean_interval(each, bounds=bounds))
 
 
 def _add_variety(report: Report, about: Depths) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.agents.laws.dissonance import choice_probability
-from parley.analysis.figures import ESTIMATE, add_legend, error_bars, new_figure
+from parley.analysis.figures import add_legend, draw_points, new_figure
 from parley.analysis.formatting import Column, count_phrase, estimate, format_number, format_span, number
 from parley.analysis.report import Report
 from parley.studies.dissonance.choices import Swapped, by_ratio, fit, pairs, swapped_slopes
@@ -85,8 +85,7 @@ def _figure(bins: pd.DataFrame, slope: float) -> Figure:
     note = "Points are shares of choices, bars are 95% intervals over people"
     with new_figure(4.6, 3.2, note, title="Which belief do people take?") as figure:
         axis = figure.subplots()
-        look: Any = {"fmt": "o", "color": ESTIMATE, "markersize": 4, "capsize": 2, "label": "Choices"}
-        axis.errorbar(bins["ratio"], bins["share"], yerr=error_bars(bins, "share"), **look)
+        draw_points(axis, bins["ratio"], bins, "share", upright=True, label="Choices")
         if np.isfinite(slope):
             ratio = np.geomspace(bins["ratio"].min(), bins["ratio"].max(), 100)
             axis.plot(ratio, choice_probability(ratio, np.ones(100), slope), color="#333333", linewidth=1, label="Fit")

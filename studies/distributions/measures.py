@@ -23,7 +23,7 @@ from parley.analysis.polls.distances import (
     WD,
     score,
 )
-from parley.analysis.statistics.intervals import POSITIVE, SHARE, SIGNED, Ends, Floats, mean_interval
+from parley.analysis.statistics.intervals import POSITIVE, SHARE, SIGNED, Floats, mean_interval, with_interval
 
 ENTROPIES = (("up to 1/3", 0.0, 1 / 3), ("1/3 to 2/3", 1 / 3, 2 / 3), ("above 2/3", 2 / 3, math.inf))
 """Parts of the relative entropy of people's answers: consensus, between, divided."""
@@ -38,10 +38,10 @@ def score_conditions(rows: pd.DataFrame) -> pd.DataFrame:
     for condition in CONDITIONS:
         known = rows[rows[f"{TVD}_{condition}"].notna()]
         record: dict[str, Any] = {"condition": condition, "questions": known["question"].nunique(), "rows": len(known)}
-        record |= _named_ends("score", *score(known, condition))
+        record |= with_interval("score", *score(known, condition))
         similarity, distance = (_by_question(known, f"{name}_{condition}") for name in (JSD, WD))
-        record |= _named_ends("similarity", _mean(1 - similarity), mean_interval(1 - similarity, bounds=SHARE))
-        record |= _named_ends("wasserstein", _mean(distance), mean_interval(distance, bounds=POSITIVE))
+        record |= with_interval("similarity", _mean(1 - similarity), mean_interval(1 - similarity, bounds=SHARE))
+        record |= with_interval("wasserstein", _mean(distance), mean_interval(distance, bounds=POSITIVE))
         records.append(record)
     return pd.DataFrame(records)
 
@@ -53,10 +53,6 @@ def _by_question(rows: pd.DataFrame, column: str) -> Floats:
 
 def _mean(values: Floats) -> float:
     return float(values.mean()) if len(values) else math.nan
-
-
-def _named_ends(name: str, value: float, ends: Ends) -> dict[str, float]:
-    return {name: value, f"{name}_low": ends[0], f"{name}_high": ends[1]}
 
 
 def compare_naming(rows: pd.DataFrame) -> pd.DataFrame:
@@ -78,7 +74,7 @@ def compare_naming(rows: pd.DataFrame) -> pd.DataFrame:
         means = _by_question(rows.assign(difference=values), "difference")
         means = np.where(np.abs(means) < 1e-12, 0.0, means)
         ends = mean_interval(means, bounds=SHARE if name == "moved" else SIGNED)
-        records.append({"measure": name, "questions": len(means), **_named_ends("value", _mean(means), ends)})
+        records.append({"measure": name, "questions": len(means), **with_interval("value", _mean(means), ends)})
     return pd.DataFrame(records)
 
 
@@ -94,10 +90,10 @@ def score_parts(rows: pd.DataFrame, parts: Iterable[tuple[str, pd.Series]]) -> p
         part = rows[chosen]
         record: dict[str, Any] = {"part": name, "questions": part["question"].nunique(), "rows": len(part)}
         for condition in (NAMED, UNNAMED, SECOND):
-            record |= _named_ends(condition, *score(part[part[f"{TVD}_{condition}"].notna()], condition))
+            record |= with_interval(condition, *score(part[part[f"{TVD}_{condition}"].notna()], condition))
         for column, condition in (("similarity", NAMED), ("similarity_unnamed", UNNAMED)):
             near = 1 - _by_question(part, f"{JSD}_{condition}")
-            record |= _named_ends(column, _mean(near), mean_interval(near, bounds=SHARE))
+            record |= with_interval(column, _mean(near), mean_interval(near, bounds=SHARE))
         records.append(record)
     return pd.DataFrame(records)
 

@@ -12,13 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
-from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
+from parley.analysis.figures import OTHERS, add_legend, draw_points, new_figure
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.polls.asking import SAMPLED, Poll, StudyAnswers
 from parley.analysis.polls.distances import CONDITIONS, KNOWN, NAMED, OTHER, SECOND, TVD, UNIFORM, UNNAMED, measure
 from parley.analysis.polls.table import PLANTED
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few
+from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few, verdict
 from parley.llm.backends import split_spec
 
 from .measures import compare_naming, score_conditions, score_entropies, score_groups
@@ -179,7 +179,7 @@ def _score_line(row: pd.Series, rows: pd.DataFrame) -> str:
     if pd.isna(row["score_low"]):
         reason = too_few("question") if row["questions"] < FEWEST else NO_VARIATION
         return f"Whether the score is above that of even shares (0) is unknown: {reason}; it is {shown} over {over}."
-    side = "above" if row["score_low"] > 0 else "below" if row["score_high"] < 0 else "not clearly apart from"
+    side = verdict(row["score_low"], row["score_high"], "above", "below", "not clearly apart from")
     return f"The score is {shown} over {over}: {side} that of even shares, which is 0."
 
 
@@ -198,8 +198,8 @@ def _naming_line(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
     if pd.isna(row["value_low"]):
         reason = too_few("question") if row["questions"] < FEWEST else NO_VARIATION
         return f"{_subject(str(row['measure']))} is unknown: {reason}; the difference is {shown} ({over})."
-    verdict = nearer if row["value_low"] > 0 else farther if row["value_high"] < 0 else unclear
-    return f"{verdict}: {'' if verdict == unclear else 'by '}{shown} of total variation ({over})."
+    side = verdict(row["value_low"], row["value_high"], nearer, farther, unclear)
+    return f"{side}: {'' if side == unclear else 'by '}{shown} of total variation ({over})."
 
 
 def worth_line(worth: pd.DataFrame) -> str:
@@ -233,8 +233,7 @@ def draw(scores: pd.DataFrame, entropies: pd.DataFrame, groups: pd.DataFrame, ll
         left, middle, right = drawn.subplots(1, 3)
         order = [name for name in (KNOWN, SECOND, NAMED, UNNAMED, OTHER) if name in set(scores["condition"])]
         part = scores.set_index("condition").loc[order[::-1]].reset_index()
-        look: Any = {"fmt": "o", "color": OTHERS[0]["color"], "markersize": 3.5, "elinewidth": 0.8}
-        left.errorbar(part["score"], range(len(part)), xerr=error_bars(part, "score"), **look)
+        draw_points(left, range(len(part)), part, "score", color=OTHERS[0]["color"])
         words = {
             KNOWN: "shares known", SECOND: "second sample", NAMED: "group named", UNNAMED: "no group", OTHER: "other groups",
         }  # fmt: skip
@@ -268,9 +267,8 @@ def _draw_parts(axis: Axes, parts: pd.DataFrame, title: str) -> None:
         if parts[condition].isna().all():
             continue
         places = np.arange(len(parts)) + 0.18 * (1 - number)
-        look: Any = {"fmt": OTHERS[number]["markers"][0], "color": OTHERS[number]["color"], "markersize": 3.5}
-        bars = error_bars(parts, condition)
-        axis.errorbar(parts[condition], places, xerr=bars, elinewidth=0.8, label=label, **look)
+        look: Any = {"fmt": OTHERS[number]["markers"][0], "color": OTHERS[number]["color"], "label": label}
+        draw_points(axis, places, parts, condition, **look)
     axis.set_yticks(range(len(parts)), [_short(name) for name in parts["part"]], fontsize=6)
     axis.set_title(title)
 

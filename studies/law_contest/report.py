@@ -18,7 +18,7 @@ from parley.agents.laws.base import Floats
 from parley.agents.laws.fitted import SCHEMA
 from parley.agents.society import party_name
 from parley.analysis import disclaimers
-from parley.analysis.figures import error_bars, new_figure
+from parley.analysis.figures import draw_points, name_rows, new_figure
 from parley.analysis.formatting import escape_markdown, estimate, format_estimate, format_number, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import POSITIVE, mean_interval, tail
@@ -263,14 +263,9 @@ def draw(tables: Tables, results: Mapping[str, Any], scores: pd.DataFrame) -> Fi
 
 
 def _points(axis: Axes, rows: pd.DataFrame, value: str, label: str) -> None:
-    places = np.arange(len(rows))[::-1]
-    bars = np.array(error_bars(rows, value))
-    for place, row, (low, high) in zip(places, rows.to_dict("records"), bars.T, strict=True):
-        colour = BASELINE if row["baseline"] else LAW
-        axis.errorbar(
-            row[value], place, xerr=[[low], [high]], fmt="s" if row["baseline"] else "o", color=colour, markersize=4.5,
-            markerfacecolor=LEFT if row["beaten"] else colour, capsize=2, elinewidth=0.8,
-        )  # fmt: skip
-    axis.set_yticks(places, rows["law"], fontsize=7)
-    axis.set_ylim(-0.6, len(rows) - 0.4)
+    places = name_rows(axis, list(rows["law"]))
+    for place, (at, row) in zip(places, rows.iterrows(), strict=True):
+        colour, marker = (BASELINE, "s") if row["baseline"] else (LAW, "o")
+        face = LEFT if row["beaten"] else colour
+        draw_points(axis, [place], rows.loc[[at]], value, color=colour, fmt=marker, markerfacecolor=face)
     axis.set_xlabel(label)

@@ -23,6 +23,9 @@ from parley.analysis.statistics.intervals import (
     mean_interval,
     share_interval,
 )
+from parley.analysis.statistics.intervals import (
+    verdict as interval_verdict,
+)
 from parley.analysis.studies.paired_conditions import mean_row
 
 from .choices import BELIEF, DETAIL, FOR, NOTHING, PERSONA, side_of
@@ -155,7 +158,7 @@ def opposed_line(table: pd.DataFrame) -> str:
     if np.isnan(row["to_judge_low"]):
         return f"{start}: their choices do not vary (judge's side: {PERCENT * row['to_judge']:.1f}%)."
     low, high = row["to_judge_low"], row["to_judge_high"]
-    side = "the judge's side" if low > 0.5 else "their own" if high < 0.5 else "neither side clearly"
+    side = interval_verdict(low, high, "the judge's side", "their own", "neither side clearly", at=0.5)
     return (
         f"Before a judge who disagrees with them, debaters argue the judge's side in "
         f"{_points(row, 'to_judge', 'to_judge_low', 'to_judge_high')}% of choices, and in {PERCENT * row['base']:.1f}% when "

@@ -28,7 +28,7 @@ from parley.analysis import disclaimers
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import Column, estimate
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import ALIKE, FEWEST, POSITIVE, mean_interval
+from parley.analysis.statistics.intervals import ALIKE, FEWEST, POSITIVE, mean_interval, verdict
 from parley.llm.backends import identity_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import stream
@@ -295,7 +295,7 @@ def sentences(rows: pd.DataFrame) -> list[str]:
             lines.append(_no_interval(start, found))
             continue
         span = f"{found['difference']:+.3f} ({found['low']:+.3f} to {found['high']:+.3f}), {found['people']} people"
-        way = "smaller" if found["high"] < 0 else "larger" if found["low"] > 0 else "not clearly smaller or larger"
+        way = verdict(found["low"], found["high"], "larger", "smaller", "not clearly smaller or larger")
         lines.append(f"{start}, is {way}: {span}.")
     return lines
 

@@ -40,6 +40,7 @@ from parley.analysis.statistics.intervals import (
     correlation_interval,
     mean_interval,
     reach_of_mean,
+    with_interval,
 )
 from parley.analysis.statistics.null import Null
 from parley.llm.seeding import derive
@@ -168,7 +169,7 @@ def measure(values: Floats, predicted: Floats, mask: Mask, weights: Floats) -> d
     }
     for name, (value, ends) in found.items():
         low, high = np.clip(ends, -1.0 if name in ("r", "rho") else 0.0, 1.0)
-        row |= {name: value, f"{name}_low": float(low), f"{name}_high": float(high)}
+        row |= with_interval(name, value, (low, high))
     return row
 
 

@@ -17,7 +17,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
-from parley.analysis.figures import OTHERS, add_legend, error_bars, new_figure
+from parley.analysis.figures import OTHERS, add_legend, draw_points, new_figure
 from parley.analysis.formatting import Column, estimate, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.attenuation import gate_sentence
@@ -291,10 +291,8 @@ def _figure(measured: pd.DataFrame, caption: str) -> Figure:
                 height = rows["null_high"] - rows["null_low"]
                 axis.bar(rows.index, height, 0.85, rows["null_low"], color="#dddddd", zorder=0)
             shown = rows["auc"].notna()
-            axis.errorbar(
-                at[shown], rows["auc"][shown], yerr=[part[shown] for part in error_bars(rows, "auc")], fmt=look["markers"][0],
-                color=look["color"], label=predictor, markersize=4, capsize=2, linewidth=0.9,
-            )  # fmt: skip
+            drawn: Any = {"fmt": look["markers"][0], "color": look["color"], "label": predictor}
+            draw_points(axis, at[shown], rows[shown], "auc", upright=True, **drawn)
         axis.set_xticks(range(len(SETS)), [name.replace(", ", ",\n") for name in SETS])
         axis.set(ylim=(0, 1.03), ylabel="AUC")
         add_legend(figure, [axis], 3)

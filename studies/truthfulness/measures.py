@@ -29,7 +29,7 @@ from parley.agents.scales import Reading, read_rating
 from parley.agents.society import load_society
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.respondents import draw_people
-from parley.analysis.statistics.intervals import FEWEST, Ends, Floats, interval, nanmean
+from parley.analysis.statistics.intervals import FEWEST, Ends, Floats, interval, nanmean, with_interval
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
 from parley.llm.errors import UserError
@@ -270,7 +270,7 @@ def measure(cube: Cube, labels: Floats, rng: np.random.Generator) -> pd.DataFram
         values = {"alpha": alpha(ratings), "expert": rank_correlation(means, labels)}
         values["added"] = added(cube, number) if aspect in DIMENSIONS else (math.nan,) * 3
         for name, triple in values.items():
-            row |= dict(zip((name, f"{name}_low", f"{name}_high"), triple, strict=True))
+            row |= with_interval(name, triple[0], triple[1:])
         bounds = [float(np.quantile(np.abs(part), 0.95)) if np.isfinite(part).all() else math.nan for part in null]
         rows.append(row | {"alpha_null": bounds[0], "expert_null": bounds[1]})
     return pd.DataFrame(rows)

@@ -15,7 +15,7 @@ import pandas as pd
 
 from parley.analysis.formatting import Column, format_estimate
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import FEWEST, share_interval
+from parley.analysis.statistics.intervals import FEWEST, share_interval, with_interval
 from parley.llm.errors import UserError
 from parley.training.organisms.biases.base import Size
 from parley.training.organisms.build import Built
@@ -116,9 +116,10 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
 
 def _share(name: str, happened: pd.Series) -> dict[str, object]:
     hits, count = int(happened.astype(bool).sum()), len(happened)
-    low, high = share_interval(hits, count) if count else (math.nan, math.nan)
+    ends = share_interval(hits, count) if count else (math.nan, math.nan)
+    counts = {f"{name}_hits": hits, f"{name}_of": count}
     share = hits / count if count else math.nan
-    return {name: share, f"{name}_hits": hits, f"{name}_of": count, f"{name}_low": low, f"{name}_high": high}
+    return {name: share} | counts | with_interval(name, share, ends)
 
 
 def sentences(table: pd.DataFrame) -> Iterator[str]:

@@ -19,9 +19,10 @@ from matplotlib.figure import Figure
 
 from parley.agents.representative import KINDS
 from parley.analysis.deliberation.likelihood import MEASURES, against
-from parley.analysis.figures import error_bars, new_figure
+from parley.analysis.figures import draw_points, new_figure
 from parley.analysis.formatting import Column, estimate
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import with_interval
 from parley.llm.errors import UserError
 from parley.training.base_model import base_model
 from parley.training.representatives.measures import OWN, STRANGER, kept_scores
@@ -75,7 +76,7 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
         line: dict[str, object] = {"model": model, "knows": knows, "critiques": len(own)}
         measures = {name: measure(own) for name, measure in MEASURES.items()} | {"gain": against(own, other)}
         for name, mean in measures.items():
-            line |= {name: mean.value, f"{name}_low": mean.low, f"{name}_high": mean.high, "people": mean.clusters}
+            line |= {**with_interval(name, mean.value, (mean.low, mean.high)), "people": mean.clusters}
         lines.append(line)
     return pd.DataFrame(lines)
 
@@ -122,7 +123,6 @@ def _plot_series(axes: Axes, means: pd.DataFrame, shown: str) -> None:
         part = means[means["model"] == model].set_index("knows").reindex(choices)
         at = [number + 0.16 * (place - (len(models) - 1) / 2) for number in range(len(choices))]
         colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
-        axes.errorbar(at, part[shown], yerr=error_bars(part, shown), fmt=marker, color=colour, markersize=3.5, linewidth=1,
-                      label=model)  # fmt: skip
+        draw_points(axes, at, part, shown, upright=True, fmt=marker, color=colour, label=model)
     axes.set_xticks(range(len(choices)), choices)
     axes.set_xlim(-0.5, len(choices) - 0.5)

@@ -21,7 +21,7 @@ from parley.analysis.deliberation.substitution import ALL, MUTE, MUTE_ALL, ONE, 
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, estimate, format_number, number
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few
+from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few, with_interval
 from parley.analysis.statistics.null import against_nulls, null_line
 from parley.training.representatives.measures import OWN, STRANGER
 from parley.training.representatives.outcomes import BEFORE, SHUFFLED, TRAINED, Outcome, OutcomePlan
@@ -101,7 +101,7 @@ def likely_table(likely: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def _ends(name: str, mean: ClusteredMean | None) -> dict[str, float]:
     value, low, high, _, units = mean or NO_MEAN
-    return {name: value, f"{name}_low": low, f"{name}_high": high, f"{name}_units": units}
+    return with_interval(name, value, (low, high)) | {f"{name}_units": units}
 
 
 def findings(gains: pd.DataFrame, likely: pd.DataFrame) -> Iterator[str]:

@@ -26,6 +26,7 @@ from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, estimate
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import with_interval
 from parley.training.representatives import grid
 from parley.training.representatives.measures import (
     BASE,
@@ -109,7 +110,7 @@ def _likely_rows(builder: DatasetBuilder, test: RepresentativeTest) -> Iterator[
         own, other = (table[table["asked"] == asked] for asked in (OWN, STRANGER))
         row: dict[str, Any] = {"model": test.model.base.path_name, "writer": writer, "critiques": len(own)}
         for name, mean in {**{name: of(own) for name, of in MEASURES.items()}, "gain": against(own, other)}.items():
-            row |= {name: mean.value, f"{name}_low": mean.low, f"{name}_high": mean.high}
+            row |= with_interval(name, mean.value, (mean.low, mean.high))
         yield row
 
 

@@ -19,7 +19,7 @@ from parley.analysis.card.labels import DIFFERENCE
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity, named
 from parley.analysis.formatting import format_number
-from parley.analysis.statistics.intervals import nanmean
+from parley.analysis.statistics.intervals import nanmean, verdict
 from parley.model.scenario import Scenario
 from parley.model.titles import join_phrases
 
@@ -122,7 +122,7 @@ def leanings(claims: Sequence[CardEstimate], first: Batch) -> Leanings:
     """The topics on which the model leans to each party, or to none detectably."""
     groups = Leanings([], [], [], [])
     for claim in widened(claims, first):
-        group = groups.toward_second if claim.low > 0 else groups.toward_first if claim.high < 0 else groups.unsure
+        group = verdict(claim.low, claim.high, groups.toward_second, groups.toward_first, groups.unsure)
         (groups.unknown if math.isnan(claim.low) else group).append(claim.topic)
     return groups
 
