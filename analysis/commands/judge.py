@@ -19,16 +19,18 @@ if TYPE_CHECKING:
     from parley.analysis.tables import Tables
 
 
+def reading_parser(command: str, about: str, examples: str, model: str) -> Parser:
+    """Return the options of a command in which a model reads what was said in a run."""
+    plan = cli.dry_run("print the number of questions and the servers that are asked, and stop: no model is called")
+    parser = Parser(command, about, examples, *cli.asking(f"RUN/{command}", model), plan)
+    add_option(parser, "RUN", "a run folder", Path)
+    return parser
+
+
 def judge_parser() -> Parser:
     """Return the options of `run.py judge`."""
-    parser = Parser(
-        "judge",
-        "Let a model score every statement of a run from 1 to 7 on the topic's claim, and report how reliable the scores are.",
-        "judge runs/a --llm oracle",
-        *cli.asking("RUN/judge", "the model that judges"),
-        cli.dry_run("print the number of questions and the servers that are asked, and stop: no model is called"),
-    )
-    add_option(parser, "RUN", "a run folder", Path)
+    about = "Let a model score every statement of a run from 1 to 7 on the topic's claim, and report how reliable the scores are."
+    parser = reading_parser("judge", about, "judge runs/a --llm oracle", "the model that judges")
     add_judging(parser)
     about = "also judge the private notes of agents with think=latent or bdi: do they say what agents think? (docs/abilities.md)"
     add_option(parser, "--notes", about, action="store_true")
@@ -113,16 +115,11 @@ def _judge_by_rubric(options: argparse.Namespace, tables: Tables) -> int:
 
 def rhetoric_parser() -> Parser:
     """Return the options of `run.py rhetoric`."""
-    parser = Parser(
-        "rhetoric",
+    about = (
         "Let a model tag every utterance of a run: does it appeal to reason, feeling or character? If a survey followed each "
-        "utterance (--set also=attitude:turns), the report also says how far the opinions of its readers moved.",
-        "rhetoric runs/a --llm oracle",
-        *cli.asking("RUN/rhetoric", "the model that tags"),
-        cli.dry_run("print the number of questions and the servers that are asked, and stop: no model is called"),
+        "utterance (--set also=attitude:turns), the report also says how far the opinions of its readers moved."
     )
-    add_option(parser, "RUN", "a run folder", Path)
-    return parser
+    return reading_parser("rhetoric", about, "rhetoric runs/a --llm oracle", "the model that tags")
 
 
 def rhetoric(words: Sequence[str]) -> int:
@@ -144,16 +141,11 @@ def rhetoric(words: Sequence[str]) -> int:
 
 def deviation_parser() -> Parser:
     """Return the options of `run.py deviation`."""
-    parser = Parser(
-        "deviation",
+    about = (
         "Let a model judge how far each version of a story is from the true report, in six dimensions, by day and role "
-        "(preset news_evolution, docs/news.md).",
-        "deviation runs/n --llm oracle",
-        *cli.asking("RUN/deviation", "the model that judges the versions"),
-        cli.dry_run("print the number of questions and the servers that are asked, and stop: no model is called"),
+        "(preset news_evolution, docs/news.md)."
     )
-    add_option(parser, "RUN", "a run folder", Path)
-    return parser
+    return reading_parser("deviation", about, "deviation runs/n --llm oracle", "the model that judges the versions")
 
 
 def deviation(words: Sequence[str]) -> int:
@@ -177,15 +169,16 @@ def deviation(words: Sequence[str]) -> int:
 
 def sentiment_parser() -> Parser:
     """Return the options of `run.py sentiment`."""
-    parser = Parser(
-        "sentiment",
+    about = (
         "Let a model score how negative or positive each post of a run is, and draw sentiment and number of posts by round, "
-        "together with data of your own (docs/guidance.md).",
-        "sentiment runs/p --llm oracle\nsentiment runs/p --llm oracle --data weibo.csv --data-range=-1,1",
-        *cli.asking("RUN/sentiment", "the model that scores the posts"),
-        cli.dry_run("print the number of questions and the servers that are asked, and stop: no model is called"),
+        "together with data of your own (docs/guidance.md)."
     )
-    add_option(parser, "RUN", "a run folder", Path)
+    parser = reading_parser(
+        "sentiment",
+        about,
+        "sentiment runs/p --llm oracle\nsentiment runs/p --llm oracle --data weibo.csv --data-range=-1,1",
+        "the model that scores the posts",
+    )
     add_option(
         parser,
         "--data FILE",
