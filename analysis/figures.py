@@ -324,8 +324,10 @@ def draw_points(axis: Axes, places: Any, frame: pd.DataFrame, value: str, uprigh
     look: of Matplotlib's errorbar, where it is not that of an estimate.
     """
     bars = error_bars(frame, value)
-    at = (places, frame[value]) if upright else (frame[value], places)
-    axis.errorbar(*at, **{"yerr" if upright else "xerr": bars}, **(_dot_look(0) | look))
+    drawn: Any = (
+        {"x": places, "y": frame[value], "yerr": bars} if upright else {"x": frame[value], "y": places, "xerr": bars}
+    )
+    axis.errorbar(**drawn, **(_dot_look(0) | look))
 
 
 def name_rows(axis: Axes, names: Sequence[str], line: float | None = None) -> list[int]:

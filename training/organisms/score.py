@@ -114,7 +114,7 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _share(name: str, happened: pd.Series) -> dict[str, object]:
+def _share(name: str, happened: pd.Series) -> dict[str, float]:
     hits, count = int(happened.astype(bool).sum()), len(happened)
     ends = share_interval(hits, count) if count else (math.nan, math.nan)
     counts = {f"{name}_hits": hits, f"{name}_of": count}
