@@ -36,7 +36,7 @@ from parley.analysis.deliberation.run_episodes import (
     Choices,
     Represented,
     episodes_of_events,
-    episodes_of_run,
+    measured_episodes,
     mediator_choices,
     represented_texts,
     rule_of,
@@ -54,6 +54,9 @@ from parley.analysis.formatting import (
     strip_controls,
     uncorrected,
 )
+from parley.analysis.metrics import broken_replies
+from parley.analysis.qualify.in_reports import first_sentences, withholds
+from parley.analysis.rating_value import rating_value_note
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, mean_interval, too_few
 from parley.analysis.summary import again, missing, open_summary, run_on
@@ -85,17 +88,18 @@ def write_consensus_report(tables: Tables, run: Path, summary: Path, prices: Pri
     """Write tables/, figures/, episodes.jsonl, transcript.md and, last, the summary; return the figure's path."""
     record = list(read_lines(record_of(run)))
     episodes, choices, represented = episodes_of_events(record), mediator_choices(record), represented_texts(record)
-    report, results = open_summary(tables, summary), measure_movement(episodes)
-    report.section("In short", "\n".join(f"- {line}" for line in short_findings(tables, results)))
+    measured = measured_episodes(record)
+    report, results = open_summary(tables, summary), measure_movement(measured)
+    report.section("In short", "\n".join(f"- {line}" for line in _in_short(tables, results, run)))
     write_tables(tables, run / "tables")
-    report.data(**{"tables/voices": voices(episodes), "tables/episodes": statements(episodes)})
+    report.data(**{"tables/voices": voices(measured), "tables/episodes": statements(measured)})
     (run / EPISODES).write_text("".join(map(to_line, episodes)), encoding="utf-8")
-    drawn = draw_consensus(episodes, results, consensus_caption(tables, results))
+    drawn = draw_consensus(measured, results, consensus_caption(tables, results))
     figure = report.figure(drawn, "figures/consensus", "Agreement, movement, group agreement")
-    (run / "transcript.md").write_text(text(tables, episodes, choices, represented), encoding="utf-8")
-    _add_measures(report, episodes, results)
-    _add_example(report, tables, episodes)
-    report.lines(representation_lines(tables, episodes, represented))
+    (run / "transcript.md").write_text(text(tables, measured, choices, represented), encoding="utf-8")
+    _add_measures(report, tables, measured, results)
+    _add_example(report, tables, measured)
+    report.lines(representation_lines(tables, measured, represented))
     _add_considered(report, choices, record, str(tables.header.scenario["mediator"]))
     missing(report, tables)
     run_on(report, tables, prices, _run_rows(tables, episodes))
@@ -109,7 +113,7 @@ def write_consensus_report(tables: Tables, run: Path, summary: Path, prices: Pri
 
 def figure(tables: Tables, run: Path) -> Figure:
     """Draw the figure of a run of private deliberations."""
-    episodes = episodes_of_run(run)
+    episodes = measured_episodes(read_lines(record_of(run)))
     results = measure_movement(episodes)
     return draw_consensus(episodes, results, consensus_caption(tables, results))
 
@@ -130,6 +134,20 @@ def consensus_caption(tables: Tables, results: Sequence[Measure]) -> str:
         f"seed {scenario['seed']}. Points are means over {count_phrase(groups, 'group')}; bars: {bars}; one grey line per "
         f"episode.{moved}"
     )
+
+
+def _in_short(tables: Tables, results: Sequence[Measure], run: Path) -> Iterator[str]:
+    """Yield whether the model plays people, then whether its texts are broken, then the findings, unless they are withheld."""
+    yield from first_sentences(tables.header, run)
+    if broken := broken_headline(tables):
+        yield broken
+    yield from [missing_ratings(tables)] if withholds(tables.header, run) else short_findings(tables, results)
+
+
+def broken_headline(tables: Tables) -> str:
+    """Return which faults of opinions, critiques and statements are so frequent that the texts are broken; "" without any."""
+    faults = broken_replies.headline(broken_replies.compute(tables))
+    return faults if faults.startswith("**") else ""
 
 
 def short_findings(tables: Tables, results: Sequence[Measure]) -> Iterator[str]:
@@ -174,16 +192,17 @@ def _verdict(measure: Measure, says: tuple[str, str]) -> str:
     return f"This difference can be due to chance ({format_estimate(measure.value, measure.low, measure.high)})."
 
 
-def _add_measures(report: Report, episodes: Sequence[Episode], results: Sequence[Measure]) -> None:
+def _add_measures(report: Report, tables: Tables, episodes: Sequence[Episode], results: Sequence[Measure]) -> None:
     sessions = len({episode.session for episode in episodes})
     about = (
         "The unit is the group: the same people in one session of several questions. Its episodes are averaged first. "
         f"There are {count_phrase(sessions, 'group')} and {count_phrase(len(episodes), 'episode')}. "
         "Brackets hold 95% intervals over groups."
     )
+    value = rating_value_note(tables.attitudes, str(tables.header.scenario.get("measure", "mean")))
     report.section(
         "Agreement and movement",
-        " ".join(filter(None, [about, cluster_caution(sessions), sharing_caution(seats_of(episodes))])),
+        " ".join(filter(None, [about, value, cluster_caution(sessions), sharing_caution(seats_of(episodes))])),
     )
     rows = [
         [result.label, format_estimate(result.value, result.low, result.high), f"{result.groups}", f"{result.episodes}"]

@@ -22,7 +22,9 @@ from parley.analysis.statistics.intervals import FEWEST, SHARE, SIGNED, Ends, Fl
 FEW = 10
 """Groups below which a report says that intervals are wide."""
 DRAFT, REVISION = STATEMENTS
-NEUTRAL, AGREES = 4.0, 5.0
+NEUTRAL, HALF = 4.0, 0.5
+"""The middle of the scale; and from how far on an opinion is on a side, or has changed. Whole answers are 1 apart or more."""
+AGREES = NEUTRAL + HALF
 HUMAN_MOVEMENT = 0.137
 """Share of people who moved toward their majority's side, minus the share who moved away: 1,047 rounds of 349 groups
 before the Habermas Machine (Tessler, Bakker et al. 2024, as summarised in a public replication)."""
@@ -107,22 +109,27 @@ class Measure(NamedTuple):
 
 def majority_position(voices: Sequence[Voice]) -> int:
     """Return 1 if more positions before the opinions are above 4 than below, -1 if fewer are, 0 if there is no majority."""
-    return int(np.sign(sum(np.sign(voice.position - NEUTRAL) for voice in voices if voice.position is not None)))
+    return int(np.sign(sum(_sign(voice.position - NEUTRAL) for voice in voices if voice.position is not None)))
+
+
+def _sign(distance: float) -> int:
+    """Return 1 or -1 from half a point on, else 0."""
+    return int(np.sign(distance)) if abs(distance) >= HALF else 0
 
 
 def net_movement(episode: Episode) -> float | None:
     """Return the share of people who moved toward the majority's side minus the share who moved away, of those rated
     twice.
 
-    Any change of the rating is a move. None without a majority, or if no one was rated twice.
+    A change of half a point or more is a move. None without a majority, or if no one was rated twice.
     """
     side = majority_position(episode.voices)
-    return _mean(side * np.sign(change) for change in _changes(episode)) if side else None
+    return _mean(side * _sign(change) for change in _changes(episode)) if side else None
 
 
 def share_moved(episode: Episode) -> float | None:
-    """Return the share of people whose rating changed, of those rated before and after."""
-    return _mean(change != 0 for change in _changes(episode))
+    """Return the share of people whose rating changed by half a point or more, of those rated before and after."""
+    return _mean(_sign(change) != 0 for change in _changes(episode))
 
 
 def majority_margin(ratings: Sequence[float]) -> float | None:
@@ -134,7 +141,7 @@ def majority_margin(ratings: Sequence[float]) -> float | None:
     >>> majority_margin([6, 5, 7, 2, 4])
     0.4
     """
-    return abs(float(sum(np.sign(rating - NEUTRAL) for rating in ratings))) / len(ratings) if ratings else None
+    return abs(float(sum(_sign(rating - NEUTRAL) for rating in ratings))) / len(ratings) if ratings else None
 
 
 def agreement(episode: Episode, name: str) -> float | None:
@@ -154,7 +161,7 @@ def agreement_gain(episode: Episode) -> float | None:
 
 
 def endorsed_share(episode: Episode) -> float | None:
-    """Return the share of people who agree with the revision at least slightly (5 or more), of those who rated it."""
+    """Return the share of people who agree with the revision at least slightly (an answer of 5, a mean of 4.5)."""
     ratings = [voice.agreement.get(REVISION) for voice in episode.voices]
     return _mean(rating >= AGREES for rating in ratings if rating is not None)
 
@@ -169,8 +176,8 @@ MEASURES: dict[str, tuple[str, Callable[[Episode], float | None]]] = {
     "draft": ("agreement with the draft (1-7)", lambda episode: agreement(episode, DRAFT)),
     "revision": ("agreement with the revision (1-7)", lambda episode: agreement(episode, REVISION)),
     "gain": ("revision minus draft, the same people", agreement_gain),
-    "endorsed": ("share who agree with the revision (5 or more)", endorsed_share),
-    "moved": ("share whose position changed", share_moved),
+    "endorsed": ("share who agree with the revision (4.5 or more)", endorsed_share),
+    "moved": ("share whose position changed by .5 or more", share_moved),
     "movement": ("share who moved toward the majority's side, minus away", net_movement),
     "margin_before": ("group agreement before (0-1)", _margin("position")),
     "margin_after": ("group agreement after (0-1)", _margin("after")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from parley.agents.representative import BALLOT
 from parley.agents.society import US, Society, load_society
 from parley.analysis import disclaimers
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
+from parley.analysis.rating_value import RATING
 from parley.llm.errors import UserError
 from parley.model import events
 from parley.model.recorder import read_lines
@@ -134,6 +135,31 @@ def episodes_of_events(record: Iterable[events.Event], run: str = "this run") ->
     source, default_reason = disclaimers.model_label(header), NOT_ASKED if ended else UNFINISHED
     demographics = _demographics(mediated, load_society(str(header.scenario["society"])))
     return tuple(room.episode(demographics, source, default_reason) for room in mediated)
+
+
+def measured_episodes(record: Iterable[events.Event], run: str = "this run") -> tuple[Episode, ...]:
+    """Return the episodes with opinions in place of answers: the mean of the distribution of each rating, from 1 to 7.
+
+    The likeliest answer jumps from 4 to 1 where the distribution is flat (analysis/rating_value.py). One question has one
+    measure: where a model of the run gives no distribution, or the scenario says `measure=rating`, its answers stay.
+    """
+    known = list(record)
+    answers = [event for event in known if isinstance(event, events.Rated) and event.rating is not None]
+    whole = {event.probe for event in answers if event.probabilities is None}
+    if any(isinstance(event, events.Header) and event.scenario.get("measure") == RATING for event in known):
+        whole = {event.probe for event in answers}
+    means = [
+        replace(event, rating=_mean_answer(event.probabilities or ()))
+        if isinstance(event, events.Rated) and event.rating is not None and event.probe not in whole
+        else event
+        for event in known
+    ]
+    return episodes_of_events(means, run)
+
+
+def _mean_answer(shares: Sequence[float]) -> float:
+    """Return the mean of a distribution over the answers from 1 on."""
+    return sum(answer * share for answer, share in enumerate(shares, 1)) / sum(shares)
 
 
 @dataclass

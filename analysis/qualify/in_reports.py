@@ -19,6 +19,7 @@ from parley.analysis.qualify.verdict import best_way, ends_sentence, headline, l
 from parley.llm.backends import identity_spec
 from parley.llm.errors import UserError
 from parley.model.events import Header
+from parley.model.scenario import scenario_from_dict
 
 WITHHELD = "What moved is left out here, because such ratings may move without a change of opinion. The tables have all numbers."
 
@@ -94,11 +95,23 @@ def page_notes(headers: Sequence[Header], folder: Path) -> list[str]:
 
 
 def _better_way(header: Header, folder: Path, asked: Qualification) -> str:
-    """Return that the ratings follow who is played if the question is asked in another way; "" where that is not so."""
+    """Return that the ratings follow who is played if the question is asked in another way; "" where that is not so.
+
+    A question that has no such form, as those of deliberations have no phrases, gets no advice.
+    """
     whole = read_qualification(folder / FILE)
     if asked.plays or whole is None or not whole.plays or str(header.scenario.get(ASKED, NUMBERS)) not in WAYS:
         return ""
     way = best_way(list(whole.verdicts)).way
+    try:
+        known = {
+            **header.scenario,
+            "llm": "oracle",
+            "llms": (),
+        }  # who answers does not matter here, and may be code of the user
+        scenario_from_dict(known, folder).with_settings({ASKED: way})
+    except UserError:
+        return ""
     return f"Asked in {way} they do: `--set asked={way}`."
 
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from parley.analysis.deliberation.consensus_report import consensus_caption, deliberates, draw_consensus
 from parley.analysis.deliberation.episode import Episode
 from parley.analysis.deliberation.position_change import measure_movement
-from parley.analysis.deliberation.run_episodes import episodes_of_events, represented_texts
+from parley.analysis.deliberation.run_episodes import measured_episodes, represented_texts
 from parley.analysis.deliberation.session_transcript import HEADINGS, MOVED, moves
 from parley.analysis.views._html import Line, Select, element, line, log, named, painted, picture, table
 from parley.analysis.views._session import Shown
@@ -40,7 +40,7 @@ def View(shown: Shown) -> None:
 
 def _episodes(shown: Shown) -> Sequence[Episode]:
     """Return the deliberations up to the round."""
-    return episodes_of_events(
+    return measured_episodes(
         [event for event in shown.events if isinstance(event, Header) or getattr(event, "round", 0) <= shown.round]
     )
 

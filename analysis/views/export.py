@@ -20,7 +20,7 @@ from parley.analysis.deliberation import session_transcript
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.deliberation.position_change import statements, voices
 from parley.analysis.deliberation.run_episodes import (
-    episodes_of_events,
+    measured_episodes,
     mediator_choices,
     represented_texts,
 )
@@ -181,7 +181,7 @@ def tables_of(shown: Shown) -> dict[str, Callable[[], pd.DataFrame]]:
         if isinstance(frame, pd.DataFrame) and (len(frame) or name == "attitudes")
     }
     if deliberates(tables):
-        episodes = episodes_of_events(shown.events)
+        episodes = measured_episodes(shown.events)
         return named | {"voices": partial(voices, episodes), "episodes": partial(statements, episodes)}
     measured = {name: metric for name, metric in metrics().items() if applies(metric, tables)}
     return named | {name: partial(metric.compute, tables) for name, metric in measured.items()}
@@ -217,5 +217,5 @@ def text(shown: Shown) -> str:
     if not deliberates(shown.tables):
         return transcript.text(shown.tables)
     events = shown.events
-    episodes, candidates = episodes_of_events(events), mediator_choices(events)
+    episodes, candidates = measured_episodes(events), mediator_choices(events)
     return session_transcript.text(shown.tables, episodes, candidates, represented_texts(events))

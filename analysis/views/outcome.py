@@ -14,9 +14,9 @@ import solara.lab
 from markdown_it import MarkdownIt
 
 from parley.analysis.branch_report import ParentComparison, compare_with_parent, parent_folder
-from parley.analysis.deliberation.consensus_report import deliberates
+from parley.analysis.deliberation.consensus_report import broken_headline, deliberates
 from parley.analysis.deliberation.position_change import measure_movement
-from parley.analysis.deliberation.run_episodes import episodes_of_events
+from parley.analysis.deliberation.run_episodes import measured_episodes
 from parley.analysis.findings import findings, missing_ratings
 from parley.analysis.formatting import count_phrase, count_table, format_estimate
 from parley.analysis.metrics import metrics
@@ -148,7 +148,7 @@ def outcome_of(shown: Shown, folder: Path) -> Outcome:
     """Return what came out of a run so far."""
     tables = shown.tables
     if deliberates(tables):
-        return _agreement(shown)
+        return _agreement(shown, folder)
     if not surveyed(tables):
         return Outcome([NO_SURVEY], known=False)
     if nothing := unreadable(tables):
@@ -210,9 +210,9 @@ def plain(markdown: str) -> str:
     return "".join(" " if part.type.endswith("break") else part.content for part in line.children or [])
 
 
-def _agreement(shown: Shown) -> Outcome:
-    """Return the measures of private deliberations."""
-    episodes = episodes_of_events(shown.events)
+def _agreement(shown: Shown, folder: Path) -> Outcome:
+    """Return the measures of private deliberations, after what is known of their model."""
+    episodes = measured_episodes(shown.events)
     results = [one for one in measure_movement(episodes) if one.value is not None] if episodes else []
     rows = [
         [one.label, format_estimate(one.value, one.low, one.high), f"{one.groups}", f"{one.episodes}"]
@@ -223,5 +223,7 @@ def _agreement(shown: Shown) -> Outcome:
         return Outcome(
             ["No deliberation has readable ratings yet, so nothing can be said about agreement."], known=False
         )
+    about = [*map(plain, first_sentences(shown.tables.header, folder)), plain(broken_headline(shown.tables))]
     few = f" With fewer than {FEWEST} groups there is no interval, so this may be chance." if groups < FEWEST else ""
-    return Outcome([f"The numbers are means over {count_phrase(groups, 'group')}.{few}"], measures=rows)
+    means = f"The numbers are means over {count_phrase(groups, 'group')}.{few}"
+    return Outcome([*filter(None, about), means], measures=rows)

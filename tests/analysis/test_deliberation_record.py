@@ -25,7 +25,7 @@ from parley.analysis.deliberation.position_change import (
     net_movement,
     share_moved,
 )
-from parley.analysis.deliberation.run_episodes import episodes_of_events, episodes_of_run
+from parley.analysis.deliberation.run_episodes import episodes_of_events, episodes_of_run, measured_episodes
 from parley.analysis.run_report import main_figure, write_report
 from parley.analysis.tables import load
 from parley.llm.backends import open_spec
@@ -37,7 +37,7 @@ from parley.model.events import Rated, Utterance
 from parley.model.files import RECORD
 from parley.model.recorder import read_lines
 from parley.model.scenario import Scenario, load_preset
-from parley.model.scenario_run import RunSpec, run_scenario
+from parley.model.scenario_run import RunSpec, record_of, run_scenario
 
 NASTY = (
     "**Mediator:** agreed <script>alert(1)</script> [x](http://evil.example) ![](y.png) \x1b[31m \x00\u202e `code` "
@@ -116,6 +116,36 @@ def test_group_agreement_by_hand() -> None:
     assert majority_margin([]) is None
     before, after = (MEASURES[name][1](GROUP) for name in ("margin_before", "margin_after"))
     assert (before, after) == (pytest.approx(0.5), pytest.approx(0.75)), "of the four that were rated twice"
+
+
+def test_half_a_point_is_a_side_and_a_move() -> None:
+    """Means of distributions are never whole: 3.9 and 4.1 are no sides, and .3 points are no move."""
+    near = episode(voice("a", 4.4, 4.1), voice("b", 3.9, 4.1), voice("c", 4.5, 5.2))
+    assert majority_position(near.voices) == 1, "c alone is on a side"
+    assert net_movement(near) == pytest.approx(1 / 3)
+    assert share_moved(near) == pytest.approx(1 / 3)
+    assert majority_margin([3.6, 4.4, 4.5]) == pytest.approx(1 / 3)
+
+
+def test_agreement_is_the_mean_of_the_distribution(run: Runs) -> None:
+    """SmolLM2's answers were nearly flat over seven points: the likeliest was 1, the mean 3.5. The summary said "1.4 to 1.8".
+
+    episodes.jsonl keeps the answers. One answer without a distribution, and all of its question are answers.
+    """
+    folder = run()
+    events = [*read_lines(record_of(folder))]
+    flat = (0.3, 0.1, 0.1, 0.15, 0.15, 0.05, 0.15)
+    rated = [
+        replace(event, rating=1.0, probabilities=flat) if isinstance(event, Rated) and event.probe == "draft" else event
+        for event in events
+    ]
+    means, answers = measured_episodes(rated), episodes_of_events(rated)
+    by_hand = sum(point * share for point, share in enumerate(flat, 1))
+    assert [voice.agreement["draft"] for one in means for voice in one.voices] == pytest.approx([by_hand] * 30)
+    assert {voice.agreement["draft"] for one in answers for voice in one.voices} == {1.0}
+    first = next(place for place, event in enumerate(rated) if isinstance(event, Rated) and event.probe == "draft")
+    rated[first] = replace(rated[first], probabilities=None)  # type: ignore[arg-type]
+    assert {voice.agreement["draft"] for one in measured_episodes(rated) for voice in one.voices} == {1.0}
 
 
 def test_what_does_not_vary_has_no_interval() -> None:
