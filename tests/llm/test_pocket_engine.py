@@ -18,7 +18,7 @@ import pytest
 from data_checks import check_each
 
 from parley.llm.backends import open_spec
-from parley.llm.backends.hf.answer_tokens import race_keys, waiting_times
+from parley.llm.backends.hf.token_race import race_keys, waiting_times
 from parley.llm.backends.pocket import WEIGHTS
 from parley.llm.backends.pocket import backend as compilation
 from parley.llm.backends.pocket import backend as engine

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from parley.llm.backends.hf.answer_tokens import race_keys, waiting_times
 from parley.llm.backends.hf.kv_cache import CachedPrefix
 from parley.llm.backends.hf.loading import Loaded
 from parley.llm.backends.hf.prefill import AnsweredRow, PrefilledBatch, PromptRow, ReadBatch
+from parley.llm.backends.hf.token_race import race_keys, waiting_times
 from parley.llm.request import ANSWER, Failure, Reply, Usage, answer_line
 from parley.llm.thinking import split_thinking
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from parley.llm.backends.hf.answer_tokens import AnswerTokens, TokenTree, race_keys, scored_reply
+from parley.llm.backends.hf.answer_tokens import AnswerTokens, TokenTree, scored_reply
+from parley.llm.backends.hf.token_race import race_keys
 from parley.llm.backends.pocket.decode import log_totals, write_replies
 from parley.llm.backends.pocket.layout import BLOCK
 from parley.llm.backends.pocket.prompt_ids import ChatTokenizer

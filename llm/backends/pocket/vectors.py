@@ -16,7 +16,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-from parley.llm.backends.hf.answer_tokens import FIRST, SECOND, STEP
+from parley.llm.backends.hf.token_race import FIRST, SECOND, STEP
 
 LANES = 16
 """Numbers of a vector."""
