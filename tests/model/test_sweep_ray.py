@@ -27,6 +27,20 @@ CANARY = "sk-canary-0123456789abcdef"
 """The value of a key."""
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray's nodes have half a minute to start, which is short on a busy machine. Its workers find this checkout and the tests."""
+    links = Path(__file__).parents[2] / ".links"
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(links), *sys.path]))
+    seconds = {
+        "worker_register_timeout_seconds": "600",
+        "raylet_start_wait_time_s": "600",
+        "agent_register_timeout_ms": "600000",
+    }
+    for name, value in seconds.items():
+        monkeypatch.setenv(f"RAY_{name}", value)
+
+
 def swept(folder: Path, ray: str | None, most: int | None = None) -> list[CellResult]:
     base = load_preset("two_way").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
     jobs = [SweepJob(cell, folder) for cell in sweep_cells(base, {"rounds": ("1", "2")}, range(2))]
@@ -34,9 +48,8 @@ def swept(folder: Path, ray: str | None, most: int | None = None) -> list[CellRe
     return [found[place] for place in range(len(jobs))]
 
 
-def test_a_cluster_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_finds_the_same(tmp_path: Path) -> None:
     """The records of a sweep on Ray are those of worker processes, and the budget holds there too: 72 calls are needed."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     stopped = [held.stopped for held in swept(tmp_path / "ray", "local", 50) if held.stopped]
     assert stopped
     assert all("--max-calls 50 is spent (50 calls" in why for why in stopped)
@@ -47,7 +60,6 @@ def test_a_cluster_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_key_travels_as_the_name_of_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers read the value where they run. Neither the folder of the sweep nor a log of Ray has it."""
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     monkeypatch.setenv("SERVER_KEY_OF_MINE", CANARY)
     ray_files = Path(tempfile.mkdtemp(prefix="r"))  # a short path: Ray's sockets lie in it
     monkeypatch.setenv("RAY_TMPDIR", str(ray_files))
