@@ -237,7 +237,7 @@ def _read(label: Path) -> dict[str, Any]:
 
 def code_revision() -> str:
     """Return the commit of this checkout, with a + if files have changed since; `release` outside a checkout."""
-    checkout = Path(__file__).parent.parent
+    checkout = Path(__file__).resolve().parent.parent
     if not (checkout / ".git").exists():
         return "release"
     command = ["git", "-C", str(checkout), "describe", "--always", "--dirty=+"]
