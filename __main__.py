@@ -255,22 +255,12 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "confirm": ("analysis.commands.claim", "run a registered plan and nothing else, and test its claim"),
         "human": ("analysis.commands.human", "compare a run with data from people"),
         "rhetoric": ("analysis.commands.judge", "let a model tag appeals to reason, emotion and character"),
-        "deviation": ("analysis.commands.judge", "let a model judge how far versions of a story are from the report"),
         "sentiment": ("analysis.commands.judge", "let a model score how negative or positive posts are, by round"),
     },
     "Run published studies": {
         "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
         "representatives": ("training.commands.representatives", "test agents that answer for a participant"),
         "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
-        "refutation": (
-            "analysis.commands.guidance",
-            "pass a story on with an early, a late or no official statement",
-        ),
-        "herding": ("analysis.commands.herding", "let people choose one after another, with and without a planner"),
-        "games": (
-            "analysis.commands.games",
-            "let people play games of points, and compare what they say with what they do",
-        ),
         "guidance": (
             "analysis.commands.guidance",
             "compare official statements: none, empty, with facts, with empathy",
@@ -352,7 +342,9 @@ def _of_study(name: str) -> tuple[Study, Command] | None:
 def _module_of(name: str) -> ModuleType:
     modules = {command: module for group in COMMANDS.values() for command, (module, _) in group.items()}
     if name not in modules:
-        if Path(__file__).with_name("model").joinpath("scenarios", f"{name}.toml").exists():
+        from parley.model.scenario import preset_names
+
+        if name in preset_names():
             raise UserError(f"{name} is a scenario, not a command: {program()} --scenario {name}")
         raise unknown_name("command", name, [name for group in commands().values() for name in group])
     return sys.modules[__name__] if modules[name] == "__main__" else import_module(f"parley.{modules[name]}")

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from parley.agents.agent import Debater
-from parley.agents.language import ENGLISH, Language
+from parley.agents.language import Language
 from parley.agents.persona import Persona
 from parley.agents.speech import DebateStyle
 from parley.agents.topic import Topic
+from parley.llm.prompts import Template
 
 NAMED = 5
 """The prompt has the names of the others if the agent hears no more than this."""
@@ -21,11 +22,12 @@ LATELY = 32
 class NetworkDebater(Debater):
     """An agent who hears some of the others. If it hears all of them, and they are few, it gets the same prompt as at a
     table.
-
-    `about` is the prompt that describes the network to it.
     """
 
-    about = "network"
+    @staticmethod
+    def about(language: Language) -> Template:
+        """Return the prompt that describes the network to it."""
+        return language.prompt("network")
 
     def __init__(
         self,
@@ -45,7 +47,8 @@ class NetworkDebater(Debater):
         """
         named = hears if len(hears) <= NAMED else ()
         if changing or len(named) < people - 1:
-            known = f"{_describe_network(people, len(hears), changing, topic.language, self.about)} {known}".strip()
+            told = _describe_network(people, len(hears), changing, topic.language, self.about(topic.language))
+            known = f"{told} {known}".strip()
         super().__init__(model, persona, topic, named, style, adapter, voice, known)
         self._lately = deque(named, LATELY)
 
@@ -57,14 +60,12 @@ class NetworkDebater(Debater):
         return tuple(dict.fromkeys(self._lately))
 
 
-def _describe_network(
-    people: int, heard: int, changing: bool, language: Language = ENGLISH, about: str = "network"
-) -> str:
+def _describe_network(people: int, heard: int, changing: bool, language: Language, about: Template) -> str:
     """Return the sentences that describe the network to an agent.
 
-    >>> _describe_network(60, 0, True)
+    >>> from parley.agents.language import ENGLISH
+    >>> _describe_network(60, 0, True, ENGLISH, NetworkDebater.about(ENGLISH))
     '60 people take part in all, and you hear none of them at first.'
     """
     at_first = language.words("at_first") if changing else ""
-    slots = {"people": people, "number": heard or language.words("none"), "at_first": at_first}
-    return language.prompt(about).fill(**slots)
+    return about.fill(people=people, number=heard or language.words("none"), at_first=at_first)

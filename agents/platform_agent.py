@@ -13,8 +13,10 @@ from typing import NamedTuple
 from parley.agents.act_names import WRITTEN, Act
 from parley.agents.acts import ShownPost, act_words, read_act, targets_of
 from parley.agents.closed_answers import ANSWER_TOKENS, read_number
+from parley.agents.language import Language
 from parley.agents.network_agent import NetworkDebater
 from parley.agents.reply_cleaning import clean_speech
+from parley.llm.prompts import Template
 from parley.llm.purposes import Facts
 from parley.llm.request import Reply, Request, Sampling
 from parley.llm.seeding import stream
@@ -40,7 +42,9 @@ class Choice(NamedTuple):
 class PlatformDebater(NetworkDebater):
     """An agent who acts on a social medium."""
 
-    about = "platform"
+    @staticmethod
+    def about(language: Language) -> Template:
+        return language.prompt("platform")
 
     def compose_act(self, feed: Sequence[ShownPost], offered: Sequence[Act], seed: int, again: bool = False) -> Request:
         """Ask what the agent does now. offered: the acts to choose from, in the order of the answers."""

@@ -28,6 +28,7 @@ from parley.agents.probe import (
 )
 from parley.agents.society import SOCIETIES, US, Society, load_society, society_of, split_name
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.studies import studies
 
 TOPICS = SOCIETIES / US / "topics"
 NEWS = "news"
@@ -161,10 +162,12 @@ def society_topics(society: Society) -> list[str]:
 
 
 def shared_topic(society: str, name: str) -> Path:
-    """Return the file of a topic or an item of news that suits every society: one in the folder of its language."""
-    folder = load_society(society).language.folder / "topics"
-    news = folder / NEWS / f"{name}.toml"
-    return news if news.is_file() else folder / f"{name}.toml"
+    """Return the file of a topic or an item of news that suits every society: one in its language, of Parley or a study."""
+    language = load_society(society).language
+    folder = language.folder / "topics"
+    known = folder / NEWS / f"{name}.toml", folder / f"{name}.toml"
+    own = [study.folder / "data" / language.code / "topics" / f"{name}.toml" for study in studies().values()]
+    return next((path for path in (*known, *own) if path.is_file()), known[-1])
 
 
 def topic_file(slug: str) -> Path:

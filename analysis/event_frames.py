@@ -51,6 +51,11 @@ def text_column(values: Iterable[Any]) -> pd.Series:
     return pd.Series(list(values), dtype="object")
 
 
+def json_column(values: Iterable[Any]) -> pd.Series:
+    """Return lists as texts in JSON; None for an empty one."""
+    return text_column(json.dumps(list(items)) if items else None for items in values)
+
+
 def with_keys(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with the keys of its agents in front; on a network of the user, the node is one of them."""
     keys = [*KEYS, NODE] if agents[NODE].notna().any() else KEYS
@@ -98,12 +103,12 @@ def character_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 def rating_frame(frame: pd.DataFrame) -> pd.DataFrame:
     for name in ("probabilities", "earlier"):
-        frame[name] = text_column(json.dumps(list(values)) if values else None for values in frame[name])
+        frame[name] = json_column(frame[name])
     return frame
 
 
 def utterance_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    frame["earlier"] = text_column(json.dumps(list(values)) if values else None for values in frame["earlier"])
+    frame["earlier"] = json_column(frame["earlier"])
     return frame
 
 
@@ -146,7 +151,7 @@ def heard_frame(heard: Sequence[events.Heard], shown: Sequence[events.Shown]) ->
 
 def act_frame(frame: pd.DataFrame) -> pd.DataFrame:
     for name in ("offered", "probabilities", "options", "target_probabilities", "earlier"):
-        frame[name] = text_column(json.dumps(list(values)) if values else None for values in frame[name])
+        frame[name] = json_column(frame[name])
     frame["target"] = frame["target"].astype("Int64")
     return frame
 
@@ -168,64 +173,12 @@ def exposure_frame(shown: Sequence[events.Shown]) -> pd.DataFrame:
     return typed_table(rows, room="object", **numbers, source="object")
 
 
-def decision_frame(frame: pd.DataFrame, states: pd.DataFrame) -> pd.DataFrame:
-    frame["earlier"] = text_column(json.dumps(list(values)) if values else None for values in frame["earlier"])
-    return frame.merge(states, on=["room", "round"], how="left", validate="many_to_one")
-
-
-def move_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    for name in ("earlier", "probabilities"):
-        frame[name] = text_column(json.dumps(list(values)) if values else None for values in frame[name])
-    return frame
-
-
-def expectation_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    frame = move_frame(frame)
-    frame["expected"] = pd.Series([mean_answer(shares, 0) for shares in frame["probabilities"]], dtype="float64")
-    return frame
-
-
-def outcome_frame(settled: Sequence[events.Settled]) -> pd.DataFrame:
-    rows = [
-        (one.room, one.round, agent, points, one.outcome, one.package, int(one.ended))
-        for one in settled
-        for agent, points in zip(one.agents, one.points, strict=True)
-    ]
-    kinds = {"room": "object", "round": "int64", "agent": "int64", "points": "float64", "outcome": "object"}
-    return typed_table(rows, **kinds, package="float64", ended="int64")
-
-
 def mean_answer(shares: str | None, low: int = 1) -> float:
     """Return the mean answer of a distribution (JSON) over the points from `low` on; NaN without one."""
     if not isinstance(shares, str):
         return np.nan
     values = np.array(json.loads(shares))
     return float(values @ (low + np.arange(len(values))) / values.sum())
-
-
-def version_frame(
-    received: Sequence[events.Received],
-    utterances: Sequence[events.Utterance],
-    endowed: Sequence[events.Endowed],
-    agents: pd.DataFrame,
-) -> pd.DataFrame:
-    """Return what each agent got, and the version that it made of it. A version is made of one of an earlier day."""
-    written = {(one.room, one.round, one.agent): one for one in utterances if one.form == "retelling"}
-    roles = {(one.room, one.agent): one.role or None for one in endowed}
-    depth: dict[tuple[str, int], int] = {}
-    rows = []
-    for one in received:
-        made = written.get((one.room, one.round, one.agent))
-        steps = depth.get((one.room, one.version), 0) + (made is not None)
-        if made is not None:
-            depth[one.room, made.iteration] = steps
-        own = (made.iteration, steps, made.text, made.reason) if made else (None, steps, None, None)
-        rows.append((one.room, one.agent, roles.get((one.room, one.agent)), one.round, one.version, one.source, *own))
-    numbers = dict.fromkeys(("round", "received", "source"), "int64")
-    types = {"room": "object", "agent": "int64", "role": "object"} | numbers | {"iteration": "Int64", "depth": "int64"}
-    table = typed_table(rows, **types, text="object", reason="object")
-    table["text"] = text_column(map(storable, table["text"]))
-    return with_keys(table, agents)
 
 
 def typed_table(rows: Sequence[tuple[Any, ...]], **types: str) -> pd.DataFrame:

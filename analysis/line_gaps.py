@@ -23,8 +23,8 @@ from parley.analysis.metrics._cells import REFERENCE
 from parley.analysis.statistics.intervals import FEWEST, SCALE, Ends, Floats, is_even, mean_interval, with_interval
 from parley.analysis.tables import Tables
 from parley.environments.base import MEDIATOR
-from parley.environments.story import RETELLING
 from parley.llm.seeding import derive
+from parley.model.events.texts import RETELLING
 
 KEYS = ["topic", "group", "repetition", "room", "party", "agent", "round", "iteration"]
 UNIT = ["group", "repetition"]

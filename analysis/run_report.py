@@ -8,12 +8,13 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from parley.analysis import game_report, herding_report, plots
+from parley.analysis import plots
 from parley.analysis.deliberation import consensus_report
 from parley.analysis.figures import KINDS, save
 from parley.analysis.logs.report import has_attitudes, write_log_report
 from parley.analysis.metrics import applies, contagion, metrics, trajectory
 from parley.analysis.network_plot import has_network, network_figure
+from parley.analysis.own_reports import own_report, own_reports, write_own_report
 from parley.analysis.report import disk_errors
 from parley.analysis.summary import NETWORK, caption, run_note, write_summary
 from parley.analysis.table_export import write_table, write_tables
@@ -27,18 +28,17 @@ SUMMARY = "summary.md"
 
 def main_figure(run: Path) -> Path:
     """Return the path of a report's main figure."""
-    names = [run / "figures" / f"{name}.png" for name in ("consensus", "herding", "game", "attitudes")]
-    return next((path for path in names if path.exists()), names[-1])
+    names = ["consensus", *(report.name for report in own_reports()), "attitudes"]
+    paths = [run / "figures" / f"{name}.png" for name in names]
+    return next((path for path in paths if path.exists()), paths[-1])
 
 
 def figures(tables: Tables, run: Path) -> dict[str, Callable[[], Figure]]:
     """Return the figures of a run by their names in its folder, the main one first. A figure is drawn when it is called."""
     if consensus_report.deliberates(tables):
         return {"consensus": partial(consensus_report.figure, tables, run)}
-    if herding_report.decides(tables):
-        return {"herding": partial(herding_report.figure, tables)}
-    if game_report.plays(tables):
-        return {"game": partial(game_report.figure, tables)}
+    if own := own_report(tables):
+        return {own.name: partial(own.figure, tables)}
     if tables.header.is_log and not has_attitudes(tables):
         return {}
     points, believers = trajectory.compute(tables), contagion.compute(tables)
@@ -74,10 +74,8 @@ def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ())
             return write_log_report(tables, run, metrics(more))
         if consensus_report.deliberates(tables):
             return consensus_report.write_consensus_report(tables, run, run / SUMMARY, prices)
-        if herding_report.decides(tables):
-            return herding_report.write_herding_report(tables, run, run / SUMMARY, prices)
-        if game_report.plays(tables):
-            return game_report.write_game_report(tables, run, run / SUMMARY, prices)
+        if own := own_report(tables):
+            return write_own_report(own, tables, run, run / SUMMARY, prices)
         write_tables(tables, run / "tables")
         measured = {name: metric for name, metric in metrics(more).items() if applies(metric, tables)}
         results = {name: metric.compute(tables) for name, metric in measured.items()}

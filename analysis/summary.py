@@ -23,6 +23,7 @@ from parley.analysis.model_calls import asked_of_model, mixed_models, model_name
 from parley.analysis.qualify.in_reports import first_sentences, withholds
 from parley.analysis.reply_faults import ways_read
 from parley.analysis.report import Report
+from parley.analysis.run_tables import run_tables
 from parley.analysis.statistics.intervals import FEWEST, too_few
 from parley.analysis.tables import Tables
 from parley.llm.budget import UNPRICED, Prices, cost_by_model
@@ -200,9 +201,9 @@ def _axis(topic: str, probe: str) -> str:
     return words.escape_markdown(f"{asked.construct}, asked from {labels}{shown}: {asked.question}")
 
 
-def asked(moves: pd.DataFrame) -> pd.DataFrame:
-    """Return the moves that were asked for: not those of a player who had nothing to answer."""
-    return moves[moves["asked"] > 0]
+def asked(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the answers that were asked for: not those of an agent that had nothing to answer, or was absent."""
+    return answers[answers["asked"] > 0]
 
 
 def missing(report: Report, tables: Tables) -> None:
@@ -213,10 +214,9 @@ def missing(report: Report, tables: Tables) -> None:
         "ratings of further probes": (tables.probes, "rating"),
         "replies": (tables.utterances, "text"),
         "notes to themselves": (tables.private, "text"),
-        "choices": (tables.decisions, "act"),
-        "moves": (asked(tables.moves), "value"),
-        "expectations": (tables.expectations, "value"),
     }
+    studied = {name: table for name, table in run_tables().items() if table.noun}
+    unread |= {f"{table.noun}s": (asked(getattr(tables, name)), table.answer) for name, table in studied.items()}
     rows = []
     for what, (frame, column) in unread.items():
         lacking = frame[frame[column].isna()]
@@ -241,8 +241,7 @@ def missing(report: Report, tables: Tables) -> None:
         report.plain(outgrown(tables))
         return
     frames = {"rating": ratings, "further rating": tables.probes, "reply": tables.utterances, "call": calls}
-    frames |= {"act": tables.acts, "choice": tables.decisions}
-    frames |= {"move": asked(tables.moves), "expectation": tables.expectations}
+    frames |= {"act": tables.acts} | {table.noun: asked(getattr(tables, name)) for name, table in studied.items()}
     counts = [words.count_phrase(len(frame), noun) for noun, frame in frames.items() if len(frame)]
     none = "" if len(ratings) else " There are no ratings."
     report.add(f"Nothing: {join_phrases(counts)}, all readable.{none}" if counts else "Nothing was asked yet.")

@@ -19,20 +19,15 @@ FURTHER = (
     "heard",
     "acts",
     "exposures",
-    "decisions",
-    "moves",
-    "expectations",
-    "outcomes",
-    "versions",
     "insights",
     "interviews",
 )
 
 
 def write_tables(tables: Tables, folder: Path) -> list[Path]:
-    """Write the tables of a run into a folder, those of `FURTHER` only if they have rows; return the paths."""
+    """Write the tables of a run into a folder, those of `FURTHER` and of studies only if they have rows; return the paths."""
     folder.mkdir(parents=True, exist_ok=True)
-    further = [name for name in FURTHER if len(getattr(tables, name))]
+    further = [name for name in (*FURTHER, *tables.of_studies) if len(getattr(tables, name))]
     names = ("agents", "utterances", "summaries", "attitudes", "calls", *further)
     return [path for name in names for path in write_table(getattr(tables, name), folder / name)]
 

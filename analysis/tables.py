@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,30 +20,26 @@ from parley.analysis.event_frames import (
     act_frame,
     agent_models,
     character_frame,
-    decision_frame,
     event_frame,
-    expectation_frame,
     exposure_frame,
     heard_frame,
     insight_frame,
     intervention_frame,
     link_frame,
-    move_frame,
-    outcome_frame,
     rating_frame,
     text_column,
     utterance_frame,
-    version_frame,
     with_keys,
     with_nodes,
 )
 from parley.analysis.rating_value import rating_value_note, values_on_scale, with_opinions
+from parley.analysis.run_tables import run_tables
 from parley.environments.base import MEDIATOR, UNDER
-from parley.environments.story import RETELLING
 from parley.llm.backends.oracle.phrases import TopicBank, topic_bank
 from parley.llm.errors import UserError
 from parley.llm.request import served_by
 from parley.model import events
+from parley.model.events.texts import RETELLING
 from parley.model.header_bounds import LARGEST
 from parley.model.missing_replies import UNASKED
 from parley.model.recorder import read_lines
@@ -94,22 +91,6 @@ class Tables:
                 how, asked, earlier (JSON)
     exposures:  one row per post that a person on a platform was shown: room, round, agent, place (1 is the top), iteration (the
                 post), score (that was shown), carrier (the agent through whom it came), source (feed, search)
-    decisions:  one row per person and period where people choose between A and B one after another: the keys, round (the period),
-                iteration, position (in the order of choosing, from 1), state (the right option), prior (P(A) before all), belief
-                (P(A) for a Bayesian who sees the acts before), precision (of its signal), cost (of this precision, for a
-                planner), signal, act, reason (why there is none), probability (of A, if the model tells it), covered, raw, how,
-                asked, earlier (JSON), planner_reason (why a planner could not be read), planner_raw
-    moves:      one row per move of a game: the keys, round, iteration, move (its kind), value (the number; 10 for A and 0 for B),
-                reason (why there is none), probabilities (JSON: of the allowed answers), covered, raw, how, asked, earlier (JSON)
-    expectations: one row per expectation before a game: the keys, round, about (self or other), move (the kind of the expected
-                move), ahead (its round), value (0 to 10), expected (mean of the answer distribution), and the rest as in moves
-    outcomes:   one row per player and round of a game: the keys, round, points (empty where a move is missing, and while a
-                negotiation goes on), outcome (how the game went, in its last round; empty if that is unknown), package (that was
-                agreed), ended (1 in the last round)
-    versions:   one row per version of a story that an agent got on a day: the keys, role, round (the day; 0: who read the true
-                report before the first one), received (the version, by the iteration in which it was written; 0: the report),
-                source (the agent from whom it came; 0: the report itself), iteration (of the version that the agent made of it;
-                empty where it writes none), depth (retellings since the report), text, reason (why there is no text)
     insights:   one row per insight that cites memories: the keys, round, iteration (before that turn), number (of the agent's
                 insights, from 1), text, depth (1: it cites lines alone), reason (why there is no depth), parents (JSON: cited
                 insights by number), lines (JSON: cited lines as the agent remembers them)
@@ -131,14 +112,17 @@ class Tables:
     heard: pd.DataFrame
     acts: pd.DataFrame
     exposures: pd.DataFrame
-    decisions: pd.DataFrame
-    moves: pd.DataFrame
-    expectations: pd.DataFrame
-    outcomes: pd.DataFrame
-    versions: pd.DataFrame
     insights: pd.DataFrame
     interviews: pd.DataFrame
     finished: bool
+    of_studies: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+    def __getattr__(self, name: str) -> pd.DataFrame:
+        """Return a table of a study (docs/tables.md)."""
+        if name not in (known := self.__dict__.get("of_studies", {})):
+            raise AttributeError(f"a run has no table {name}")
+        table: pd.DataFrame = known[name]
+        return table
 
     @property
     def groups(self) -> list[str]:
@@ -266,21 +250,22 @@ def _check_rounds(kinds: Mapping[type, Sequence[Any]], run: str) -> None:
     """Errors: UserError on a round or turn that no run has: tables and figures go from the first to the last."""
     most = max(LARGEST, sum(map(len, kinds.values())))
     for kind, found in kinds.items():
-        for name in {"round", "rounds", "iteration"} & {field.name for field in fields(kind)}:
+        for name in {"round", "rounds", "iteration"} & {each.name for each in fields(kind)}:
             if (last := max((getattr(event, name) for event in found), default=0)) > most:
                 raise UserError(f"{run}: the record says {name} = {last:,}, and no run of Parley has such a number")
 
 
 def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
     """Return the tables of a record's events. Errors: UserError without a header among them."""
-    kinds: dict[type, list[Any]] = {kind: [] for kind in events.KINDS.values()}
+    kinds: dict[type, list[Any]] = defaultdict(list)
     kinds[events.Unlinked] = kinds[events.Linked]  # one list, in the order of the record
     for event in record:
         kinds[type(event)].append(event)
     if not kinds[events.Header]:
         raise UserError(f"{run} has no results yet: its record is empty")
     _check_rounds(kinds, run)
-    header, frames = kinds[events.Header][-1], {kind: partial(event_frame, kinds[kind], kind) for kind in kinds}
+    header = kinds[events.Header][-1]
+    frames = {kind: partial(event_frame, kinds[kind], kind) for kind in events.KINDS.values()}
     agents, calls = with_nodes(frames[events.Seated](), kinds[events.Node]), frames[events.Called]()
     agents["llm"] = text_column(agent_models(agents, header, kinds[events.OwnModel]))
     notes = calls.pop("notes")
@@ -305,12 +290,8 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         heard=heard_frame(kinds[events.Heard], kinds[events.Shown]),
         acts=with_keys(act_frame(frames[events.Acted]()), agents),
         exposures=exposure_frame(kinds[events.Shown]),
-        decisions=with_keys(decision_frame(frames[events.Decided](), frames[events.StateDrawn]()), agents),
-        moves=with_keys(move_frame(frames[events.Moved]()), agents),
-        expectations=with_keys(expectation_frame(frames[events.Expected]()), agents),
-        outcomes=with_keys(outcome_frame(kinds[events.Settled]), agents),
-        versions=version_frame(kinds[events.Received], kinds[events.Utterance], kinds[events.Endowed], agents),
         insights=with_keys(insight_frame(frames[events.Concluded]()), agents),
         interviews=with_keys(frames[events.Interviewed](), agents),
         finished=bool(kinds[events.Ended]),
+        of_studies={name: with_keys(table.frame(kinds), agents) for name, table in run_tables().items()},
     )

@@ -30,12 +30,12 @@ from claims import CLAIM
 from parley.analysis.statistics.intervals import Floats, share_interval
 from parley.analysis.claims.curve import draw_curve
 from parley.analysis.claims.verdict import MOST_SKEWED, against
-from parley.analysis.metrics import signal_weights
+from parley.studies.herding import signal_weights
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.metrics.polarisation import at_the_ends, headline, spreading, with_ends
 from parley.analysis.studies.wave import PLAIN
 from parley.analysis.studies.wave_comparison import Answers, contrast, symmetry
-from parley.llm.backends.oracle.social_learning import log_odds, updated
+from parley.studies.herding.law import log_odds, updated
 
 CHOICES = ["topic", "group", "room", "round", "position", "state", "prior", "precision", "signal", "act", "probability"]
 Claim = Callable[[np.random.Generator], bool]

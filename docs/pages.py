@@ -10,12 +10,11 @@ import re
 import sys
 import tokenize
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
-PRESETS = ROOT / "model" / "scenarios"
 FLOORS = ("agents", "analysis", "training", "studies")
 """Where there are prompts."""
 TWO = ("--topic", "climate_change,illegal_immigration", "--repetitions", "10")
@@ -34,9 +33,7 @@ SHRUNK = dict.fromkeys(("consensus", "consensus_habermas", "representatives"), F
     "intervention": ("--repetitions", "10"),
     "persuasion": ("--repetitions", "10"),
     "recollection": ("--repetitions", "10"),
-    "herding": ("--repetitions", "40"),
     "honesty": ("--repetitions", "20"),
-    **dict.fromkeys(("trust_game", "prisoners_dilemma", "public_goods", "negotiation"), ("--repetitions", "40")),
     "gun_polarisation": ("--repetitions", "2"),
     "inflammatory": ("--repetitions", "2"),
     "basic_income": ("--repetitions", "2"),
@@ -44,6 +41,8 @@ SHRUNK = dict.fromkeys(("consensus", "consensus_habermas", "representatives"), F
     "days": ("--repetitions", "5"),
 }
 """Options with which the figure of a preset is drawn, in addition to --llm oracle, where not TWO: fewer than the preset has."""
+OF_STUDIES = ("--repetitions", "40")
+"""The same for presets of studies."""
 
 
 class Notes(NamedTuple):
@@ -56,12 +55,17 @@ class Notes(NamedTuple):
 
 def presets() -> list[str]:
     """Every preset, sorted."""
-    return sorted(path.stem for path in PRESETS.glob("*.toml"))
+    return sorted(_files())
+
+
+def _files() -> Mapping[str, Path]:
+    files: Mapping[str, Path] = importlib.import_module("parley.model.scenario").preset_files()
+    return files
 
 
 def shrunk(name: str) -> tuple[str, ...]:
     """The options of the run that draws the figure of a preset."""
-    return SHRUNK.get(name, TWO)
+    return SHRUNK.get(name, OF_STUDIES if "studies" in _files()[name].parts else TWO)
 
 
 def notes(name: str) -> Notes:
@@ -75,7 +79,7 @@ def notes(name: str) -> Notes:
 
 def scenario_page(name: str) -> str:
     """The page of a preset, in Markdown; its figure is in the same folder, as NAME.svg."""
-    text = (PRESETS / f"{name}.toml").read_text(encoding="utf-8")
+    text = _files()[name].read_text(encoding="utf-8")
     preset, said = tomllib.loads(text), notes(name)
     drawn = " ".join(["python run.py --scenario", name, "--llm oracle", *shrunk(name)])
     parts = [
@@ -96,7 +100,8 @@ def scenario_page(name: str) -> str:
 
 
 def _manual(environment: str) -> str:
-    return inspect.getdoc(importlib.import_module(f"parley.environments.{environment}")) or ""
+    kind = importlib.import_module("parley.environments").environment_class(environment)
+    return inspect.getdoc(inspect.getmodule(kind)) or ""
 
 
 def fields_page() -> str:

@@ -16,6 +16,7 @@ ENVIRONMENTS = Registry(
     group="parley.environments",
     needs=("groups", "turns"),
     frozen=True,
+    studies="environments",
     shared=(
         "base",
         "activation",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from random import Random
 
 from parley.environments._social_graph import Pairs, SocialGraph
 from parley.environments.activation import ACTIVATION
-from parley.environments.base import Group, Order, Room, seats_by_share, speaking_order
+from parley.environments.base import Group, Order, Room, counted, seats_by_share, seats_in_turn, speaking_order
 from parley.environments.graphs import GRAPHS, File, Graph, Node
 from parley.environments.link_attributes import Ties
 from parley.environments.survey_table import Survey, open_survey
@@ -73,10 +72,9 @@ class LinkedPeople:
         seats = tuple(party for party, _ in people)
         if self.survey:
             seats = seats_by_share(self.survey.read().shares, self.size)
-        seats = seats or (self.parties * (self.size // len(self.parties) + 1))[: self.size]
+        seats = seats or seats_in_turn(self.parties, self.size)
         personas = tuple(persona for _, persona in people)
-        counted = [f"{number} {party}" if number > 1 else party for party, number in Counter(seats).items()]
-        return (Group("+".join(counted), seats, networked=True, people=personas if any(personas) else ()),)
+        return (Group(counted(seats), seats, networked=True, people=personas if any(personas) else ()),)
 
     def links(self, seats: tuple[str, ...], rng: Random) -> Pairs:
         """Draw the links at the start. Errors: ValueError if a graph has other people than `parties` and `size` say."""

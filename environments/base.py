@@ -88,6 +88,17 @@ class Environment(Protocol):
     Usually every agent speaks once per round and all others hear it. Class variables declare exceptions, which
     `parley.testing.check_environment` checks: `often = True` (every agent speaks more than once, equally often),
     `narrow = True` (only some of the others hear a turn), `silent = 1` (so many of the last seats only listen).
+
+    An environment in which people do something else than debate has more of its own, all optional (`studies/` has some):
+
+    seat()                     the class of the agents in it, made from `model.agent_factory.SeatedAgent`
+    play(room, view, model)    a round of a room (model/room.py), as a conversation that returns its events
+    problems(scenario)         yields what does not fit together in a scenario, and what to set
+    voices                     names of models that have no seat, such as a planner
+    knows_topics = False       people hold no opinions on topics, so that a model need not know these
+    form = "choice"          the form of its turns and the purpose of their requests, where turns are choices
+    controls = {"size": ("People", "How many people choose.")}
+                               label and explanation of options in the page
     """
 
     def groups(self) -> tuple[Group, ...]:
@@ -165,6 +176,24 @@ def speaking_order(room: Room, order: Order) -> Sequence[int]:
     if order == "fixed":
         return room.seated
     raise ValueError(f"order {order!r} is none of {', '.join(get_args(Order))}")
+
+
+def seats_in_turn(parties: tuple[str, ...], size: int) -> tuple[str, ...]:
+    """Return as many seats, the parties in turn.
+
+    >>> seats_in_turn(("red", "blue"), 3)
+    ('red', 'blue', 'red')
+    """
+    return (parties * (size // len(parties) + 1))[:size]
+
+
+def counted(seats: Iterable[str]) -> str:
+    """Return how many seats each party has, as the name of a group.
+
+    >>> counted(("red", "blue", "red"))
+    '2 red+blue'
+    """
+    return "+".join(f"{number} {party}" if number > 1 else party for party, number in Counter(seats).items())
 
 
 def in_range(low: float, high: float, **options: float) -> None:

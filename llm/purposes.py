@@ -33,11 +33,7 @@ PURPOSES: Mapping[str, str] = {
     "act": "what an agent does on a social medium, of the acts that are possible",
     "target": "which post of a feed the act is about",
     "search": "the words of a search for posts",
-    "decision": "a choice between two options, one of which is right, after the choices of others and a private signal",
-    "move": "a move of a game of points: a number, A or B",
-    "expectation": "what a player expects itself, or others, to do in a round of a game, from 0 to 10",
     # agents without a seat
-    "precision": "how precise a planner makes the next person's signal",
     "check": "a fact checker's correction of what was said lately",
     "statement": "a mediator's draft, or its revision",
     "ranking": "how a member would rank candidate statements",
@@ -50,7 +46,6 @@ PURPOSES: Mapping[str, str] = {
     # judges
     "alignment": "does an answer fit a person of some leaning?",
     "appeal": "is an appeal (logos, pathos, ethos) made in a statement?",
-    "deviation": "how far has a later version of a story moved from the true report, in one dimension?",
     "sentiment": "how negative or positive is the feeling that a statement expresses?",
     "agreement": "how strongly does a statement agree with a claim?",
     "recall": "how much of the truth does an answer recall?",
@@ -129,7 +124,7 @@ class Facts(TypedDict, total=False):
     memories: Sequence[
         tuple[str, str]
     ]  # what an insight can cite, in the order of its numbers from 1: speaker ("": oneself), text
-    about: str  # of an interview, what is to be recalled: self, said, heard, plan, insight; in a game whose move: self, other
+    about: str  # of an interview, what is to be recalled: self, said, heard, plan, insight
     plan: str  # the speaker's plan for the day, as far as the prompt says it
     insights: Sequence[str]  # the speaker's insights in the prompt
     remembered: Sequence[str]  # older own lines in the prompt
@@ -138,27 +133,6 @@ class Facts(TypedDict, total=False):
     posts: Sequence[tuple[str, int]]  # the posts that are shown: text and score
     options: Mapping[str, Sequence[int]]  # the numbers of the posts (from 1) that each act can be about
     stated: Sequence[tuple[str, str]]  # what a person answered or wrote on other questions: question, answer
-    # people who choose one after another, and their planner
-    prior: float  # P(A) before all of them
-    history: Sequence[tuple[str, float]]  # the acts so far, each with the precision of that person's signal
-    ties: str  # what undecided people do: coin, own
-    signal: str  # the option to which the person's own signal points, A or B
-    precision: float  # of this signal
-    levels: tuple[float, ...]  # the precisions from which a planner chooses
-    base: float  # the one that is free
-    cost: float  # of one unit of distance from it
-    aim: str  # right, A or B
-    left: int  # people who have not chosen yet; in a game the rounds to play, this one included
-    # players of a game
-    game: str  # trust, prisoners, public_goods, negotiation
-    announced: bool  # whether players know the number of rounds
-    move: str  # the kind of move: sent, returned, choice, contributed, offer, response
-    ahead: int  # the round of the move
-    imposed: int  # what the player is known to do, 0 to 10
-    received: Sequence[float]  # the mean move of the others in each round so far in which it is known
-    points: Sequence[float]  # what each of the nine packages gives the player
-    offered: int  # the package to answer; 0: none
-    reflected: bool  # whether a private note of the player is in the prompt
     # the material of a mediator, a representative, a judge
     opinion: str
     opinions: Sequence[str]
@@ -173,7 +147,6 @@ class Facts(TypedDict, total=False):
     source: str  # the true report of an item of news, the version of a story that an agent got, what a rival may state, a topic
     kind: str  # of what is written about: sales, garden, ...
     dimension: str  # in which a version of a story, or a statement, is rated
-    corrected: bool  # whether an agent of a story has heard a line from outside
     # the material of a corrector and of its judge
     post: str  # what is answered
     passages: Sequence[str]  # what may be quoted, in the order shown

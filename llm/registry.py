@@ -3,6 +3,7 @@
 A spec is `NAME[:MODEL][,option=value...]`. The name is one of these:
 
     oracle           a built-in part: a module in a folder, or a class in a module
+    mine             a part that a study declares (llm/studies.py)
     coin             an entry point of an installed package, in the group of its kind (`parley.backends`)
     ./coin.py:Coin   a class or function in a file; `./coin.py` is enough if the file has only one that fits
 
@@ -17,18 +18,17 @@ from __future__ import annotations
 
 import inspect
 import pkgutil
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple, get_type_hints
 
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.spec import load_file, name_of, parse_spec, remember, split_path, stamp_of
+from parley.llm.spec import load_file, load_point, name_of, parse_spec, points_of, remember, split_path, stamp_of
+from parley.llm.studies import declared_parts
 from parley.llm.typed import as_hint
 
 
@@ -60,6 +60,7 @@ class Registry:
     colon    the option that follows the colon of a spec
     whole    a part is a module, not a class in it
     frozen   a part has to be a frozen dataclass, whose fields are its options
+    studies  the field of `Study` in which studies declare parts of this kind
     """
 
     what: str
@@ -71,6 +72,7 @@ class Registry:
     colon: str = ""
     whole: bool = False
     frozen: bool = False
+    studies: str = ""
 
     def builtin(self) -> list[str]:
         """Return the names of the built-in parts, sorted."""
@@ -81,8 +83,8 @@ class Registry:
         return sorted(name for name in names.difference(self.shared) if not name.startswith("_"))
 
     def names(self) -> list[str]:
-        """Return the names of all built-in parts and entry points, sorted."""
-        return sorted({*self.builtin(), *_entry_points(self.group, tuple(sys.path))})
+        """Return the names of all built-in parts, of those of studies and of entry points, sorted."""
+        return sorted({*self.builtin(), *declared_parts(self.studies), *points_of(self.group)})
 
     def __contains__(self, name: str) -> bool:
         return split_path(name) is not None or name in self.names()
@@ -91,7 +93,12 @@ class Registry:
         """Return the class, function or module of a name. Errors: UserError if the name is unknown or the part does not
         fit.
         """
+        declared = declared_parts(self.studies).get(name)
         if name in self.builtin():
+            if declared:
+                raise UserError(
+                    f"the study {declared.study.name} has the {self.what} {name}, which is taken: rename it"
+                )
             home = import_module(self.package)
             if hasattr(home, "__path__"):
                 return self._fitting(import_module(f"{self.package}.{name}"), name)
@@ -103,8 +110,10 @@ class Registry:
             if path.name and not hasattr(part, path.name):
                 raise unknown_name(f"{self.what} in {path.file}", path.name, self._candidates(part))
             part = getattr(part, path.name) if path.name else part
-        elif entry_point := _entry_points(self.group, tuple(sys.path)).get(name):
-            part = _load(entry_point)
+        elif declared:
+            part = declared.load()
+        elif entry_point := points_of(self.group).get(name):
+            part = load_point(entry_point)
         else:
             raise unknown_name(self.what, name, self.names())
         part = self._fitting(part, name)
@@ -145,7 +154,11 @@ class Registry:
 
     def file(self, name: str) -> Path | None:
         """Return the file of a part of the user's, whose digest the header of a run holds; None for a built-in part."""
-        source = None if name in self.builtin() else inspect.getsourcefile(self.find(name))
+        if name in self.builtin():
+            return None
+        part = self.find(name)
+        module = part.__name__ if isinstance(part, ModuleType) else part.__module__
+        source = None if module.startswith("parley.") else inspect.getsourcefile(part)
         return Path(source) if source else None
 
     def modules(self, names: Iterable[str]) -> dict[str, Any]:
@@ -232,21 +245,6 @@ def options_of(target: Any) -> Mapping[str, Option]:
 def _type_of_default(parameter: inspect.Parameter) -> Any:
     default = parameter.default
     return Any if default is None or default is parameter.empty else type(default)
-
-
-@lru_cache(maxsize=64)
-def _entry_points(group: str, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
-    """Return the entry points of a group by name. path: sys.path, in which they were found."""
-    return {point.name: point for point in entry_points(group=group)}
-
-
-def _load(point: EntryPoint) -> Any:
-    try:
-        return point.load()
-    except (ImportError, AttributeError) as error:
-        raise UserError(
-            f"cannot load the installed extension {point.name} ({point.value}, entry point {point.group}): {error}"
-        ) from error
 
 
 @lru_cache(maxsize=512)

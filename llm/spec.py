@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from importlib import import_module
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import ModuleType
@@ -145,6 +147,27 @@ def load_file(file: str) -> ModuleType:
         raise UserError(f"{file}, line {error.lineno}: {error.msg}") from error
     except ImportError as error:
         raise UserError(f"{file} cannot be imported: {error}") from error
+
+
+def points_of(group: str) -> Mapping[str, EntryPoint]:
+    """Return the entry points of a group by name."""
+    return _points_of(group, tuple(sys.path))
+
+
+@lru_cache(maxsize=64)
+def _points_of(group: str, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
+    """path: sys.path, in which they were found."""
+    return {point.name: point for point in entry_points(group=group)}
+
+
+def load_point(point: EntryPoint) -> Any:
+    """Import what an entry point names. Errors: UserError."""
+    try:
+        return point.load()
+    except (ImportError, AttributeError) as error:
+        raise UserError(
+            f"cannot load the installed extension {point.name} ({point.value}, entry point {point.group}): {error}"
+        ) from error
 
 
 def stamp_of(spec: str) -> int:

@@ -8,21 +8,23 @@ PARLEY_STUDIES, which processes of a sweep inherit.
 from __future__ import annotations
 
 import os
+import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, NamedTuple
 
 from parley.llm.errors import UserError
 from parley.llm.purposes import PURPOSES
-from parley.llm.registry import Registry
-from parley.llm.spec import load_file
+from parley.llm.spec import load_file, load_point, points_of
 from parley.llm.trust import trust
 
-REGISTRY = Registry("study", "parley.studies", "parley.studies", ("STUDY",), whole=True)
+PACKAGE = GROUP = "parley.studies"
+"""The package of Parley's own studies, and the group of entry points of others."""
 VARIABLE = "PARLEY_STUDIES"
 """The environment variable with folders of the user's studies, joined as in PATH."""
 PUBLISHED = "Run published studies"
@@ -55,7 +57,8 @@ class Study:
         The function of the command, which takes the words after its name and returns an exit code, and the function that
         returns its parser. Each is written `module:function`; the module is one of the study's folder.
     purposes : mapping
-        By purpose of a request that the study sends: the function by which the oracle answers it.
+        By purpose of a request that the study sends: the function by which the oracle answers it. `speech FORM` stands for
+        texts of a form of the study's own.
     law : str
         The planted law of the oracle, a class or a function whose arguments are options of `--llm oracle`; "": none. The
         answering functions read it with `speaker.laws.of(NAME)`.
@@ -64,6 +67,20 @@ class Study:
         by which the oracle rates. direction: 1 where agreement is the high end of the axis, else -1; "": none.
     bias : str
         The bias that its command finds, a class for `run.py organisms`; "": none.
+    environments : mapping
+        Its environments by name, each a class (docs/extending.md). One can play its own rounds, in seats of its own.
+    scenarios : mapping
+        Its scenarios by name, each with a plain title. The file of a scenario is scenarios/NAME.toml.
+    events : str
+        The module with the events of its records; "": none.
+    tables : mapping
+        Its tables of a run by name, each a RunTable (analysis/run_tables.py).
+    metrics : mapping
+        Its metrics by name, each a module as those in analysis/metrics.
+    views : tuple of str
+        Its views of a run in the page, each a module as those in analysis/views.
+    run_report : str
+        The RunReport of runs in its environments (analysis/own_reports.py); "": that of debates.
     also : tuple of Command
         Further commands of the study.
 
@@ -82,6 +99,13 @@ class Study:
     law: str = ""
     sway: str = ""
     bias: str = ""
+    environments: Mapping[str, str] = field(default_factory=dict)
+    scenarios: Mapping[str, str] = field(default_factory=dict)
+    events: str = ""
+    tables: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    views: tuple[str, ...] = ()
+    run_report: str = ""
     also: tuple[Command, ...] = ()
     package: str = ""
     """The import name of its folder, which the finder fills in."""
@@ -91,8 +115,13 @@ class Study:
         """All commands of the study."""
         return (Command(self.name, self.about, self.group, self.run, self.parser), *self.also)
 
+    @property
+    def folder(self) -> Path:
+        """Its folder."""
+        return Path(str(import_module(self.package).__file__)).parent
+
     def part(self, reference: str) -> Any:
-        """Import a part of the study, written `module:name`. Errors: UserError where it is missing."""
+        """Import a part of the study, written `module:name`, or a module of it. Errors: UserError where it is missing."""
         module, _, name = reference.partition(":")
         try:
             loaded = import_module(f"{self.package}.{module}")
@@ -102,6 +131,8 @@ class Study:
             if not str(error.name).startswith(self.package):
                 raise UserError(f"the study {self.name} needs a package that is missing: {error.name}") from error
             loaded = None
+        if loaded is not None and not name:
+            return loaded
         if not hasattr(loaded, name):
             raise UserError(f"the study {self.name} has no {reference} (docs/own_study.md)")
         return getattr(loaded, name)
@@ -114,8 +145,7 @@ def studies() -> Mapping[str, Study]:
 
 @cache
 def _found(folders: str) -> Mapping[str, Study]:
-    names = REGISTRY.names() if find_spec(REGISTRY.package) else []  # Parley runs with that folder deleted
-    own = [_declared(REGISTRY.find(name)) for name in names]
+    own = [_declared(module) for module in _shipped()]
     own += [_of_folder(Path(folder)) for folder in folders.split(os.pathsep) if folder]
     known: dict[str, Study] = {}
     for study in own:
@@ -123,6 +153,56 @@ def _found(folders: str) -> Mapping[str, Study]:
             raise UserError(f"two studies are called {study.name}: rename one (docs/own_study.md)")
         known[study.name] = study
     return known
+
+
+def _shipped() -> list[ModuleType]:
+    """Return the modules of Parley's own studies, and those of installed packages, by name."""
+    folders = import_module(PACKAGE).__path__ if find_spec(PACKAGE) else []  # Parley runs with that folder deleted
+    modules = {name: import_module(f"{PACKAGE}.{name}") for _, name, _ in pkgutil.iter_modules(folders)}
+    installed = {name: load_point(point) for name, point in points_of(GROUP).items() if name not in modules}
+    return [module for _, module in sorted({**modules, **installed}.items())]
+
+
+class Declared(NamedTuple):
+    """A part that a study declares by a name."""
+
+    study: Study
+    reference: str
+
+    def load(self) -> Any:
+        """Import the part. Errors: UserError where it is missing."""
+        return self.study.part(self.reference)
+
+
+def declared_parts(field_: str) -> Mapping[str, Declared]:
+    """Return by name what studies declare in a field, such as `metrics`. Errors: UserError for a name that two studies have."""
+    return _parts(field_, os.environ.get(VARIABLE, ""))
+
+
+@cache
+def _parts(field_: str, folders: str) -> Mapping[str, Declared]:
+    known: dict[str, Declared] = {}
+    for study in _found(folders).values():
+        for name, reference in (getattr(study, field_) if field_ else {}).items():
+            if name in known or (field_ == "purposes" and name in PURPOSES):
+                what = f"{field_.removesuffix('s')} {name}"
+                raise UserError(f"the study {study.name} has the {what}, which is taken: give it another name")
+            known[name] = Declared(study, reference)
+    return known
+
+
+def loaded(field_: str) -> list[Any]:
+    """Return what studies declare in a field with one or several parts, such as `views`. Errors: UserError."""
+    declared = [(study, getattr(study, field_)) for study in studies().values()]
+    given = [(study, (own,) if isinstance(own, str) else own) for study, own in declared if own]
+    return [study.part(reference) for study, own in given for reference in own]
+
+
+def study_of(kind: type) -> Study | None:
+    """Return the study whose folder holds a class, or one that it is made from; None for classes of no study."""
+    modules = [f"{base.__module__}." for base in kind.__mro__]
+    known = studies().values()
+    return next((study for study in known if any(name.startswith(f"{study.package}.") for name in modules)), None)
 
 
 def study_commands() -> Mapping[str, tuple[Study, Command]]:
@@ -160,20 +240,7 @@ def _declared(module: Any) -> Study:
     return replace(study, package=module.__name__)
 
 
-@cache
-def _purposes(folders: str) -> Mapping[str, tuple[Study, str]]:
-    known: dict[str, tuple[Study, str]] = {}
-    for study in _found(folders).values():
-        for purpose, answer in study.purposes.items():
-            if purpose in known or purpose in PURPOSES:
-                raise UserError(
-                    f"the study {study.name} has the purpose {purpose}, which is taken: give it another name"
-                )
-            known[purpose] = (study, answer)
-    return known
-
-
 def answer_of(purpose: str) -> Callable[..., Any] | None:
     """Return the function by which the oracle answers a purpose of a study; None if no study has it."""
-    found = _purposes(os.environ.get(VARIABLE, "")).get(purpose)
-    return found[0].part(found[1]) if found else None
+    declared = declared_parts("purposes").get(purpose)
+    return declared.load() if declared else None

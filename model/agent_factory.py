@@ -16,31 +16,24 @@ from weakref import WeakKeyDictionary
 import mesa
 
 from parley.agents.agent import DebateAgent, Debater
-from parley.agents.game_rules import Setting
-from parley.agents.herd_member import HerdMember, HerdPlanner
 from parley.agents.mediators import open_mediator
 from parley.agents.mediators.base import MediatorAgent
 from parley.agents.network_agent import NetworkDebater
 from parley.agents.participant import Participant
 from parley.agents.persona import Persona, demographics, genders, introduction
 from parley.agents.platform_agent import PlatformDebater
-from parley.agents.player import Player
 from parley.agents.probe import Probe
 from parley.agents.proxy_seat import ProxySeat
 from parley.agents.society import Society
-from parley.agents.story_agent import Storyteller
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.environments.base import Networked
-from parley.environments.game import Game
-from parley.environments.herding import Herding
 from parley.environments.platform import Platform
-from parley.environments.story import Story
 from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import stream
 from parley.model.casting import REFERENCE, RoomSeating, SeatPlace
 from parley.model.model_shares import voice_of
-from parley.model.scenario import MEDIATOR, PLANNER, REPRESENTATIVE
+from parley.model.scenario import MEDIATOR, REPRESENTATIVE
 from parley.model.scenario_blocks import People
 from parley.model.surrogate_seats import surrogate_for
 from parley.model.trait_assignment import starting_belief
@@ -64,6 +57,8 @@ def make_agent(model: DebateModel, seating: RoomSeating, number: int) -> SeatedA
         return SurrogateSeat(model, seating, number)
     kind: Any = PrivateSeat if seating.mediated else NetworkSeat if seating.links else DebateSeat
     kind = next((SEATS[base] for base in type(model.environment).__mro__ if base in SEATS), kind)
+    if hasattr(model.environment, "seat"):
+        kind = model.environment.seat()
     own_class = model.agent_classes.get(place.persona.party)
     agent: SeatedAgent = (_combined(own_class, kind) if own_class else kind)(model, seating, number)
     return agent
@@ -75,18 +70,8 @@ def make_mediator(model: DebateModel, seating: RoomSeating, members: list[int]) 
         return None
     policy, question = open_mediator(model.setup.speech.mediator), model.setup.subject.question(seating.topic)
     return MediatorAgent(
-        policy, question, members, model.style.sampling, _adapter_of(model, MEDIATOR), _named_voice(model, MEDIATOR)
+        policy, question, members, model.style.sampling, _adapter_of(model, MEDIATOR), named_voice(model, MEDIATOR)
     )
-
-
-def make_planner(model: DebateModel, topic: str) -> HerdPlanner | None:
-    """Make the planner of a room in which people choose one after another; None unless a model is the planner."""
-    herding = cast(Herding, model.environment)
-    if herding.planner != "model":
-        return None
-    language, voice = model.setup.subject.topic(topic).language, _named_voice(model, PLANNER)
-    own = herding.precisions, herding.precision, herding.cost, herding.aim
-    return HerdPlanner(language, model.style.sampling, *own, voice)
 
 
 class _Counters(WeakKeyDictionary):
@@ -147,7 +132,7 @@ class DebateSeat(SeatedAgent, Debater):
         place, topic = seat_and_topic(model, seating, number)
         others = [other for other in seating.present if other.name != place.persona.name]
         names, facts = [other.name for other in others], _describe_others(others, model.setup.people, topic.society)
-        speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
+        speaks = speaks_as(model, seating, number)
         super().__init__(model, place.persona, topic, names, model.style, *speaks, facts)
         self.assign_seat(seating, number)
 
@@ -161,7 +146,7 @@ class NetworkSeat(SeatedAgent, NetworkDebater):
         others = [seating.places[other].persona for other in seating.links.hears[number]]
         names, facts = [other.name for other in others], _describe_others(others, model.setup.people, topic.society)
         network = len(seating.places), cast(Networked, model.environment).changing
-        speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
+        speaks = speaks_as(model, seating, number)
         super().__init__(model, place.persona, topic, names, *network, model.style, *speaks, facts)
         self.assign_seat(seating, number)
 
@@ -170,50 +155,19 @@ class PlatformSeat(NetworkSeat, PlatformDebater):
     """A seat on a social medium."""
 
 
-class StorySeat(NetworkSeat, Storyteller):
-    """A seat among people who pass a story on."""
-
-
 class PrivateSeat(SeatedAgent, Participant):
     """A seat in a group that deliberates in private."""
 
     def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
         place, topic = seat_and_topic(model, seating, number)
         size = len(seating.places)
-        speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
+        speaks = speaks_as(model, seating, number)
         super().__init__(model, place.persona, topic, size, model.style, *speaks)
-        self.assign_seat(seating, number)
-
-
-class HerdSeat(SeatedAgent, HerdMember):
-    """A seat among people who choose one after another."""
-
-    def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
-        place, topic = seat_and_topic(model, seating, number)
-        prior = cast(Herding, model.environment).prior
-        speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
-        super().__init__(model, place.persona, topic, len(seating.places), prior, model.style, *speaks)
-        self.assign_seat(seating, number)
-
-
-class PlayerSeat(SeatedAgent, Player):
-    """A seat of a game."""
-
-    def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
-        place, topic = seat_and_topic(model, seating, number)
-        rules, names = cast(Game, model.environment), [one.persona.name for one in seating.places]
-        imposed = rules.imposed if rules.beliefs == "imposed" else None
-        setting = Setting(rules.game, rules.end == "announced", model.setup.rounds, rules.factor, imposed)
-        speaks = _adapter_of(model, place.seat, place.persona.party), _voice(model, seating, number)
-        super().__init__(model, place.persona, topic, names, number, setting, model.style, *speaks)
         self.assign_seat(seating, number)
 
 
 SEATS: Mapping[type, type[SeatedAgent]] = {
     Platform: PlatformSeat,
-    Story: StorySeat,
-    Herding: HerdSeat,
-    Game: PlayerSeat,
 }
 """The seats of environments, and of classes made from them, in which agents do more than speak."""
 
@@ -276,14 +230,14 @@ def _adapter_of(model: DebateModel, *names: str) -> str:
     return next((model.adapters[name] for name in names if name in model.adapters), "")
 
 
-def _voice(model: DebateModel, seating: RoomSeating, number: int) -> str:
-    """The voice of an agent. Agents of the reference sit in no debate, so no share falls on them."""
-    shares = {} if seating.group == REFERENCE else model.setup.share_by_seat
-    return voice_of(seating, number, model.voices, shares)
+def speaks_as(model: DebateModel, seating: RoomSeating, number: int) -> tuple[str, str]:
+    """Return adapter and voice of an agent. Agents of the reference sit in no debate, so no share of the models falls on them."""
+    place, shares = seating.places[number], {} if seating.group == REFERENCE else model.setup.share_by_seat
+    return _adapter_of(model, place.seat, place.persona.party), voice_of(seating, number, model.voices, shares)
 
 
-def _named_voice(model: DebateModel, name: str) -> str:
-    """The voice of a mediator, of representatives or of a planner."""
+def named_voice(model: DebateModel, name: str) -> str:
+    """Return the voice of one without a seat, such as a mediator: its name, where it has a model of its own, else ""."""
     return name if name in model.voices else ""
 
 
@@ -308,13 +262,13 @@ def _representative(model: DebateModel, room: RoomState, earlier: Sequence[RoomS
     written = [(question, one) for question, one in past if isinstance(one, Participant)]
     assert isinstance(member, Participant)
     assert all(one.persona == member.persona for _, one in written)
-    speaks, people = (_adapter_of(model, REPRESENTATIVE), _named_voice(model, REPRESENTATIVE)), model.setup.people
+    speaks, people = (_adapter_of(model, REPRESENTATIVE), named_voice(model, REPRESENTATIVE)), model.setup.people
     return ProxySeat(member, subject.question(room.topic), written, people.knowledge, *speaks, people.represents)
 
 
 def stand_in_for_people(model: DebateModel, rooms: Sequence[RoomState]) -> None:
     """Give every person of a deliberation the representative that writes its critiques while it is away."""
-    speaks = _adapter_of(model, REPRESENTATIVE), _named_voice(model, REPRESENTATIVE)
+    speaks = _adapter_of(model, REPRESENTATIVE), named_voice(model, REPRESENTATIVE)
     for room in rooms:
         for number, member in room.members.items():
             if member.voice in room.context.people and isinstance(member, Participant):

@@ -40,8 +40,8 @@ TOKENS_PER_WORD = 4 / 3
 """A rule of thumb for English."""
 SAMPLE = 5
 """Repetitions of a dry run if the number of speakers is random. Otherwise one is enough, because all repetitions are alike."""
-REPLIES = ("speech", "critique", "decision", "move")
-"""Purposes of calls for what an agent, or its representative, says or chooses."""
+REPLIES = ("speech", "critique")
+"""Purposes of calls for what an agent, or its representative, says; where agents choose, also the form of turns."""
 ACTS = ("act", "target", "search")
 """Purposes of calls for what people do on a social medium."""
 NOTES = (EMBEDDING, "reflection", "importance", "plan", "summary")
@@ -130,13 +130,14 @@ def _dry_run(scenario: Scenario, full: bool, known: Path | None = None) -> RunPl
     model.run()
     scale = scenario.repetitions / repetitions
     ability = open_ability(scenario.speech.think)
-    replies = counter.statements + sum(counter.purposes[name] for name in REPLIES)
+    said = (*REPLIES, counter.form)
+    replies = counter.statements + sum(counter.purposes[name] for name in said)
     noted = (*NOTES, *((ability.name,) if ability else ()))
     notes = sum(counter.purposes[name] for name in noted)
     ratings = counter.purposes["survey"] if known else counter.ratings
     acts = sum(counter.purposes[name] for name in ACTS)
     others = sum(counter.purposes.values()) - counter.repeated - notes - replies - acts - ratings
-    named = {*REPLIES, *ACTS, *noted, "survey"}
+    named = {*said, *ACTS, *noted, "survey"}
     purposes = tuple(name for name, _ in counter.purposes.most_common() if name not in named)
 
     def scaled(number: int) -> int:
@@ -170,7 +171,7 @@ def _is_random(scenario: Scenario) -> bool:
 
 
 def _may_end_early(scenario: Scenario) -> bool:
-    """Whether moves of a game may fall away, which a dry run counts."""
+    """Whether turns of a round may fall away, which a dry run counts."""
     return bool(getattr(scenario.environment, "may_end_early", False))
 
 
@@ -184,6 +185,7 @@ class _Counter:
 
     def __init__(self, scenario: Scenario, full: bool):
         self.full, self.asks = full, scenario.surveys.asks
+        self.form = getattr(scenario.environment, "form", "")
         self.embeds = scenario.speech.relevance == "embedding"
         longest = int(scenario.style.sampling.max_tokens / TOKENS_PER_WORD)
         self.line = " ".join(["word"] * (max(longest, scenario.speech.words) if full else scenario.speech.words))
@@ -194,9 +196,9 @@ class _Counter:
     def answer(self, request: Request) -> str:
         """Return an allowed answer, a ranking, or a line of the length that is asked for.
 
-        The answer is the first one; in a game the middle one: points are sent and offers refused, so no question falls away.
+        The answer is the first one; of a choice as a turn the middle one, so that no later turn falls away.
         """
-        allowed = request.answers[len(request.answers) // 2 if request.purpose == "move" else 0 :]
+        allowed = request.answers[len(request.answers) // 2 if request.purpose == self.form else 0 :]
         text = allowed[0] if allowed else "[1]" if request.purpose == EMBEDDING else self.line
         if request.purpose == "ranking" and not request.answers:
             text = " > ".join(re.findall(r"(?m)^([A-Z]): ", request.messages[-1].content)) or self.line

@@ -27,10 +27,7 @@ from parley.agents.probe import TURNS, Probe, forecast_probe
 from parley.agents.topic import Topic
 from parley.agents.traits import PLAIN
 from parley.environments.base import MEDIATOR, Networked, Room
-from parley.environments.game import Game
-from parley.environments.herding import Herding
 from parley.environments.platform import Platform
-from parley.environments.story import Story
 from parley.llm.answer_sharing import AnswerSharing
 from parley.llm.backends import identity_spec, is_scripted
 from parley.llm.driver import Conversation, Progress, drive
@@ -44,8 +41,6 @@ from parley.model.casting import REFERENCE, RoomSeating, seat_rooms
 from parley.model.custom import Topology, scenario_on
 from parley.model.events import Endowed, Event, OwnModel, Posed, Seated
 from parley.model.final_vote import run_vote
-from parley.model.game_round import run_game_round
-from parley.model.herding_round import run_herding_round
 from parley.model.interventions import initially_absent, intervene
 from parley.model.interventions.base import Intervention
 from parley.model.missing_replies import ContextWatch, MissingTally
@@ -59,7 +54,6 @@ from parley.model.room import RoomState, RunContext
 from parley.model.round import run_round
 from parley.model.scenario import Scenario
 from parley.model.stepping import SteppedModel, refuse_copy
-from parley.model.story_round import run_story_round
 from parley.model.surrogate_seats import load_surrogates
 from parley.model.surveys import run_closing, run_interviews, run_questionnaire, run_surveys
 from parley.model.trait_assignment import alternate_sides, side_of
@@ -322,17 +316,12 @@ class DebateModel(SteppedModel):
         """The round of one room."""
         reshuffle = partial(self._shuffle, room.id, self.round)
         view = Room(tuple(room.members), self._first_order[room.id], reshuffle, room.society)
-        if isinstance(self.environment, Herding):
-            planner = agent_factory.make_planner(self, room.topic)
-            return run_herding_round(room, self.environment, self.environment.turns(view, self.round), planner)
-        if isinstance(self.environment, Game):
-            turns = self.environment.turns(view, self.round)
-            return run_game_round(room, self.environment, turns, self.setup.rounds)
+        if play := getattr(self.environment, "play", None):
+            conversation: Conversation[list[Event]] = play(room, view, self)
+            return conversation
         form = self.setup.reply_form(self.round)
         if room.society and isinstance(self.environment, Platform):
             return run_platform_round(room, self.environment, view)
-        if room.society and isinstance(self.environment, Story):
-            return run_story_round(room, self.environment, view)
         if room.society:
             return run_network_round(room, cast(Networked, self.environment), view, form)
         return run_round(room, self.environment.turns(view, self.round), form)

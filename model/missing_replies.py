@@ -9,26 +9,19 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 from parley.llm.backends import is_scripted
 from parley.llm.errors import UserError
 from parley.llm.notices import notify
-from parley.model.events import Acted, Decided, Event, Expected, Moved, Rated, Seated, Utterance
+from parley.model.events import Acted, Event, Rated, Seated, Utterance
 
 LEAST, ENOUGH = 0.05, 20
 IN_A_ROW = 2
 """Turns of an agent lost to the context before there is a line on the terminal: one may be a single long prompt."""
 MANY = 0.2
 """The share of missing ratings or replies from which on there is a warning."""
-RATINGS, REPLIES, ACTS, DECISIONS, MOVES, EXPECTATIONS = (
-    "ratings",
-    "replies",
-    "acts",
-    "decisions",
-    "moves",
-    "expectations",
-)
+RATINGS, REPLIES, ACTS = "ratings", "replies", "acts"
 PEOPLE = "answers of people"
 """Ratings and lines of people in a seat. They stop no run: a person may leave, or may not agree to take part."""
 UNASKED = frozenset({"absent", "muted", "no_side", "no_statement", "no_opinions"})
@@ -90,8 +83,8 @@ class MissingTally:
 
         people: voices of seats in which a person sits; all their ratings and lines count, also those that were not asked for.
         """
-        for event in events:
-            if not isinstance(event, Rated | Utterance | Acted | Decided | Moved | Expected):
+        for event in cast("Iterable[Any]", events):
+            if not (event.counted or isinstance(event, Rated | Utterance | Acted)):
                 continue
             if (voice := voices.get(event.agent, "")) in people:
                 if isinstance(event, Rated | Utterance) and event.reason not in UNASKED:
@@ -103,11 +96,8 @@ class MissingTally:
                 self.count(TallyKey(voice, RATINGS, event.probe), reason, event.raw)
             elif isinstance(event, Acted) and event.asked:
                 self.count(TallyKey(voice, ACTS), event.reason, event.raw if event.act is None else event.target_raw)
-            elif isinstance(event, Decided) and event.asked:
-                self.count(TallyKey(voice, DECISIONS), event.reason, event.raw)
-            elif isinstance(event, Moved | Expected) and event.asked:
-                what = MOVES if isinstance(event, Moved) else EXPECTATIONS
-                self.count(TallyKey(voice, what), event.reason, event.raw)
+            elif event.counted and event.asked:
+                self.count(TallyKey(voice, event.counted), event.reason, event.raw)
             elif isinstance(event, Utterance) and event.reason not in UNASKED:
                 self.count(TallyKey(voice, REPLIES), event.reason or "empty" if event.text is None else None, event.raw)
 
@@ -178,8 +168,8 @@ class ContextWatch:
 
     def hear(self, events: Iterable[Event]) -> None:
         """Count the turns of each agent that were lost since its last reply."""
-        for event in events:
-            if isinstance(event, Utterance | Acted | Decided | Moved) and event.reason not in UNASKED:
+        for event in cast("Iterable[Any]", events):
+            if (event.counted or isinstance(event, Utterance | Acted)) and event.reason not in UNASKED:
                 seat = event.room, event.agent
                 self._lost[seat] = self._lost[seat] + 1 if event.reason == OUTGROWN else 0
                 if self._lost[seat] == IN_A_ROW and not self._told:

@@ -7,13 +7,14 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from parley.llm.errors import UserError
 from parley.llm.trust import note_named
 from parley.llm.value_types import check_types
-from parley.model.events import KINDS, SCHEMA, Event, Header
+from parley.model.events import KINDS, SCHEMA, Event, Header, kind_of_event
 from parley.model.files import file_errors
 
 
@@ -99,14 +100,17 @@ class FileRecorder:
         return file_errors(f"cannot write {self.path}", "; all replies are saved in the journal")
 
 
-_NAMES = {cls: tuple(field.name for field in fields(cls)) for cls in KINDS.values()}
 _encode = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode
 
 
 def to_line(event: Event) -> str:
     """Return the event as one line of JSON, with its kind first."""
-    names = _NAMES[type(event)]
-    return _encode({"kind": event.kind, **{name: getattr(event, name) for name in names}}) + "\n"
+    return _encode({"kind": event.kind, **{name: getattr(event, name) for name in _names(event.kind)}}) + "\n"
+
+
+@cache
+def _names(kind: str) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(KINDS[kind]))
 
 
 def from_line(line: str) -> Event:
@@ -120,15 +124,16 @@ def from_line(line: str) -> Event:
     if isinstance(values, dict):
         values = {name: _frozen(value) if isinstance(value, list) else value for name, value in values.items()}
     kind = values.pop("kind", None) if isinstance(values, dict) else None
-    if not isinstance(kind, str) or kind not in KINDS:
+    cls = kind_of_event(kind) if isinstance(kind, str) else None
+    if cls is None:
         raise ValueError("no event")
     if values.get("schema", SCHEMA) != SCHEMA:
         raise ValueError(f"record schema {values['schema']}; this version reads {SCHEMA}")
-    check_types(KINDS[kind], values)
-    if KINDS[kind] is Header:
+    check_types(cls, values)
+    if cls is Header:
         note_named(values.get("scenario"))
     try:
-        return KINDS[kind](**values)
+        return cls(**values)
     except TypeError as error:
         raise ValueError(str(error)) from error
 

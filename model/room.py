@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from parley.agents.game_rules import Play
 from parley.agents.probe import Probe
 from parley.agents.proxy_seat import ProxySeat
 from parley.agents.representative import CRITIQUE
@@ -72,10 +71,9 @@ class RoomState:
     are away, and `occupied` is who is in the seat of each person.
     `heard` lists the turns that each agent heard, in a network those of this round. In a
     network, `society` holds the links, and `posts` maps each turn that can still be shown to its name, text and form. `words`
-    are the words of posts. Where a story goes round, `carried` is the version that each agent carries, by the turn in which it
-    was written (0: the true report), and `posts` has the texts of versions. `vectors` are
-    the embeddings of what its agents remember (model/embedding.py). `plays` are the moves of a game, and `outcome` how its
-    negotiation ended.
+    are the words of posts. `vectors` are
+    the embeddings of what its agents remember (model/embedding.py). `kept` is what an environment with
+    rounds of its own keeps from round to round.
     """
 
     id: str
@@ -99,10 +97,8 @@ class RoomState:
     heard: defaultdict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     posts: dict[int, tuple[str, str, str]] = field(default_factory=dict)
     words: WordIndex = field(default_factory=WordIndex)
-    carried: dict[int, int] = field(default_factory=dict)
     vectors: dict[str, tuple[float, ...] | None] = field(default_factory=dict)
-    plays: list[Play] = field(default_factory=list)
-    outcome: str = ""
+    kept: dict[str, Any] = field(default_factory=dict)
     _seeds: dict[int, Callable[..., int]] = field(default_factory=dict)
 
     def writer(self, agent: int, form: str) -> DebateAgent | ProxySeat:

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from parley.agents.evidence import texts_of
-from parley.agents.language import REPRESENTATIVE, Language
+from parley.agents.language import REPRESENTATIVE, Language, language_of_study
 from parley.agents.mediators import MEDIATORS, open_mediator
 from parley.agents.persona import load_personas, persona_file
 from parley.agents.question import QUESTIONNAIRE, set_path
@@ -28,6 +28,7 @@ from parley.llm.errors import UserError
 from parley.llm.registry import Registry, options_of, parse_spec
 from parley.llm.request import Backend
 from parley.llm.seeding import digest
+from parley.llm.studies import study_of
 from parley.model.custom import AGENT_CLASS, check_objects, header_names, keep_graph
 from parley.model.events import SCHEMA, Header
 from parley.model.files import UNWRITTEN, file_errors, write_whole
@@ -149,12 +150,17 @@ def _contents(scenario: Scenario, classes: Sequence[str]) -> dict[str, Any]:
 
 
 def provenance_prompts(scenario: Scenario) -> dict[str, str]:
-    """Name and digest of every prompt; with representatives, also of their prompts."""
+    """Name and digest of every prompt; with representatives, also of their prompts; and of those of the environment's study."""
     language = scenario.society.language.worded(scenario.subject.wording)
     theirs = language.prompt_digests(REPRESENTATIVE) if scenario.people.represented != "none" else {}
     theirs |= language.prompt_digests(REPRESENTATIVE) if scenario.mediated and people_of(scenario.llm_by_party) else {}
+    study = study_of(type(scenario.environment))
+    own = study.folder if study and (study.folder / "data").is_dir() else None
+    if own:
+        theirs |= language_of_study(language, own).prompt_digests()
     for other in _other_languages(scenario):
-        found = other.worded(scenario.subject.wording).prompt_digests()
+        spoken = other.worded(scenario.subject.wording)
+        found = spoken.prompt_digests() | (language_of_study(spoken, own).prompt_digests() if own else {})
         theirs |= {f"{other.code}/{name}": mark for name, mark in found.items()}
     return language.prompt_digests() | theirs
 
@@ -221,6 +227,11 @@ def own_files(scenario: Scenario) -> list[Path]:
         spec, notes = scenario.environment_spec.options.get(name), getattr(option.hint, "__metadata__", ())
         named += [(note, spec) for note in notes if isinstance(note, Registry) and isinstance(spec, str)]
     files = {registry.file(parse_spec(spec).name) for registry, spec in named}
+    study = study_of(type(scenario.environment))
+    if study and not study.package.startswith(
+        "parley."
+    ):  # its rounds and seats are in other files than the environment
+        files |= set(study.folder.rglob("*.py"))
     return sorted(file for file in files if file)
 
 

@@ -21,6 +21,7 @@ from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Sampling
 from parley.llm.seeding import digest
 from parley.llm.spec import split_pair
+from parley.llm.studies import declared_parts
 from parley.llm.trust import refuse_named
 from parley.llm.typed import as_fields
 from parley.model import validation
@@ -42,9 +43,8 @@ from parley.model.scenario_blocks import (
 )
 from parley.model.trait_assignment import TraitAssignment, assign_traits
 
-MEDIATOR, REPRESENTATIVE, PLANNER, EMBEDDER = "mediator", "representative", "planner", "embedder"
-"""Names of the mediator, of representatives, of a planner that is a model and of a model that embeds texts, where a field names a
-party or a seat."""
+MEDIATOR, REPRESENTATIVE, EMBEDDER = "mediator", "representative", "embedder"
+"""Names of the mediator, of representatives and of a model that embeds texts, where a field names a party or a seat."""
 STAND_IN = "surrogate:"
 """The beginning of a spec that names a surrogate instead of a model (model/surrogate_seats.py)."""
 PRESETS = Path(__file__).parent / "scenarios"
@@ -133,7 +133,7 @@ class Scenario:
             is_person(spec) for entry in self.models.llms if (spec := entry.partition("=")[2])
         )
         names += [REPRESENTATIVE] if self.people.represented != "none" or stands_in else []
-        names += [PLANNER] if getattr(self.environment, "planner", "") == "model" else []
+        names += getattr(self.environment, "voices", ())
         names += [EMBEDDER] if self.speech.relevance == "embedding" else []
         values: dict[str, str] = {}
         for entry in entries:
@@ -332,7 +332,17 @@ def preset_names() -> list[str]:
     >>> "echo_chamber" in preset_names()
     True
     """
-    return sorted(path.stem for path in PRESETS.glob("*.toml"))
+    return sorted(preset_files())
+
+
+def preset_files() -> dict[str, Path]:
+    """Return the file of each preset by its name: those of Parley, and those of studies. Errors: UserError for a name twice."""
+    files = {path.stem: path for path in PRESETS.glob("*.toml")}
+    for name, declared in declared_parts("scenarios").items():
+        if name in files:
+            raise UserError(f"the study {declared.study.name} has the scenario {name}, which is taken: rename it")
+        files[name] = declared.study.folder / "scenarios" / f"{name}.toml"
+    return files
 
 
 def load_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS) -> Scenario:
@@ -367,9 +377,10 @@ def load_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS) -> Scenari
 
 def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS) -> Scenario:
     """Load a scenario as `load_preset` does, but do not check that its fields fit together."""
-    path = Path(name) if name.endswith(".toml") else PRESETS / f"{name}.toml"
-    if not name.endswith(".toml") and name not in preset_names():
+    files = {name: Path(name)} if name.endswith(".toml") else preset_files()
+    if name not in files:
         raise unknown_name("scenario", name, preset_names())
+    path = files[name]
     values = read_toml(path)
     if name.endswith(".toml"):
         refuse_named(values, path)

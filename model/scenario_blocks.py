@@ -275,7 +275,7 @@ class Speech:
     spacing: Spacing = (
         "given"  # white space of the prompts of debating agents: as given, newline (a line break at the end of each message),
         # blank_lines (two empty lines between parts), double_spaces (two after a full stop); questionnaires of
-        # deliberations, mediators, fact checkers and the planner of herding keep theirs
+        # deliberations, mediators, fact checkers and planners keep theirs
     )
     steering: Literal["given", "struck"] = (
         "given"  # sentences of personas that say how to debate, such as "You never change your mind.": given, or struck out

@@ -11,10 +11,7 @@ from parley.agents.probe import END, PUBLIC, TURNS
 from parley.agents.recollection import interview_questions
 from parley.agents.representative import BALLOT, VOTE, parse_knowledge
 from parley.agents.topic import Topic
-from parley.environments.game import Game
-from parley.environments.herding import Herding
 from parley.environments.platform import Platform
-from parley.environments.story import Story
 from parley.llm.backends import split_spec, topics_of
 from parley.llm.errors import UserError, unknown_name
 from parley.model import surrogate_seats
@@ -57,7 +54,7 @@ def _problems(scenario: Scenario) -> Iterator[str]:
     yield from _news_problems(scenario)
     yield from _intervention_problems(scenario)
     yield from _platform_problems(scenario)
-    yield from _game_problems(scenario)
+    yield from getattr(scenario.environment, "problems", lambda _: ())(scenario)
     if scenario.people.archetypes and scenario.surveys.chain:
         yield "agents of one kind differ in the answers that a chain tells them: set archetypes=0, or chain= (empty)"
     if scenario.people.archetypes and scenario.speech.relevance == "embedding":
@@ -153,32 +150,14 @@ def _platform_problems(scenario: Scenario) -> Iterator[str]:
         yield "a structured debate has statements in turn, and a platform has acts: set format=free"
 
 
-def _game_problems(scenario: Scenario) -> Iterator[str]:
-    game = scenario.environment
-    if isinstance(game, Game) and game.beliefs != "none" and min(game.horizon) > scenario.rounds:
-        named = ",".join(map(str, game.horizon))
-        yield f"horizon={named} names no round of this game: set horizon=1, or --rounds {min(game.horizon)}"
-
-
 def no_news(scenario: Scenario) -> str:
     """Return the first topic that is no item of news; "" where all are items."""
     return next((topic.slug for topic in scenario.subject.all_topics if topic.news is None), "")
 
 
 def _news_problems(scenario: Scenario) -> Iterator[str]:
-    if isinstance(scenario.environment, Story):
-        yield from _story_problems(scenario)
     if scenario.people.believers and (other := no_news(scenario)):
         yield f"believers believe an item of news, and {other} is none: set topics={EXAMPLE}, or believers=0"
-
-
-def _story_problems(scenario: Scenario) -> Iterator[str]:
-    if other := no_news(scenario):
-        yield f"a story begins with the true report of an item of news, and {other} is none: set topics={EXAMPLE}"
-    for who in scenario.surrogate_by_party:
-        yield f"a surrogate moves opinions and rewrites no story: give {who} a model"
-    if scenario.speech.format != "free":
-        yield "a structured debate has statements in turn, and a story is passed on: set format=free"
 
 
 def _intervention_problems(scenario: Scenario) -> Iterator[str]:
@@ -221,11 +200,9 @@ def check_taught(scenario: Scenario, backend: Backend) -> None:
 
 
 def topics_to_know(scenario: Scenario) -> Sequence[Topic]:
-    """Return the topics that a model has to know: none where people deliberate on questions, choose between A and B, or
-    play a game.
-    """
-    chosen = scenario.subject.questions or isinstance(scenario.environment, Herding | Game)
-    return [] if chosen else scenario.subject.all_topics
+    """Return the topics that a model has to know: none where people deliberate on questions, or hold no opinions."""
+    opinions = not scenario.subject.questions and getattr(scenario.environment, "knows_topics", True)
+    return scenario.subject.all_topics if opinions else []
 
 
 def check_topics(spec: str, topics: Iterable[Topic]) -> None:

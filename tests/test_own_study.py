@@ -191,3 +191,30 @@ def test_what_is_taken_or_broken_is_one_line(toy: Path, text: str, words: str) -
     assert shown.returncode == 2
     assert words in shown.stderr
     assert shown.stderr.count("\n") == 1
+
+
+@pytest.mark.thorough
+def test_parley_runs_without_any_study(tmp_path: Path) -> None:
+    """The folder of our studies can be deleted: lists, help, a run and its report need none of them."""
+    (tmp_path / "parley").mkdir()
+    for path in Path(run.__file__).parent.iterdir():
+        if path.name not in ("studies", "tests", "docs", "benchmarks") and not path.name.startswith("."):
+            (tmp_path / "parley" / path.name).symlink_to(path)
+
+    uninstalled = "sys.meta_path[:] = [each for each in sys.meta_path if 'Editable' not in str(each)]"
+    code = f"import sys\n{uninstalled}\nfrom parley.__main__ import main\nsys.exit(main(sys.argv[1:]))"
+
+    def ran(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, check=False,
+            env=os.environ | {"PYTHONPATH": str(tmp_path)},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    listed = ran("--list")
+    assert "\nstudies: \n" in listed
+    assert "echo_chamber" in listed
+    assert "herding" not in listed + ran("--help")
+    ran("--scenario", "echo_chamber", "--topic", "racism", "--repetitions", "1", "--rounds", "1", "--out", "run")
+    assert "## In short" in (tmp_path / "run" / "summary.md").read_text(encoding="utf-8")

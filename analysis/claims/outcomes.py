@@ -12,23 +12,18 @@ import pandas as pd
 
 from parley.analysis.metrics import METRICS, applies
 from parley.analysis.metrics._cells import REFERENCE
+from parley.analysis.run_tables import run_tables
 from parley.analysis.tables import Tables, load
 from parley.analysis.tables import tables as make_tables
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.studies import declared_parts, study_of
 from parley.model.cost_estimate import rehearse_run
 from parley.model.events import SCHEMA, Header
 from parley.model.scenario import Scenario
 from parley.model.titles import header_parties
 
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "attitudes": ("attitude",),
-    "probes": (),
-    "moves": ("value",),
-    "outcomes": ("points",),
-}
-"""Tables of which a column can be an outcome; of `probes`, the name of a further question."""
-ALL_ROUNDS = frozenset({"moves", "outcomes"})
-"""Tables of which all rounds count; of others only the last one."""
+RATED: Mapping[str, tuple[str, ...]] = {"attitudes": ("attitude",), "probes": ()}
+"""Tables of every run of which a column can be an outcome; of `probes`, the name of a further question."""
 OF_REPLIES = frozenset({"graded", "seeded"})
 """Tables that have rows only if models reply in a certain way, so that no rehearsal shows whether a run has them."""
 COUNTS = frozenset({"rooms", "reason"})
@@ -36,6 +31,16 @@ ROOMS = ["topic", "repetition", "group", "room", "people", "seats", "value", "re
 PLUS = "+"
 """Between the personas of a room."""
 NO_VALUE = "no number in this room"
+
+
+def all_rounds() -> dict[str, tuple[str, ...]]:
+    """Return the tables of studies of which a column can be an outcome: all rounds count, of others only the last one."""
+    return {name: (table.outcome,) for name, table in run_tables().items() if table.outcome}
+
+
+def outcome_columns() -> dict[str, tuple[str, ...]]:
+    """Return all tables of which a column can be an outcome, with these columns."""
+    return {**RATED, **all_rounds()}
 
 
 class RoomKey(NamedTuple):
@@ -62,16 +67,16 @@ class Outcome:
     @property
     def title(self) -> str:
         """Its name on a figure."""
-        if self.source in COLUMNS:
+        if self.source in outcome_columns():
             return self.label
         return str(METRICS.find(self.source).LABELS[self.column])
 
     @property
     def about(self) -> str:
         """Of what it is, in words."""
-        if self.source in ALL_ROUNDS:
+        if self.source in all_rounds():
             return "the mean over all rounds of a room"
-        if self.source in COLUMNS:
+        if self.source in RATED:
             return "the mean answer of the agents of a room after the last round"
         module = METRICS.find(self.source)
         label = module.LABELS[self.column]
@@ -79,16 +84,16 @@ class Outcome:
 
     def check(self, scenario: Scenario) -> None:
         """Errors: UserError where a run of this scenario cannot have the outcome."""
-        if self.source in ALL_ROUNDS and scenario.environment_spec.name != "game":
-            raise UserError(
-                f"outcome {self.label} is of games, and one arm has environment={scenario.environment_spec.name}"
-            )
+        study = declared_parts("tables")[self.source].study if self.source in all_rounds() else None
+        if study and study_of(type(scenario.environment)) != study:
+            name = scenario.environment_spec.name
+            raise UserError(f"outcome {self.label} is of {study.name}, and one arm has environment={name}")
         asked = {name for probe in scenario.surveys.also for name in (probe, probe.rpartition(":")[0])}
         if self.source == "probes" and self.column not in asked:
             raise UserError(
                 f"outcome {self.label} is asked in no survey of one arm: add also={self.column} to settings"
             )
-        needed = "" if self.source in COLUMNS else getattr(METRICS.find(self.source), "NEEDS", "")
+        needed = "" if self.source in outcome_columns() else getattr(METRICS.find(self.source), "NEEDS", "")
         if needed and needed not in OF_REPLIES:
             header = Header(SCHEMA, scenario.to_dict(), (), {}, {}, "", "", {}, parties=header_parties(scenario))
             self._check_applies(make_tables([header, *rehearse_run(scenario)]))
@@ -113,8 +118,8 @@ class Outcome:
 
     def _rows(self, tables: Tables) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return what is measured after the last round, and at the first survey: topic, group (the room), value, reason."""
-        rows = self._table_rows(tables) if self.source in COLUMNS else self._metric_rows(tables)
-        if "round" not in rows or rows.empty or self.source in ALL_ROUNDS:
+        rows = self._table_rows(tables) if self.source in outcome_columns() else self._metric_rows(tables)
+        if "round" not in rows or rows.empty or self.source in all_rounds():
             return self._measured(rows, tables), self._measured(rows.iloc[:0], tables)
         rounds = rows.groupby(["topic", "group"])["round"]
         last, first = rounds.transform("max"), rounds.transform("min")
@@ -230,12 +235,13 @@ def find_outcome(name: str) -> Outcome:
     (Outcome(source='polarisation', column='variance'), 'attitude')
     """
     source, dot, column = name.partition(".")
-    if source in COLUMNS:
-        known = COLUMNS[source]
+    columns = outcome_columns()
+    if source in columns:
+        known = columns[source]
     elif source in METRICS.names():
         known = tuple([label for label in METRICS.find(source).LABELS if label not in COUNTS])
     else:
-        raise unknown_name("outcome", source, [*COLUMNS, *METRICS.names()])
+        raise unknown_name("outcome", source, [*columns, *METRICS.names()])
     if not dot and known:
         column = source if source in known else known[0]
     if not column:

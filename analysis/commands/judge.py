@@ -82,7 +82,7 @@ def judge(words: Sequence[str]) -> int:
         return print_calls(f"{spoken:,} statements, at most {spoken * judging.calls:,} calls", spec)
     check_topics(spec, map(load_topic, sorted(set(tables.utterances["topic"]))))
     verdicts = judge_run(tables, folder, spec, judging, bar, budget)
-    _print_missing(verdicts, ["score"], "reasons", "verdicts")
+    print_missing(verdicts, ["score"], "reasons", "verdicts")
     scores = folder / "scores.csv"
     write_csv(score_table(verdicts), scores)
     print_paths(verdicts=folder / "verdicts.csv", scores=f"{scores}  (python run.py analyse {scores})")
@@ -107,7 +107,7 @@ def _judge_by_rubric(options: argparse.Namespace, tables: Tables) -> int:
     verdicts = journaled_verdicts(
         rubric, spec, folder, bar, seed, lambda judge: judge_by_rubric(rubric, tables, judge, seed), budget
     )
-    spoken = _print_missing(verdicts, [rubric.name], "reasons", "verdicts")
+    spoken = print_missing(verdicts, [rubric.name], "reasons", "verdicts")
     print(spoken.groupby("party")[rubric.name].agg(["count", "mean"]).round(2).to_string())
     print_paths(verdicts=folder / "verdicts.csv")
     return 0
@@ -134,36 +134,8 @@ def rhetoric(words: Sequence[str]) -> int:
     if options.dry_run:
         return print_calls(f"{_count(tables):,} utterances, {len(APPEALS)} questions on each", spec)
     tags = tag_run(tables, folder, spec, options.seed, bar, budget)
-    _print_missing(tags, list(APPEALS), "reasons", "utterances")
+    print_missing(tags, list(APPEALS), "reasons", "utterances")
     print_paths(tags=folder / "tags.csv", report=write_rhetoric(tags, tables, folder, spec))
-    return 0
-
-
-def deviation_parser() -> Parser:
-    """Return the options of `run.py deviation`."""
-    about = (
-        "Let a model judge how far each version of a story is from the true report, in six dimensions, by day and role "
-        "(preset news_evolution, docs/news.md)."
-    )
-    return reading_parser("deviation", about, "deviation runs/n --llm oracle", "the model that judges the versions")
-
-
-def deviation(words: Sequence[str]) -> int:
-    """Run `run.py deviation RUN --llm SPEC`."""
-    options = deviation_parser().parse_args(words)
-    from parley.analysis.deviation import write
-    from parley.analysis.story_versions import DIMENSIONS, check_story, judge_versions
-    from parley.analysis.tables import load
-
-    tables = load(options.run)
-    check_story(tables, str(options.run))
-    folder, spec, budget = judge_from_args(options, tables, "deviation")
-    if options.dry_run:
-        texts = int(tables.versions["text"].notna().sum())
-        return print_calls(f"at most {texts:,} texts, {len(DIMENSIONS)} questions on each", spec)
-    verdicts = judge_versions(tables, folder, spec, options.seed, bar, budget)
-    _print_missing(verdicts, list(DIMENSIONS), "reasons", "texts")
-    print_paths(verdicts=folder / "verdicts.csv", report=write(verdicts, tables, folder, spec))
     return 0
 
 
@@ -203,7 +175,7 @@ def sentiment(words: Sequence[str]) -> int:
     if options.dry_run:
         return print_calls(f"{_count(tables):,} posts", spec)
     verdicts = judge_sentiment(tables, folder, spec, options.seed, bar, budget)
-    _print_missing(verdicts, ["sentiment"], "reason", "verdicts")
+    print_missing(verdicts, ["sentiment"], "reason", "verdicts")
     print_paths(verdicts=folder / "verdicts.csv", report=write(verdicts, tables, folder, spec, data))
     return 0
 
@@ -228,7 +200,7 @@ def _count(tables: Tables) -> int:
     return int(tables.utterances["text"].notna().sum())
 
 
-def _print_missing(verdicts: pd.DataFrame, columns: list[str], reasons: str, what: str) -> pd.DataFrame:
+def print_missing(verdicts: pd.DataFrame, columns: list[str], reasons: str, what: str) -> pd.DataFrame:
     """Print how many verdicts are missing and why; return the rows of the statements that were made."""
     from parley.analysis.journaled_calls import missing_lines
 

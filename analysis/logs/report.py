@@ -17,6 +17,7 @@ from parley.analysis.metrics import applies
 from parley.analysis.model_calls import asked_of_model
 from parley.analysis.network_plot import has_network, network_figure
 from parley.analysis.report import Report
+from parley.analysis.run_tables import run_tables
 from parley.analysis.summary import NETWORK, add_metric, caption, missing, run_note
 from parley.analysis.table_export import write_table, write_tables
 from parley.analysis.tables import Tables
@@ -40,10 +41,6 @@ FURTHER = {
     "graded": "lines of known grade",
     "conditions": "groups of the same people under several conditions",
     "seeded": "posts with a vote from outside",
-    "decisions": "choices one after another",
-    "moves": "moves of a game",
-    "expectations": "expectations before a game",
-    "outcomes": "outcomes of games",
 }
 """What other sections need; no format reads it."""
 WITHOUT_RATINGS = {"broken_replies", "text_diversity", "spread", "tree_shape"}
@@ -94,7 +91,8 @@ def has_attitudes(tables: Tables) -> bool:
 
 def _without(tables: Tables, table: str) -> str:
     reason = tables.header.model["lacks"].get(table, "")
-    return f"the log has no {NAMES.get(table) or FURTHER.get(table, table)}{f' ({reason})' if reason else ''}"
+    known = NAMES | FURTHER | {name: own.about for name, own in run_tables().items()}
+    return f"the log has no {known.get(table, table)}{f' ({reason})' if reason else ''}"
 
 
 def _not_applying(known: Mapping[str, ModuleType], lacks: Mapping[str, str]) -> Iterator[tuple[str, str]]:

@@ -5,8 +5,8 @@ summary shows, with their headings (empty: the table is only in tables/). A colu
 is shown with its interval; of a table by `round`, the first and the last round are shown. Two names are optional:
 `headline(frame)`, one sentence on the result ("": none), and NEEDS, the table of a run without which the metric is left out.
 
-A metric of your own is one more file here, or a file given by its path (llm/registry.py). Its test holds an example
-computed by hand.
+A metric of your own is one more file here, one that a study declares, or a file given by its path (llm/registry.py). Its test
+holds an example computed by hand.
 """
 
 from __future__ import annotations
@@ -20,9 +20,8 @@ from parley.llm.registry import Registry
 if TYPE_CHECKING:
     from parley.analysis.tables import Tables
 
-METRICS = Registry(
-    "metric", __name__, "parley.metrics", ("ORDER", "TITLE", "NOTE", "LABELS", "compute"), shared=(), whole=True
-)
+NAMES = ("ORDER", "TITLE", "NOTE", "LABELS", "compute")
+METRICS = Registry("metric", __name__, "parley.metrics", NAMES, shared=(), whole=True, studies="metrics")
 
 
 def metrics(more: Sequence[str] = ()) -> dict[str, ModuleType]:

@@ -21,7 +21,7 @@ from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunSpec, open_models
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("agents", "analysis", "environments", "llm", "model")
+SOURCES = ("agents", "analysis", "environments", "llm", "model", "studies")
 KINDS = (".py", ".toml", ".txt")
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 from pandas.api import types
 
 from parley.analysis.metrics import metrics
+from parley.analysis.run_tables import run_tables
 from parley.analysis.schemas.card_schema import DRAFT, closed, missing_has_reason
 from parley.analysis.tables import Tables, tables
 from parley.model.events import SCHEMA, Header
@@ -23,7 +24,6 @@ REASONS = {
     "private": "text",
     "attitudes": "rating",
     "probes": "rating",
-    "decisions": "act",
     "interviews": "text",
 }
 """Tables in which a missing value has a reason, and that value."""
@@ -68,7 +68,8 @@ def table_schema() -> dict[str, Any]:
 
 
 def _record_tables() -> list[str]:
-    return [field.name for field in fields(Tables) if field.name not in ("header", "finished")]
+    own = [field.name for field in fields(Tables) if field.name not in ("header", "finished", "of_studies")]
+    return [*own, *run_tables()]
 
 
 def _frames() -> Iterator[tuple[str, pd.DataFrame]]:
@@ -79,11 +80,15 @@ def _frames() -> Iterator[tuple[str, pd.DataFrame]]:
     yield from ((name, metric.compute(empty)) for name, metric in metrics().items())
 
 
+def _answers() -> dict[str, str]:
+    return REASONS | {name: table.answer for name, table in run_tables().items() if table.answer}
+
+
 def _row(name: str, frame: pd.DataFrame, recorded: bool) -> dict[str, Any]:
     row = closed({column: _column(name, column, frame[column].dtype, recorded) for column in frame.columns})
     row["properties"] = {**OPTIONAL, **row["properties"]} if recorded else row["properties"]
-    if name in REASONS:
-        row["allOf"] = [missing_has_reason(REASONS[name], "reason")]
+    if answer := _answers().get(name):
+        row["allOf"] = [missing_has_reason(answer, "reason")]
     return row
 
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from parley.agents.act_names import ACTS, NOTHING, UNTARGETED
 from parley.analysis.statistics.intervals import FEWEST, NONE, Floats, mean_interval
 from parley.analysis.tables import Tables
-from parley.llm.backends.oracle.act_law import FAR, HERDING, NEAR, WIDTH
+from parley.llm.backends.oracle.act_law import FAR, NEAR, SIGNS, WIDTH
 
 SLOPES = ("homophily", "herd")
 STEPS, SMALL, LARGEST = 50, 1e-8, 20.0
@@ -155,7 +155,7 @@ def _encoded(options: pd.DataFrame, left_out: Mapping[str, int]) -> Choices:
     baseline = NOTHING if NOTHING in chosen else (chosen or [NOTHING])[-1]
     act, distance = options["act"], (options["grade"] - options["own"]).abs()
     gap = np.where(act.isin(list(NEAR)), distance, np.where(act.isin(list(FAR)), WIDTH - distance, 0.0))
-    columns = {"homophily": -gap, "herd": act.map(HERDING).fillna(0) * np.sign(options["score"].fillna(0))}
+    columns = {"homophily": -gap, "herd": act.map(SIGNS).fillna(0) * np.sign(options["score"].fillna(0))}
     columns |= {name: act == name for name in chosen if name != baseline}
     arrays = {name: np.asarray(column, dtype=float) for name, column in columns.items()}
     design = {name: column for name, column in arrays.items() if len(column) and np.ptp(column) > 0}

@@ -1,4 +1,4 @@
-"""The views of the page: what it shows of a run. The folder is the registry.
+"""The views of the page: what it shows of a run. The folder is the registry; studies declare further ones.
 
 A view has ORDER, TITLE, `shows(tables)` and a component `View`. It sees the tables of a run (analysis/tables.py) and nothing else
 of it, so that a run under way and a loaded run look alike. `page` and modules that begin with an underscore are not views.
@@ -10,9 +10,11 @@ import importlib
 import pkgutil
 from types import ModuleType
 
+from parley.llm.studies import loaded
+
 
 def views() -> list[ModuleType]:
     """Return every view, by ORDER."""
     names = [module.name for module in pkgutil.iter_modules(__path__) if module.name != "page"]
     modules = [importlib.import_module(f"{__name__}.{name}") for name in names if not name.startswith("_")]
-    return sorted(modules, key=lambda module: (module.ORDER, module.__name__))
+    return sorted([*modules, *loaded("views")], key=lambda module: (module.ORDER, module.__name__))

@@ -106,20 +106,6 @@ LABELS: dict[str, tuple[str, str]] = {
     "pool": (ADVANCED, "Posts that are ranked"),
     "acts": (ADVANCED, "What people can do"),
     "seeded": (ADVANCED, "Share of posts with a vote from outside"),
-    "prior": (ADVANCED, "Chance of option A"),
-    "precision": (ADVANCED, "Precision of a private signal"),
-    "ties": (ADVANCED, "What undecided people do"),
-    "planner": (ADVANCED, "Planner"),
-    "aim": (ADVANCED, "Aim of the planner"),
-    "levels": (ADVANCED, "Precisions that the planner can choose"),
-    "cost": (ADVANCED, "Cost of a precision"),
-    "game": (ADVANCED, "Game"),
-    "end": (ADVANCED, "Whether players know the number of rounds"),
-    "beliefs": (ADVANCED, "What players are asked before the game"),
-    "imposed": (ADVANCED, "What players are known to do"),
-    "horizon": (ADVANCED, "Rounds that players are asked about"),
-    "factor": (ADVANCED, "By how much the pot is multiplied"),
-    "origins": (ADVANCED, "People who read the true report first"),
 }
 HINTS = {
     "seats": "The party of each seat, with commas. A seat named default has no persona.",
@@ -151,21 +137,7 @@ HINTS = {
     "pool": "How many of the newest posts the recommender looks at.",
     "acts": "The acts from which a person chooses, with commas.",
     "seeded": "Such posts get one vote for or against them at random, to measure the herd effect.",
-    "prior": "0.5: both options are right equally often.",
-    "precision": "0.7: a private signal is right 7 times in 10.",
-    "ties": "coin: they toss a coin. own: they follow their own signal.",
-    "planner": "none, optimum (computed) or model (a language model sets the precision of each signal).",
-    "aim": "right: as many right choices as possible. A or B: as many choices of this option as possible.",
-    "levels": "Numbers from 0.5 to 1, with commas.",
-    "game": "trust, prisoners, public_goods or negotiation (docs/games.md).",
-    "end": "announced: players know the number of rounds. unannounced: they do not.",
-    "beliefs": "elicited: what they and the others will do. imposed: they first read what they are known to do.",
-    "imposed": "0 to 10. It is only used where beliefs are imposed.",
-    "horizon": "Numbers of rounds, with commas.",
-    "factor": "1.6: the pot is multiplied by 1.6 and shared out equally.",
-    "origins": "The story begins with them, before the first round.",
     "believers": "0.2: a fifth. 0: the prompts do not mention the rumour (docs/news.md).",
-    "cost": "What one unit of distance from the free precision costs, in right choices.",
 }  # fmt: skip
 """Explanations that replace the comment behind a field, and those of options of an environment."""
 RANGES: dict[str, tuple[float, float, float]] = {
@@ -195,7 +167,6 @@ VALUES: dict[str, dict[str, str]] = {
     "measure": {"mean": "the mean of the distribution of answers", "rating": "the answer itself"},
     "listing": {"given": "low to high", "reversed": "high to low", "shuffled": "random"},
     "steering": {"given": "as written", "struck": "struck out"},
-    "ties": {"own": "their own signal", "coin": "a coin"},
 }  # fmt: skip
 """The values of a field in words, where the value itself does not say it."""
 
@@ -277,7 +248,8 @@ def plain_value(value: Any) -> str:
 
 
 def _field(scenario: Scenario, name: str, value: Any, hint: Any, comment: str) -> Field:
-    group, label = LABELS.get(name, (ADVANCED, name.replace("_", " ").capitalize()))
+    plain, explained = _controls(scenario).get(name, (name.replace("_", " ").capitalize(), comment))
+    group, label = LABELS.get(name, (ADVANCED, plain))
     written, choices = plain_value(value), _choices(scenario, name, hint)
     spread = RANGES.get(name, (0, 0, 1))
     if name == "size" and scenario.environment_spec.name == "network":
@@ -292,8 +264,13 @@ def _field(scenario: Scenario, name: str, value: Any, hint: Any, comment: str) -
         kind = "slider" if name in RANGES else "number"
     else:
         kind = "text"
-    about = HINTS.get(name, comment)
+    about = HINTS.get(name, explained)
     return Field(name, written, group, label, kind, about[:1].upper() + about[1:], choices, spread)
+
+
+def _controls(scenario: Scenario) -> Mapping[str, tuple[str, str]]:
+    """Return the label and the explanation of options that the environment itself has for the page, by their names."""
+    return getattr(scenario.environment, "controls", {})
 
 
 def _choices(scenario: Scenario, name: str, hint: Any) -> tuple[tuple[str, str], ...]:

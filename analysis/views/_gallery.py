@@ -14,7 +14,7 @@ from parley.analysis.views._html import element
 from parley.analysis.views._runs import EXAMPLE, ROOT, registry, write_files
 from parley.analysis.views._session import Session
 from parley.analysis.views._thumbnail import thumbnail
-from parley.analysis.views._words import TITLES
+from parley.analysis.views._words import TITLES, preset_title
 from parley.llm.errors import UserError
 from parley.model.example_runs import EXAMPLES, example_titles, restore_run
 from parley.model.scenario import load_preset, preset_names, read_preset
@@ -116,7 +116,7 @@ def _cards() -> str:
     for name in gallery_names():
         scenario = read_preset(name)
         made.append(
-            {"name": name, "title": TITLES.get(name, name), "about": scenario.title, "source": scenario.source,
+            {"name": name, "title": preset_title(name, name), "about": scenario.title, "source": scenario.source,
              "picture": thumbnail(scenario)}
         )  # fmt: skip
     return json.dumps(made)

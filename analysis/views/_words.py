@@ -8,6 +8,7 @@ from parley.agents.society import load_society
 from parley.agents.topic import load_topic
 from parley.llm.errors import UserError
 from parley.llm.spec import parse_spec
+from parley.llm.studies import declared_parts
 from parley.model.scenario_blocks import EnvironmentSpec
 from parley.model.titles import seated_title
 
@@ -22,12 +23,7 @@ TITLES = {
     "platform": "A social medium",
     "consensus": "Private deliberation with a mediator",
     "fake_news": "A made-up story spreads",
-    "herding": "Choosing one after another",
     "honesty": "What people say, and what they think",
-    "trust_game": "A trust game",
-    "prisoners_dilemma": "A prisoner's dilemma",
-    "public_goods": "A common pot",
-    "negotiation": "A negotiation",
     "intervention": "News and a moderator in a debate",
     "persuasion": "A convincer and a skeptic",
     "dyads": "Four people talk two by two",
@@ -37,7 +33,6 @@ TITLES = {
     "belief_behaviour": "What agents expect of themselves",
     "bets": "Debaters bet on themselves",
     "prior_beliefs": "Arguing for and against one's own belief",
-    "news_evolution": "News changes as it is passed on",
     "recollection": "Debates with memory and reflection",
     "gun_polarisation": "Links between camps are cut",
     "inflammatory": "An angry message on a social medium",
@@ -49,7 +44,7 @@ TITLES = {
     "fine_tuned": "Before and after fine-tuning",
     "public_opinion": "A story breaks, and an official account answers",
 }
-"""Plain titles of the shipped scenarios, in the order of the gallery."""
+"""Plain titles of the shipped scenarios, in the order of the gallery; studies have those of theirs."""
 MODELS = {
     "oracle": "rule-based speaker",
     "pocket": "embedded model",
@@ -65,7 +60,8 @@ SHOWN_TOPICS = 3
 
 def preset_title(preset: str, otherwise: str) -> str:
     """Return the plain title of a scenario; of one that is not shipped its own."""
-    return TITLES.get(preset, otherwise)
+    declared = declared_parts("scenarios").get(preset)
+    return declared.reference if declared else TITLES.get(preset, otherwise)
 
 
 def run_title(header: Header) -> str:

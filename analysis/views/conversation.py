@@ -13,6 +13,7 @@ from parley.analysis import provenance
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.figures import styles_of_run
 from parley.analysis.formatting import count_phrase, format_feelings, format_number
+from parley.analysis.own_reports import own_report
 from parley.analysis.tables import Tables
 from parley.analysis.views._finder import finder
 from parley.analysis.views._html import Line, element, line, log
@@ -27,7 +28,7 @@ EDGES = 3
 
 
 def shows(tables: Tables) -> bool:
-    return not deliberates(tables) and tables.decisions.empty and tables.moves.empty
+    return not deliberates(tables) and own_report(tables) is None
 
 
 @solara.component

@@ -127,8 +127,8 @@ def Views(session: Session) -> None:
     rounds = max(
         (
             int(frame["round"].max())
-            for frame in (tables.attitudes, tables.utterances, tables.acts, tables.decisions, tables.moves)
-            if len(frame)
+            for frame in (tables.attitudes, tables.utterances, tables.acts, *tables.of_studies.values())
+            if len(frame) and "round" in frame
         ),
         default=0,
     )

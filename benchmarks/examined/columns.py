@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examined.product import ROOT, files_of_product, report_of, statistics_of_product
+from parley.llm.studies import declared_parts
 
 REGISTRY = Path(__file__).with_suffix(".csv")
 SHARED = frozenset(["mean_row", "clustered_mean", "rank_correlation", "p_value", "Null"])
@@ -91,14 +92,23 @@ def _of_reports(root: Path) -> Iterator[tuple[str, str]]:
         inside = f"/{report}"
         if any(place in inside for place in NO_NUMBERS) or report.startswith(("statistics/", "metrics/")):
             continue
+        if report in _metrics_of_studies():
+            continue
         text = path.read_text(encoding="utf-8")
         if any(maker in text for maker in makers):
             tree = ast.parse(text)
             yield from ((report, column) for column in _called(tree, makers & _imported(tree)))
     for name in statistics_of_product(root):
         file, _, function = name.removeprefix("analysis.").rpartition(".")
-        if not name.startswith((*FLOORS, "analysis.metrics.")):
+        if not name.startswith((*FLOORS, "analysis.metrics.")) and file.replace(".", "/") not in _metrics_of_studies():
             yield file.replace(".", "/"), function
+
+
+@cache
+def _metrics_of_studies() -> frozenset[str]:
+    """The files of metrics in studies: their columns are in the schema of the tables."""
+    declared = declared_parts("metrics").values()
+    return frozenset(f"studies/{part.study.folder.name}/{part.reference}" for part in declared)
 
 
 @cache

@@ -11,10 +11,10 @@ from rating_noise import Kind, claims_of, simulate
 from uneven import UNEVEN, rows_of
 
 from examined.entry import Draw, Entry, Outcome, claimed, outside
-from parley.analysis.metrics.signal_weights import fit as fit_signals
 from parley.analysis.surrogate.fit import Transitions, fit_response
 from parley.llm.errors import UserError
 from parley.studies.dissonance.choices import fit as fit_beliefs
+from parley.studies.herding.signal_weights import fit as fit_signals
 from parley.studies.law_contest.contest import difference_interval
 from parley.studies.law_contest.report import NUMBER_ROOMS
 
@@ -135,7 +135,7 @@ ENTRIES = (
                                         ("own pull of a party", "mu_first", "mu"))],
     Entry("choices between beliefs: slope", ("studies.dissonance.choices.fit",), _of_beliefs, ("slope", "tastes", *UNEVEN),
           unit="person", sizes=(3, 5, 10, 40), sets=200),
-    Entry("herding: weight of others' choices", ("analysis.metrics.signal_weights.fit",), _of_signals,
+    Entry("herding: weight of others' choices", ("studies.herding.signal_weights.fit",), _of_signals,
           ("weights", "leaning", *UNEVEN),
           sizes=(3, 5, 10, 40), sets=200),
     Entry("scores: slope of an agent", (SCORED + "reversion.gradients",), _published("gradient"), ("statements",),

@@ -11,7 +11,6 @@ from examined.entry import Entry, Outcome, claimed, outside
 from parley.analysis.card.comparison import p_of_interval
 from parley.analysis.card.estimates import CardEstimate, difference, mean_estimate, simultaneous
 from parley.analysis.card.sections.instrument import deviation
-from parley.analysis.ending_diversity import difference_interval, permutation_p, pseudo_entropies
 from parley.analysis.scores.reversion import ratios
 from parley.analysis.statistics.groups import compare_paired, compare_two, level, weighted_means
 from parley.analysis.statistics.intervals import (
@@ -29,6 +28,7 @@ from parley.analysis.statistics.intervals import (
 )
 from parley.analysis.statistics.power import deviation_interval, p_alike, rooms_needed
 from parley.analysis.studies.wave_comparison import contrast
+from parley.studies.games.ending_diversity import difference_interval, permutation_p, pseudo_entropies
 
 ALL = (*KINDS, *HARDER)
 PLAIN = ("normal", "skewed", "rounded", "shared")
@@ -277,10 +277,10 @@ ENTRIES = (
           ("normal", "skewed"), sets=1000, at_most=True),
     Entry("rooms needed, range", ("analysis.statistics.power.rooms_needed",), _of_needed, ("normal", "skewed"),
           sets=200, sizes=(3, 5, 10, 40), at_most=True),
-    Entry("difference in diversity of endings", ("analysis.ending_diversity.difference_interval",), _of_diversity,
+    Entry("difference in diversity of endings", ("studies.games.ending_diversity.difference_interval",), _of_diversity,
           ("normal", "rare"), sizes=(3, 10, 20, 40), sets=250),
-    Entry("diversity of endings, permuted", ("analysis.ending_diversity.permutation_p",), _of_diversity_p, ("normal", "rare"),
-          role="test", sizes=(3, 5, 10, 20), sets=200, at_most=True),
+    Entry("diversity of endings, permuted", ("studies.games.ending_diversity.permutation_p",), _of_diversity_p,
+          ("normal", "rare"), role="test", sizes=(3, 5, 10, 20), sets=200, at_most=True),
     Entry("card: mean over blocks", (CARD + "estimates.mean_estimate",), _card_mean, ALL, unit="block", sets=500),
     Entry("card: difference of two cards", (CARD + "estimates.difference",), _of_cards, PLAIN, unit="block", sets=500),
     Entry("card: p of a difference of two cards", (CARD + "comparison.p_of_interval",), _of_cards_p, PLAIN, unit="block",

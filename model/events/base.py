@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, TypeVar, dataclass_transform
 
+from parley.llm.studies import loaded
+
 SCHEMA = 2
 LOG = "log"
 """The backend in the header of a record that was read from the log of another framework (analysis/logs)."""
@@ -12,9 +14,14 @@ LOG = "log"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """The base class. `kind` is the name of the class in lower case; it comes first in a line of the record."""
+    """The base class. `kind` is the name of the class in lower case; it comes first in a line of the record.
+
+    `counted` is what a closed answer of an agent is called where missing ones are counted ("decisions"); such an event has the
+    fields agent, asked, reason and raw.
+    """
 
     kind: ClassVar[str]
+    counted: ClassVar[str] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +57,10 @@ def event(cls: type[Kind]) -> type[Kind]:
     made.kind = made.__name__.lower()
     KINDS[made.kind] = made
     return made
+
+
+def kind_of_event(name: str) -> type[Event] | None:
+    """Return the class of a kind, of Parley or of a study; None if there is none."""
+    if name not in KINDS:
+        loaded("events")
+    return KINDS.get(name)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from parley.model.events.base import AgentAtTurn, AtTurn, OfAgent, event
 
+RETELLING = "retelling"
+"""The form of a text that passes on what others wrote, and so does not say what its author thinks."""
+
 
 @event
 class Utterance(AgentAtTurn):

@@ -11,7 +11,7 @@ nothing if no message is expected to bring the mean nearer, or if no attitude co
 first.
 
 It is greedy (one round ahead), with a linear model of how a message moves attitudes. It sees ratings, which no agent of the room
-sees. A planner of signals in sequential social learning is an option of the environment `herding`.
+sees.
 """
 
 from __future__ import annotations

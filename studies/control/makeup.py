@@ -34,7 +34,6 @@ from parley.model.events import (
     Endowed,
     Event,
     Linked,
-    Moved,
     Node,
     OwnModel,
     Posed,
@@ -48,7 +47,7 @@ from parley.studies.control.items import KEPT, Item, decide, exact, sampled, unk
 
 LEAST_PERSONAS = 25
 FIXED = (Seated, Endowed, OwnModel, Node, Posed)
-REPLIES = (Called, Utterance, Rated, Moved)
+REPLIES = (Called, Utterance, Rated)
 AFTER, BEFORE = "after a reply", "before replies"
 ABSENCES = {"leave", "join", "mute", "unmute"}
 
@@ -70,7 +69,7 @@ def seat_items(scenario: Scenario, tables: Tables, people: pd.DataFrame) -> Iter
     last = tables.utterances.groupby("room")["round"].max().reindex(people["room"].unique(), fill_value=0)
     if not tables.finished:
         yield unknown("rounds", str(scenario.rounds), "the run is not finished")
-    elif len(last) and not len(tables.outcomes) and isinstance(scenario.environment, RoundTable):
+    elif len(last) and isinstance(scenario.environment, RoundTable):
         yield exact("rounds", str(scenario.rounds), ((scenario.rounds, count) for count in last), "room")
     for group in scenario.groups:
         wanted = dict(Counter(map(party_of, group.seats)))
@@ -228,7 +227,7 @@ def fixed_before_replies(record: Iterable[Event]) -> Item:
         late.setdefault(room, BEFORE)
         if isinstance(event, FIXED) or (isinstance(event, Linked) and event.round == 0):
             late[room] = AFTER if room in replied else late[room]
-        elif isinstance(event, REPLIES):
+        elif event.counted or isinstance(event, REPLIES):
             replied.add(room)
     rooms = ((BEFORE, when) for room, when in late.items() if room in replied)
     return exact("fixed before the first reply", "people, attributes, models, links", rooms, "room")

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from parley.agents.act_names import ACTS
 from parley.agents.acts import read_act
 from parley.agents.closed_answers import OPTIONS, read_choice, read_number
-from parley.agents.herd_member import HerdPlanner
 from parley.agents.language import ENGLISH
 from parley.agents.persuasion import read_choice as read_better
 from parley.agents.probe import scales
@@ -24,6 +23,7 @@ from parley.agents.scales import read_rating
 from parley.agents.social_choice import read_ranking
 from parley.llm.request import Reply
 from parley.llm.thinking import CALLS, THOUGHTS, split_thinking
+from parley.studies.herding.members import HerdPlanner
 from parley.studies.survey_prediction.asking import SurveyItem, read_prediction
 
 

@@ -18,6 +18,7 @@ from examined.page import power
 from examined.product import ELSEWHERE, statistics_of_product, without_exam
 from scipy.stats import binom
 
+from parley.analysis.metrics import METRICS
 from parley.analysis.statistics.intervals import FEWEST, mean_interval, share_interval
 
 EXAMINED = {name for entry in ENTRIES for name in entry.examines}
@@ -74,9 +75,7 @@ def test_no_interval_leaves_the_scale_of_its_column() -> None:
     assert {row.scale for row in registered()} == {"bounded", "free"}
     assert bounded & calls_without_bounds() == set()
     for report, column in bounded:
-        metric = (
-            importlib.import_module(f"parley.analysis.metrics.{report[6:]}") if report.startswith("table ") else None
-        )
+        metric = METRICS.find(report[6:]) if report.startswith("table ") else None
         if metric is not None and hasattr(metric, "room_means"):
             assert column in metric.BOUNDS, (report, column)
 

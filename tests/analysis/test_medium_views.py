@@ -9,13 +9,15 @@ import pytest
 
 pytest.importorskip("solara", reason="the [app] extra is not installed")
 
-from parley.analysis.choice_rows import room_periods
 from parley.analysis.feeds import post_trees, tree_words, visits
 from parley.analysis.tables import Tables, load, tables
-from parley.analysis.views import acts, cascades, choices, feed, views
-from parley.model.events import Acted, Decided, Event, Seated, Shown, StateDrawn, Utterance
+from parley.analysis.views import acts, cascades, feed, views
+from parley.model.events import Acted, Event, Seated, Shown, Utterance
 from parley.model.run_folder import make_header
 from parley.model.scenario import load_preset
+from parley.studies.herding import view as choices
+from parley.studies.herding.choice_rows import room_periods
+from parley.studies.herding.events import Decided, StateDrawn
 
 ROOM = "climate_change/3 democrat/000"
 ATTACK = "<script>alert(1)</script>"

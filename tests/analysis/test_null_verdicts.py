@@ -11,9 +11,10 @@ from scipy.stats import binomtest, norm
 from uneven import UNEVEN
 
 from parley.analysis.statistics.intervals import FEWEST, nanmean
-from parley.analysis.studies import bet_calibration, debater_report, games, speech_quality
+from parley.analysis.studies import bet_calibration, debater_report, speech_quality
 from parley.model.scenario import load_preset, preset_names
 from parley.studies.community import report as community
+from parley.studies.games import report as games
 from parley.studies.side_choice import measures as side_choice
 
 SETS = 120

@@ -71,7 +71,7 @@ def test_no_other_file_writes_a_page_of_intervals() -> None:
     root = Path(__file__).parents[2] / "analysis"
     own = {path.relative_to(root).as_posix() for path in root.rglob("*.py")
            if re.search(r'\.md"\)\.write_text', path.read_text(encoding="utf-8"))}  # fmt: skip
-    assert own == {"card/card.py", "deliberation/consensus_report.py", "game_report.py", "herding_report.py"}
+    assert own == {"card/card.py", "deliberation/consensus_report.py", "own_reports.py"}
     assert "chance_note" in (root / "card" / "card.py").read_text(encoding="utf-8")
 
 

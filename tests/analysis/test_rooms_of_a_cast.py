@@ -11,13 +11,13 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.recollection import AGAIN, FULL, WITHOUT
-from parley.analysis.game_report import by_round
 from parley.analysis.note_alignment import summary
 from parley.analysis.rhetoric import APPEALS, appeal_contrasts, effects, shares
 from parley.analysis.scores.reversion import ratios
 from parley.analysis.sentiment import compare_with_data
 from parley.analysis.studies.answer_sharing import pooled
 from parley.studies.ablation.recollection import by_condition, differences
+from parley.studies.games.run_report import by_round
 
 CASTS, TOPICS, TURNS = 10, 4, 6
 

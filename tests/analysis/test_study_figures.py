@@ -8,14 +8,15 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from parley.analysis import herding_report
 from parley.analysis.card.figure import Panel, Point, panel_figure
 from parley.analysis.human.report import draw
 from parley.analysis.run_comparison import compare_runs
 from parley.analysis.run_comparison_figure import draw_runs
-from parley.analysis.studies import bets, herding
+from parley.analysis.studies import bets
 from parley.analysis.sweep.report import crossing, figure
 from parley.analysis.tables import load
+from parley.studies.herding import report as herding
+from parley.studies.herding import run_report as herding_report
 
 FIELDS = {
     "field": "words", "topic": "racism", "party": "republican", "group": "republican+democrat", "seeds": 3,

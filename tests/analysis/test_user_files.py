@@ -14,7 +14,6 @@ from data_checks import check_each
 
 from parley.agents.language import ENGLISH
 from parley.analysis import sentiment as sentiment_data
-from parley.analysis.game_data import read_games
 from parley.analysis.human.cascades import read_shares, real_trees
 from parley.analysis.human.readers import salvi
 from parley.analysis.logs.formats import FORMATS
@@ -25,7 +24,6 @@ from parley.analysis.studies.stability import read_panel
 from parley.analysis.studies.wave import read_steerings
 from parley.analysis.studies.wave_comparison import load_waves
 from parley.analysis.table_files import read_table
-from parley.environments.game import Game
 from parley.environments.text_columns import read_columns
 from parley.llm.errors import UserError
 from parley.studies.arena import writer as message_files
@@ -34,6 +32,8 @@ from parley.studies.competition.writers import load_competition, read_pitches
 from parley.studies.conjoint import choices as conjoint_people
 from parley.studies.conjoint.design import ConjointDesign
 from parley.studies.dissonance import choices as belief_choices
+from parley.studies.games.environment import Game
+from parley.studies.games.user_games import read_games
 from parley.studies.honesty import measures as known_lines
 from parley.studies.mixed_subjects.people import read_people
 from parley.studies.opinion_groups.votes import read_votes

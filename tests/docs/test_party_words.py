@@ -20,6 +20,7 @@ ALLOWED = (
     "tests/",
     "README.md",
     "CHANGELOG.md",
+    "tools/log/",
 )
 PAPERS = ("two_way", "three_way", "structured_debate", "persuasion_trace")
 """Presets whose titles say whom their paper seated."""

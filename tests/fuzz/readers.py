@@ -8,7 +8,6 @@ from functools import partial
 from parley.agents import acts, evidence, fact_checker, persuasion, reasoning, reply_cleaning, respondent
 from parley.agents.act_names import ACTS
 from parley.agents.closed_answers import OPTIONS, read_choice, read_number
-from parley.agents.herd_member import HerdPlanner
 from parley.agents.language import ENGLISH, load_language
 from parley.agents.memory import relevance
 from parley.agents.persona_generator import validation_error
@@ -24,6 +23,7 @@ from parley.llm.request import Message, Reply
 from parley.llm.thinking import split_thinking
 from parley.studies.arena.writer import read_advice
 from parley.studies.corrections.corrector import read_correction
+from parley.studies.herding.members import HerdPlanner
 from parley.studies.stereotypes.survey import answer_problem
 from parley.training.tuning import dataset
 from parley.training.tuning.interviews import word_runs

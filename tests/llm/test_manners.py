@@ -9,37 +9,36 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.closed_answers import OPTIONS, read_choice
-from parley.agents.language import ENGLISH, language_of_study
+from parley.agents.language import ENGLISH, Language, language_of_study
 from parley.llm.backends import open_spec
 from parley.llm.backends.chatter import CLOSED_WAYS
 from parley.llm.backends.fake import Fake
 from parley.llm.driver import ask, drive
 from parley.llm.errors import UserError
 from parley.llm.manners import CLOSED, FREE, said
-from parley.llm.prompts import Template
 from parley.llm.request import Message, Request, Sampling, answer_line
 from parley.llm.thinking import THOUGHTS, split_thinking
 
 LISTED = "A, B, C"
 
 
-def of_study(study: str, prompt: str) -> Template:
-    """Return the English prompt of a study."""
-    return language_of_study(ENGLISH, Path(__file__).parents[2] / "studies" / study).prompt(prompt)
+def words_of(study: str) -> Language:
+    """Return the English prompts and texts of a study."""
+    return language_of_study(ENGLISH, Path(__file__).parents[2] / "studies" / study)
 
 
 ASKED = {
     ENGLISH.prompt("decision_ask").text: OPTIONS,
     ENGLISH.prompt("poll").fill(question="Tea?", options="A. x\nB. y\nC. z", letters=LISTED): ("A", "B", "C"),
     ENGLISH.prompt("questionnaire").fill(question="Who?", answers="a woman; a man"): ("a woman", "a man"),
-    of_study("survey_prediction", "respondent_ask").fill(question="Parks?", answers="yes; no"): ("yes", "no"),
+    words_of("survey_prediction").prompt("respondent_ask").fill(question="Parks?", answers="yes; no"): ("yes", "no"),
     ENGLISH.prompt("target").fill(word="like", meaning="you agree", numbers="1, 2, 4"): ("1", "2", "4"),
     ENGLISH.prompt("act").fill(acts="like (you agree), share (to all)", words="like, share"): ("like", "share"),
     ENGLISH.prompt("persuasion_choice").fill(aim="x", first="f", second="s", whom="you"): ("1", "2"),
-    of_study("community", "community_choice").fill(thread="Ann: hello"): OPTIONS,
-    of_study("conjoint", "conjoint").fill(question="?", first="- age: 36", second="- age: 52"): OPTIONS,
-    ENGLISH.entry("game_ask_response"): ("1", "2", "3"),
-    ENGLISH.entry("game_ask_sent"): tuple(map(str, range(11))),
+    words_of("community").prompt("community_choice").fill(thread="Ann: hello"): OPTIONS,
+    words_of("conjoint").prompt("conjoint").fill(question="?", first="- age: 36", second="- age: 52"): OPTIONS,
+    words_of("games").entry("game_ask_response"): ("1", "2", "3"),
+    words_of("games").entry("game_ask_sent"): tuple(map(str, range(11))),
 }  # fmt: skip
 
 

@@ -21,10 +21,12 @@ from parley.model.cost_estimate import (
     rehearse_run,
 )
 from parley.model.debate import DebateModel
-from parley.model.events import Acted, Called, Decided, Intervened, Moved, Rated, Utterance
+from parley.model.events import Acted, Called, Intervened, Rated, Utterance
 from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario, load_preset, preset_names
 from parley.model.scenario_run import RunSpec, run_scenario
+from parley.studies.games.events import Moved
+from parley.studies.herding.events import Decided
 
 
 class Thinker(Fake):

@@ -14,18 +14,15 @@ people or about large language models.
     judging.py         verdicts on what others said                mediation.py   opinions, critiques, statements, rankings
     writing.py         personas, cases, questions
     act_law.py         the planted law of acts on a social medium          acts.py        acts by that law
-    retelling.py       versions of a story, and how far they are from the report, by the law of story_law.py
     self_questions.py  who it is, what it heard, what changed its mind
     belief_network.py  the planted law of a Bayesian hearer, whom appeals move
     feeling_laws.py    planted laws of feelings and of guidance            emotions.py    feelings by these laws
-    herding.py         choices one after another, by the law of social_learning.py; a planner, by that of steering.py
     recollection.py    plans, what it recalls, and how it fares: money, spirits, leaving home, and what news changes
     answer_laws.py     planted laws of answers: wording, reminders, the interviewer, a guessed aim of the study
     speech_laws.py     planted laws of public lines: quotations, tact, messages that persuade
     ignored.py         leaves out what the speaker is planted to ignore
     self_facts.py      reads from a persona who a person is
     persuasion.py      chooses between messages with an aim, by the law of speech_laws.py
-    game_law.py        the planted law of play in games of points            games.py       moves and expectations by that law
     people_laws.py     planted laws of attributes, of groups in surveys, of representatives and of mediators
     attributes.py      sentences on attributes, and their judge
 

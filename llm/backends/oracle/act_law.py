@@ -31,7 +31,7 @@ NEAR = frozenset({"like", "repost", "follow"})
 """Acts toward posts that are near the own attitude."""
 FAR = frozenset({"dislike", "unfollow", "mute"})
 """Acts toward posts that are far from it."""
-HERDING = {"like": 1, "repost": 1, "dislike": -1}
+SIGNS = {"like": 1, "repost": 1, "dislike": -1}
 """The direction in which a score moves an act."""
 ALONE = frozenset({"post", "search", "nothing"})
 """Acts that are about no post."""
@@ -55,7 +55,7 @@ class ActLaw:
         """
         sign = (score > 0) * 1 - (score < 0) * 1
         gap = distance if act in NEAR else WIDTH - distance if act in FAR else 0.0
-        return self.constants[act] - self.homophily * gap + self.herd * HERDING.get(act, 0) * sign
+        return self.constants[act] - self.homophily * gap + self.herd * SIGNS.get(act, 0) * sign
 
 
 PLANTED = ActLaw()

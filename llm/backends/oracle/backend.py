@@ -9,8 +9,6 @@ from typing import Any
 from parley.llm.backends.oracle import (
     acts,
     attributes,
-    games,
-    herding,
     judging,
     mediation,
     persuasion,
@@ -61,7 +59,8 @@ class Oracle(Speaker):
 
     def _reply(self, request: Request) -> Reply:
         reading = read(request, self.banks.in_language(request.facts.get("spoken", "")))
-        handler = HANDLERS.get(request.purpose) or answer_of(request.purpose)  # of a study
+        form = reading.facts.get("form", "")
+        handler = answer_of(f"{request.purpose} {form}") or HANDLERS.get(request.purpose) or answer_of(request.purpose)
         reply = handler(reading, self) if handler else stance.unknown(reading)
         if reply.text is not None:
             prompt_words = sum(message.content.count(" ") + 1 for message in request.messages)
@@ -82,11 +81,7 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "interview": recollection.answer_interview,
     "bdi": stance.answer_note,
     "latent": stance.answer_note,
-    "bounded": games.answer_game_note,
-    "decision": herding.answer_decision,
-    "precision": herding.answer_precision,
-    "move": games.answer_move,
-    "expectation": games.answer_expectation,
+    "bounded": stance.answer_note,
     "debate_verdict": debating.answer_debate_verdict,
     "importance": stance.answer_importance,
     "plan": recollection.answer_plan,
@@ -105,7 +100,6 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "persuasion": persuasion.answer_persuasion,
     "alignment": judging.judge_alignment,
     "appeal": judging.judge_appeal,
-    "deviation": judging.judge_deviation,
     "sentiment": judging.judge_sentiment,
     "agreement": judging.judge_agreement,
     "recall": recollection.judge_recall,

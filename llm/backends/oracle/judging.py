@@ -20,9 +20,7 @@ from parley.llm.backends.oracle.feeling_laws import NEUTRAL
 from parley.llm.backends.oracle.mediation import habits, verdict
 from parley.llm.backends.oracle.phrases import Banks, sentences, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
-from parley.llm.backends.oracle.retelling import degrees_of
 from parley.llm.backends.oracle.stance import unknown
-from parley.llm.backends.oracle.story_law import DIMENSIONS
 from parley.llm.backends.oracle.surveys import (
     directed,
     nearest_shares,
@@ -82,21 +80,6 @@ def judge_appeal(reading: Reading, speaker: Speaker) -> Reply:
     appeals = {appeal_of(bank.forms[sentence]) for bank in known for sentence in parts if sentence in bank.forms}
     present = float(reading.facts.get("appeal") in appeals)
     return Reply(PRESENT if present else ABSENT, answers={ABSENT: 1 - present, PRESENT: present})
-
-
-def judge_deviation(reading: Reading, speaker: Speaker) -> Reply:
-    """How far is a version from the report in one dimension? By the distance of their degrees."""
-    facts, banks = reading.facts, reading.banks
-    scale, name = facts.get("scale"), facts.get("dimension", "")
-    first, later = (degrees_of(banks, text) for text in (facts.get("source", ""), facts.get("statement", "")))
-    if scale is None or name not in DIMENSIONS:
-        return unknown(reading)
-    if first is None or later is None:
-        return unknown_sentence(facts.get("statement", ""))
-    shares = nearest_shares(scale, scale.low + abs(later[name] - first[name]) / 10 * (scale.high - scale.low))
-    allowed = reading.request.answers
-    answers = dict(zip(allowed, shares.values(), strict=True)) if len(allowed) == len(shares) else None
-    return Reply(str(max(shares, key=shares.__getitem__)), answers=answers)
 
 
 def judge_sentiment(reading: Reading, speaker: Speaker) -> Reply:

@@ -23,7 +23,6 @@ from parley.llm.backends.oracle.answer_laws import (
 )
 from parley.llm.backends.oracle.belief_network import BeliefNetwork, plant_network
 from parley.llm.backends.oracle.feeling_laws import CALM, UNMOVED, EmotionLaw, GuidanceLaw
-from parley.llm.backends.oracle.game_law import PATIENT, GameLaw
 from parley.llm.backends.oracle.ignored import plant_ignored
 from parley.llm.backends.oracle.option_texts import parse_numbers
 from parley.llm.backends.oracle.people_laws import (
@@ -37,9 +36,7 @@ from parley.llm.backends.oracle.people_laws import (
     SurveyLaw,
     plant_attributes,
 )
-from parley.llm.backends.oracle.social_learning import BAYESIAN, Person
 from parley.llm.backends.oracle.speech_laws import CANDID, READER, USUAL, PersuasionLaw, QuotationLaw, plant_tact
-from parley.llm.backends.oracle.story_law import UNCHANGED, StoryLaw, plant_story
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.studies import studies
 
@@ -52,32 +49,28 @@ EVENTS = 2.0
 class Laws(NamedTuple):
     """The planted laws; each has its usual value unless another is planted.
 
-    acts: what it does on a social medium. chooser: how it weighs its signal and others where people choose one after another.
-    emotions: how its feelings spread. quotations: how it quotes what it is shown. by_trait: how much more influence others have
-    on a person for each step of a trait. story: how it changes a story that it passes on. guidance: how statements of an
+    acts: what it does on a social medium. emotions: how its feelings spread. quotations: how it quotes what it is shown.
+    by_trait: how much more influence others have on a person for each step of a trait. guidance: how statements of an
     official account move it. events: by how many points news moves how it fares. survey: how groups answer closed questions.
     network: with one, the attitude follows from it alone. persuasion: how strong messages are for it. steady: how often it
-    repeats an earlier answer. play: how it plays games of points. tact: by how many points its lines go toward the audience, by
-    frame. attributes: which sentences it writes about people, and how they move its answers. ignored: what it ignores of what
-    it is given. misjudges: how often a verdict on a rule is turned round. mediation: how far its drafts differ, and whom they
-    suit. sycophancy: how far answers go to what an interviewer says to think. suspicion: who guesses what a study is about, and
-    goes where it seems to want them. wording: by how many points answers are higher under another wording. representation: what
-    a representative can know of a person. by_study: the laws of studies (llm/studies.py).
+    repeats an earlier answer. tact: by how many points its lines go toward the audience, by frame. attributes: which
+    sentences it writes about people, and how they move its answers. ignored: what it ignores of what it is given. misjudges:
+    how often a verdict on a rule is turned round. mediation: how far its drafts differ, and whom they suit. sycophancy: how
+    far answers go to what an interviewer says to think. suspicion: who guesses what a study is about, and goes where it seems
+    to want them. wording: by how many points answers are higher under another wording. representation: what a representative
+    can know of a person. by_study: the laws of studies (llm/studies.py).
     """
 
     acts: ActLaw = PLANTED
-    chooser: Person = BAYESIAN
     emotions: EmotionLaw = CALM
     quotations: QuotationLaw = USUAL
     by_trait: Mapping[str, float] = {}
-    story: StoryLaw = UNCHANGED
     guidance: GuidanceLaw = UNMOVED
     events: float = EVENTS
     survey: SurveyLaw = PLANTED_SURVEY
     network: BeliefNetwork | None = None
     persuasion: PersuasionLaw = READER
     steady: float = 0.0
-    play: GameLaw = PATIENT
     tact: Mapping[str, float] = CANDID
     attributes: AttributeLaw = USUAL_ATTRIBUTES
     ignored: tuple[str, ...] = ()
@@ -140,18 +133,15 @@ def _finite(option: str, value: float) -> float:
 
 PLANTERS: Mapping[str, Callable[..., Any]] = {
     "acts": plant_acts,
-    "chooser": Person,
     "emotions": EmotionLaw,
     "quotations": QuotationLaw,
     "by_trait": plant_traits,
-    "story": plant_story,
     "guidance": GuidanceLaw,
     "events": plant_events,
     "survey": SurveyLaw,
     "network": plant_network,
     "persuasion": PersuasionLaw,
     "steady": plant_steadiness,
-    "play": GameLaw,
     "tact": plant_tact,
     "attributes": plant_attributes,
     "ignored": plant_ignored,

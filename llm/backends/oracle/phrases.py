@@ -61,8 +61,8 @@ def expand(template: str, slots: dict[str, list[str]]) -> list[str]:
 class TopicBank:
     """The sentences of a topic. `recognise` are the phrases that show that a text is about it.
 
-    `retold`: of an item of news, the sentences of the true report (grade 0) and those that a story gets as it is passed on
-    (retelling.py), which the speaker understands and does not say of itself.
+    `retold`: of an item of news, the sentences of the true report (grade 0) and those that a story gets as it is passed on,
+    which the speaker understands and does not say of itself.
     """
 
     slug: str

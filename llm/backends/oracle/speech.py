@@ -27,7 +27,6 @@ from parley.llm.backends.oracle.emotions import said_feelings, tone_sentence
 from parley.llm.backends.oracle.mediation import answer_contribution
 from parley.llm.backends.oracle.phrases import TopicBank, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
-from parley.llm.backends.oracle.retelling import retell
 from parley.llm.backends.oracle.speech_laws import quotations, tactful_grade
 from parley.llm.backends.oracle.stance import too_few_words, unknown, unread_notes
 from parley.llm.request import Reply
@@ -50,8 +49,6 @@ def answer_speech(reading: Reading, speaker: Speaker) -> Reply:
     facts = reading.facts
     if "issue" in facts:
         return answer_contribution(reading, speaker)
-    if facts.get("form") == "retelling":
-        return retell(reading, speaker)
     feelings = " ".join(filter(None, [said_feelings(reading), tone_sentence(reading, speaker)]))
     reading = replace(reading, reserved=len(feelings.split())) if feelings else reading
     if reading.topic is None:

@@ -111,15 +111,19 @@ def intention(reading: Reading, own: Standing) -> str:
     return str(forms["disagree" if gap > FAR else "agree"].format(name=reading.heard[-1][0]))
 
 
+NO_OPINION = "I weigh what the other may want."
+
+
 def answer_note(reading: Reading, speaker: Speaker) -> Reply:
     """Answer with a private note, by its purpose.
 
     bdi: belief (the stance), desire (by its conviction) and intention (by the last line heard). latent: stance and feeling, which
-    is calm, or angry when the last line heard is far off. bounded: stance and intention, as far as they fit into a few words.
+    is calm, or angry when the last line heard is far off. bounded: stance and intention, as far as they fit into a few words; of
+    who has no opinion, because what it does is no debate, a fixed line without influence.
     """
     own = standing(reading, speaker)
     if own is None:
-        return unknown(reading)
+        return Reply(NO_OPINION) if reading.request.purpose == "bounded" else unknown(reading)
     forms = reading.banks.data("language")["notes"]
     if reading.request.purpose == "bdi":
         desire = forms["convince" if own.conviction >= FIRM else "learn"]

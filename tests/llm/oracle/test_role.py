@@ -9,14 +9,14 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.traits import Traits
-from parley.analysis.judging import load_rubric
 from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.speech import ARGUMENTS, ROLES, role_grade, role_of
-from parley.llm.backends.oracle.story_law import DIMENSIONS
 from parley.llm.purposes import Facts
 from parley.llm.request import Reply, Request
+from parley.studies.news.law import DIMENSIONS
+from parley.studies.news.versions import RUBRIC
 
 
 @check_each("name", [*ROLES, *[f"convincer+{one}" for one in ARGUMENTS]])
@@ -73,7 +73,7 @@ def deviation(asked: Callable[..., Reply], later: str, dimension: str) -> Reply:
         "source": report,
         "statement": later,
         "dimension": dimension,
-        "scale": load_rubric("deviation").scale,
+        "scale": RUBRIC.scale,
     }
     return asked(f"{report} {later}", purpose="deviation", facts=facts)
 

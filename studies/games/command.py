@@ -1,0 +1,40 @@
+"""The command `run.py games`: people play a game of points in several conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from parley.analysis.commands.runs import conditions_parser, run_conditions
+from parley.model.cli import Parser
+
+GAMES = ("trust_game", "prisoners_dilemma", "public_goods", "negotiation")
+
+
+def parser() -> Parser:
+    """Return the options of `run.py games`."""
+    options = conditions_parser(
+        "games",
+        "Let people play a game of points in several conditions, and compare what they say with what they do, and how games end.",
+        page="docs/games.md",
+        preset=GAMES[0],
+    )
+    options.add_argument("game", choices=GAMES, help="the game")
+    options.add_argument(
+        "--native",
+        default="",
+        metavar="MODEL",
+        help="in a negotiation, one more condition: a model that thinks by itself",
+    )
+    options.add_argument("--human", type=Path, metavar="FILE", help="a CSV of games that people played (docs/games.md)")
+    return options
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `run.py games`."""
+    options = parser().parse_args(words)
+    from .report import conditions, writer
+
+    settings = partial(conditions, native=options.native, human=options.human)
+    return run_conditions(options, "games", options.game, settings, writer(options.human))

@@ -1,0 +1,129 @@
+"""Belief and behaviour: does a player do what it said before the game, and is that better than a guess from other players?"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, SCALE, Floats
+from parley.analysis.tables import Tables
+
+from .played import WHAT, amounts
+
+ORDER = 42
+TITLE = "What players say before, and what they do"
+NOTE = (
+    "`expected` is what a player says before the game about a round (`ahead`): of itself (`self`) or of the others (`other`). "
+    "`done` is what was done then. `gap` is expected minus done: above 0 people promise more than they do. `error` is the "
+    "distance between the two. `closer` compares players with strangers, after the mean gap is taken off: by how much nearer "
+    "what a player says is to its own move than to the same move in the other rooms. Above 0 the answer says something about "
+    "this player; if answers and moves are unrelated, it is 0 on average. All are on 0 to 10, and players of a room are averaged."
+)
+LABELS = {
+    "about": "about", "move": "move", "ahead": "round", "rooms": "rooms", "missing": "missing", "expected": "said",
+    "done": "done", "gap": "gap", "error": "distance", "closer": "closer", "reason": "reason if missing",
+}  # fmt: skip
+NEEDS = "expectations"
+MEASURES = ("expected", "done", "gap", "error", "closer")
+BOUNDS = dict.fromkeys(("expected", "done", "error"), SCALE)
+BY = ("about", "move", "ahead")
+UNREAD = "no expectation with a move"
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """Return a row per topic, group, about, move and ahead: rooms, missing (pairs without both), MEASURES, reason."""
+    return room_means(by_room(tables), MEASURES, by=BY, bounds=BOUNDS)
+
+
+def by_room(tables: Tables) -> list[dict[str, Any]]:
+    """Return the measurements of each room, by BY."""
+    rows = []
+    for keys, same in pairs(tables).groupby(["topic", "group", *BY], sort=False):
+        rooms, said, done = (same[name].to_numpy() for name in ("room", "value", "done"))
+        both = np.isfinite(said) & np.isfinite(done)
+        closer = closer_than_strangers(rooms[both], said[both], done[both])
+        for room in dict.fromkeys(rooms):
+            own = rooms == room
+            row: dict[str, Any] = dict(zip(("topic", "group", *BY), keys, strict=True)) | {"room": room}
+            row["missing"] = int((own & ~both).sum())
+            rows.append(row | _measured(said[own & both], done[own & both], closer.get(room)))
+    return rows
+
+
+def _measured(said: Floats, done: Floats, closer: float | None) -> dict[str, RoomMeasurement]:
+    """Return the measures of the players of a room. closer: that of the room; None if there is no other room."""
+    if not len(said):
+        return dict.fromkeys(MEASURES, RoomMeasurement(None, UNREAD))
+    gaps = said - done
+    values = {"expected": said.mean(), "done": done.mean(), "gap": gaps.mean(), "error": np.abs(gaps).mean()}
+    found = {name: RoomMeasurement(float(value)) for name, value in values.items()}
+    return found | {"closer": RoomMeasurement(closer, "no other room" if closer is None else None)}
+
+
+def closer_than_strangers(rooms: NDArray[Any], said: Floats, done: Floats) -> dict[Any, float]:
+    """Return a value per room; their mean is by how much nearer what players say is to their own moves than to those of the
+    other rooms, after the mean gap is taken off. Empty with fewer than two rooms.
+
+    Each move is compared with the words of others as well as each word with the moves of others, so the value of a room is its
+    part in the mean (Hoeffding's projection). Without the first, the interval would be too narrow wherever people do as they say.
+    Source: Hoeffding 1948, Annals of Mathematical Statistics 19(3).
+
+    >>> closer_than_strangers(np.array(["a", "b"]), np.array([2.0, 6.0]), np.array([2.0, 6.0]))
+    {'a': 4.0, 'b': 4.0}
+    """
+    names, codes = np.unique(rooms.astype(str), return_inverse=True)
+    if len(names) < 2:
+        return {}
+    distances = np.abs(said[:, None] - (said - done).mean() - done[None, :])
+    member = np.eye(len(names))[codes]
+    players = member.sum(axis=0)
+    between = member.T @ distances @ member
+    apart = players * (len(said) - players)
+    words, moves = ((between.sum(axis=axis) - np.diag(between)) / apart for axis in (1, 0))
+    own = member.T @ np.diag(distances) / players
+    values = words - own + moves - moves.mean()
+    return dict(zip(names.tolist(), values.tolist(), strict=True))
+
+
+def pairs(tables: Tables) -> pd.DataFrame:
+    """Return the expectations with `done`: the player's move of the round, or the mean move of the others (NaN: missing)."""
+    made = amounts(tables).dropna(subset=["value"])
+    moves: dict[tuple[Any, ...], dict[int, float]] = defaultdict(dict)
+    for room, round_, move, agent, value in made[["room", "round", "move", "agent", "value"]].itertuples(index=False):
+        moves[room, round_, move][agent] = value
+    done = []
+    for one in tables.expectations.to_dict("records"):
+        then = moves[one["room"], one["ahead"], one["move"]]
+        same = [value for agent, value in then.items() if (agent == one["agent"]) == (one["about"] == "self")]
+        done.append(np.mean(same) if same else np.nan)
+    return tables.expectations.assign(done=np.array(done, dtype=float))
+
+
+def headline(found: pd.DataFrame) -> str:
+    own = found[found["about"] == "self"]
+    sentences = []
+    for row in own.to_dict("records"):
+        what = f"{WHAT[row['move']]} in round {row['ahead']}"
+        if np.isnan(row["gap_low"]) and row["rooms"] >= FEWEST and f"gap: {NO_VARIATION}" in str(row["reason"]):
+            size = (
+                f"{abs(row['gap']):.1f} {'less than' if row['gap'] > 0 else 'more than'}" if row["gap"] else "exactly"
+            )
+            sentences.append(f"In every room {what} is {size} what players said.")
+        elif np.isnan(row["gap_low"]):
+            sentences.append(
+                f"Whether players do what they said of {what} is unknown: {row['reason'] or 'no interval'}."
+            )
+        elif row["gap_low"] > 0 or row["gap_high"] < 0:
+            way = "less" if row["gap"] > 0 else "more"
+            sentences.append(
+                f"Players do {way} than they said of {what}: {row['done']:.1f}, and they said {row['expected']:.1f}."
+            )
+        else:
+            size = f"{row['done']:.1f}, and they said {row['expected']:.1f}"
+            sentences.append(f"Whether players do what they said of {what} is uncertain: {size}.")
+    return " ".join(sentences)

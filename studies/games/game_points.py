@@ -1,0 +1,79 @@
+"""Points of games: which share of the possible points people get together, and how unequal they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.metrics._rooms import RoomMeasurement, each_row, room_means
+from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, POSITIVE, SHARE
+from parley.analysis.tables import Tables
+
+from .played import ROOM, rules
+from .rules import most_points, selfish_points
+
+ORDER = 41
+TITLE = "Points"
+NOTE = (
+    "`share` is what all players of a room get, as a share of the most that they could get together, over the rounds that are "
+    "known. `selfish` is this share if all play only for their own points and know the end (the subgame-perfect equilibrium). "
+    "`unequal` is the difference between the player with most and the one with fewest points, a round."
+)
+LABELS = {
+    "rooms": "rooms", "missing": "missing", "share": "share of points", "selfish": "selfish players", "unequal": "difference",
+    "reason": "reason if missing",
+}  # fmt: skip
+NEEDS = "outcomes"
+MEASURES = ("share", "unequal")
+BOUNDS = {"share": SHARE, "unequal": POSITIVE}
+UNKNOWN = "no round with known points"
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """Return a row per topic and group: rooms, missing (rounds without known points), share, unequal, selfish, reason."""
+    found = room_means(by_room(tables), MEASURES, by=(), bounds=BOUNDS)
+    if found.empty:
+        return found.assign(selfish=pd.Series(dtype=float))
+    game = rules(tables)
+    found["selfish"] = selfish_points(game.game, game.size) / most_points(game.game, game.size, game.factor)
+    return found
+
+
+def by_room(tables: Tables) -> list[dict[str, Any]]:
+    """Return the measurements of each room; of a run without games none."""
+    if tables.outcomes.empty:
+        return []
+    rows, game = [], rules(tables)
+    most = most_points(game.game, game.size, game.factor)
+    for keys, part in tables.outcomes.groupby(ROOM, sort=False):
+        row: dict[str, Any] = dict(zip(ROOM, keys, strict=True))
+        due = part[part["ended"] == 1] if game.game == "negotiation" else part
+        known = due[due["points"].notna()]
+        row["missing"] = due["round"].nunique() - known["round"].nunique()
+        if known.empty:
+            rows.append(row | dict.fromkeys(MEASURES, RoomMeasurement(None, UNKNOWN)))
+            continue
+        means = known.groupby("agent")["points"].mean()
+        row["share"] = RoomMeasurement(float(known.groupby("round")["points"].sum().mean() / most))
+        rows.append(row | {"unequal": RoomMeasurement(float(means.max() - means.min()))})
+    return rows
+
+
+def headline(found: pd.DataFrame) -> str:
+    return each_row(found, _sentence)
+
+
+def _sentence(row: Mapping[Any, Any]) -> str:
+    if np.isnan(row["share_low"]) and row["rooms"] >= FEWEST and f"share: {NO_VARIATION}" in str(row["reason"]):
+        return f"In every room people get {row['share']:.0%} of the possible points; selfish players get {row['selfish']:.0%}."
+    if np.isnan(row["share_low"]):
+        return f"Whether people get more points than selfish players is unknown: {row['reason'] or 'no interval'}."
+    size = f"{row['share']:.0%} of the possible points; selfish players get {row['selfish']:.0%}"
+    if row["share_low"] > row["selfish"]:
+        return f"People get more points than selfish players: {size}."
+    if row["share_high"] < row["selfish"]:
+        return f"People get fewer points than selfish players: {size}."
+    return f"People do not clearly get more or fewer points than selfish players: {size}."

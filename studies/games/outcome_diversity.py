@@ -1,0 +1,75 @@
+"""How games end: which outcomes there are, and how diverse they are over rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis.metrics._rooms import each_row
+from parley.analysis.statistics.intervals import Floats
+from parley.analysis.tables import Tables
+
+from .played import endings
+
+ORDER = 43
+TITLE = "How games end"
+NOTE = (
+    "`distinct` counts the different endings over rooms (an agreement on another package is another ending), and `entropy` is "
+    "their diversity in bits: 0 if all rooms end alike, 1 for two equally frequent endings. Entropy is too low with few "
+    "rooms, so compare only runs with as many rooms. It has no interval: those that were tried miss too often (docs/exam.md)."
+)
+LABELS = {
+    "rooms": "rooms", "missing": "missing", "distinct": "different endings", "entropy": "entropy (bits)", "most": "most frequent",
+    "most_share": "its share", "reason": "reason if missing",
+}  # fmt: skip
+NEEDS = "outcomes"
+
+
+def compute(tables: Tables) -> pd.DataFrame:
+    """Return a row per topic and group: rooms (with a known ending), missing, distinct, entropy, most, most_share, reason."""
+    rows = []
+    for (topic, group), part in endings(tables).groupby(["topic", "group"], sort=False):
+        known = part["ending"].dropna()
+        row: dict[str, Any] = {"topic": topic, "group": group, "rooms": len(known), "missing": len(part) - len(known)}
+        counts = known.value_counts()
+        row |= {"distinct": len(counts), "entropy": entropy(counts.to_numpy(dtype=float))}
+        row |= {
+            "most": counts.index[0] if len(counts) else None,
+            "most_share": counts.iloc[0] / len(known) if len(known) else np.nan,
+        }
+        rows.append(row | {"reason": None if len(known) else "no room has a known ending"})
+    columns = ["topic", "group", "rooms", "missing", "distinct", "entropy", "most", "most_share", "reason"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def one_hot(names: pd.Series) -> Floats:
+    """Return a row per room and a column per ending, 1 for the ending of the room."""
+    matrix: Floats = pd.get_dummies(names).to_numpy(dtype=float).reshape(len(names), -1)
+    return matrix
+
+
+def entropy(counts: Floats) -> float:
+    """Return the entropy of counts in bits; NaN without any.
+
+    >>> entropy(np.array([2.0, 2.0])), entropy(np.array([5.0, 0.0]))
+    (1.0, 0.0)
+    """
+    total = counts.sum()
+    if not total:
+        return float("nan")
+    shares = counts[counts > 0] / total
+    return max(0.0, -float((shares * np.log2(shares)).sum()))
+
+
+def headline(found: pd.DataFrame) -> str:
+    return each_row(found, _sentence)
+
+
+def _sentence(row: Mapping[Any, Any]) -> str:
+    if not row["rooms"]:
+        return "How the games end is unknown: no room has a known ending."
+    often = f"{row['distinct']} different endings in {row['rooms']} rooms; most often {row['most']} ({row['most_share']:.0%})"
+    return f"Games end in {often}."

@@ -1,0 +1,25 @@
+"""The command `run.py herding`: people choose one after another, with and without a planner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from parley.analysis.commands.runs import conditions_parser, run_conditions
+from parley.model.cli import Parser
+
+
+def parser() -> Parser:
+    """Return the options of `run.py herding`."""
+    return conditions_parser(
+        "herding",
+        "Let people choose between two options one after another, without a planner and with planners who set the precision of "
+        "their private signals, and compare them with Bayesians.",
+    )
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `run.py herding`."""
+    options = parser().parse_args(words)
+    from .report import conditions, write
+
+    return run_conditions(options, "herding", "herding", conditions, write)

@@ -1,0 +1,30 @@
+"""A true report changes as people pass it on, with and without an official statement (docs/news.md).
+
+environment.py, round.py, tellers.py    people who pass a story on from day to day
+events.py, tables.py                    what a record holds, and its table of versions
+law.py, oracle.py                       the planted law of how a story changes, and versions and verdicts by it
+versions.py, deviation.py               a judge says how far versions are from the report; its page
+refutation.py, command.py               `run.py refutation`, and `run.py deviation`
+"""
+
+from parley.llm.studies import Command, Study
+
+STUDY = Study(
+    "refutation",
+    "pass a story on with an early, a late or no official statement",
+    purposes={"speech retelling": "oracle:retell", "deviation": "oracle:judge_deviation"},
+    law="law:plant_story",
+    environments={"story": "environment:Story"},
+    scenarios={"news_evolution": "News changes as it is passed on"},
+    events="events",
+    tables={"versions": "tables:VERSIONS"},
+    also=(
+        Command(
+            "deviation",
+            "let a model judge how far versions of a story are from the report",
+            "Analyse runs",
+            "command:deviation",
+            "command:deviation_parser",
+        ),
+    ),
+)

@@ -1,0 +1,196 @@
+"""The report of `run.py deviation`: how a true report changes as it is passed on, by day, dimension and role."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from parley.analysis import disclaimers
+from parley.analysis.figures import OTHERS, STYLES, add_legend, new_figure, plot_line
+from parley.analysis.formatting import count_phrase, count_table, format_estimate
+from parley.analysis.report import Report
+from parley.analysis.statistics.groups import holm
+from parley.analysis.statistics.intervals import ALIKE, FEWEST, is_even, mean_interval, p_of_mean, too_few
+from parley.analysis.tables import Tables
+
+from .versions import (
+    ALL_ROLES,
+    DEVIATION,
+    DIMENSIONS,
+    FLOOR,
+    above_floor,
+    added,
+    by_day,
+    by_item,
+    by_room,
+    floor,
+    unit_means,
+    written,
+)
+
+LOOKS = (*OTHERS, *STYLES.values())
+READING = (
+    "A version is what one person wrote on one day. The judge compares it with the true report in six dimensions, from 0 (no "
+    "difference) to 10; deviation is their mean. On day 0 there is only the report, so deviation is 0. Numbers are means of "
+    "room means, with 95% intervals over rooms in brackets (over repetitions, where the same people pass on several items). "
+    "The judge's reading of the unchanged report, once for each room, is its floor: a deviation that is not above it is no "
+    "change."
+)
+LEVEL = 0.05
+
+
+def sentences(table: pd.DataFrame) -> list[str]:
+    """Return what was found in a few sentences; no claim without an interval that shows it."""
+    return [_change(table), *_roles(table), _dimension(table)]
+
+
+def _change(table: pd.DataFrame) -> str:
+    units = unit_means(by_room(table).dropna(subset="above"), ["last", "above", "growth"])
+    last, above, growth = (units[name].dropna().to_numpy(dtype=float) for name in units)
+    if not len(above):
+        return "How far the story moved is unknown: the judge read no version of the last day, or not the report."
+    day = int(table["round"].max())
+    size = f"Versions of day {day} are {last.mean():.1f} of 10 points from the report"
+    base = f"the judge gives the unchanged report {(last - above).mean():.1f}"
+    if is_even(above) and not above.any() and not last.any():
+        return f"The story did not change: {size[0].lower()}{size[1:]}, and {base}."
+    low, high = mean_interval(above)
+    if len(above) < FEWEST:
+        return f"{size}; {base}. Whether the story changed is unknown: fewer than {FEWEST} rooms."
+    if not (low > 0 or (is_even(above) and above.mean() > ALIKE)):
+        gap = format_estimate(float(above.mean()), low, high)
+        return f"{size}; {base}. No change of the story is shown: the difference is {gap}."
+    rise = format_estimate(float(growth.mean()), *mean_interval(growth)) if len(growth) else ""
+    ends = "" if np.isnan(low) else f" ({low:.2g} to {high:.2g} above that)"
+    return f"The story changed: {size[0].lower()}{size[1:]}, and {base}{ends}. Deviation grows by {rise} points a day."
+
+
+def _roles(table: pd.DataFrame) -> list[str]:
+    found = added(table)
+    lines = []
+    for row in found.itertuples():
+        if row.p_holm < LEVEL:
+            way = "adds" if row.added > 0 else "takes back"
+            span = format_estimate(abs(row.added), *sorted((abs(row.added_low), abs(row.added_high))))
+            lines.append(f"A {row.role} {way} {span} points of deviation with each version.")
+    return lines
+
+
+def _dimension(table: pd.DataFrame) -> str:
+    """Name the dimensions that are above the judge's floor on the last day; p is corrected by Holm for their number."""
+    versions = above_floor(table)
+    units = unit_means(versions[versions["round"] == versions["round"].max()], DIMENSIONS)
+    known = [units[name].dropna().to_numpy(dtype=float) for name in DIMENSIONS]
+    if max(map(len, known)) < FEWEST:
+        return f"Which dimensions changed is unknown: {too_few()}."
+    means, p = [float(one.mean()) if len(one) else np.nan for one in known], [p_of_mean(one) for one in known]
+    corrected = holm(np.array(p))
+    moved = [
+        (size, name) for size, name, one in zip(means, DIMENSIONS, corrected, strict=True) if one < LEVEL and size > 0
+    ]
+    if not moved:
+        return "No single dimension is clearly above what the judge gives the unchanged report."
+    ordered = [f"{name} ({size:.1f})" for size, name in sorted(moved, reverse=True)]
+    return f"Above the floor on the last day, by points: {', '.join(ordered)}."
+
+
+def figure(points: pd.DataFrame, floors: float, caption: str) -> Figure:
+    """Draw one line per role (left) and per dimension (right), by day; bars are 95% intervals. The dot is the report itself."""
+    with new_figure(6.4, 3.1, caption, title="How far the story moves from the true report") as drawn:
+        left, right = drawn.subplots(1, 2, sharey=True)
+        roles = [role for role in points["role"].unique() if role != ALL_ROLES] or [ALL_ROLES]
+        for number, role in enumerate(roles, len(DIMENSIONS)):
+            plot_line(left, points[points["role"] == role], "day", DEVIATION, role, LOOKS[number % len(LOOKS)])
+        of_all = points[points["role"] == ALL_ROLES]
+        for number, name in enumerate(DIMENSIONS):
+            plot_line(right, of_all, "day", name, name, LOOKS[number % len(LOOKS)])
+        measured = [f"{name}{end}" for name in (DEVIATION, *DIMENSIONS) for end in ("", "_high")]
+        top = float(np.max(np.nan_to_num(points[measured].to_numpy(float)), initial=1.0))
+        for axis, title in ((left, "Deviation by role"), (right, "All roles, by dimension")):
+            axis.plot([0], [0], ".", color="#333333", markersize=5)
+            axis.axhline(floors, color="#888888", linewidth=0.7, linestyle=":")
+            axis.set(ylim=(-0.05 * top, 1.05 * top), xlabel="Day", title=title)
+            axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
+        left.set(ylabel="Points from the report (of 10)")
+        add_legend(drawn, [left, right], 3)
+    return drawn
+
+
+def write(table: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
+    """Write deviation.md, its tables and the figure; return the path of the first."""
+    points, steps, name = by_day(table), added(table), tables.header.scenario["name"]
+    report = Report(folder, "deviation", "How the story changed")
+    items = by_item(table)
+    report.data(deviation=points, added=steps, items=items)
+    report.section("In short", "\n".join(f"- {line}" for line in sentences(table)))
+    report.add(READING, f"{spec} judged {count_phrase(int(written(table)['text'].notna().sum()), 'version')}.")
+    report.disclaim(tables.header)
+    add_missing(report, table)
+    base = float(floor(table)[DEVIATION].mean())
+    caption = f"{name} on {disclaimers.model_label(tables.header)}; dotted: the judge's reading of the unchanged report"
+    report.figure(figure(points, base, caption), "deviation", "Deviation by day, role and dimension")
+    report.section("By day")
+    report.table(_days(points, table), ["day", "versions", "missing", "rooms", *("deviation", *DIMENSIONS)])
+    if len(items) > 1:
+        report.section("By item of news", "Numbers of the last day; items are not compared with each other.")
+        heads = ["item", "rooms", "deviation", "above the floor", "growth a day"]
+        report.table([_item(row) for row in items.to_dict("records")], heads)
+    report.section("What one retelling adds", ADDED)
+    heads = ["role", "versions", "rooms", "added", "p, corrected"]
+    report.table([_step(row) for row in steps.to_dict("records")], heads)
+    report.add(
+        "`deviation.csv` has every role and day, `verdicts.csv` every version and what it was made of (docs/news.md)."
+    )
+    return report.write()
+
+
+def add_missing(report: Report, *tables: pd.DataFrame) -> None:
+    """Add how many versions have no deviation, and why; and the same of the unchanged report, if a reading of it is missing."""
+    table = pd.concat(tables, ignore_index=True)
+    reports = table[table["round"] == FLOOR]
+    for part, what in ((written(table), "versions have"), (reports, "readings of the unchanged report have")):
+        unread = part.loc[part[DEVIATION].isna(), "reasons"]
+        if len(unread) or part is not reports:
+            report.missing(len(unread), len(part), f"{what} no deviation", count_table(unread))
+
+
+ADDED = (
+    "Added is the deviation of a version minus that of the version from which it was made, so that each version is compared "
+    "with its own source. p is corrected by Holm for the number of roles."
+)
+
+
+def _days(points: pd.DataFrame, table: pd.DataFrame) -> list[list[str]]:
+    """The rows of the table by day: the report by construction, the judge's reading of it, then each day."""
+    measures = (DEVIATION, *DIMENSIONS)
+    floors = floor(table).mean()
+    rows = [["0, the report", "–", "–", "–", *["0"] * len(measures)]]
+    rows.append(
+        [
+            "0, as the judge reads it",
+            "–",
+            "–",
+            "–",
+            *[format_estimate(float(floors[one]), np.nan, np.nan) for one in measures],
+        ]
+    )
+    for row in points[points["role"] == ALL_ROLES].to_dict("records"):
+        shown = [format_estimate(*(row[f"{one}{end}"] for end in ("", "_low", "_high"))) for one in measures]
+        rows.append([str(row["day"]), *(str(row[key]) for key in ("versions", "missing", "rooms")), *shown])
+    return rows
+
+
+def _item(row: dict) -> list[str]:
+    shown = [
+        format_estimate(*(row[f"{name}{end}"] for end in ("", "_low", "_high"))) for name in ("last", "above", "growth")
+    ]
+    return [str(row["topic"]), str(row["rooms"]), *shown]
+
+
+def _step(row: dict) -> list[str]:
+    size = format_estimate(row["added"], row["added_low"], row["added_high"])
+    p = "–" if np.isnan(row["p_holm"]) else f"{row['p_holm']:.2g}"
+    return [str(row["role"]), str(row["versions"]), str(row["rooms"]), size, p]
