@@ -10,8 +10,8 @@ from parley.agents.ballots import RANKING_TOKENS, lettered
 from parley.agents.closed_answers import ANSWER_TOKENS, Chosen
 from parley.agents.language import Language
 from parley.agents.persona import Persona
-from parley.agents.probe import Probe, scales
-from parley.agents.question import POSITION, QuestionnaireItem, questionnaire
+from parley.agents.probe import Probe, in_phrases
+from parley.agents.question import POSITION, QuestionnaireItem, agreement_scale, questionnaire
 from parley.agents.speech import Rating, Speech
 from parley.agents.topic import Topic
 from parley.llm.request import Message, Reply, Request, Sampling
@@ -79,7 +79,7 @@ class Participant(DebateAgent):
 
     def absorb_survey(self, reply: Reply, probe: Probe) -> Rating:
         rating = super().absorb_survey(reply, probe)
-        if probe.name == POSITION and self.position is None:
+        if probe.name in (POSITION, in_phrases(POSITION)) and self.position is None:
             self.position = rating.value
         return rating
 
@@ -114,7 +114,8 @@ class Participant(DebateAgent):
         return chosen
 
 
-def agreement_probe(name: str, statement: str, language: Language) -> Probe:
-    """Return the survey question on agreement (1-7) with a statement; `name`: draft, revision."""
+def agreement_probe(name: str, statement: str, language: Language, phrases: bool = False) -> Probe:
+    """Return the survey question on agreement (1-7) with a statement; `name`: draft, revision. phrases: with answers in words."""
     asked = language.prompt("agree_statement").fill(statement=statement)
-    return Probe(name, "agreement", scales(language)["agreement_1_7"], asked, statement=statement, language=language)
+    scale, sentence = agreement_scale(language, phrases)
+    return Probe(name, "agreement", scale, asked, sentence=sentence, statement=statement, language=language)

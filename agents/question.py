@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 from parley.agents.closed_answers import Chosen, read_choice
 from parley.agents.datafiles import HERE, build_from_table, quoted, read_toml, require_section
 from parley.agents.language import Language
-from parley.agents.probe import Probe, scales
+from parley.agents.probe import PHRASES, Probe, scales
+from parley.agents.scales import Scale
 from parley.agents.society import US, Society, load_society, society_names
 from parley.agents.topic import Topic
 from parley.llm.errors import UserError, unknown_name
@@ -64,10 +65,19 @@ class Question:
         """The question as a topic: its axis is agreement with its statement, and the position score its only probe."""
         language, kind = self.place.language, "agreement"
         ask = language.prompt("agree_question").fill(statement=self.statement)
-        scale = scales(language)["agreement_1_7"]
-        probe = Probe(POSITION, kind, scale, ask, position=self.statement, language=language)
-        probes = MappingProxyType({POSITION: probe})
-        return Topic(self.id, self.question, kind, "", self.question, probes, society=self.place)
+        probes = {
+            name: Probe(name, kind, scale, ask, sentence=sentence, position=self.statement, language=language)
+            for name, phrases in ((POSITION, False), (f"{POSITION}_{PHRASES}", True))
+            for scale, sentence in [agreement_scale(language, phrases)]
+        }
+        return Topic(self.id, self.question, kind, "", self.question, MappingProxyType(probes), society=self.place)
+
+
+def agreement_scale(language: Language, phrases: bool) -> tuple[Scale, str]:
+    """Return the scale of agreement with a statement, from 1 to 7, and the sentence that its phrases end; "" for numbers."""
+    if not phrases:
+        return scales(language)["agreement_1_7"], ""
+    return scales(language)[f"agreement_1_7_{PHRASES}"], language.words("statement_phrase")
 
 
 @dataclass(frozen=True)

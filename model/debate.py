@@ -23,7 +23,7 @@ import mesa
 import numpy as np
 
 from parley.agents.memory import Retrieval
-from parley.agents.probe import TURNS, Probe, forecast_probe
+from parley.agents.probe import PHRASES, TURNS, Probe, forecast_probe
 from parley.agents.topic import Topic
 from parley.agents.traits import PLAIN
 from parley.environments.base import MEDIATOR, Networked, Room
@@ -338,7 +338,10 @@ class DebateModel(SteppedModel):
         """Run the final ratings. The questionnaire belongs to the last episode of a session, unless it came first."""
         last = None if "D" in self.setup.people.knowledge else self.setup.subject.episodes - 1
         mediated = [room for room in self.debating_rooms if room.mediator]
-        self._run_conversations([run_closing(room, self.seatings[room.id].episode == last) for room in mediated])
+        phrases = self.setup.surveys.asked == PHRASES
+        self._run_conversations(
+            [run_closing(room, self.seatings[room.id].episode == last, phrases) for room in mediated]
+        )
         if getattr(self.environment, "vote", "none") == "final":
             self._run_conversations([run_vote(room) for room in mediated])
 

@@ -95,10 +95,13 @@ def ask_with_retries(
             break
 
 
-def run_closing(room: RoomState, with_questionnaire: bool) -> Conversation[list[Event]]:
-    """Ask for agreement (1-7) with each statement of the mediator, and then perhaps for the questionnaire."""
+def run_closing(room: RoomState, with_questionnaire: bool, phrases: bool) -> Conversation[list[Event]]:
+    """Ask for agreement (1-7) with each statement of the mediator, and then perhaps for the questionnaire.
+
+    phrases: whether answers are words, as in the other surveys.
+    """
     language = _society(room).language
-    probes = [agreement_probe(name, statement, language) for name, statement in room.statements.items()]
+    probes = [agreement_probe(name, statement, language, phrases) for name, statement in room.statements.items()]
     events = yield from run_surveys(room, lambda topic: probes)
     if with_questionnaire:
         events += yield from run_questionnaire(room)

@@ -148,6 +148,18 @@ def test_agreement_is_the_mean_of_the_distribution(run: Runs) -> None:
     assert {voice.agreement["draft"] for one in measured_episodes(rated) for voice in one.voices} == {1.0}
 
 
+def test_answers_in_phrases_are_those_in_numbers(run: Runs) -> None:
+    """Small models rank positions in phrases alone, and a deliberation could only be asked in numbers. The points stay 1 to 7."""
+    plain, words = episodes_of_run(run()), episodes_of_run(run(asked="phrases"))
+    for one, other in zip(plain, words, strict=True):
+        for voice_, same in zip(one.voices, other.voices, strict=True):
+            assert (same.position, same.after, dict(same.agreement)) == (
+                voice_.position,
+                voice_.after,
+                dict(voice_.agreement),
+            )
+
+
 def test_what_does_not_vary_has_no_interval() -> None:
     """16 groups of one value are no certainty: an interval without width would look like one."""
     even = [episode(voice("a", 4, 4, 5, 5), number=number, session=f"s{number}") for number in range(16)]

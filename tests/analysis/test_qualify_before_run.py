@@ -242,16 +242,16 @@ def test_a_result_of_other_questions_is_not_used(
 
 
 def test_a_deliberation_begins_with_the_verdict(new_model: str, tmp_path: Path) -> None:
-    """SmolLM2 deliberated in numbers, in which it ignores its persona; the summary began with a gain of agreement.
-
-    The questions of a deliberation have no phrases, so nothing tells the user to ask in phrases.
-    """
+    """SmolLM2 deliberated in numbers, in which it ignores its persona; the summary began with a gain of agreement."""
     deaf = WayVerdict("numbers", IGNORES, 32, 0, 48, 0.5, ends=0.1, ends_low=-0.1, ends_high=0.3, p=0.5)
     strong = WayVerdict("phrases", FOLLOWS, 32, 0, 48, 1.0, ends=7.0, p=0.001)
     Qualification((deaf, strong), 2, short=True).write(tmp_path / "run" / FILE)
     command = ["--scenario", "consensus", "--topic", "racism", "--repetitions", "1", "--llm", new_model]
-    assert run.main([*command, "--out", str(tmp_path / "run")]) == 0
+    assert run.main([*command, "--set", "asked=numbers", "--out", str(tmp_path / "run")]) == 0
     short = (tmp_path / "run" / "summary.md").read_text().split("## In short\n\n")[1].split("\n\n")[0]
     assert short.startswith("- **The ratings of this model do not depend on who it plays**")
-    assert "asked=phrases" not in short
+    assert "Asked in phrases they do: `--set asked=phrases`." in short
     assert "Agreement went" not in short
+    Qualification((deaf, strong), 2, short=True).write(tmp_path / "words" / FILE)
+    assert run.main([*command, "--out", str(tmp_path / "words")]) == 0
+    assert "- Agreement went" in (tmp_path / "words" / "summary.md").read_text()
