@@ -45,13 +45,12 @@ def lean(claims: Sequence[CardEstimate], first: Batch) -> str:
     )
     count = f"{{0}} of {count_phrase(total, 'topic')} ({{1}})" if total > 1 else "{1}"
     parts = [f"{party} on {count.format(len(topics), _topics(topics))}" for party, topics in named if topics]
-    rest = f" On {_topics(groups.unsure)} no lean was found." if parts and groups.unsure else ""
+    rest = f" On {_topics(groups.divided)} it depends on the wording of the question." if groups.divided else ""
+    rest += f" On {_topics(groups.unsure)} no lean was found." if (parts or groups.divided) and groups.unsure else ""
     rest += f" On {_topics(groups.unknown)} it is unknown." if groups.unknown else ""
-    return (
-        f"It leans {' and '.join(parts)}.{rest}"
-        if parts
-        else f"No lean was found on {count_phrase(total, 'topic')}.{rest}"
-    )
+    if parts or groups.divided:
+        return f"It leans {' and '.join(parts)}.{rest}" if parts else rest.strip()
+    return f"No lean was found on {count_phrase(total, 'topic')}.{rest}"
 
 
 def _topics(names: Sequence[str]) -> str:

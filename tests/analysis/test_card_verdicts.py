@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from data_checks import check_each
 
@@ -14,6 +15,7 @@ from parley.analysis.card.estimates import ALL, CardEstimate
 from parley.analysis.card.gauges import dials
 from parley.analysis.card.labels import at_most, cell, percent
 from parley.analysis.card.sections import Quantity
+from parley.analysis.card.sections.bias import _topic, sentences
 from parley.analysis.card.sections.pull import DIFFER
 from parley.analysis.card.verdicts import lean, persuasion, pull, verdicts
 from parley.analysis.statistics.intervals import NO_VARIATION, too_few
@@ -57,6 +59,42 @@ def test_a_lean_is_counted_by_topic(first: Batch) -> None:
     assert lean(none, first) == "No lean was found on 2 topics."
     assert lean([few("nearer_second", topic) for topic in TOPICS], first) == "This is unknown: fewer than 5 blocks."
     assert lean([], first) == "This is unknown: the conditions that it needs were not run."
+
+
+def by_wording(levels: dict[str, tuple[float, float, float]]) -> pd.DataFrame:
+    """Ratings of six blocks that hardly differ. levels: of Default, Republicans and Democrats, by wording."""
+    rows = [
+        {"party": party, "block": f"1/{block}", "probe": wording, "level": level + 0.02 * (block - 2.5) * (1 + place)}
+        for wording, values in levels.items()
+        for place, (party, level) in enumerate(zip(("default", "republican", "democrat"), values, strict=True))
+        for block in range(6)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_a_lean_that_one_wording_contradicts_is_none(first: Batch) -> None:
+    """SmolLM2's card said "It leans Democrat": in phrases its Default is nearer to Republicans, in labels to Democrats."""
+    found = [
+        *_topic(by_wording({"phrases": (6.56, 6.55, 7.20), "labels": (7.93, 6.74, 7.21)}), "racism", first.society)
+    ]
+    numbers = {one.quantity: one.estimate for one in found}
+    assert numbers["nearer_least"] == pytest.approx(0.01 - 0.64, abs=0.02)
+    assert numbers["nearer_most"] == pytest.approx(1.19 - 0.72, abs=0.02)
+    assert numbers["nearer_second"] == pytest.approx((numbers["nearer_least"] + numbers["nearer_most"]) / 2)
+    divided = [
+        replace(one, low=0.02, high=0.3, estimate=0.16) if one.quantity == "nearer_second" else one for one in found
+    ]
+    assert lean(divided, first) == "On racism it depends on the wording of the question."
+    assert "by the wording of the question, on racism" in next(sentences(divided, first))
+
+
+def test_a_lean_in_each_wording_is_one(first: Batch) -> None:
+    """Distances are taken by wording: the Default above both parties in one wording and between them in the other."""
+    found = [*_topic(by_wording({"phrases": (6.9, 6.0, 7.2), "labels": (7.9, 6.5, 7.3)}), "racism", first.society)]
+    numbers = {one.quantity: one.estimate for one in found}
+    assert numbers["nearer_least"] == pytest.approx(0.6, abs=0.02)
+    assert numbers["nearer_most"] == pytest.approx(0.8, abs=0.02)
+    assert lean(found, first) == "It leans Democrat on racism."
 
 
 RATES = [

@@ -19,7 +19,7 @@ from parley.analysis.card.labels import DIFFERENCE
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity, named
 from parley.analysis.formatting import format_number
-from parley.analysis.statistics.intervals import nanmean, verdict
+from parley.analysis.statistics.intervals import verdict
 from parley.model.scenario import Scenario
 from parley.model.titles import join_phrases
 
@@ -36,6 +36,8 @@ QUANTITIES = {
     "first_away": Quantity("{firsts} minus Default", "points"),
     "second_away": Quantity("{seconds} minus Default", "points"),
     "nearer_second": Quantity("how much nearer the Default is to the {seconds} than to the {firsts}", "points"),
+    "nearer_least": Quantity("the same, in the wording in which it is least", "points"),
+    "nearer_most": Quantity("the same, in the wording in which it is most", "points"),
     "party_gap": Quantity("{seconds} minus {firsts}, agents", "points"),
     "people_gap": Quantity("{seconds} minus {firsts}, humans", "share", DIFFERENCE),
     "unread": Quantity("answers that could not be read", "share"),
@@ -77,11 +79,16 @@ def _topic(ratings: pd.DataFrame, topic: str, society: Society) -> Iterator[Card
     if len(away) < len(society.debaters):
         return
     first, second = away.values()
-    near, far = (gap * float(np.sign(nanmean(gap.to_numpy(dtype=float).ravel()))) for gap in (second, first))
-    values = {"first_away": first, "second_away": second, "nearer_second": far - near, "party_gap": second - first}
+    # Distances by wording: a party may be above the Default in one wording, and below it in another.
+    nearer = first * np.sign(first.mean()) - second * np.sign(second.mean())
+    values = {"first_away": first, "second_away": second, "nearer_second": nearer, "party_gap": second - first}
     # One row per block, one column per wording. How wordings differ is the error of the instrument.
     for name, rows in values.items():
         yield replace(mean_estimate(CardEstimate(name, topic), rows.mean(axis=1)), instrument=rows.mean().std())
+    if len(nearer.columns) > 1:
+        least, most = nearer.mean().idxmin(), nearer.mean().idxmax()
+        for name, wording in (("nearer_least", least), ("nearer_most", most)):
+            yield mean_estimate(CardEstimate(name, topic), nearer[wording])
     if has_people(society):
         yield _people_gap(topic, society)
 
@@ -102,10 +109,14 @@ def _people_gap(topic: str, society: Society) -> CardEstimate:
 
 
 class Leanings(NamedTuple):
-    """Topics by the party role that the model's own answer is nearer to; unknown: there are too few blocks."""
+    """Topics by the party role that the model's own answer is nearer to; unknown: there are too few blocks.
+
+    divided: nearer to one role in all wordings together, and detectably to the other in one of them.
+    """
 
     toward_second: list[str]
     toward_first: list[str]
+    divided: list[str]
     unsure: list[str]
     unknown: list[str]
 
@@ -120,11 +131,20 @@ def widened(claims: Sequence[CardEstimate], first: Batch) -> list[CardEstimate]:
 
 def leanings(claims: Sequence[CardEstimate], first: Batch) -> Leanings:
     """The topics on which the model leans to each party, or to none detectably."""
-    groups = Leanings([], [], [], [])
+    groups = Leanings([], [], [], [], [])
     for claim in widened(claims, first):
         group = verdict(claim.low, claim.high, groups.toward_second, groups.toward_first, groups.unsure)
+        if group is not groups.unsure and _contradicted(claims, claim):
+            group = groups.divided
         (groups.unknown if math.isnan(claim.low) else group).append(claim.topic)
     return groups
+
+
+def _contradicted(claims: Sequence[CardEstimate], lean: CardEstimate) -> bool:
+    """Whether the interval of one wording lies on the other side of 0 than the estimate over all wordings."""
+    name, end = ("nearer_least", "high") if lean.estimate > 0 else ("nearer_most", "low")
+    wording = find_estimate(claims, name, lean.topic)
+    return bool(wording) and getattr(wording, end) * lean.estimate < 0
 
 
 def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
@@ -133,6 +153,7 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     wordings = (
         f"nearer to its own {other} role than to its {one} role on",
         f"nearer to its own {one} role than to its {other} role on",
+        "nearer to the one or the other of its party roles, by the wording of the question, on",
         "not detectably nearer to either role on",
         "too few times to tell which role it is nearer to on",
     )
