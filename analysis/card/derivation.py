@@ -24,6 +24,7 @@ from parley.analysis.card.protocol import Sections, card_estimates
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.remedies import Remedies, Remedy
 from parley.analysis.card.sections import sections
+from parley.analysis.qualify.kept import FILE as QUALIFIED
 from parley.analysis.tables import load
 from parley.llm.backends.replay import Replay
 from parley.llm.errors import UserError
@@ -119,6 +120,8 @@ def derive_card(folder: Path, out: Path) -> Iterator[str]:
     design = read_design(folder)
     if design["people"]:
         raise UserError("the human data of --data are not in the folder")
+    if (folder / QUALIFIED).exists():  # the card begins with it
+        shutil.copy(folder / QUALIFIED, out / QUALIFIED)
     chosen = sections(design["sections"])
     first = Batch(scenario_from_dict(design["base"], folder / DESIGN), out, judge=str(design["judge"]))
     records = ConditionRecords()

@@ -10,12 +10,14 @@ import pytest
 
 import parley
 import run
+from parley.analysis.card.derivation import derive_card
 from parley.analysis.qualify import kept
 from parley.analysis.qualify.in_reports import first_sentences, qualification_of, unchecked, withholds
 from parley.analysis.qualify.kept import FILE, Qualification, kept_path, read_qualification
 from parley.analysis.qualify.questions import Battery
 from parley.analysis.qualify.verdict import FOLLOWS, IGNORES, WEAK, OwnVoice, WayVerdict, lines_sentence
 from parley.analysis.tables import load
+from parley.llm import trust
 from parley.llm.errors import UserError
 from parley.llm.journal import usage_of_journal
 from parley.model.files import JOURNAL
@@ -173,6 +175,13 @@ def test_a_bias_card_asks_in_the_way_that_serves_the_model(new_model: str, tmp_p
         assert run.main([*card, *more, "--out", str(tmp_path / name)]) == 0
     headers = [load(next((tmp_path / name).rglob("three"))).header.scenario["asked"] for name in "ab"]
     assert headers == ["phrases", "numbers"]
+    again = tmp_path / "again"
+    again.mkdir()
+    trust.trust(new_model.partition(":")[0])
+    assert [*derive_card(tmp_path / "a", again)] == []
+    assert (again / "card.md").read_bytes() == (tmp_path / "a" / "card.md").read_bytes(), (
+        "with the verdict on the model"
+    )
 
 
 def test_the_questions_count_as_calls_of_the_run(
