@@ -134,7 +134,8 @@ def headline(model: str, verdicts: list[WayVerdict]) -> str:
             f"**The ratings of {model} depend only weakly on who it plays** ({best.figures}). Differences between its agents "
             "say little."
         )
-    return f"The ratings of {model} follow who it plays ({best.figures})."
+    party = "Whether it plays a party without a stated position is not tested here."
+    return f"The ratings of {model} follow a stated position ({best.figures}). {party}"
 
 
 def way_sentence(verdicts: list[WayVerdict]) -> str:

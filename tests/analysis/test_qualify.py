@@ -169,7 +169,7 @@ def test_the_oracle_follows_and_the_deaf_oracle_does_not(tmp_path: Path, capsys:
     follows = capsys.readouterr().out
     assert run.main([*common, str(tmp_path / "b"), "--llm", "oracle,ignores=party"]) == 0
     ignores = capsys.readouterr().out
-    assert "follow who it plays (36 pairs" in follows
+    assert "follow a stated position (36 pairs" in follows
     assert "100% are ranked as planted" in follows
     assert "do not depend on who it plays" in ignores
     assert "50% are ranked as planted" in ignores

@@ -65,12 +65,12 @@ def test_the_verdict_stands_first_and_is_asked_once(
 ) -> None:
     """The second run of the same model asks nothing again, and both summaries begin with the verdict."""
     assert debate(new_model, tmp_path / "a") == 0
-    assert "qualify  The ratings of this model follow who it plays" in capsys.readouterr().out
+    assert "qualify  The ratings of this model follow a stated position" in capsys.readouterr().out
     assert debate(new_model, tmp_path / "b", "--seed", "0") == 0
     assert not (tmp_path / "b" / "qualify").exists()
     for name in "ab":
         short = (tmp_path / name / "summary.md").read_text().split("## In short\n\n")[1]
-        assert short.startswith("- The ratings of this model follow who it plays")
+        assert short.startswith("- The ratings of this model follow a stated position")
         assert "went from" in short or "moved" in short or "did not move" in short
 
 
@@ -205,7 +205,7 @@ def test_a_run_of_the_python_api_asks_nothing_and_takes_what_is_kept(new_model: 
     parley.run("two_way", out=tmp_path / "after", **fields)
     assert usage_of_journal(tmp_path / "after" / JOURNAL)[0] == asked
     short = (tmp_path / "after" / "summary.md").read_text().split("## In short\n\n")[1]
-    assert short.startswith("- The ratings of this model follow who it plays")
+    assert short.startswith("- The ratings of this model follow a stated position")
     assert (tmp_path / "after" / FILE).exists(), "it says the same on another machine"
 
 
@@ -218,7 +218,7 @@ def test_a_sweep_asks_each_new_model_once(new_model: str, tmp_path: Path, capsys
     assert capsys.readouterr().out.count("no result for this model yet") == 1
     assert usage_of_journal(tmp_path / "sweep" / "qualify" / "0" / "qualify" / JOURNAL)[0] == 84
     page = (tmp_path / "sweep" / "summary.md").read_text()
-    assert "> The ratings of this model follow who it plays" in page
+    assert "> The ratings of this model follow a stated position" in page
     cell = tmp_path / "sweep" / "cells" / "rounds=1" / "seed-0"
     found = qualification_of(load(cell).header, cell)
     assert found is not None
