@@ -129,9 +129,11 @@ def run(arguments: Sequence[str]) -> int:
             f"add one of them, or leave out --{misplaced[0]}"
         )
     if options.dry_run:
+        from parley.analysis.qualify.before_run import planned_checks
         from parley.model.cost_estimate import estimate_lines
 
-        print("\n".join(estimate_lines(scenario, prices_from_args(options, scenario))))
+        checks = planned_checks([scenario], options.no_qualify, options.out)
+        print("\n".join(estimate_lines(scenario, prices_from_args(options, scenario), checks)))
         return 0
     from parley.analysis.commands.debates import run_debates
 

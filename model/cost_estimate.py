@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
+
+import psutil
 
 from parley.agents.reasoning import open_ability
 from parley.agents.society import PartyNames
@@ -32,6 +34,7 @@ from parley.model.events import Event, Rated, Utterance
 from parley.model.interventions import intervention_spec
 from parley.model.model_shares import has_models_by_person
 from parley.model.own_graph import mix_lines, own_graph_lines
+from parley.model.progress import rate_words
 from parley.model.recorder import MemoryRecorder
 from parley.model.scenario import Scenario
 from parley.model.titles import header_parties, heading
@@ -50,6 +53,14 @@ RUNS = Path("runs")
 LATEST = 50
 """Number of run folders that are searched for a measured rate, the latest first."""
 HOUR, MINUTE = 3600, 60
+
+
+class Check(NamedTuple):
+    """What a model is asked once, before its first run, to find out whether it plays people."""
+
+    spec: str
+    calls: int
+    usage: Usage
 
 
 @dataclass(frozen=True)
@@ -227,8 +238,8 @@ class _Counter:
         return Usage(*[int(self.words[voice, kind] * scale * TOKENS_PER_WORD) for kind in ("prompt", "reply")])
 
 
-def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
-    """Yield the plan in words, line by line."""
+def estimate_lines(scenario: Scenario, prices: Prices, checks: Sequence[Check] = ()) -> Iterator[str]:
+    """Yield the plan in words, line by line. checks: what the model is asked before its first run."""
     plan, subject, asks = plan_run(scenario), scenario.subject, scenario.surveys.asks
     subjects = f"topics {len(subject.topics)}"
     if subject.questions:
@@ -262,8 +273,7 @@ def estimate_lines(scenario: Scenario, prices: Prices) -> Iterator[str]:
         yield f"  {unpaid:,} of these calls go to scripted partners, which need no model and cost nothing"
     for one in scenario.interventions:
         yield f"  before round {one.round}: {intervention_spec(one)}"
-    yield from estimate_cost([(plan, 1)], [prices])
-    yield estimate_time([scenario], plan.calls)
+    yield from estimate_cost([(plan, 1)], [prices], checks)
     yield from _advice_lines(scenario)
 
 
@@ -277,8 +287,18 @@ def _models_with_calls(plan: RunPlan) -> str:
     return " and ".join(f"{spec} ({number:,})" for spec, number in calls.most_common())
 
 
-def estimate_cost(plans: Sequence[tuple[RunPlan, int]], prices: Sequence[Prices]) -> Iterator[str]:
-    """Yield tokens and cost of some plans, each run so many times, at the prices of each, and which prices are unknown."""
+def estimate_cost(
+    plans: Sequence[tuple[RunPlan, int]],
+    prices: Sequence[Prices],
+    checks: Sequence[Check] = (),
+    all_calls: int | None = None,
+) -> Iterator[str]:
+    """Yield tokens, cost, memory and time of some plans, each run so many times, and which prices are unknown.
+
+    prices: of each plan. checks: what is asked once before. all_calls: the calls of the plans, where they share some.
+    """
+    planned = sum(plan.calls * times for plan, times in plans) if all_calls is None else all_calls
+    yield from check_lines(checks, planned)
     used, most, known = dict[str, Usage](), dict[str, Usage](), dict[str, Price | None]()
     calls = Counter[str]()
     for (plan, times), priced in zip(plans, prices, strict=True):
@@ -291,6 +311,11 @@ def estimate_cost(plans: Sequence[tuple[RunPlan, int]], prices: Sequence[Prices]
         known |= {names[voice]: price for voice, price in priced.items()}
         for voice, number in plan.calls_by_voice.items():
             calls[names[voice]] += number * times
+    for check in checks:
+        name = check.spec.split(",")[0]
+        calls[name] += check.calls
+        for sums in (used, most):
+            sums[name] = total([sums.get(name, NOTHING), check.usage])
     about, bound = total(used.values()), total(most.values())
     specs_used = {
         spec for plan, _ in plans for spec in (plan.scenario.models.llm, *plan.scenario.llm_by_party.values())
@@ -300,15 +325,6 @@ def estimate_cost(plans: Sequence[tuple[RunPlan, int]], prices: Sequence[Prices]
         f"  about {_rounded(about.prompt_tokens)} tokens in and {_rounded(about.completion_tokens)} out (estimated from words); "
         f"at most about {_rounded(bound.prompt_tokens)} and {_rounded(bound.completion_tokens)} (max_tokens)"
     )
-    for spec in sorted(specs_used):
-        usages = [
-            usage
-            for plan, times in plans
-            for voice, usage in plan.tokens.items()
-            if {"": plan.scenario.models.llm, **plan.scenario.llm_by_party}[voice] == spec
-            for _ in range(times)
-        ]
-        yield from _machine_lines(spec, total(usages))
     if cost := cost_by_model(used, known, 2):
         highest = sum(price.of(most[name]) for name in most if (price := known.get(name)))
         yield f"  cost about {cost}; at most about {highest:.2g}"
@@ -317,6 +333,29 @@ def estimate_cost(plans: Sequence[tuple[RunPlan, int]], prices: Sequence[Prices]
             yield f"  no price is known for {name}: give --price IN,OUT (per million tokens), or a table with --prices FILE"
     for name in [name for name in used if split_spec(name)[0] == "openai"]:
         yield from _thinking_lines(name, calls[name], known.get(name))
+    yield from machine_lines(usage_by_spec(plans, checks), planned + sum(check.calls for check in checks))
+
+
+def check_lines(checks: Sequence[Check], calls: int) -> Iterator[str]:
+    """Yield what new models are asked once before the calls of a plan, and how many calls that makes."""
+    for check in checks:
+        calls += check.calls
+        yield (
+            f"  + {check.calls:,} calls once, to check whether {check.spec} plays people (--no-qualify leaves them out): "
+            f"{calls:,} calls in all"
+        )
+
+
+def usage_by_spec(plans: Sequence[tuple[RunPlan, int]], checks: Sequence[Check] = ()) -> dict[str, Usage]:
+    """Return the tokens of each model of some plans, each run so many times, and of what is asked before."""
+    used = defaultdict[str, list[Usage]](list)
+    for plan, times in plans:
+        specs = {"": plan.scenario.models.llm, **plan.scenario.llm_by_party}
+        for voice, usage in plan.tokens.items():
+            used[specs[voice]] += [usage] * times
+    for check in checks:
+        used[check.spec].append(check.usage)
+    return {spec: total(usages) for spec, usages in sorted(used.items())}
 
 
 def _advice_lines(scenario: Scenario) -> Iterator[str]:
@@ -330,16 +369,23 @@ def _advice_lines(scenario: Scenario) -> Iterator[str]:
             yield f"  recommended for {spec}: {settings}"
 
 
-def _machine_lines(spec: str, usage: Usage) -> Iterator[str]:
-    """What a model in this process takes of the machine, if its backend can tell before it is loaded."""
-    costs = run_costs(spec, usage)
-    if costs is None:
-        return
-    free = free_memory()
-    short = f"; only {gigabytes(free)} are free" if free and costs.memory > free else ""
-    speed = "the speed of the latest run" if costs.measured else "a first estimate of the speed"
-    yield f"  memory up to {gigabytes(costs.memory)} ({costs.parts}){short}"
-    yield f"  time about {duration(costs.seconds)} on this machine, by {speed}"
+def machine_lines(used: Mapping[str, Usage], calls: int) -> Iterator[str]:
+    """Yield the memory that models in this process take, and the time. used: tokens by model. calls: of all models together."""
+    costs = {spec: run_costs(spec, usage) for spec, usage in used.items()}
+    for spec, cost in costs.items():
+        if cost is not None:
+            available = psutil.virtual_memory().available
+            short = _memory_advice(spec, available) if cost.memory > available else ""
+            yield f"  memory up to {gigabytes(cost.memory)} ({cost.parts}){short}"
+    yield estimate_time(used, calls)
+
+
+def _memory_advice(spec: str, available: int) -> str:
+    """What to do where a model takes more memory than programs can still get."""
+    return (
+        f"; only {gigabytes(available)} are available: close other programs, or keep less, as in "
+        f"--llm {split_spec(spec).after},context=2048,keep=64"
+    )
 
 
 def _thinking_lines(name: str, calls: int, price: Price | None) -> Iterator[str]:
@@ -360,17 +406,28 @@ def _thinking_lines(name: str, calls: int, price: Price | None) -> Iterator[str]
         yield f"  and, if {name} thinks before it answers, at most {amount}; the first run shows how many"
 
 
-def estimate_time(scenarios: Sequence[Scenario], calls: int) -> str:
-    """Return how long the calls take, by the latest run of the same model; without such a run, that the time is not known."""
-    specs = {spec for one in scenarios for spec in (one.models.llm, *one.llm_by_party.values())}
-    models = [spec for spec in specs if not is_scripted(spec)]
+def estimate_time(used: Mapping[str, Usage], calls: int) -> str:
+    """Return how long calls take: by the latest run of the model, and by tokens for a model in this process; one range of both.
+
+    used: tokens by model. calls: of all models together.
+    """
+    models = [spec for spec in used if not is_scripted(spec)]
     measured = measured_rate(models[0]) if len(models) == 1 else None
-    if measured is None and len(models) == 1 and run_costs(models[0], NOTHING):
-        return "  runs/ has no run with this model yet; it will show the calls per second"
-    if measured is None:
+    costs = [run_costs(spec, used[spec]) for spec in models]
+    times: list[tuple[float, str]] = []
+    if measured:
+        rate, folder = measured
+        times.append((calls / rate, f"by calls, {rate_words(rate, 'calls ')}, as in {folder}"))
+    if costs and all(costs) and (not times or all(cost.measured for cost in costs)):
+        speed = (
+            "as the latest gguf model here" if all(cost.measured for cost in costs) else "by a first guess of the speed"
+        )
+        times.append((sum(cost.seconds for cost in costs), f"by tokens, {speed}"))
+    if not times:
         return "  time not known: runs/ has no run with this model; the first run will show the calls per second"
-    rate, folder = measured
-    return f"  time about {duration(calls / rate)} ({rate:,.3g} calls a second, as in {folder})"
+    shown = list(dict.fromkeys(duration(seconds) for seconds, _ in sorted(times)))
+    reasons = [f"{duration(seconds)} {reason}" if len(shown) > 1 else reason for seconds, reason in sorted(times)]
+    return f"  time about {' to '.join(shown)} on this machine ({'; '.join(reasons)})"
 
 
 def measured_rate(spec: str) -> tuple[float, Path] | None:
@@ -412,12 +469,6 @@ def gigabytes(size: float) -> str:
     ('0.1 GB', '14.5 GB')
     """
     return f"{size / 1e9:.1f} GB"
-
-
-def free_memory() -> int:
-    """Return the bytes of memory that are free on this machine; 0 where that is not known."""
-    known = "SC_AVPHYS_PAGES" in getattr(os, "sysconf_names", {})
-    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if known else 0
 
 
 def _rounded(tokens: int) -> str:

@@ -72,12 +72,12 @@ class Lines:
 
     @property
     def line(self) -> str:
-        """`two_way: 120 of 600 calls, 4.0 a second, 120 s left, round 2/5`."""
+        """`two_way: 120 of 600 calls, 4.0 a second, 120 s left, round 2/5`; a slow model has `3 a minute`."""
         rate = self.done / max(self.clock() - self.start, 1e-9)
         of_total = f" of {self.total:,}" if self.total else ""
         left = f", {max(self.total - self.done, 0) / rate:,.0f} s left" if self.total and rate else ""
         more = f", {self.postfix}" if self.postfix else ""
-        return f"{self.desc}: {self.done:,}{of_total} {self.unit}s, {rate:,.1f} a second{left}{more}"
+        return f"{self.desc}: {self.done:,}{of_total} {self.unit}s, {rate_words(rate)}{left}{more}"
 
     def set_postfix_str(self, text: str) -> None:
         self.postfix = text
@@ -88,6 +88,15 @@ class Lines:
 
     def close(self) -> None:
         """Do nothing: there is no bar to remove."""
+
+
+def rate_words(rate: float, things: str = "") -> str:
+    """Return a number of things per second in words; below one a second per minute, so that it is not rounded to 0.
+
+    >>> rate_words(4), rate_words(0.14, "calls "), rate_words(0.05)
+    ('4.0 a second', '8.4 calls a minute', '3 a minute')
+    """
+    return f"{rate:,.1f} {things}a second" if rate >= 1 else f"{60 * rate:.2g} {things}a minute"
 
 
 def meter(desc: str, total: int, unit: str = "call", postfix: str = "") -> Any:
@@ -120,17 +129,17 @@ def bar(title: str, total: int, unit: str = "call") -> Iterator[Callable[[int], 
 
 
 class Progress:
-    """Shows rooms, calls done, calls per second and time left of a run."""
+    """Shows rooms, calls done, calls per second and time left of a run. title: what to call it (default: its scenario)."""
 
-    def __init__(self, scenario: Scenario):
-        self.scenario = scenario
+    def __init__(self, scenario: Scenario, title: str = ""):
+        self.scenario, self.title = scenario, title or scenario.name
 
     def __enter__(self) -> Progress:
         from parley.model.cost_estimate import plan_run
 
         plan = plan_run(self.scenario)
         self.rooms = plan.rooms
-        self.bar = meter(self.scenario.name, plan.calls, postfix=f"{self.rooms} rooms")
+        self.bar = meter(self.title, plan.calls, postfix=f"{self.rooms} rooms")
         return self
 
     def calls(self, number: int) -> None:
@@ -152,7 +161,7 @@ def summary_line(scenario: Scenario, folder: Path, outcome: RunOutcome) -> str:
     """Return a line on what the run did, and a line on missing ratings and replies."""
     if outcome.already:
         return f"{folder} is already finished, so no model was called (--retry-failures repeats the failed calls)"
-    rate = f" ({outcome.asked / outcome.seconds:,.1f} a second)" if outcome.seconds and outcome.asked else ""
+    rate = f" ({rate_words(outcome.asked / outcome.seconds)})" if outcome.seconds and outcome.asked else ""
     replayed = f", {outcome.replayed:,} from the journal" if outcome.replayed else ""
     replayed += f", {outcome.twins:,} the same as others" if outcome.twins else ""
     cost = f"; this folder has cost {outcome.cost:.4g} so far" if outcome.cost else ""

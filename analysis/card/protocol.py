@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -23,7 +23,7 @@ from parley.llm.errors import BudgetSpent, UserError
 from parley.llm.journal import shared_ledger
 from parley.llm.request import NOTHING, Backend, Usage, total
 from parley.llm.router import RoutedBackend
-from parley.model.cost_estimate import plan_run
+from parley.model.cost_estimate import Check, RunPlan, check_lines, machine_lines, plan_run, usage_by_spec
 from parley.model.files import RECORD
 from parley.model.progress import Progress, summary_line
 from parley.model.scenario import Scenario
@@ -34,11 +34,12 @@ FAILED = "this section could not be computed ({error}); please report it, with t
 
 
 class ProtocolStep(NamedTuple):
-    """A condition to run, and its folder."""
+    """A condition to run, its folder, and its title: `asked (1 of 2)`, with its place in the batch."""
 
     condition: str
     scenario: Scenario
     folder: Path
+    title: str = ""
 
 
 def run_protocol(
@@ -74,7 +75,10 @@ def protocol_steps(batch: Batch, sections: Sections) -> list[ProtocolStep]:
     for section in sections.values():
         for need in section.NEEDS if not absent(section, batch) else ():
             scenarios |= need(batch)
-    return [ProtocolStep(name, scenario, batch.place / name.replace(" ", "-")) for name, scenario in scenarios.items()]
+    return [
+        ProtocolStep(name, scenario, batch.place / name.replace(" ", "-"), f"{name} ({place} of {len(scenarios)})")
+        for place, (name, scenario) in enumerate(scenarios.items(), 1)
+    ]
 
 
 def step_interviews(batch: Batch, sections: Sections) -> list[str]:
@@ -157,7 +161,7 @@ def _run_condition(step: ProtocolStep, bench: InterviewBench) -> str:
     """Run one condition; why it was stopped ("": it was not)."""
     task = RunSpec(step.scenario, step.folder, budget=bench.budgets[0], ledger=bench.ledger)
     backend = None if is_complete(step.folder / RECORD) else _open_routed(step.scenario)
-    with Progress(step.scenario) as bar:
+    with Progress(step.scenario, step.title) as bar:
         outcome = run_scenario(task, bar.calls, bar.step, backend)
     bench.say(f"{step.condition}: {summary_line(step.scenario, step.folder, outcome)}")
     return outcome.stopped or ""
@@ -193,13 +197,20 @@ def audit_ledger(folder: Path, budgets: tuple[Budget, Budget]) -> Ledger | None:
 
 
 def plan_lines(
-    first: Batch, sections: Sections, batches: int, spread: float, prices: Prices, title: str = "the bias card"
+    first: Batch,
+    sections: Sections,
+    batches: int,
+    spread: float,
+    prices: Prices,
+    title: str = "the bias card",
+    checks: Sequence[Check] = (),
 ) -> Iterator[str]:
-    """The plan for a person: conditions with rooms and calls, the cost, and which differences can be found.
+    """The plan for a person: conditions with rooms and calls, the cost, memory and time, and which differences can be found.
 
-    title: what is made of the conditions.
+    title: what is made of the conditions. checks: what the model is asked before the first condition.
     """
     calls, scripted, used, base = 0, 0, dict[str, Usage](), first.base
+    plans, finished, kept = list[tuple[RunPlan, int]](), 0, 0
     yield f"{title} of {base.models.llm}: {', '.join(sections)}"
     yield f"  {len(base.subject.topics)} topics, {base.repetitions} blocks per batch, {base.rounds} rounds; in a batch:"
     for step in protocol_steps(first, sections):
@@ -208,6 +219,10 @@ def plan_lines(
             if not is_scripted(specs.get(voice, "")):
                 used[voice] = total([used.get(voice, NOTHING), plan.tokens[voice]])
         own = sum(plan.calls_by_voice.values()) - plan.scripted_calls
+        if is_complete(step.folder / RECORD):
+            finished, kept = finished + 1, kept + own
+        else:
+            plans.append((plan, 1))
         calls, scripted = calls + own, scripted + plan.scripted_calls
         lines = f", {plan.scripted_calls:,} lines of scripted partners" if plan.scripted_calls else ""
         yield f"    {step.condition:<20} {plan.rooms:>5,} rooms {own:>7,} calls{lines}"
@@ -226,6 +241,10 @@ def plan_lines(
     if cost := cost_by_model(used, prices, 2):
         more = "; interviews and the judge cost extra" if step_interviews(first, sections) else ""
         yield f"  the debates of a batch cost up to about {cost}{more}"
+    if finished:
+        yield f"  of the first batch {finished} conditions with {kept:,} calls are already in {first.folder}"
+    yield from check_lines(checks, calls - kept)
+    yield from machine_lines(usage_by_spec(plans, checks), calls - kept + sum(check.calls for check in checks))
     sizes = [base.repetitions * times for times in sorted({1, batches})]
     found = ", ".join(f"{detectable(spread, blocks):.2f} points with {blocks} blocks" for blocks in sizes)
     yield (

@@ -17,6 +17,7 @@ from parley.model.progress import Progress, summary_line
 if TYPE_CHECKING:
     from parley.llm.budget import Prices
     from parley.model.branching import BranchPlan
+    from parley.model.cost_estimate import Check
     from parley.model.scenario import Scenario
 
 
@@ -85,7 +86,7 @@ def _fields(options: argparse.Namespace) -> dict[str, Any]:
 
 def _plan_lines(plan: BranchPlan, prices: Prices) -> Iterator[str]:
     """Yield what a branch changes, and what it will ask."""
-    from parley.model.cost_estimate import estimate_cost, estimate_time
+    from parley.model.cost_estimate import estimate_cost
 
     first, rounds = plan.first, plan.spec.scenario.rounds
     yield f"branch of {plan.parent} from round {first} on, {rounds} rounds in all"
@@ -97,7 +98,6 @@ def _plan_lines(plan: BranchPlan, prices: Prices) -> Iterator[str]:
     )
     if plan.cost.calls:
         yield from estimate_cost([(plan.cost, 1)], [prices])
-        yield estimate_time([plan.spec.scenario], plan.cost.calls)
 
 
 def branches_parser() -> Parser:
@@ -153,7 +153,10 @@ def intervene(words: Sequence[str]) -> int:
     scenarios = study.intervention(base, placebo)
     branches = (study.WITHOUT, study.PLACEBO, study.WITH) if placebo else study.BRANCHES
     if options.dry_run:
-        print("\n".join(_condition_lines(base, branches, prices_from_args(options, base))))
+        from parley.analysis.qualify.before_run import planned_checks
+
+        checks = planned_checks([base], options.no_qualify)
+        print("\n".join(_condition_lines(base, branches, prices_from_args(options, base), checks)))
         return 0
     if why_none:
         print(f"placebo  none: {why_none}")
@@ -173,9 +176,9 @@ def intervene(words: Sequence[str]) -> int:
     return 0
 
 
-def _condition_lines(base: Scenario, branches: Sequence[str], prices: Prices) -> Iterator[str]:
+def _condition_lines(base: Scenario, branches: Sequence[str], prices: Prices, checks: Sequence[Check]) -> Iterator[str]:
     """Return the lines of --dry-run. The part before the first intervention is the same in all branches and asked once."""
-    from parley.model.cost_estimate import estimate_cost, estimate_lines, estimate_time, plan_run
+    from parley.model.cost_estimate import estimate_cost, estimate_lines, plan_run
 
     yield from list(estimate_lines(base, prices))[:4]
     first = min(event.round for event in base.interventions)
@@ -186,6 +189,5 @@ def _condition_lines(base: Scenario, branches: Sequence[str], prices: Prices) ->
     calls = len(branches) * plan.calls - (len(branches) - 1) * shared
     yield f"  {len(branches)} branches ({', '.join(branches)}), each of these calls; all together about {calls:,}:"
     yield f"  before round {first} all branches are the same, so these calls are made only once"
-    yield from estimate_cost([(plan, len(branches))], [prices])
+    yield from estimate_cost([(plan, len(branches))], [prices], checks, calls)
     yield "  (tokens and cost as if every branch made all its calls)"
-    yield estimate_time([base], calls)

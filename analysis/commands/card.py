@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from parley.analysis.card.protocol import Sections
     from parley.analysis.card.records import ConditionRecords
     from parley.analysis.card.remedies import Remedy
+    from parley.analysis.qualify.kept import Qualification
     from parley.model.scenario import Scenario
 
 Say = Callable[[str], object]
@@ -110,9 +111,8 @@ def make_card(options: argparse.Namespace, say: Say) -> Path:
     """
     from parley.analysis.card.protocol import run_conditions
     from parley.analysis.human.report import read
-    from parley.analysis.qualify.before_run import ASKED, asked_in, needs_qualification, qualify_before
+    from parley.analysis.qualify.before_run import needs_qualification, qualify_before
     from parley.llm.backends import open_spec
-    from parley.model.scenario import parse_settings
 
     people = read(options.data)[0] if options.data else None
     first, sections, batches, remedies = _design(options)
@@ -121,8 +121,7 @@ def make_card(options: argparse.Namespace, say: Say) -> Path:
     if not options.no_qualify and needs_qualification(first.base.models.llm):
         model = open_spec(first.base.models.llm)
         result = qualify_before(first.base, model, first.folder, bar, bench.budgets[0], bench.ledger, say)
-        if result and ASKED not in parse_settings(options.set):
-            first = replace(first, base=asked_in(first.base, result))
+        first = _asked_as(first, result, options)
     records, stopped = run_conditions(first, sections, batches, options.tight, bench)
     if not records.records:
         raise UserError(stopped)
@@ -135,13 +134,32 @@ def make_card(options: argparse.Namespace, say: Say) -> Path:
     return first.folder
 
 
+def _asked_as(first: Batch, result: Qualification | None, options: argparse.Namespace) -> Batch:
+    """Return the batch asked in the way that serves its model; a way that the user set stays."""
+    from parley.analysis.qualify.before_run import ASKED, asked_in
+    from parley.model.scenario import parse_settings
+
+    if result is None or ASKED in parse_settings(options.set):
+        return first
+    return replace(first, base=asked_in(first.base, result))
+
+
 def _print_plan(options: argparse.Namespace) -> None:
     """Print the conditions and calls of --dry-run."""
     from parley.analysis.card.protocol import plan_lines
     from parley.analysis.card.remedies import plan
+    from parley.analysis.qualify.before_run import known_result, planned_checks
 
     first, sections, batches, remedies = _design(options)
-    print("\n".join(plan_lines(first, sections, batches, options.spread, prices_from_args(options, first.base))))
+    checks = planned_checks([first.base], options.no_qualify, first.folder)
+    if not options.no_qualify:
+        first = _asked_as(first, known_result(first.base, first.folder), options)
+    prices = prices_from_args(options, first.base)
+    print("\n".join(plan_lines(first, sections, batches, options.spread, prices, checks=checks)))
+    if checks:
+        print(
+            "  the check also chooses how to ask; a model that is asked in phrases needs fewer calls than planned here"
+        )
     if remedies:
         print("\n".join(plan(first, remedies, batches, sections)))
 

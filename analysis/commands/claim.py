@@ -114,7 +114,8 @@ def _warn_of_few(multiverse: Multiverse) -> None:
 
 def _print_plan(multiverse: Multiverse, options: argparse.Namespace) -> None:
     """Print for --dry-run what is varied, and the calls, tokens and cost of all specifications."""
-    from parley.model.cost_estimate import estimate_cost, estimate_time, plan_run
+    from parley.analysis.qualify.before_run import planned_checks
+    from parley.model.cost_estimate import estimate_cost, plan_run
 
     scenarios = [cell.scenario for cell in multiverse.cells()]
     plans = [plan_run(scenario) for scenario in scenarios]
@@ -126,8 +127,8 @@ def _print_plan(multiverse: Multiverse, options: argparse.Namespace) -> None:
     print(f"{len(multiverse.design)} specifications, {len(scenarios)} runs, {total:,} calls")
     _warn_of_few(multiverse)
     prices = [prices_from_args(options, scenario) for scenario in scenarios]
-    print("\n".join(estimate_cost([(plan, 1) for plan in plans], prices)))
-    print(estimate_time(scenarios, total))
+    checks = planned_checks(scenarios, options.no_qualify)
+    print("\n".join(estimate_cost([(plan, 1) for plan in plans], prices, checks)))
 
 
 REGISTER = """register claim.toml --units 40 --out plan.json

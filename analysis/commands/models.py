@@ -139,7 +139,7 @@ def qualify(words: Sequence[str]) -> int:
     from parley.agents.topic import society_topics
     from parley.analysis.qualify.before_run import needs_qualification
     from parley.analysis.qualify.debate import debate_sentences, run_debate
-    from parley.analysis.qualify.kept import keep_qualification
+    from parley.analysis.qualify.kept import keep_qualification, spec_identity
     from parley.analysis.qualify.measures import planted_order
     from parley.analysis.qualify.own_voice import own_voice, voice_sentences
     from parley.analysis.qualify.questions import Battery, ask_planted, battery_topics, questions
@@ -168,7 +168,8 @@ def qualify(words: Sequence[str]) -> int:
         debate = [*debate_sentences(tables), *voice_sentences(party, lines)]
     path, verdict = write_qualification(answers, battery, spec, folder, debate, lines)
     if not given and needs_qualification(spec):
-        keep_qualification(folder, backend.identity, society.name)
+        for identity in (backend.identity, spec_identity(spec)):
+            keep_qualification(folder, identity, society.name)
     print(verdict.replace("**", ""))
     print_paths(report=path)
     return 0

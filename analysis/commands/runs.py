@@ -87,13 +87,13 @@ def hold_all(
 
     scenario, start, way = next(study), None, None
     try:
-        for name, budget in zip(names, budgets or [NO_LIMIT] * len(names), strict=True):
+        for place, (name, budget) in enumerate(zip(names, budgets or [NO_LIMIT] * len(names), strict=True), 1):
             folder = out / name
             task, opened = RunSpec(scenario, folder, given, budget, ledger=ledger, start=start), backend
             if qualify:
                 task, opened = qualified_run(task, bar, backend, way)
                 scenario, way = task.scenario, task.scenario.surveys.asked
-            with Progress(scenario) as progress:
+            with Progress(scenario, f"{name} ({place} of {len(names)})") as progress:
                 outcome = run_scenario(task, progress.calls, progress.step, opened)
                 print(summary_line(scenario, folder, outcome))
             if outcome.stopped:
@@ -156,7 +156,8 @@ def print_plan(conditions: Mapping[str, Scenario], options: argparse.Namespace, 
 
     judge: the model that reads what was said, whose calls are not among them.
     """
-    from parley.model.cost_estimate import estimate_cost, estimate_time, plan_run
+    from parley.analysis.qualify.before_run import planned_checks
+    from parley.model.cost_estimate import estimate_cost, plan_run
 
     plans = {name: plan_run(scenario) for name, scenario in conditions.items()}
     width, total = max(28, *map(len, plans)), sum(plan.calls for plan in plans.values())
@@ -164,8 +165,8 @@ def print_plan(conditions: Mapping[str, Scenario], options: argparse.Namespace, 
         print(f"{name:<{width}} {plan.rooms:>6,} rooms {plan.calls:>10,} calls")
     print(f"{'in all':<{width}} {sum(plan.rooms for plan in plans.values()):>6,} rooms {total:>10,} calls")
     prices = [prices_from_args(options, scenario) for scenario in conditions.values()]
-    print("\n".join(estimate_cost([(plan, 1) for plan in plans.values()], prices)))
-    print(estimate_time(list(conditions.values()), total))
+    checks = planned_checks(list(conditions.values()), getattr(options, "no_qualify", True))
+    print("\n".join(estimate_cost([(plan, 1) for plan in plans.values()], prices, checks)))
     if judge:
         print_calls(f"  in addition, {judge} judges the statements; its calls, tokens and cost are not planned", judge)
     return 0

@@ -152,7 +152,8 @@ def _combinations(cells: Sequence[SweepCell]) -> dict[str, tuple[Scenario, int]]
 def _print_plan(cells: Sequence[SweepCell], options: argparse.Namespace) -> None:
     """Print for --dry-run the cells and calls of each combination, and the tokens, cost and time of all."""
     from parley.analysis.formatting import count_phrase
-    from parley.model.cost_estimate import estimate_cost, estimate_time, plan_run
+    from parley.analysis.qualify.before_run import planned_checks
+    from parley.model.cost_estimate import estimate_cost, plan_run
 
     combinations = _combinations(cells)
     scenarios = [scenario for scenario, _ in combinations.values()]
@@ -161,8 +162,11 @@ def _print_plan(cells: Sequence[SweepCell], options: argparse.Namespace) -> None
     for name, (plan, seeds) in zip(combinations, plans, strict=True):
         print(f"{name:<{width}} {count_phrase(seeds, 'seed'):>10} {plan.calls:>10,} calls each")
     print(f"{'in all':<{width}} {count_phrase(len(cells), 'cell'):>10} {total:>10,} calls")
-    print("\n".join(estimate_cost(plans, [prices_from_args(options, scenario) for scenario in scenarios])))
-    print(estimate_time(scenarios, total))
+    prices, checks = (
+        [prices_from_args(options, each) for each in scenarios],
+        planned_checks(scenarios, options.no_qualify),
+    )
+    print("\n".join(estimate_cost(plans, prices, checks)))
 
 
 def make_sweep(

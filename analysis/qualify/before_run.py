@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,17 +15,19 @@ from parley.analysis.qualify.kept import (
     kept_qualification,
     read_qualification,
     short_battery,
+    spec_identity,
 )
 from parley.analysis.qualify.measures import planted_order
-from parley.analysis.qualify.questions import ask_planted
+from parley.analysis.qualify.questions import ask_planted, questions
 from parley.analysis.qualify.verdict import headline, way_verdicts
 from parley.llm.backends import is_scripted, split_spec
 from parley.llm.budget import Budget, Ledger
 from parley.llm.driver import Bar
 from parley.llm.errors import UserError
 from parley.llm.journal import shared_ledger
-from parley.llm.request import Backend
+from parley.llm.request import Backend, Usage
 from parley.llm.router import open_all
+from parley.model.cost_estimate import TOKENS_PER_WORD, Check
 from parley.model.files import JOURNAL, RECORD
 from parley.model.run_folder import check_folder
 from parley.model.scenario import Scenario
@@ -75,9 +78,39 @@ def qualify_before(
         verdicts = tuple(way_verdicts(planted_order(answers, battery.seed)))
         result = Qualification(verdicts, len(battery.topics), short=True)
         result.write(kept_path(backend.identity, society))
+    result.write(kept_path(spec_identity(scenario.models.llm, scenario.llm_by_party), society))
     result.write(own)
     say(f"qualify  {headline('this model', list(result.verdicts)).replace('**', '')}")
     return result
+
+
+def known_result(scenario: Scenario, folder: Path | None = None) -> Qualification | None:
+    """Return what is known of a model before it is opened: from the folder of its run, else what was kept for its spec.
+
+    Errors: UserError for a damaged file in the folder.
+    """
+    own = read_qualification(folder / FILE) if folder else None
+    by_spec = spec_identity(scenario.models.llm, scenario.llm_by_party)
+    return own or kept_qualification(by_spec, scenario.society.name)
+
+
+def planned_checks(scenarios: Sequence[Scenario], skipped: bool, folder: Path | None = None) -> list[Check]:
+    """Return what `qualify_before` will ask of each model of some scenarios of which nothing is known yet.
+
+    skipped: with --no-qualify nothing is asked. folder: that of the run, which may hold a result. Errors: as `known_result`.
+    """
+    checks: dict[str, Check] = {}
+    for scenario in scenarios if not skipped else ():
+        spec = scenario.models.llm
+        if spec in checks or not needs_qualification(spec) or known_result(scenario, folder):
+            continue
+        with suppress(UserError):  # a society without topics on which people can be planted
+            battery = short_battery(scenario.society.name)
+            requests = [question.request(battery.seed) for question in questions(battery)]
+            words = sum(message.content.count(" ") + 1 for request in requests for message in request.messages)
+            usage = Usage(int(words * TOKENS_PER_WORD), len(requests))  # the answer is one token
+            checks[spec] = Check(spec, len(requests), usage)
+    return list(checks.values())
 
 
 def _models_of(cells: Sequence[SweepCell]) -> dict[str, Scenario]:

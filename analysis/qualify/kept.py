@@ -10,12 +10,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from parley.agents.society import load_society
 from parley.agents.topic import society_topics
 from parley.analysis.qualify.questions import WAYS, Battery, battery_topics, questions
 from parley.analysis.qualify.verdict import IGNORES, RANKS, UNREADABLE, OwnVoice, WayVerdict, best_way
+from parley.llm.backends import identity_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import digest
 from parley.llm.typed import as_fields
@@ -88,6 +90,11 @@ def short_battery(society: str) -> Battery:
     known = load_society(society)
     topics = [known.qualified(name) for name in known.topics] or society_topics(known)
     return Battery(battery_topics(topics, [], short=True), short=True)
+
+
+def spec_identity(spec: str, voices: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+    """Return what identifies a model before it is opened: its spec, and those of the voices of others. For plans only."""
+    return {"spec": identity_spec(spec), **{voice: identity_spec(other) for voice, other in voices.items()}}
 
 
 def kept_path(identity: Mapping[str, Any], society: str) -> Path:

@@ -13,8 +13,8 @@ import run
 from parley.analysis.card.derivation import derive_card
 from parley.analysis.qualify import kept
 from parley.analysis.qualify.in_reports import first_sentences, qualification_of, unchecked, withholds
-from parley.analysis.qualify.kept import FILE, Qualification, kept_path, read_qualification
-from parley.analysis.qualify.questions import Battery
+from parley.analysis.qualify.kept import FILE, Qualification, kept_path, read_qualification, spec_identity
+from parley.analysis.qualify.questions import Battery, questions
 from parley.analysis.qualify.verdict import FOLLOWS, IGNORES, WEAK, OwnVoice, WayVerdict, lines_sentence
 from parley.analysis.tables import load
 from parley.llm import trust
@@ -91,6 +91,54 @@ def test_a_run_without_the_check_says_so(new_model: str, tmp_path: Path) -> None
     assert unchecked(new_model) in (tmp_path / "run" / "summary.md").read_text()
     assert "`python run.py qualify --llm " in unchecked(new_model)
     assert first_sentences(load(tmp_path / "run").header, tmp_path / "run") == [unchecked(new_model)]
+
+
+def test_a_plan_counts_the_check_of_a_new_model(
+    new_model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--dry-run` said 22 calls before a first run that made 106. A model with a result is not checked, and so not planned."""
+
+    def planned(*words: str) -> str:
+        capsys.readouterr()
+        assert run.main([*words, "--llm", new_model, "--dry-run"]) == 0
+        return next((line.strip() for line in capsys.readouterr().out.splitlines() if line.strip()[:1] == "+"), "")
+
+    plain = ("--scenario", "two_way", "--topic", "racism", "--repetitions", "2", "--rounds", "1")
+    card = ("audit", "--topic", "racism", "--blocks", "2", "--sections", "bias")
+    several = ("sweep", *plain[:-2], "--vary", "rounds=1,2", "--seeds", "0:2")
+    questions_asked = len(questions(kept.short_battery("us")))
+    check = (
+        f"+ {questions_asked} calls once, to check whether {new_model} plays people (--no-qualify leaves them out): "
+    )
+    for words in (plain, card, several, ("intervene", *plain[2:-1], "4")):
+        assert planned(*words).startswith(check)
+        assert planned(*words, "--no-qualify") == ""
+    assert planned(*plain) == f"{check}{questions_asked + 14:,} calls in all"
+    assert debate(new_model, tmp_path / "a") == 0
+    for words in (plain, card, several):
+        assert planned(*words) == ""
+
+
+def test_the_plan_of_a_card_asks_as_the_card_will(
+    new_model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four conditions were planned where two are run in phrases; memory and time were missing."""
+    words = ["audit", "--topic", "racism", "--blocks", "2", "--sections", "bias", "--llm", new_model, "--dry-run"]
+
+    def plan() -> str:
+        assert run.main(words) == 0
+        return capsys.readouterr().out
+
+    before = plan()
+    assert "asked reversed" in before
+    assert "  time not known" in before
+    assert "needs fewer calls than planned here" in before
+    verdict = WayVerdict("phrases", FOLLOWS, 32, 0, 48, 1.0, math.nan, math.nan, 0.0005, 8.2, 7.9, 8.6)
+    Qualification((verdict,), 4, short=True).write(kept_path(spec_identity(new_model), "us"))
+    after = plan()
+    assert "asked conversation" in after
+    assert "asked reversed" not in after
+    assert "needs fewer calls" not in after
 
 
 def test_speakers_of_known_bias_are_not_checked(tmp_path: Path) -> None:

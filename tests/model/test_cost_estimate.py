@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from data_checks import check_each
 from standins import opinionated
 
 from parley.llm.backends.fake import Fake
+from parley.llm.backends.gguf.speed import MachineCosts
 from parley.llm.budget import Price
-from parley.llm.request import Reply
+from parley.llm.request import Reply, Usage
 from parley.model.cost_estimate import (
+    Check,
     estimate_cost,
     estimate_lines,
     estimate_time,
+    machine_lines,
     measured_rate,
     plan_run,
     rehearse_run,
@@ -187,7 +191,47 @@ def test_time_goes_by_the_latest_run_of_the_model(
     assert measured_rate("openai:gpt-5") is None
     found = measured_rate("oracle")
     assert found is not None
-    assert "calls a second, as in" in estimate_time([small()], 1000)
+    assert "calls a second, as in" in estimate_time({"oracle": Usage(0, 0)}, 1000)
+
+
+def test_two_speeds_are_one_range_with_its_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`about 5 min` by tokens stood one line above `about 3 min` by calls, and both named the latest run."""
+    rates: list[tuple[float, Path] | None] = [(0.14, Path("runs/a")), None]
+    monkeypatch.setattr("parley.model.cost_estimate.measured_rate", lambda spec: rates[0])
+    costs = MachineCosts(10**9, 300.0, "weights", True)
+    monkeypatch.setattr("parley.model.cost_estimate.run_costs", lambda spec, usage: costs)
+    used = {"smollm2": Usage(1000, 1000), "fake": Usage(0, 0)}
+    assert estimate_time(used, 25) == (
+        "  time about 3 min to 5 min on this machine (3 min by calls, 8.4 calls a minute, as in runs/a; "
+        "5 min by tokens, as the latest gguf model here)"
+    )
+    rates.pop(0)
+    costs = costs._replace(measured=False)
+    assert estimate_time(used, 25) == "  time about 5 min on this machine (by tokens, by a first guess of the speed)"
+
+
+def test_memory_that_programs_can_get_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`only 0.4 GB are free` counted memory that the system had lent to its cache, and did not say what to do."""
+    costs = MachineCosts(2 * 10**9, 300.0, "weights", True)
+    monkeypatch.setattr("parley.model.cost_estimate.run_costs", lambda spec, usage: costs)
+    lines = []
+    for available in (3e9, 1e9):
+        memory = SimpleNamespace(free=4e8, available=available)
+        monkeypatch.setattr("parley.model.cost_estimate.psutil.virtual_memory", lambda memory=memory: memory)
+        lines.append(next(machine_lines({"smollm2": Usage(0, 0)}, 25)))
+    advice = "; only 1.0 GB are available: close other programs, or keep less, as in --llm smollm2,context=2048,keep=64"
+    assert lines == ["  memory up to 2.0 GB (weights)", f"  memory up to 2.0 GB (weights){advice}"]
+
+
+def test_the_check_of_a_new_model_is_planned(small: Callable[..., Scenario]) -> None:
+    """`22 calls` and `35 s` stood there for 106 calls: the questions to a new model were in no plan."""
+    check, calls = Check("openai:gpt-4o-mini", 84, Usage(1_000_000, 84)), plan_run(small()).calls
+    scenario, prices = small(llm=check.spec), {"": Price(1.0, 1.0)}
+    lines = "\n".join(estimate_lines(scenario, prices, [check]))
+    said = "  + 84 calls once, to check whether openai:gpt-4o-mini plays people (--no-qualify leaves them out): "
+    assert f"{said}{84 + calls:,} calls in all" in lines
+    assert "about 1,000,000 tokens in" in lines
+    assert "  + " not in "\n".join(estimate_lines(scenario, prices))
 
 
 def test_thoughts_go_by_the_latest_run_of_the_model(

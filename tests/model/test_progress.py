@@ -39,7 +39,7 @@ def test_more_calls_than_were_planned(capsys: pytest.CaptureFixture[str]) -> Non
     shown = Lines("answers", 5, "call", "", lambda: now)
     now = 44.0
     shown.update(11)
-    assert capsys.readouterr().err == "answers: 11 calls, 0.2 a second\n"
+    assert capsys.readouterr().err == "answers: 11 calls, 15 a minute\n"
 
 
 @pytest.mark.parametrize("widgets", [True, False])
@@ -56,3 +56,12 @@ def test_a_notebook_has_a_bar_and_no_warning(widgets: bool, monkeypatch: pytest.
     assert isinstance(shown, tqdm)
     assert ("notebook" in type(shown).__module__) == widgets
     shown.close()
+
+
+def test_a_slow_model_has_a_rate() -> None:
+    """`three_way: 2 of 30 calls, 0.0 a second, 623 s left`: the rate was lost in rounding, and every condition had one name."""
+    now = 0.0
+    shown = Lines("asked (1 of 2)", 30, "call", "", lambda: now)
+    now = 40.0
+    shown.update(2)
+    assert shown.line == "asked (1 of 2): 2 of 30 calls, 3 a minute, 560 s left"
