@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +16,7 @@ from scipy.stats import ttest_1samp
 
 import run
 from parley.agents.society import load_society
+from parley.analysis.metrics import broken_replies
 from parley.analysis.scores.contrasts import (
     ONE_CAST,
     ONE_EACH,
@@ -28,6 +31,8 @@ from parley.analysis.scores.table import COLUMNS, PEOPLE, by_run, casts
 from parley.analysis.scores.ucl import compare
 from parley.analysis.statement_judge import Judging
 from parley.analysis.studies.structured.experiments import EXPERIMENTS, PRESET, experiment, run_experiment, scores
+from parley.analysis.studies.structured.report import _models
+from parley.analysis.tables import load
 from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
 
@@ -359,6 +364,18 @@ def test_what_an_experiment_cannot_take_is_one_line(
     assert run.main(["structured", *given, "--llm", "oracle", "--out", str(tmp_path / "out")]) == 2
     assert told in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_a_report_says_first_that_the_debates_are_broken(tmp_path: Path) -> None:
+    """Two small models said the same line in turn ("I'm not sure I agree with your answer."), and the report scored it all."""
+    small = ["--llm", "oracle", "--topic", "racism", "--repetitions", "2", "--rounds", "2", "--out", str(tmp_path)]
+    assert run.main(["structured", "baseline", *small]) == 0
+    short = (tmp_path / "report.md").read_text(encoding="utf-8").split("## In short")[1].split("##")[0]
+    assert "Debates are broken" not in short
+    fine = broken_replies.compute(load(next(tmp_path.rglob("record.jsonl")).parent))
+    for copied, said in ((0.0, 0), (1.0, 1)):
+        made: Any = SimpleNamespace(headers={}, faults=fine.assign(copied=copied, copied_null=0.0))
+        assert [line.startswith("**Debates are broken:**") for line in _models(made, tmp_path)] == [True] * said
 
 
 def test_a_folder_holds_one_experiment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,6 +15,7 @@ import pandas as pd
 
 from parley.agents.society import DEFAULT, SEATS, Society, article
 from parley.analysis.formatting import slug
+from parley.analysis.metrics import broken_replies
 from parley.analysis.statement_judge import Judging, judge_run
 from parley.analysis.tables import Tables
 from parley.llm.budget import NO_LIMIT, Budget, Ledger
@@ -234,7 +235,7 @@ class ExperimentResult:
     """The runs of all conditions, with rooms named after them.
 
     verdicts; attitudes; scores (as analysis/scores takes them); people (who sat where: `PEOPLE` of analysis/scores/table.py); the
-    header of each condition.
+    header of each condition; faults: what is wrong with replies (metrics/broken_replies.py).
     """
 
     verdicts: pd.DataFrame
@@ -242,6 +243,7 @@ class ExperimentResult:
     scores: pd.DataFrame
     people: pd.DataFrame
     headers: Mapping[str, Header]
+    faults: pd.DataFrame
 
 
 def condition_folders(experiment: Experiment, out: Path) -> dict[str, Path]:
@@ -265,15 +267,17 @@ def run_experiment(
     and tests that assume independent conditions could never find one. The people of a repetition are the same in all conditions
     if the cast does not depend on the seed (listed, fixed).
     """
-    headers, parts = {}, []
+    headers, parts, faults = {}, [], []
     for name, folder in condition_folders(experiment, out).items():
         tables = yield base.with_settings({"seed": derive(base.seed, "condition", name), **experiment.conditions[name]})
         headers[name] = tables.header
+        faults.append(broken_replies.compute(tables))
         verdicts = judge_run(tables, folder / "judge", judge, judging, bar, budget, ledger)
         frames = verdicts, tables.attitudes, tables.agents
         parts.append([frame.assign(condition=name, room=name + "/" + frame["room"]) for frame in frames])
     verdicts, attitudes, agents = (pd.concat(frames, ignore_index=True) for frames in zip(*parts, strict=True))
-    return ExperimentResult(verdicts, attitudes, scores(verdicts), people(agents), headers)
+    broken = pd.concat(faults, ignore_index=True)
+    return ExperimentResult(verdicts, attitudes, scores(verdicts), people(agents), headers, broken)
 
 
 def scores(verdicts: pd.DataFrame) -> pd.DataFrame:

@@ -15,6 +15,8 @@ from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.formatting import DASH, Column, count_phrase, estimate, format_span, frame_table, number
 from parley.analysis.judge_quality import against_themselves, against_truth, confusion, confusion_table, truth, warning
+from parley.analysis.metrics import broken_replies
+from parley.analysis.qualify.in_reports import page_notes
 from parley.analysis.report import Report
 from parley.analysis.scores import contrasts, report
 from parley.analysis.scores.table import casts
@@ -70,7 +72,7 @@ def write(
     Report(folder, "report").data(scores=result.scores, people=result.people, **made)
     scores = result.scores.assign(topic=result.scores["topic"].map(_heading))
     parts = report.ReportedTest(
-        list(_short(made, experiment, names)),
+        [*_models(result, folder), *_short(made, experiment, names)],
         [*_head(result, experiment, judge, command, published), *_judge_check(result, judge, made)],
         [*_foot(made, names), *_paper(name)],
     )
@@ -121,6 +123,14 @@ def tables(result: ExperimentResult, experiment: Experiment) -> Iterator[tuple[s
     yield "runs_needed", contrasts.runs_needed(spread)
     yield "judge_quality", against_truth(result.verdicts)
     yield "self_report", against_themselves(result.verdicts, result.attitudes)
+
+
+def _models(result: ExperimentResult, folder: Path) -> Iterator[str]:
+    """Yield whether each model plays people, and whether the debates are broken: it is of no use to score what no one says."""
+    yield from page_notes(list(result.headers.values()), folder)
+    broken = broken_replies.headline(result.faults)
+    if broken.startswith("**"):
+        yield broken
 
 
 def _short(made: Mapping[str, pd.DataFrame], experiment: Experiment, names: Names) -> Iterator[str]:
