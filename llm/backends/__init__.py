@@ -87,9 +87,14 @@ def open_spec(spec: str) -> Backend:
 
 def check_spec(spec: str) -> Checked:
     """Return backend and typed options of a spec; nothing is opened. Errors: as open_spec."""
+    return _checked(spec, with_files=True)
+
+
+def _checked(spec: str, with_files: bool) -> Checked:
+    """Return what `check_spec` does. with_files: also whether the files of the model are there."""
     try:
         checked = BACKENDS.check(full_spec(spec))
-        if check_options := _own(checked.target, "check_options", None):
+        if with_files and (check_options := _own(checked.target, "check_options", None)):
             check_options(**checked.options)
         return checked
     except UserError as error:
@@ -196,11 +201,13 @@ def with_defaults(spec: str, **options: object) -> str:
 def in_society(spec: str, society: str) -> str:
     """Return the spec for a society: its backend gets the name, if it has the option `society`; `us` goes without saying.
 
+    The files of the model need not be there: a record is replayed without them.
+
     >>> in_society("oracle,kappa=0", "germany"), in_society("oracle,society=uk", "us"), in_society("fake", "uk")
     ('oracle,kappa=0,society=germany', 'oracle', 'fake')
     """
     name, model, options = split_spec(spec)
-    known = inspect.signature(check_spec(spec).target).parameters
+    known = inspect.signature(_checked(spec, with_files=False).target).parameters
     if "society" not in known or options.get("society", known["society"].default) == society:
         return spec
     options.pop("society", None)

@@ -127,7 +127,10 @@ def tables(result: ExperimentResult, experiment: Experiment) -> Iterator[tuple[s
 
 def _models(result: ExperimentResult, folder: Path) -> Iterator[str]:
     """Yield whether each model plays people, and whether the debates are broken: it is of no use to score what no one says."""
-    yield from page_notes(list(result.headers.values()), folder)
+    alone = [
+        header for header in result.headers.values() if not header.scenario.get("llms")
+    ]  # mixed ones are made of these
+    yield from page_notes(alone or list(result.headers.values()), folder)
     broken = broken_replies.headline(result.faults)
     if broken.startswith("**"):
         yield broken
