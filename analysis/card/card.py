@@ -14,6 +14,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pandas as pd
+
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.card.conditions import Batch
@@ -28,6 +30,7 @@ from parley.analysis.figures import KINDS
 from parley.analysis.formatting import DASH, chance_note, count_phrase, format_number, markdown_table
 from parley.analysis.html_page import Chapter, document
 from parley.analysis.qualify.in_reports import NO_ANSWER, first_sentences, withholds
+from parley.analysis.reply_faults import warnings as improbable_answers
 from parley.analysis.report import Report
 from parley.llm.errors import UserError
 from parley.model.events import Header
@@ -78,6 +81,7 @@ class Card:
     calls: int
     stopped: str = ""
     rounded: bool = False
+    cautions: Sequence[str] = ()
 
     @property
     def sentences(self) -> list[str]:
@@ -93,7 +97,7 @@ class Card:
     @property
     def warnings(self) -> list[str]:
         """The warnings before "In short": why something on the page must not be used."""
-        return [*first_sentences(self.header, self.first.folder), *self._collect("warnings")]
+        return [*first_sentences(self.header, self.first.folder), *self.cautions, *self._collect("warnings")]
 
     def _collect(self, name: str) -> list[str]:
         functions = [getattr(section, name) for section in self.sections.values() if hasattr(section, name)]
@@ -157,6 +161,12 @@ def blocks_of(study: ConditionRecords) -> dict[str, int]:
 def rounded(study: ConditionRecords) -> bool:
     """Whether single ratings are used in debates because the model gives no answer probabilities."""
     return any((study.ratings(name)["how"] == "attitude").any() for name in ("three", "two", "same") if name in study)
+
+
+def cautions(study: ConditionRecords) -> tuple[str, ...]:
+    """That answers were forced, or that the allowed answers were improbable, over all ratings of the card."""
+    ratings = [tables.attitudes for records in study.records.values() for tables in records]
+    return tuple(improbable_answers(pd.concat(ratings, ignore_index=True)))
 
 
 def calls_of(study: ConditionRecords) -> int:

@@ -42,7 +42,7 @@ def make_card(first: Batch, chosen: Sections, records: ConditionRecords, stopped
     header = next(iter(records.records.values()))[0].header
     estimates = card_estimates(records, first, chosen)
     counted = card.blocks_of(records), card.calls_of(records)
-    return card.Card(first, chosen, estimates, header, *counted, stopped, card.rounded(records))
+    return card.Card(first, chosen, estimates, header, *counted, stopped, card.rounded(records), card.cautions(records))
 
 
 def write_design(

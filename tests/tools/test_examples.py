@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from parley.analysis.card.derivation import derive_card
 from parley.llm.errors import UserError
 from parley.llm.journal import query, read_identity
 from parley.model.example_runs import EXAMPLES, REPLIES, example_titles, restore_run
@@ -73,3 +74,13 @@ def test_examples_are_small_text_without_paths_of_a_machine() -> None:
 
 def test_the_page_lists_the_examples_that_are_one_run() -> None:
     assert set(example_titles()) == {folder.name for folder in KEPT if (folder / RECORD).exists()}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["card_qwen", "card_smollm2"])
+def test_a_recorded_card_is_what_comes_out_of_its_records(name: str, tmp_path: Path) -> None:
+    """No model is asked. The card of SmolLM2 warns that the phrases had under .1% of its probability, as summaries do."""
+    assert [*derive_card(EXAMPLES / name, tmp_path)] == []
+    page = (tmp_path / "card.md").read_bytes()
+    assert page == (EXAMPLES / name / "card.md").read_bytes()
+    assert (b"The allowed answers had only" in page) == (name == "card_smollm2")
