@@ -92,7 +92,7 @@ def conditions_report(
 def draw_attitudes(axis: Axes, points: pd.DataFrame, at: str, value: str, look: Mapping[str, Any], **line: Any) -> None:
     """Draw the attitudes of one party in one condition. at, value: columns of points. line: the line style of the condition."""
     marker: Any = {"color": look["color"], "marker": look["markers"][0], "markersize": 3}
-    axis.plot(points[at], points[value], linewidth=1.1, **marker, **line)
+    axis.errorbar(points[at], points[value], linewidth=1.1, elinewidth=0.7, **marker, **line)
     axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
 
 
