@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from jinja2 import TemplateError
 
 from parley.llm.request import Failure, Message, Reply, Request, Usage, fold_system_message, plain_text, set_choice
 
@@ -111,6 +110,8 @@ def encode(requests: Sequence[Request], tokenizer: Any, style: str) -> list[list
     if is_plain(tokenizer, style):
         texts = [plain_text(request.messages, closed=bool(request.answers)) for request in requests]
         return list(tokenizer(texts)["input_ids"])
+    from jinja2 import TemplateError  # pocket works without it
+
     try:
         return _encode_chats([request.messages for request in requests], tokenizer)
     except TemplateError:  # some templates know no system role: the persona then opens the first user message

@@ -15,7 +15,6 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Tokenizer
 
 from parley.llm.backends.oracle.phrases import US, banks
 from parley.llm.backends.oracle.prompt_parser import asked_as_in_papers, labels
@@ -113,6 +112,8 @@ class ChatTokenizer:
     """The tokenizer of a folder: `<s>`, then for each message its role, its text and `<|end|>`, then the role of the reply."""
 
     def __init__(self, folder: Path):
+        from tokenizers import Tokenizer  # only where a model is opened: it loads a compiled library
+
         try:
             self.tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         except Exception as error:  # the library has no class of its own for this
