@@ -163,14 +163,16 @@ def _feeling(row: dict[Any, Any]) -> str:
 
 
 def chance_note(intervals: int) -> str:
-    """Return how many of so many 95% intervals (or tests at 5%) on a page mislead by chance.
+    """Return how many of so many 95% intervals (or tests at 5%) on a page mislead by chance; below one, that all may hold.
 
-    >>> chance_note(15)
-    'Of 100 intervals, about five miss the true value by chance. There are 15 here, so about 0.8 of them do.'
+    >>> chance_note(60)
+    'Of 100 intervals, about five miss the true value by chance. There are 60 here, so about 3 of them do.'
+    >>> chance_note(5)
+    'Of 100 intervals, about five miss the true value by chance. All 5 here may well hold it.'
     """
-    missed = format_number(0.05 * intervals, 0 if intervals > 19 else 1)
-    here = f"There are {intervals:,} here, so about {missed} of them do."
-    return f"Of 100 intervals, about five miss the true value by chance. {here}"
+    missed = f"There are {intervals:,} here, so about {0.05 * intervals:.0f} of them do."
+    here = missed if intervals >= 20 else f"All {intervals} here may well hold it." if intervals > 1 else ""
+    return f"Of 100 intervals, about five miss the true value by chance. {here}".strip()
 
 
 def count_intervals(*frames: pd.DataFrame) -> int:

@@ -131,6 +131,19 @@ def _copies(tables: Tables) -> str:
     )
 
 
+def _unstated(tables: Tables) -> str:
+    """Return that the personas of a society state nothing about a topic of the user's own, where a run has both."""
+    scenario = tables.header.scenario
+    personas, society = str(scenario["personas"]), str(scenario["society"])
+    own = [words.escape_markdown(tables.title(topic)) for topic in tables.topics if topic.endswith(".toml")]
+    if not own or (personas.startswith((".", "/", "~")) and not personas.startswith(f"{society}/")):
+        return ""
+    return (
+        f" The personas of this run come with the society and state nothing about a topic of your own ({join_phrases(own)}): "
+        "what they answer about it is what the model thinks of their party (docs/societies.md: More of your own)."
+    )
+
+
 def _how_to_read(report: Report, tables: Tables) -> None:
     scenario = tables.header.scenario
     rooms, warnings = scenario["repetitions"], ""
@@ -142,7 +155,7 @@ def _how_to_read(report: Report, tables: Tables) -> None:
         "How to read the numbers",
         f"The unit of analysis is the room, one debate: n = {rooms} rooms per topic and group. The agents of a room are averaged "
         "first. Brackets hold 95% intervals over rooms; nothing is corrected for the number of rows."
-        f"{warnings} {tables.opinion_note}{_dependence(tables)}{_copies(tables)} {AXIS[scenario['survey']]}",
+        f"{warnings} {tables.opinion_note}{_dependence(tables)}{_copies(tables)}{_unstated(tables)} {AXIS[scenario['survey']]}",
     )
     probe = str(scenario["probe"])
     report.lines(f"- {words.escape_markdown(tables.title(topic))}: {_axis(topic, probe)}" for topic in tables.topics)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,14 +21,14 @@ from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.estimates import ALL, COLUMNS, CardEstimate, estimate_table, find_estimate
-from parley.analysis.card.figure import forest_plot
+from parley.analysis.card.figure import forest_plot, panels_of
 from parley.analysis.card.gauges import dials
 from parley.analysis.card.labels import cell, condition, ends, judge, share, unit, units, value
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity, absent, named, neutral_named
 from parley.analysis.card.verdicts import Verdict, verdicts
 from parley.analysis.figures import KINDS
-from parley.analysis.formatting import DASH, chance_note, count_phrase, format_number, markdown_table
+from parley.analysis.formatting import DASH, chance_note, count_phrase, escape_markdown, format_number, markdown_table
 from parley.analysis.html_page import Chapter, document
 from parley.analysis.qualify.in_reports import NO_ANSWER, first_sentences, withholds
 from parley.analysis.reply_faults import warnings as improbable_answers
@@ -48,20 +49,24 @@ BY_TOPIC = (
     "By topic (descriptive): intervals are not corrected for their number, so a difference on one topic alone shows "
     "nothing."
 )
-TERMS = (
-    "**Default**: an agent without a party role.",
-    "**Block**: the same agents in every condition. Intervals are over blocks unless another unit is named.",
-    "**Room**: the agents of one debate. A block has one or two rooms on each topic.",
-    "**Line**: what an agent says in one turn. All other agents in the room hear it.",
-    "**Control**: the same rooms without the cause that is studied, for example in silence. Its value is subtracted.",
-)
+TERMS = {
+    "default": "**Default**: an agent without a party role.",
+    "block": "**Block**: the same agents in every condition. Intervals are over blocks unless another unit is named.",
+    "room": "**Room**: the agents of one debate. A block has one or two rooms on each topic.",
+    "line": "**Line**: what an agent says in one turn. All other agents in the room hear it.",
+    "control": "**Control**: the same rooms without the cause that is studied, for example in silence. Its value is subtracted.",
+}
+"""What words of the page mean, by the word; a page explains those that it uses."""
 ROUNDED = (
     "This model gives no probability for each answer, so the card uses whole ratings, each off by up to half a step of the "
     "scale. Pull and influence allow for that, and their intervals are up to twice as wide; means may be off by a part "
     "of a step. `--set probe=attitude_0_100` asks on a finer scale (docs/card.md)."
 )
 DIALS = "Three gauges: where the model leans on each topic, its pull and the influence of agents, and how much is persuasion"
-ALT = "Left: ratings of the roles before a debate, topic by topic. Right: movement in each condition and in its control"
+ALT = {
+    "levels": "ratings of the roles before a debate, topic by topic",
+    "effects": "movement in each condition and in its control",
+}
 Titles = Mapping[str, Quantity]
 
 
@@ -193,7 +198,7 @@ def _lead(card: Card) -> Iterator[str]:
     yield "\n".join(f"- **{verdict.question}** {verdict.answer}" for verdict in card.verdicts)
     yield f"![{DIALS}](dials.png)"
     yield "# The results in full"
-    yield _introduction(card)
+    yield " ".join(filter(None, [model_line(card.header), _introduction(card)]))
     yield (
         "\n".join(f"- {sentence}" for sentence in card.sentences)
         or "Nothing could be measured; the sections below give the reasons."
@@ -201,10 +206,29 @@ def _lead(card: Card) -> Iterator[str]:
     yield f"{chance_note(_intervals(card.claims))} {DESCRIPTIVE}"
     if card.rounded:
         yield f"> {ROUNDED}"
-    yield f"![{ALT}](card.png)"
+    shown = [ALT[panel] for panel in panels_of(card.claims, card.first.society)]
+    sides = zip(("Left: ", "Right: "), shown, strict=True) if len(shown) > 1 else [("The card: ", shown[0])]
+    yield f"![{'. '.join(f'{side}{panel}'.capitalize() for side, panel in sides)}](card.png)"
     yield "# Terms"
-    yield neutral_named("\n".join(f"- {term}" for term in TERMS), card.first.society)
+    yield neutral_named("\n".join(f"- {term}" for term in _terms(card)), card.first.society)
     yield "Percentages have one decimal, all other numbers have two."
+
+
+def _terms(card: Card) -> list[str]:
+    """The terms that the results or a section use."""
+    texts = [_introduction(card), *card.sentences, *(_chapter(card, name) for name in card.sections)]
+    used = " ".join(texts).lower()
+    return [term for word, term in TERMS.items() if re.search(rf"\b{word}s?\b", used)]
+
+
+def model_line(header: Header) -> str:
+    """Return the model with its file (size and quantisation are in its name) and the digest of its weights; "" if not known."""
+    identity = header.model.get("first", header.model)
+    if not identity.get("weights"):
+        return ""
+    loaded = f", loaded in {identity['load']}" if identity.get("load", "full") != "full" else ""
+    file = escape_markdown(f"{identity.get('model')}{loaded}, weights {str(identity['weights'])[:12]}")
+    return f"Model: {disclaimers.model_label(header)} ({file})."
 
 
 def _intervals(claims: Sequence[CardEstimate]) -> int:
@@ -285,8 +309,8 @@ def _topic_table(claims: Sequence[CardEstimate], topics: Sequence[str], titles: 
         rows.append([titles[name].title + ("" if shared else notes[name]), *cells])
     corner = f"by topic{next(iter(notes.values()))}" if shared else "by topic"
     parts = [markdown_table([corner, *[load_topic(topic).title for topic in topics]], rows)]
-    if count := _intervals(claims):
-        parts.append(f"{BY_TOPIC} {chance_note(count)}")
+    if _intervals(claims):
+        parts.append(BY_TOPIC)
     if len(errors) == 1:
         parts.append(f"Other wordings of the question move these estimates by {errors[0]} points (SD).")
     elif errors:

@@ -29,18 +29,30 @@ LEVEL: dict[str, Any] = {"color": "#000000", "marker": "^", "markerfacecolor": "
 CONDITION: dict[str, Any] = {"color": "#000000", "marker": "o"}
 CONTROL: dict[str, Any] = {"color": "#c77b00", "marker": "D", "markerfacecolor": "none"}
 WIDE, ROW, LEAST, SIZE = 9.4, 0.5, 2.6, 9
+ALONE = 0.6
+"""The share of the width that a panel without its neighbour has."""
 LONGEST = 20
 """Letters of a topic in one line."""
 
 
 def forest_plot(claims: Sequence[CardEstimate], society: Society, topics: Sequence[str], caption: str) -> Figure:
-    """Left one row per topic, right one row per condition with its control."""
-    rows = max(len(topics), len(EFFECTS))
-    with new_figure(WIDE, max(LEAST, ROW * rows + 1.5), caption, SIZE) as figure:
-        left, right = figure.subplots(1, 2)
-        _draw_levels(left, claims, society, topics)
-        _draw_effects(right, claims, society)
+    """Left one row per topic, right one row per condition with its control; a panel whose section was not run is left out."""
+    drawn = panels_of(claims, society)
+    rows = max(len(topics) * ("levels" in drawn), len(EFFECTS) * ("effects" in drawn))
+    with new_figure(WIDE * (1 if len(drawn) > 1 else ALONE), max(LEAST, ROW * rows + 1.5), caption, SIZE) as figure:
+        for axis, panel in zip(figure.subplots(1, len(drawn), squeeze=False)[0], drawn, strict=True):
+            if panel == "levels":
+                _draw_levels(axis, claims, society, topics)
+            else:
+                _draw_effects(axis, claims, society)
     return figure
+
+
+def panels_of(claims: Sequence[CardEstimate], society: Society) -> list[str]:
+    """Return the panels of the figure whose quantities were looked for, `levels` and `effects`; both where none was."""
+    quantities = {claim.quantity for claim in claims}
+    names = {"levels": set(kinds(society)), "effects": set(EFFECTS)}
+    return [panel for panel, wanted in names.items() if quantities & wanted] or [*names]
 
 
 def kinds(society: Society) -> dict[str, tuple[str, dict[str, Any]]]:

@@ -29,15 +29,17 @@ NEEDS = "replies"
 
 
 class Fault(NamedTuple):
-    """A kind of broken reply: the column of its share and of its null, the least share of a warning, and what it is in words."""
+    """A kind of broken reply: the column of its share and of its null, the least share of a warning, what it is in words, and
+    of which replies."""
 
     share: str
     null: str
     level: float
     words: str
+    among: str = "{} replies"
 
 
-COPIES = Fault("copied", "copied_null", 0.2, "repeat what was said before")
+COPIES = Fault("copied", "copied_null", 0.2, "repeat it", "the {} replies that had something before them")
 FAULTS = (
     Fault("lost", "", 0.1, "hold no line of the agent"),
     COPIES,
@@ -101,4 +103,4 @@ def _in_words(frame: pd.DataFrame, fault: Fault) -> str:
     total = int(frame[_of(fault.share)].sum())
     chance = run_share(frame, fault.null) if fault.null else float("nan")
     null = "" if pd.isna(chance) else f" ({chance * total:.0f} by chance)"
-    return f"{run_share(frame, fault.share) * total:.0f} of {total:,} replies {fault.words}{null}"
+    return f"{run_share(frame, fault.share) * total:.0f} of {fault.among.format(f'{total:,}')} {fault.words}{null}"

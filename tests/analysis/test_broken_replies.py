@@ -81,9 +81,11 @@ def test_a_run_of_copies_is_called_broken(spoken: Callable[..., Tables]) -> None
     rooms = [[line] * (6 if place < 2 else 5) for place, line in enumerate(first[:6])]
     rooms[0][1], rooms[1][1] = first[6:]
     said = broken_replies.headline(broken_replies.compute(spoken(*rooms)))
-    assert said.startswith("**Debates are broken:** 24 of 26 replies repeat what was said before (0 by chance)")
+    assert said.startswith(
+        "**Debates are broken:** 24 of the 26 replies that had something before them repeat it (0 by chance)"
+    )
     sound = broken_replies.headline(broken_replies.compute(spoken(LINES, LINES[::-1])))
-    assert sound == "0 of 6 replies repeat what was said before (4 by chance)."
+    assert sound == "0 of the 6 replies that had something before them repeat it (4 by chance)."
 
 
 @check_each(

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 from data_checks import check_each
 
-from parley.analysis.card.card import _tables
+from parley.analysis.card.card import BY_TOPIC, _tables, model_line
 from parley.analysis.card.comparison import RATIO, SHOWN, SavedCard, comparison_figure
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.estimates import ALL, CardEstimate
-from parley.analysis.card.figure import forest_plot
+from parley.analysis.card.figure import forest_plot, panels_of
 from parley.analysis.card.labels import (
     DIFFERENCE,
     below,
@@ -100,7 +101,7 @@ def test_topics_stand_in_the_order_of_the_card() -> None:
     """Whatever order they were counted in; unit and n once where all rows have the same, a wording's effect once likewise."""
     found = [CardEstimate("moved", topic, 1.0, 0.5, 1.5, n=4, instrument=0.2) for topic in reversed(TOPICS)]
     table, chance, note = next(_tables(found, {"moved": POINTS}, TOPICS)).split("\n\n")
-    assert "There are 2 here, so about 0.1 of them do" in chance
+    assert chance == BY_TOPIC, "the page counts its intervals once: two counts on a page were read as a contradiction"
     assert table.splitlines()[0] == "| by topic (points; n = 4 blocks) | racism | climate change |"
     assert "±" not in table
     assert note == "Other wordings of the question move these estimates by 0.20 points (SD)."
@@ -140,7 +141,7 @@ def test_titles_say_minus_and_never_less() -> None:
 def test_a_condition_and_its_control_are_a_pair(tmp_path: Path) -> None:
     """The condition is drawn where it moved to, control and difference together, and the control where that moved to."""
     found = [CardEstimate("three_empty", ALL, 0.85, 0.7, 1.0, null=1.44, n=10)]
-    right = forest_plot(found, base().society, base().subject.topics, "made").axes[1]
+    right = forest_plot(found, base().society, base().subject.topics, "made").axes[0]
     assert sorted(round(float(line.get_xdata()[0]), 2) for line in right.lines if line.get_marker() in "oD") == [
         1.44,
         2.29,
@@ -169,4 +170,22 @@ def test_a_panel_without_a_number_has_no_axis() -> None:
     measured = forest_plot(
         [CardEstimate("three_alone", ALL, 0.8, 0.6, 1.0, null=0.1, n=10)], society, ["climate_change"], ""
     )
-    assert len(measured.axes[1].get_xticks()) > 0
+    assert len(measured.axes[0].get_xticks()) > 0
+
+
+def test_a_panel_of_a_section_that_was_not_run_is_left_out() -> None:
+    """The figure of a card of `bias` alone was half "not measured"; what was looked for and not found keeps its panel."""
+    society = load_preset("three_way").society
+    level = CardEstimate("default", "climate_change", 5.0, 4.0, 6.0, n=10)
+    failed = CardEstimate("three_alone", ALL, reason="no party begins away from the Default")
+    assert panels_of([level], society) == ["levels"]
+    assert panels_of([failed], society) == ["effects"]
+    assert panels_of([level, failed], society) == panels_of([], society) == ["levels", "effects"]
+    assert len(forest_plot([level], society, ["climate_change"], "").axes) == 1
+
+
+def test_a_page_names_the_file_of_its_model() -> None:
+    """The card said `smollm2`: not which size, which quantisation, or which weights."""
+    model = {"backend": "gguf", "model": "SmolLM2-135M-Instruct-Q4_1", "weights": "0123456789abcdef0123"}
+    header = SimpleNamespace(model=model, scenario={"llm": "smollm2", "llms": []}, stand_ins=[], branch={}, checks=())
+    assert model_line(header) == "Model: smollm2 (SmolLM2-135M-Instruct-Q4_1, weights 0123456789ab)."

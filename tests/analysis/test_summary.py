@@ -352,7 +352,10 @@ def test_a_run_without_ratings_says_so_in_words(ran: Callable, tmp_path: Path) -
     """Not `0 of 0`, not `asked never`, not `all readable` of nothing."""
     text = summary(load(ran("two_way", survey="never")), tmp_path)
     told = section(text, "In short").split("\n\n")[0].strip().split("\n")
-    assert told == ["- 0 of 9 replies repeat what was said before (0 by chance).", "- There are no ratings."]
+    assert told == [
+        "- 0 of the 9 replies that had something before them repeat it (0 by chance).",
+        "- There are no ratings.",
+    ]
     assert "This run had no survey" in section(text, "How to read the numbers")
     told = section(text, "What is missing").strip()
     assert told == "Nothing: 12 replies and 12 calls, all readable. There are no ratings."
@@ -475,3 +478,22 @@ def test_a_surrogate_is_no_model_that_is_billed(ran: Callable, tmp_path: Path) -
     assert set(used_tokens(held)) == {"", "democrat"}
     told = dict(rows(section(summary(held, tmp_path), "Details of the run")))
     assert told["model"] == "oracle; democrat: openai:other"
+
+
+def test_personas_that_state_nothing_about_an_own_topic_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shipped personas know the shipped topics; on a topic of the user's own their ratings are the model's stereotype."""
+    monkeypatch.chdir(tmp_path)
+    assert run.main(["new", "topic", "mine.toml"]) == 0
+    assert run.main(["new", "personas", "./people"]) == 0
+    own = ["--topic", "./mine.toml"]
+    for name, given in {
+        "shipped": own,
+        "own": [*own, "--set", "personas=./people"],
+        "known": ["--topic", "racism"],
+    }.items():
+        words = ["--scenario", "two_way", "--llm", "fake", "--repetitions", "1", "--rounds", "1", "--keep-going"]
+        assert run.main([*words, *given, "--out", name]) == 0
+        text = (tmp_path / name / "summary.md").read_text()
+        assert ("state nothing about a topic of your own (A new town library)" in text) == (name == "shipped")
