@@ -110,7 +110,7 @@ def _likely_rows(builder: DatasetBuilder, test: RepresentativeTest) -> Iterator[
         own, other = (table[table["asked"] == asked] for asked in (OWN, STRANGER))
         row: dict[str, Any] = {"model": test.model.base.path_name, "writer": writer, "critiques": len(own)}
         for name, mean in {**{name: of(own) for name, of in MEASURES.items()}, "gain": against(own, other)}.items():
-            row |= with_interval(name, mean.value, (mean.low, mean.high))
+            row |= {**with_interval(name, mean.value, (mean.low, mean.high)), "people": mean.clusters}
         yield row
 
 
@@ -125,7 +125,7 @@ def _win_rows(test: RepresentativeTest, judge: str, desk: CallDesk) -> Iterator[
             "verdicts": len(verdicts),
             "unread": unread,
         }
-        yield {**row, "value": mean.value, "low": mean.low, "high": mean.high}
+        yield {**row, "people": mean.clusters, "value": mean.value, "low": mean.low, "high": mean.high}
 
 
 def _substitution(builder: DatasetBuilder, plan: StudyPlan) -> Substitution:
