@@ -316,7 +316,7 @@ def test_linked_people_are_drawn_near_each_other() -> None:
 def test_a_layout_is_the_same_on_every_number_of_processors() -> None:
     """The figure of a network is the same file on every machine: no matrix product, whose digits depend on its threads."""
     code = (
-        "import hashlib, numpy as np\nfrom parley.analysis.network_layout import layout\n"
+        "import hashlib, numpy as np\nfrom parley.analysis.network_plot import layout\n"
         "ends = np.random.default_rng(1).integers(0, 600, (3000, 2))\n"
         "print(hashlib.sha256(layout(600, ends[:, 0], ends[:, 1]).tobytes()).hexdigest())"
     )
