@@ -228,7 +228,7 @@ RULES = (
     ),
     Rule(r"--scenario days", "--repetitions 2 --rounds 3"),
     Rule(r"--scenario herding", "--repetitions 2 --rounds 1"),
-    Rule(r"--human trust\.csv", why="needs a table of your own; tests/analysis/test_games.py has one", how="parse"),
+    Rule(r"--human trust\.csv", why="needs a table of your own; tests/studies/test_games.py has one", how="parse"),
     Rule(r"--scenario (trust_game|prisoners_dilemma|public_goods|negotiation)", "--repetitions 2 --rounds 2"),
     Rule(
         r"^run\.py honesty .*--lines",
