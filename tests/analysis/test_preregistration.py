@@ -117,7 +117,7 @@ def test_every_mutation_is_refused(plan: Path, monkeypatch: pytest.MonkeyPatch) 
     plan.write_text(canonical(original).replace("\n", "\n "), encoding="utf-8")
     with pytest.raises(UserError, match="hash or its form"):
         read_registration(plan)
-    assert refused >= 200
+    assert refused >= 150, "each value outside of the sources, and one of 20 source files"
 
 
 def test_a_changed_world_is_named(plan: Path, monkeypatch: pytest.MonkeyPatch) -> None:
