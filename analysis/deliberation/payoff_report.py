@@ -111,11 +111,12 @@ def _scored(tables: Mapping[str, pd.DataFrame], scores: Mapping[str, Floats], me
 
 
 def measure_table(scored: Mapping[str, Scored], cell: str) -> pd.DataFrame:
-    """Return a row per scorer: scorer, ratings, missing, and each measure with low and high."""
+    """Return a row per scorer: scorer, groups, ratings, missing, and each measure with low and high."""
     found = []
     for name, one in scored.items():
         rows = one.rows[cell]
-        row: dict[str, Any] = {"scorer": name, "ratings": len(rows), "missing": int(rows["score"].isna().sum())}
+        groups, missing = rows["group"].nunique(), int(rows["score"].isna().sum())
+        row: dict[str, Any] = {"scorer": name, "groups": groups, "ratings": len(rows), "missing": missing}
         for measure, mean in measure_scorer(rows, one.line, one.measures).items():
             row |= with_interval(measure, mean.value, (mean.low, mean.high))
         found.append(row)
