@@ -28,8 +28,10 @@ from parley.model.progress import Progress
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunSpec, run_scenario
 
-FRAMES = tuple(field.name for field in fields_of(record.Tables) if field.name not in ("header", "finished"))
-"""The tables of a run, each a DataFrame."""
+FRAMES = tuple(
+    field.name for field in fields_of(record.Tables) if field.name not in ("header", "finished", "of_studies")
+)
+"""The tables of each run, each a DataFrame."""
 PREVIEW = 3
 """Lines of a run that a notebook shows."""
 
@@ -69,13 +71,18 @@ class Run:
         self.tables = record.load(self.folder)
 
     def __getattr__(self, name: str) -> pd.DataFrame:
-        if name in FRAMES:
+        if name != "tables" and name in self._names:  # a copy has no tables yet
             frame: pd.DataFrame = getattr(self.tables, name)
             return frame
         raise AttributeError(f"a run has no {name!r}")
 
     def __dir__(self) -> list[str]:
-        return sorted([*super().__dir__(), *FRAMES])
+        return sorted([*super().__dir__(), *self._names])
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """The tables of each run, and those that a study adds, such as the moves of a game."""
+        return (*FRAMES, *self.tables.of_studies)
 
     def __repr__(self) -> str:
         scenario = self.tables.header.scenario
@@ -91,7 +98,7 @@ class Run:
             (disclaimers.short_disclaimer(header) or "").replace("**", ""),
             f"{count_phrase(rooms, 'room')}, {count_phrase(len(tables.utterances), 'utterance')}; "
             f"{missing:,} of {ratings:,} ratings are missing.",
-            f"Folder {self.folder}. Tables: {', '.join(FRAMES)}.",
+            f"Folder {self.folder}. Tables: {', '.join(self._names)}.",
         ]
         preview = tables.utterances[["room", "round", "name", "text"]].head(PREVIEW)
         return html_card(f"{header.scenario['name']} on {disclaimers.model_label(header)}", lines, preview)

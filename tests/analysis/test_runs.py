@@ -42,6 +42,13 @@ def test_its_tables_are_frames(made: parley.Run) -> None:
         made.atitudes  # noqa: B018
 
 
+def test_a_game_has_its_moves(tmp_path: Path) -> None:
+    """Tables of a study are tables of a run; for a while they had become unreachable from Python."""
+    game = parley.run("trust_game", llm="oracle", repetitions=1, out=tmp_path / "game")
+    assert len(game.moves)
+    assert "moves" in dir(game)
+
+
 def test_what_it_found(made: parley.Run, tmp_path: Path) -> None:
     """Summary, a metric, a figure and a page; a metric that is none is told with the nearest."""
     assert made.summary.startswith("# ")
