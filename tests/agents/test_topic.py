@@ -10,6 +10,7 @@ from data_checks import check_each
 from parley.agents.language import Language
 from parley.agents.persona import parties
 from parley.agents.probe import scales, shared_probes
+from parley.agents.question import load_questions
 from parley.agents.scales import LABELLED
 from parley.agents.topic import load_topic, news_names, topic_names
 from parley.llm.errors import UserError
@@ -134,6 +135,7 @@ def test_every_shipped_scale_is_used() -> None:
     used |= {probe.scale.name for probe in shared_probes().values()}
     used |= {load_topic("blackout").probe(f"{name}@phrases").scale.name for name in ("attitude", "agreement")}
     used |= {load_preset(name).surveys.probe.partition("@")[2] for name in preset_names()} - {""}
+    used |= {probe.scale.name for probe in load_questions()[0].subject.probes.values()}
     assert used == set(scales())
 
 
