@@ -244,7 +244,7 @@ def open_timetable(graph: ChosenGraph, steps: int, rewired: bool) -> LinkTimetab
         )
     if times and not ((times.first <= steps) & (times.last >= 1)).any():
         raise UserError(
-            f"graph {graph.name}: no link exists in steps 1 to {steps}; the first one starts at {times.first.min():g}: "
+            f"graph {graph.name}: no link exists in steps 1 to {steps}; the first one starts at {np.min(times.first):g}: "
             "count `start` and `end` from 1"
         )
     return times
@@ -252,7 +252,7 @@ def open_timetable(graph: ChosenGraph, steps: int, rewired: bool) -> LinkTimetab
 
 def check_signs(weights: Floats, law: Law, name: str) -> None:
     """Errors: UserError if links have the sign -1, but the law knows no such links. weights: of links. name: of the law."""
-    if not law.signed and len(weights) and weights.min() < 0:
+    if not law.signed and len(weights) and np.min(weights) < 0:
         signed = ", ".join(one for one in LAWS.builtin() if LAWS.find(one).signed)
         raise UserError(
             f"the graph has hostile links (sign -1), which law {name} does not know: choose {signed}, or leave these "
