@@ -1,4 +1,4 @@
-"""The tables of a run that studies declare (`Study.tables`), beside those of every run (tables.py)."""
+"""The tables of a run that studies declare (`Study.tables`), next to those of every run (tables.py)."""
 
 from __future__ import annotations
 

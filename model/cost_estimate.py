@@ -1,4 +1,4 @@
-"""Estimates what a scenario will cost before it runs: calls, tokens, money and time.
+"""Estimates what a scenario will cost before it runs: calls, tokens and money; its time is that of run_time.py.
 
 `plan_run` counts a dry run: the debates themselves, with a stand-in for the model that answers everything at once.
 `estimate_lines` prints the plan for `--dry-run`.
@@ -14,17 +14,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
-
 from parley.agents.reasoning import open_ability
 from parley.agents.society import PartyNames
 from parley.environments.base import MEDIATOR
-from parley.llm.backends import is_scripted, recorded_name, run_costs, server_lines, split_spec
+from parley.llm.backends import is_scripted, server_lines, split_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.replay import Replay
 from parley.llm.budget import Price, Prices, cost_by_model
-from parley.llm.errors import MissingRecording, UserError
-from parley.llm.journal import read_identity, reply_rate, thinking_tokens
+from parley.llm.errors import MissingRecording
+from parley.llm.journal import thinking_tokens
 from parley.llm.model_catalogue import recommended_sampling
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import NOTHING, Backend, Reply, Request, Usage, total
@@ -34,8 +32,8 @@ from parley.model.events import Event, Rated, Utterance
 from parley.model.interventions import intervention_spec
 from parley.model.model_shares import has_models_by_person
 from parley.model.own_graph import mix_lines, own_graph_lines
-from parley.model.progress import rate_words
 from parley.model.recorder import MemoryRecorder
+from parley.model.run_time import latest_journal, machine_lines
 from parley.model.scenario import Scenario
 from parley.model.titles import header_parties, heading
 
@@ -49,10 +47,6 @@ ACTS = ("act", "target", "search")
 """Purposes of calls for what people do on a social medium."""
 NOTES = (EMBEDDING, "reflection", "importance", "plan", "summary")
 """Purposes of calls for notes of an agent to itself, in addition to its reasoning."""
-RUNS = Path("runs")
-LATEST = 50
-"""Number of run folders that are searched for a measured rate, the latest first."""
-HOUR, MINUTE = 3600, 60
 
 
 class Check(NamedTuple):
@@ -369,30 +363,11 @@ def _advice_lines(scenario: Scenario) -> Iterator[str]:
             yield f"  recommended for {spec}: {settings}"
 
 
-def machine_lines(used: Mapping[str, Usage], calls: int) -> Iterator[str]:
-    """Yield the memory that models in this process take, and the time. used: tokens by model. calls: of all models together."""
-    costs = {spec: run_costs(spec, usage) for spec, usage in used.items()}
-    for spec, cost in costs.items():
-        if cost is not None:
-            available = psutil.virtual_memory().available
-            short = _memory_advice(spec, available) if cost.memory > available else ""
-            yield f"  memory up to {gigabytes(cost.memory)} ({cost.parts}){short}"
-    yield estimate_time(used, calls)
-
-
-def _memory_advice(spec: str, available: int) -> str:
-    """What to do where a model takes more memory than programs can still get."""
-    return (
-        f"; only {gigabytes(available)} are available: close other programs, or keep less, as in "
-        f"--llm {split_spec(spec).after},context=2048,keep=64"
-    )
-
-
 def _thinking_lines(name: str, calls: int, price: Price | None) -> Iterator[str]:
     """The cost of what a model may think before it answers: as in its latest run, or at most."""
     from parley.llm.backends.openai.capabilities import THINKING
 
-    journal = _latest_journal(name)
+    journal = latest_journal(name)
     measured = thinking_tokens(journal) if journal else None
     if measured == 0:
         return
@@ -404,71 +379,6 @@ def _thinking_lines(name: str, calls: int, price: Price | None) -> Iterator[str]
         yield f"  and about {amount}, for what {name} thinks before it answers, as in {journal.parent}"
     else:
         yield f"  and, if {name} thinks before it answers, at most {amount}; the first run shows how many"
-
-
-def estimate_time(used: Mapping[str, Usage], calls: int) -> str:
-    """Return how long calls take: by the latest run of the model, and by tokens for a model in this process; one range of both.
-
-    used: tokens by model. calls: of all models together.
-    """
-    models = [spec for spec in used if not is_scripted(spec)]
-    measured = measured_rate(models[0]) if len(models) == 1 else None
-    costs = [run_costs(spec, used[spec]) for spec in models]
-    times: list[tuple[float, str]] = []
-    if measured:
-        rate, folder = measured
-        times.append((calls / rate, f"by calls, {rate_words(rate, 'calls ')}, as in {folder}"))
-    if costs and all(costs) and (not times or all(cost.measured for cost in costs)):
-        speed = (
-            "as the latest gguf model here" if all(cost.measured for cost in costs) else "by a first guess of the speed"
-        )
-        times.append((sum(cost.seconds for cost in costs), f"by tokens, {speed}"))
-    if not times:
-        return "  time not known: runs/ has no run with this model; the first run will show the calls per second"
-    shown = list(dict.fromkeys(duration(seconds) for seconds, _ in sorted(times)))
-    reasons = [f"{duration(seconds)} {reason}" if len(shown) > 1 else reason for seconds, reason in sorted(times)]
-    return f"  time about {' to '.join(shown)} on this machine ({'; '.join(reasons)})"
-
-
-def measured_rate(spec: str) -> tuple[float, Path] | None:
-    """Return the calls per second of a model in its latest run folder, and that folder; None without one."""
-    journal = _latest_journal(spec)
-    return (rate, journal.parent) if journal and (rate := reply_rate(journal)) else None
-
-
-def _latest_journal(spec: str) -> Path | None:
-    """The journal of the latest run folder in which the model was asked often enough to measure its rate."""
-    wanted = split_spec(spec).name, recorded_name(spec)
-    journals = sorted(RUNS.glob("*/journal.sqlite"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for journal in journals[:LATEST]:
-        try:
-            identity = read_identity(journal)
-            asked = identity.get("backend"), identity.get("model") or ""
-            if asked == wanted and reply_rate(journal):
-                return journal
-        except UserError:
-            continue
-    return None
-
-
-def duration(seconds: float) -> str:
-    """Return a duration in words, in one unit.
-
-    >>> duration(40), duration(200), duration(7000)
-    ('40 s', '3 min', '1.9 h')
-    """
-    if seconds < 1.5 * MINUTE:
-        return f"{max(seconds, 1):.0f} s"
-    return f"{seconds / MINUTE:.0f} min" if seconds < 1.5 * HOUR else f"{seconds / HOUR:.1f} h"
-
-
-def gigabytes(size: float) -> str:
-    """Return a number of bytes in words.
-
-    >>> gigabytes(98_362_432), gigabytes(14_483_498_016)
-    ('0.1 GB', '14.5 GB')
-    """
-    return f"{size / 1e9:.1f} GB"
 
 
 def _rounded(tokens: int) -> str:

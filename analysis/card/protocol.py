@@ -23,9 +23,10 @@ from parley.llm.errors import BudgetSpent, UserError
 from parley.llm.journal import shared_ledger
 from parley.llm.request import NOTHING, Backend, Usage, total
 from parley.llm.router import RoutedBackend
-from parley.model.cost_estimate import Check, RunPlan, check_lines, machine_lines, plan_run, usage_by_spec
+from parley.model.cost_estimate import Check, RunPlan, check_lines, plan_run, usage_by_spec
 from parley.model.files import RECORD
 from parley.model.progress import Progress, summary_line
+from parley.model.run_time import machine_lines
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunSpec, is_complete, run_scenario
 

@@ -138,7 +138,7 @@ def _left(live: InteractiveRun) -> str:
     """Return the speed and the time left, once they are known."""
     if live.calls < 20 or live.seconds < 1:
         return ""
-    from parley.model.cost_estimate import duration
+    from parley.model.run_time import duration
 
     rate = live.calls / live.seconds
     left = max(0, live.total - live.calls) / rate

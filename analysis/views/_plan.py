@@ -70,7 +70,7 @@ def priced(
     """Return the plan of a dry run with its time and cost. size: what the text says first. given: the price that the form has;
     more: prices that are known from an earlier run, by voice. Errors: UserError.
     """
-    from parley.model.cost_estimate import duration, measured_rate
+    from parley.model.run_time import duration, measured_rate
 
     scenario = plan.scenario
     own = load_prices(scenario.models.llm, scenario.llm_by_party, None, Price(*given) if given else None)

@@ -14,19 +14,11 @@ from parley.llm.backends.fake import Fake
 from parley.llm.backends.gguf.speed import MachineCosts
 from parley.llm.budget import Price
 from parley.llm.request import Reply, Usage
-from parley.model.cost_estimate import (
-    Check,
-    estimate_cost,
-    estimate_lines,
-    estimate_time,
-    machine_lines,
-    measured_rate,
-    plan_run,
-    rehearse_run,
-)
+from parley.model.cost_estimate import Check, estimate_cost, estimate_lines, plan_run, rehearse_run
 from parley.model.debate import DebateModel
 from parley.model.events import Acted, Called, Intervened, Rated, Utterance
 from parley.model.recorder import MemoryRecorder
+from parley.model.run_time import estimate_time, machine_lines, measured_rate
 from parley.model.scenario import Scenario, load_preset, preset_names
 from parley.model.scenario_run import RunSpec, run_scenario
 from parley.studies.games.events import Moved
@@ -186,7 +178,7 @@ def test_time_goes_by_the_latest_run_of_the_model(
     small: Callable[..., Scenario], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Measured, never guessed; a run of another model says nothing."""
-    monkeypatch.setattr("parley.model.cost_estimate.RUNS", tmp_path)
+    monkeypatch.setattr("parley.model.run_time.RUNS", tmp_path)
     run_scenario(RunSpec(small(), tmp_path / "a"))
     assert measured_rate("openai:gpt-5") is None
     found = measured_rate("oracle")
@@ -197,9 +189,9 @@ def test_time_goes_by_the_latest_run_of_the_model(
 def test_two_speeds_are_one_range_with_its_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`about 5 min` by tokens stood one line above `about 3 min` by calls, and both named the latest run."""
     rates: list[tuple[float, Path] | None] = [(0.14, Path("runs/a")), None]
-    monkeypatch.setattr("parley.model.cost_estimate.measured_rate", lambda spec: rates[0])
+    monkeypatch.setattr("parley.model.run_time.measured_rate", lambda spec: rates[0])
     costs = MachineCosts(10**9, 300.0, "weights", True)
-    monkeypatch.setattr("parley.model.cost_estimate.run_costs", lambda spec, usage: costs)
+    monkeypatch.setattr("parley.model.run_time.run_costs", lambda spec, usage: costs)
     used = {"smollm2": Usage(1000, 1000), "fake": Usage(0, 0)}
     assert estimate_time(used, 25) == (
         "  time about 3 min to 5 min on this machine (3 min by calls, 8.4 calls a minute, as in runs/a; "
@@ -213,11 +205,11 @@ def test_two_speeds_are_one_range_with_its_reasons(tmp_path: Path, monkeypatch: 
 def test_memory_that_programs_can_get_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """`only 0.4 GB are free` counted memory that the system had lent to its cache, and did not say what to do."""
     costs = MachineCosts(2 * 10**9, 300.0, "weights", True)
-    monkeypatch.setattr("parley.model.cost_estimate.run_costs", lambda spec, usage: costs)
+    monkeypatch.setattr("parley.model.run_time.run_costs", lambda spec, usage: costs)
     lines = []
     for available in (3e9, 1e9):
         memory = SimpleNamespace(free=4e8, available=available)
-        monkeypatch.setattr("parley.model.cost_estimate.psutil.virtual_memory", lambda memory=memory: memory)
+        monkeypatch.setattr("parley.model.run_time.psutil.virtual_memory", lambda memory=memory: memory)
         lines.append(next(machine_lines({"smollm2": Usage(0, 0)}, 25)))
     advice = "; only 1.0 GB are available: close other programs, or keep less, as in --llm smollm2,context=2048,keep=64"
     assert lines == ["  memory up to 2.0 GB (weights)", f"  memory up to 2.0 GB (weights){advice}"]
@@ -238,7 +230,7 @@ def test_thoughts_go_by_the_latest_run_of_the_model(
     small: Callable[..., Scenario], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """30 calls that thought 300 tokens each: so many more are told, with their cost; who thinks nothing has no line."""
-    monkeypatch.setattr("parley.model.cost_estimate.RUNS", tmp_path)
+    monkeypatch.setattr("parley.model.run_time.RUNS", tmp_path)
     scenario = small(llm="openai:gpt-5")
     tokens = 300 * plan_run(scenario).calls
     for thought in (300, 0):
