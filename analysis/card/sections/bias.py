@@ -73,9 +73,14 @@ def _topic(ratings: pd.DataFrame, topic: str, society: Society) -> Iterator[Card
     levels = ratings.groupby(["party", "block", "probe"], sort=False)["level"].mean()
     own = levels.get(DEFAULT, pd.Series(dtype=float)).groupby(level="probe", sort=False).mean()
     yield replace(mean_estimate(CardEstimate("default", topic, unit=estimates.WORDING), own), instrument=own.std())
+    # From the Default of the same block: the Default's own error is then in the interval. A block without one takes the mean.
+    defaults = levels.get(DEFAULT, pd.Series(dtype=float))
     away = {
-        party: levels[party].sub(own, level="probe").unstack("probe") for party in society.debaters if party in levels
+        party: (levels[party] - defaults).reindex(levels[party].index).fillna(levels[party].sub(own, level="probe"))
+        for party in society.debaters
+        if party in levels
     }
+    away = {party: gaps.unstack("probe") for party, gaps in away.items()}
     if len(away) < len(society.debaters):
         return
     first, second = away.values()
