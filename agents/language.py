@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from parley.agents.datafiles import HERE, read_toml, require_section
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.file_cache import read_once
 from parley.llm.prompts import Template, digests, prompt
 
 LANGUAGES = HERE / "languages"
@@ -98,7 +99,7 @@ class Language(NamedTuple):
         return {f"{folder}/{name}": digest for name, digest in found.items()} if folder else found
 
 
-@cache
+@read_once(lambda folder, name: folder / f"{name}.toml")
 def _read(folder: Path, name: str) -> dict[str, Any]:
     return read_toml(folder / f"{name}.toml")
 

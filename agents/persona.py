@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +26,14 @@ from parley.agents.society import (
     VOTERS,
     Society,
     article,
+    home_of,
     load_society,
+    society_folder,
     society_of,
     split_name,
 )
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.file_cache import read_once
 
 US_VOTERS = SOCIETIES / US / PARTIES
 """The folder of the set `voters` of the society `us`."""
@@ -134,7 +136,7 @@ def party_of(seat: str) -> str:
     return seat.partition(":")[0]
 
 
-@cache
+@read_once(lambda seat, folder=US_VOTERS: home_of(folder / FILE) or folder)
 def load_personas(seat: str, folder: Path = US_VOTERS) -> tuple[Persona, ...]:
     """Return the personas for a seat, PARTY or PARTY:VARIANT (see `Persona.variant`), in file order.
 
@@ -160,7 +162,7 @@ def load_personas(seat: str, folder: Path = US_VOTERS) -> tuple[Persona, ...]:
     return tuple(open_)
 
 
-@cache
+@read_once(lambda party, folder: home_of(folder / FILE) or folder)
 def all_personas(party: str, folder: Path) -> tuple[Persona, ...]:
     """Return all personas of a party, in all variants, in file order. Errors: UserError if the file is broken."""
     home = society_of(folder / party) or load_society(US)
@@ -218,7 +220,7 @@ def rename_persona(person: Persona, number: int) -> Persona:
     return replace(person, name=name, backstory=re.sub(rf"\b{re.escape(person.name)}\b", name, person.backstory))
 
 
-@cache
+@read_once(society_folder)
 def _first_names(society: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for names in load_society(society).names.values() for name in names))
 

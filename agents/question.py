@@ -22,6 +22,7 @@ from parley.agents.scales import Scale
 from parley.agents.society import US, Society, load_society, society_names
 from parley.agents.topic import Topic
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.file_cache import read_once
 from parley.llm.seeding import digest, stream
 
 Kind = TypeVar("Kind")
@@ -92,7 +93,7 @@ class _Public:
     split: str
 
 
-@cache
+@read_once(lambda name, society=US: set_path(name, society))
 def question_set(name: str, society: str = US) -> tuple[Question, ...]:
     """Return the questions of a scenario: `shipped`, or a file (TOML like ours, or JSON like the public set).
 
@@ -114,7 +115,7 @@ def set_path(name: str, society: str = US) -> Path:
     return Path(name) if name != "shipped" else own if own.is_file() else QUESTIONS
 
 
-@cache
+@read_once(lambda name, society=US: set_path(name, society))
 def questions_by_id(name: str, society: str = US) -> Mapping[str, Question]:
     """Return the questions of a scenario by id. Errors: as question_set."""
     return {one.id: one for one in question_set(name, society)}

@@ -25,6 +25,7 @@ from typing import Any
 from parley.agents.datafiles import HERE, build_from_table, read_toml, require_section
 from parley.agents.language import ENGLISH, Language, load_language
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.file_cache import read_once
 from parley.llm.typed import as_hint
 
 SOCIETIES = HERE / "societies"
@@ -193,6 +194,7 @@ class Society:
         return {party: {key: getattr(one, name) for key, name in keys.items()} for party, one in known.items()}
 
 
+@cache
 def society_names() -> list[str]:
     """Return the names of the shipped societies, sorted."""
     return sorted(path.parent.name for path in SOCIETIES.glob(f"*/{FILE}"))
@@ -220,7 +222,7 @@ def split_name(name: str) -> tuple[str, str]:
     return (society, inside) if slash else (US, name)
 
 
-@cache
+@read_once(lambda name=US: society_folder(name))
 def load_society(name: str = US) -> Society:
     """Read a society, by name or by path. Errors: UserError if it is unknown or broken."""
     folder = society_folder(name)
@@ -277,13 +279,18 @@ def _party(path: Path) -> Party:
     return replace(one, names=tuple(dict.fromkeys(named)))
 
 
+def home_of(path: Path) -> Path | None:
+    """Return the folder of the society that a file of a topic or a folder of personas lies in; None outside of any."""
+    if path.is_relative_to(SOCIETIES):  # without a look at the disk: this is asked for each agent
+        return SOCIETIES.joinpath(*path.relative_to(SOCIETIES).parts[:1])
+    return next((folder for folder in path.resolve().parents if (folder / FILE).is_file()), None)
+
+
 def society_of(path: Path) -> Society | None:
     """Return the society that a file of a topic or a folder of personas lies in; None outside of any."""
-    for folder in path.resolve().parents:
-        if (folder / FILE).is_file():
-            inside = folder.parent == SOCIETIES.resolve()
-            return load_society(folder.name if inside else str(folder))
-    return None
+    if not (folder := home_of(path)):
+        return None
+    return load_society(folder.name if folder.parent == SOCIETIES.resolve() else str(folder))
 
 
 def party_name(party: str, names: Mapping[str, str] = NO_NAMES) -> str:

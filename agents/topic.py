@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -26,8 +26,9 @@ from parley.agents.probe import (
     shared_probes,
     with_scale,
 )
-from parley.agents.society import SOCIETIES, US, Society, load_society, society_of, split_name
+from parley.agents.society import SOCIETIES, US, Society, home_of, load_society, society_folder, society_of, split_name
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.file_cache import read_once
 from parley.llm.studies import studies
 
 TOPICS = SOCIETIES / US / "topics"
@@ -191,7 +192,13 @@ def topic_file(slug: str) -> Path:
     raise unknown_name("topic" if society == US else f"topic of {society}", name, known)
 
 
-@cache
+def _files_of_topic(slug: str, language: str = "") -> Path:
+    """Return the folder of the society that a topic hangs on; the topic's file outside of any."""
+    own = slug.endswith(".toml")
+    return (home_of(topic_file(slug)) or topic_file(slug)) if own else society_folder(split_name(slug)[0])
+
+
+@read_once(_files_of_topic)
 def load_topic(slug: str, language: str = "") -> Topic:
     """Read a topic or an item of news, by name or by path. Errors: UserError if it is unknown or broken.
 

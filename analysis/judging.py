@@ -32,6 +32,7 @@ from parley.llm.backends import identity_spec, open_spec
 from parley.llm.budget import NO_LIMIT, Budget, Ledger
 from parley.llm.driver import Bar, Conversation, ask_all
 from parley.llm.errors import UserError
+from parley.llm.file_cache import read_once
 from parley.llm.prompts import Template
 from parley.llm.purposes import Facts
 from parley.llm.request import Backend, Message, Reply, Request, Sampling
@@ -119,10 +120,14 @@ def missing(reason: str) -> Verdict:
     return Verdict(None, (reason,))
 
 
-@cache
+def _rubric_file(name: str) -> Path:
+    return Path(name) if name.endswith(".toml") else RUBRICS / f"{name}.toml"
+
+
+@read_once(_rubric_file)
 def load_rubric(name: str) -> Rubric:
     """A shipped rubric by its name, or a file of your own. Errors: UserError on an unknown name and a broken file."""
-    path = Path(name) if name.endswith(".toml") else RUBRICS / f"{name}.toml"
+    path = _rubric_file(name)
     values = read_toml(path)
     table = values.get("scale", {})
     if words := values.pop("answers", None):

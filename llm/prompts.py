@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 
 from parley.llm.errors import UserError
+from parley.llm.file_cache import read_once
 from parley.llm.seeding import digest
 
 _SLOT = re.compile(r"\{([a-z_]+)\}")
@@ -56,7 +56,7 @@ def _slot_list(names: Iterable[str]) -> str:
     return ", ".join(f"{{{name}}}" for name in sorted(names))
 
 
-@cache
+@read_once(lambda folder, name: folder / f"{name}.txt")
 def prompt(folder: Path, name: str) -> Template:
     """Return the template `<folder>/<name>.txt`, read once."""
     return Template.load(folder / f"{name}.txt")

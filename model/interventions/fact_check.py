@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from parley.agents.evidence import ELSEWHERE, FABRICATED, Evidence, Passage, load_evidence, name_sources
@@ -26,6 +25,7 @@ from parley.agents.fact_checker import FactChecker
 from parley.llm.backends import identity_spec
 from parley.llm.driver import Conversation, ask
 from parley.llm.errors import UserError
+from parley.llm.file_cache import read_once
 from parley.llm.seeding import derive
 from parley.model.events import Event
 from parley.model.interventions.base import Act, Intervention, Saying, View, check_line, line_events
@@ -136,7 +136,7 @@ class FactCheck(Saying):
         return name_sources(text, shown), None
 
 
-@cache
+@read_once(Path)
 def open_evidence(folder: str) -> Evidence:
     """Return the passages of a folder, read once. Errors: UserError without a passage."""
     return load_evidence(Path(folder))

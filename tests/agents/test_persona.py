@@ -11,7 +11,6 @@ from data_checks import check_each
 
 from parley.agents.persona import (
     Persona,
-    all_personas,
     genders,
     load_personas,
     parties,
@@ -222,19 +221,12 @@ def test_a_seat_without_variant_is_anyone_of_the_party(tmp_path: Path) -> None:
         (ann + "age = 30\n" + bob + 'gender = "male"\n', ["Ann", "Bob"]),
     ):
         (tmp_path / "green.toml").write_text(text, encoding="utf-8")
-        _forget()
         assert [one.name for one in load_personas("green", tmp_path)] == open_
     torn = ann + bob + 'gender = "male"\n' + bob + 'gender = "female"\n'
     (tmp_path / "green.toml").write_text(torn, encoding="utf-8")
-    _forget()
     with pytest.raises(UserError, match=r"Bob of green\.toml has an entry each for green:male, green:female and none"):
         load_personas("green", tmp_path)
     assert [one.gender for one in load_personas("green:male", tmp_path)] == ["male"]
-
-
-def _forget() -> None:
-    load_personas.cache_clear()
-    all_personas.cache_clear()
 
 
 def test_only_files_with_personas_are_parties(tmp_path: Path) -> None:

@@ -95,7 +95,6 @@ def test_the_command_takes_a_rubric(own: Path, ran: Callable[..., Path], tmp_pat
     assert found["civility"].isna().all()
     assert set(found["reasons"]) == {"unscripted"}
     own.write_text(OWN.replace("You judge", "Judge"))
-    load_rubric.cache_clear()
     assert run.main([*command, "--keep-going"]) == 2
 
 
@@ -119,6 +118,5 @@ def test_a_judge_stops_after_twenty_unreadable_answers() -> None:
 )
 def test_a_broken_rubric_is_told_in_one_line(own: Path, change: tuple[str, str], says: str) -> None:
     own.write_text(OWN.replace(*change))
-    load_rubric.cache_clear()
     with pytest.raises(UserError, match=says):
         compose(load_rubric(str(own)), Item((), {"statement": "x"}, {"topic": "racism"}), 0)

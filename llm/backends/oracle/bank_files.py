@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import tomllib
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from parley.llm.errors import UserError
+from parley.llm.file_cache import read_once
 
 SLOT = re.compile(r"\{(\w+)\}")
 
@@ -118,7 +118,7 @@ class CommonFile(BankFile):
     identity: dict[str, list[str]]
 
 
-@cache
+@read_once(lambda path: path)
 def read_file(path: Path) -> dict[str, Any]:
     """Return a TOML file as a dict; an empty one if there is no file. Errors: UserError if it is broken."""
     if not path.is_file():
