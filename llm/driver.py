@@ -28,7 +28,7 @@ from parley.llm.thinking import split_thinking
 Result = TypeVar("Result")
 Conversation = Generator[tuple[Request, ...], tuple[Reply, ...], Result]
 Progress = Callable[[int], object]
-Bar = Callable[[str, int], AbstractContextManager[Progress]]
+Bar = Callable[..., AbstractContextManager[Progress]]
 """Opens a progress bar with a title and a total (0: unknown), and returns the function that moves it on."""
 Asked = list[tuple[int, tuple[Request, ...]]]
 Answered = Sequence[tuple[int, tuple[Reply, ...] | None]]

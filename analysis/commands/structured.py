@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parley.analysis.commands.judge import add_judging
-from parley.analysis.commands.runs import hold_all, print_paths, results_folder, split_names
+from parley.analysis.commands.runs import hold_all, print_calls, print_paths, print_plan, results_folder, split_names
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, fields_from_args, party_of, society_from_args, with_base_url
@@ -90,7 +90,7 @@ def structured(words: Sequence[str]) -> int:
     for spec in everyone:
         check_topics(spec, base.subject.all_topics)
     if options.dry_run:
-        return _print_plan(experiment, base, options.calls)
+        return _print_plan(experiment, base, options, judge)
     for spec in everyone:
         check_reached(spec)
     scenarios = [base.with_settings(settings) for settings in experiment.conditions.values()]
@@ -148,19 +148,15 @@ def _elsewhere(preset: Scenario, society: Society) -> dict[str, Any]:
     return {"topics": society.topics, "personas": personas if personas in society.persona_sets else OTHERWISE}
 
 
-def _print_plan(experiment: Experiment, base: Scenario, calls: int) -> int:
+def _print_plan(experiment: Experiment, base: Scenario, options: argparse.Namespace, judge: str) -> int:
+    """Print for --dry-run what debates ask and cost, and what is asked of the judge."""
     from parley.model.cost_estimate import plan_run
 
-    total, width = 0, max(28, *map(len, experiment.conditions))
-    for name, settings in experiment.conditions.items():
-        plan = plan_run(base.with_settings(settings))
-        total += plan.replies + plan.ratings + plan.replies * calls
-        print(
-            f"{name:<{width}} {plan.rooms:>5} rooms  {plan.replies:>7,} replies  {plan.ratings:>7,} ratings  "
-            f"{plan.replies:>7,} statements to judge"
-        )
-    print(f"{'in all':<{width}} {total:,} calls at most, with {calls} for each statement to the judge")
-    return 0
+    conditions = {name: base.with_settings(settings) for name, settings in experiment.conditions.items()}
+    print_plan(conditions, options)
+    statements = sum(plan_run(scenario).replies for scenario in conditions.values())
+    calls = f"{statements * options.calls:,} calls at most, {options.calls} for each of {statements:,} statements"
+    return print_calls(f"  in addition, {judge} judges: {calls}", judge)
 
 
 def _claim(out: Path, name: str, base: Scenario, judge: str, judging: Judging) -> None:

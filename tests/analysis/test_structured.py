@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -338,12 +339,17 @@ def test_an_experiment_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_dry_run_says_what_it_would_take(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """4 topics, 10 runs, 3 speakers of 12 statements: 1,440 replies a condition, 13 surveys of 120, 3 verdicts a statement."""
+    """4 topics, 10 runs, 3 speakers of 12 statements: 1,440 replies a condition, 13 surveys of 120, 3 verdicts a statement.
+
+    A model that nobody has checked is asked 84 questions before; a plan without them is too small.
+    """
     assert run.main(["structured", "closing", "--llm", "oracle", "--out", str(tmp_path / "o"), "--dry-run"]) == 0
     out = capsys.readouterr().out
-    assert "40 rooms    1,440 replies    1,560 ratings    1,440 statements" in out
-    assert f"{2 * (1440 + 1560 + 3 * 1440):,} calls at most" in out
+    assert re.search(r"^in all +80 rooms +6,000 calls$", out, re.M)
+    assert f"oracle judges: {2 * 3 * 1440:,} calls at most, 3 for each of 2,880 statements" in out
     assert not (tmp_path / "o").exists()
+    assert run.main(["structured", "closing", "--llm", "openai:m", "--judge", "oracle", "--dry-run"]) == 0
+    assert "+ 84 calls once, to check whether openai:m plays people" in capsys.readouterr().out
 
 
 @check_each(

@@ -64,7 +64,7 @@ from parley.model.missing_replies import Unreadable
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "cc_by"
 EPISODE = episodes(1)[0]
 ASKED = Substitution(llm="oracle", repetitions=1)
-BAR = lambda title, total: nullcontext(lambda steps: None)  # noqa: E731
+BAR = lambda title, total, unit="call": nullcontext(lambda steps: None)  # noqa: E731
 
 
 class Told(Mediator):

@@ -28,7 +28,7 @@ from parley.training.representatives.outcomes import BEFORE, TRAINED, OutcomePla
 from parley.training.representatives.pipeline import DatasetBuilder, Lesson
 from parley.training.tuning.recipe import DPO, Recipe
 
-BAR = lambda title, total: nullcontext(lambda steps: None)  # noqa: E731
+BAR = lambda title, total, unit="call": nullcontext(lambda steps: None)  # noqa: E731
 EPISODES = episodes(14, size=2, each=1)
 LESSON = Lesson(knows="", r=8, batch=8, micro=8, every=10, patience=3, epochs=2, rate=1e-3)
 ECHO = '''

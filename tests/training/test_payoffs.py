@@ -31,7 +31,7 @@ from parley.llm.request import Message
 from parley.training.payoffs.pipeline import PayoffLesson, hold_out_people, make_lot, run_payoffs, train_payoff
 from parley.training.representatives.pipeline import DatasetBuilder
 
-BAR = lambda title, total: nullcontext(lambda steps: None)  # noqa: E731
+BAR = lambda title, total, unit="call": nullcontext(lambda steps: None)  # noqa: E731
 SMALL = PayoffLesson(epochs=4, batch=8, micro=8, every=10, patience=2, rate=1e-2)
 
 

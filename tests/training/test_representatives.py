@@ -48,7 +48,7 @@ from parley.training.representatives.pipeline import (
 from parley.training.tuning.model_card import read_values
 
 ROOT = Path(run.__file__).parent
-BAR = lambda title, total: nullcontext(lambda steps: None)  # noqa: E731
+BAR = lambda title, total, unit="call": nullcontext(lambda steps: None)  # noqa: E731
 SMALL = Lesson(knows="", batch=8, micro=8, every=5, patience=2, epochs=6, rate=5e-3)
 EPISODES = episodes(12, size=2, each=1)
 Model = Callable[[str], str]

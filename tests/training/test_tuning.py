@@ -39,7 +39,7 @@ SMALL = ["--questions", "10", "--answers", "4", "--batch", "2"]
 
 def pipeline(folder: Path, plan: TuningPlan = QUICK) -> Pipeline:
     torch.set_num_threads(1)
-    return Pipeline(plan, folder, lambda title, total: nullcontext(lambda steps: None))
+    return Pipeline(plan, folder, lambda title, total, unit="call": nullcontext(lambda steps: None))
 
 
 @pytest.fixture(scope="module")

@@ -302,7 +302,7 @@ def train_payoff(
     key = digest(json.dumps(asdict(lesson)), json.dumps(base.card_identity), seen).hex()[:12]
     stopping = EarlyStopping(lesson.every, lesson.patience, lesson.micro)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with training_folders(out, key) as (part, work), bar(f"{base.path_name} {lesson.name}", 0) as progress:
+    with training_folders(out, key) as (part, work), bar(f"{base.path_name} {lesson.name}", 0, "step") as progress:
         result = fit(lesson, base, lot.examples, held.examples, part, work, stopping, progress)
         model = {"model": base.name, "dtype": base.dtype, "load": base.load, "device": base.device}
         write_head(part, Head(model, bool(lesson.r), lot.centre, lot.scale, lesson.blind, lesson.form))

@@ -146,7 +146,10 @@ class DatasetBuilder:
         settings = json.dumps(asdict(lesson)), json.dumps(base.card_identity)
         key = digest(*settings, digest_of(examples), digest_of(validation)).hex()[:12]
         stopping = EarlyStopping(lesson.every, lesson.patience, lesson.micro)
-        with training_folders(out, key) as (part, work), self.bar(f"{base.path_name} {lesson.name}", 0) as progress:
+        with (
+            training_folders(out, key) as (part, work),
+            self.bar(f"{base.path_name} {lesson.name}", 0, "step") as progress,
+        ):
             result = train(lesson, base, examples, validation, part, work, None, progress, stopping)
             write_card(part, lesson, base.card_identity, data, versions(), result, REPRESENTATIVE)
 

@@ -46,7 +46,7 @@ def make_adapter(
     key = training_key(recipe, examples, start) + digest(json.dumps(base.card_identity)).hex()[:8]
     with (
         training_folders(out, key) as (part, work),
-        bar(recipe.name, recipe.steps(len(examples))) as progress,
+        bar(recipe.name, recipe.steps(len(examples)), "step") as progress,
     ):
         result = train(recipe, base, examples, [], part, work, start, progress)
         write_card(part, recipe, {**base.card_identity, **result.identity}, described, versions(), result, use)

@@ -267,7 +267,7 @@ class Pipeline:
             raise too_few_answers(self.plan.home.label(recipe.party), answers[recipe.party])
         with (
             training_folders(out, training_key(recipe, examples, start)) as (part, work),
-            self.bar(recipe.name, recipe.steps(len(training))) as progress,
+            self.bar(recipe.name, recipe.steps(len(training)), "step") as progress,
         ):
             result = train(recipe, base, training, unseen, part, work, start, progress)
             data = {
