@@ -10,6 +10,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import networkx as nx
@@ -25,6 +26,19 @@ from parley.training.commands.representatives import COMMANDS
 
 ALL = list({tuple(command.words): command for command in printed()}.values())
 HELD = {tuple(shrunken(one, found)): one for one in ALL if (found := rule(one)) and found.how in ("hold", "plan")}
+
+
+def kind(words: tuple[str, ...]) -> tuple[object, ...]:
+    """The command (or scenario) and the options: what two commands that differ in values alone have in common."""
+    fields = [word.partition("=")[0] for before, word in pairwise(words) if before == "--set"]
+    return words[: 2 if words[0].startswith("--") else 1], frozenset(
+        [*fields, *(word for word in words if word.startswith("--"))]
+    )
+
+
+FIRST = {kind(words): words for words in reversed(HELD)}
+LIKE = [words for words in HELD if FIRST[kind(words)] != words]
+"""Commands with the options of an earlier one: other values are read in every lane, and tried at night."""
 A = "--scenario three_way --llm oracle --repetitions 10 --rounds 2 --topic racism --out runs/a"
 """The run that most commands on runs take; with ten rooms a surrogate can be fitted to it."""
 
@@ -139,7 +153,10 @@ def test_every_rule_that_holds_nothing_says_why() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")  # two rooms of the oracle may be nearly alike
-@pytest.mark.parametrize("words", HELD, ids=lambda words: label(HELD[words]))
+@pytest.mark.parametrize(
+    "words",
+    [pytest.param(words, marks=[pytest.mark.nightly] * (words in LIKE), id=label(HELD[words])) for words in HELD],
+)
 def test_it_runs(
     words: tuple[str, ...],
     reader: Callable[[list[str]], int],
@@ -152,7 +169,11 @@ def test_it_runs(
     assert reader(list(words)) == 0, capsys.readouterr().err
 
 
-@check_each("command", [one for one in named("parse") if one.words[0] == "run.py"], ids=label)
+@check_each(
+    "command",
+    [*(one for one in named("parse") if one.words[0] == "run.py"), *(HELD[words] for words in LIKE)],
+    ids=label,
+)
 def test_its_parser_takes_it(
     command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
