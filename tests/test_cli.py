@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 import run
+from parley.agents import language
 from parley.llm.backends import open_spec
 from parley.llm.journal import usage_of_journal
-from parley.llm.prompts import Template, prompt
+from parley.llm.prompts import Template
 from parley.model.cli import Parser
 from parley.model.scenario import load_preset, parse_settings
 from parley.model.sweep.design import parse_vary
@@ -348,16 +349,13 @@ def test_a_slot_left_out_of_a_prompt_is_one_line(
 ) -> None:
     """Somebody who edits a prompt file is told what it lacks."""
     world()
-    load = Template.load.__func__  # type: ignore[attr-defined]
 
-    def edited(cls: type[Template], path: Path) -> Template:
-        whole = load(cls, path)
-        return cls(whole.text.replace("{topic}", "it"), whole.source)
+    def edited(folder: Path, name: str) -> Template:
+        whole = Template.load(folder / f"{name}.txt")
+        return Template(whole.text.replace("{topic}", "it"), whole.source)
 
-    monkeypatch.setattr(Template, "load", classmethod(edited))
-    prompt.cache_clear()
+    monkeypatch.setattr(language, "prompt", edited)
     assert run.main([*["--scenario", "two_way", "--llm", "oracle"], *SMALL.split(), "--out", "new"]) == 2
-    prompt.cache_clear()
     told = capsys.readouterr().err
     assert "lacks {topic}" in told
     assert told.count("\n") == 1
