@@ -20,6 +20,7 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.container import Container
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
@@ -183,10 +184,25 @@ def save(figure: Figure, stem: Path, kinds: Iterable[str] = WRITTEN) -> Path:
     with style():
         _settle(figure)
         for kind in kinds:
-            figure.savefig(stem.with_name(f"{stem.name}.{kind}"), metadata=KINDS[kind])
+            _write(figure, stem.with_name(f"{stem.name}.{kind}"), kind)
     if caption := getattr(figure, "caption", ""):
         stem.with_name(f"{stem.name}.txt").write_text(f"{caption}\n", encoding="utf-8")
     return stem.with_name(f"{stem.name}.png")
+
+
+def _write(figure: Figure, path: Path, kind: str) -> None:
+    """Write a settled figure: what `savefig` writes, without its first drawing, which is for layouts that are not settled."""
+    if kind not in ("png", "svg"):
+        figure.savefig(path, metadata=KINDS[kind])
+        return
+    dpi = figure.dpi
+    figure.dpi = RC["savefig.dpi"]
+    if kind == "png":
+        FigureCanvasAgg(figure).print_png(path, metadata=KINDS[kind])
+    else:
+        FigureCanvasSVG(figure).print_svg(path, metadata=KINDS[kind])
+        FigureCanvasAgg(figure)  # a figure is measured and shown with this one
+    figure.dpi = dpi
 
 
 def _settle(figure: Figure) -> None:
