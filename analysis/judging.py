@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple, cast
@@ -80,6 +80,16 @@ class Rubric:
             raise UserError(
                 f"rubric {self.name}: only numeric answers can be averaged over repeated calls; set --calls 1"
             )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of its verdicts: its aspects, or its name."""
+        return tuple(self.aspects) or (self.name,)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The lowest and the highest value of a verdict."""
+        return float(self.scale.low), float(self.scale.high)
 
     def examples_on(self, topic: str) -> list[Mapping[str, Any]]:
         """The examples of a topic and those without a topic, the extreme answers first."""
@@ -256,53 +266,60 @@ class Judge(NamedTuple):
         with self.bar(what, 0) as progress:
             return read_answers(conversations, self.backend, progress, undecided, (self.name, what), self.keep_going)
 
-    def judge_utterances(
-        self,
-        rubric: Rubric,
-        tables: Tables,
-        seed: int,
-        items: Mapping[str, Callable[[Any], Item]],
-        what: str = "verdicts",
+    def judge_texts(
+        self, rubric: Rubric, rows: pd.DataFrame, seed: int, items: Mapping[str, Callable[[Any], Item]]
     ) -> pd.DataFrame:
-        """One row per utterance: WHO, text, a column for each of `items` (NaN: missing), readings, reasons.
+        """One row for each of `rows`: a column for each of `items` (NaN: missing), readings, reasons.
 
-        items: functions that make the questions about a row. A turn without words is not judged, and keeps its reason. Of a
-        judge that read a text more than once, the columns `NAME_1`, `NAME_2`, ... have each reading (NaN: none).
+        rows: have `text` (NaN: nothing was said; it is not judged) and `reason`. items: functions that make the questions about a
+        row. Of a judge that read a text more than once, the columns `NAME_1`, `NAME_2`, ... have each reading (NaN: none).
         """
-        turns = tables.utterances.reset_index(drop=True)
-        spoken = turns[turns["text"].notna()]
+        spoken = rows[rows["text"].notna()]
         questions = [make(row) for row in spoken.itertuples() for make in items.values()]
-        verdicts = self.judge_items(rubric, questions, seed, what)
-        rows = [verdicts[start : start + len(items)] for start in range(0, len(verdicts), len(items))]
+        verdicts = self.judge_items(rubric, questions, seed)
+        found = [verdicts[start : start + len(items)] for start in range(0, len(verdicts), len(items))]
         judged = pd.DataFrame(index=spoken.index)
         for place, name in enumerate(items):
-            judged[name] = pd.Series([row[place].value for row in rows], spoken.index, "float64")
-            most = max((len(row[place].readings) for row in rows), default=0)
+            judged[name] = pd.Series([row[place].value for row in found], spoken.index, "float64")
+            most = max((len(row[place].readings) for row in found), default=0)
             for ask in range(most if most > 1 else 0):
-                values = [row[place].readings[ask] if ask < len(row[place].readings) else math.nan for row in rows]
+                values = [row[place].readings[ask] if ask < len(row[place].readings) else math.nan for row in found]
                 judged[f"{name}_{ask + 1}"] = pd.Series(values, spoken.index, "float64")
-        judged["readings"] = [sum(len(verdict.readings) for verdict in row) for row in rows]
-        reasons = (dict.fromkeys(verdict.reason for verdict in row if verdict.reason) for row in rows)
+        judged["readings"] = [sum(len(verdict.readings) for verdict in row) for row in found]
+        reasons = (dict.fromkeys(verdict.reason for verdict in row if verdict.reason) for row in found)
         judged["reasons"] = [", ".join(names) or None for names in reasons]
-        judged = judged.reindex(turns.index).astype({"readings": "Int64"})
-        judged["reasons"] = judged["reasons"].fillna(turns["reason"]).fillna("")
-        return pd.concat([turns[[*WHO, "text"]], judged], axis=1)
+        judged = judged.reindex(rows.index).astype({"readings": "Int64"})
+        return judged.assign(reasons=judged["reasons"].fillna(rows["reason"]).fillna(""))
+
+    def judge_utterances(
+        self, rubric: Rubric, tables: Tables, seed: int, items: Mapping[str, Callable[[Any], Item]]
+    ) -> pd.DataFrame:
+        """One row per utterance: WHO, text, and the columns of `judge_texts`."""
+        turns = tables.utterances.reset_index(drop=True)
+        return pd.concat([turns[[*WHO, "text"]], self.judge_texts(rubric, turns, seed, items)], axis=1)
 
 
 def judge_by_rubric(rubric: Rubric, tables: Tables, judge: Judge, seed: int) -> pd.DataFrame:
-    """One row per utterance: WHO, text, a column with the rubric's name (NaN: missing), readings, reasons.
+    """One row per utterance: WHO, text, `rubric.columns` (NaN: missing), readings, reasons.
 
-    The prompt must have the slot `statement`, and may have `topic`, `name` and `party`.
+    The prompt must have the slot `statement`; it may have `topic`, `name` and `party`. If the rubric has aspects, it must have
+    `aspect`, and may have `dimension`, the name of the aspect.
     """
     names = tables.agents.set_index(["room", "agent"])["name"]
 
-    def item(row: Any) -> Item:
+    def item(aspect: str, row: Any) -> Item:
         topic = load_topic(row.topic)
         examples = [({"statement": one["statement"]}, str(one["answer"])) for one in rubric.examples_on(topic.root)]
         offered = {"topic": topic.title, "name": names[row.room, row.agent], "party": row.party}
-        return Item((f"{row.room} {row.iteration}",), {"statement": one_line(row.text)}, offered, examples)
+        place, slots = f"{row.room} {row.iteration}", {"statement": one_line(str(row.text))}
+        if not aspect:
+            return Item((place,), slots, offered, examples)
+        asked = slots | {"aspect": rubric.aspects[aspect]}
+        named = {"dimension": aspect}
+        return Item((place, aspect), asked, offered | named, examples, facts=named)
 
-    return judge.judge_utterances(rubric, tables, seed, {rubric.name: item})
+    items = {name: partial(item, name) for name in rubric.aspects} or {rubric.name: partial(item, "")}
+    return judge.judge_utterances(rubric, tables, seed, items)
 
 
 @contextmanager

@@ -143,10 +143,9 @@ class Facts(TypedDict, total=False):
     statement: str  # a draft, a statement, an utterance, an answer: what is judged or written anew
     candidates: Sequence[str]  # what is compared, in the order shown
     person: str  # whose character an answer is judged by
-    appeal: str  # logos, pathos, ethos
     source: str  # the true report of an item of news, the version of a story that an agent got, what a rival may state, a topic
     kind: str  # of what is written about: sales, garden, ...
-    dimension: str  # in which a version of a story, or a statement, is rated
+    dimension: str  # in which a version of a story, or a statement, is rated; an appeal (logos, pathos, ethos)
     # the material of a corrector and of its judge
     post: str  # what is answered
     passages: Sequence[str]  # what may be quoted, in the order shown

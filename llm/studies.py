@@ -79,6 +79,8 @@ class Study:
         Its metrics by name, each a module as those in analysis/metrics.
     views : tuple of str
         Its views of a run in the page, each a module as those in analysis/views.
+    rubrics : mapping
+        Its rubrics for `run.py judge --rubric NAME` by name, each a RubricReading (analysis/rubric_readings.py).
     run_report : str
         The RunReport of runs in its environments (analysis/own_reports.py); "": that of debates.
     also : tuple of Command
@@ -105,6 +107,7 @@ class Study:
     tables: Mapping[str, str] = field(default_factory=dict)
     metrics: Mapping[str, str] = field(default_factory=dict)
     views: tuple[str, ...] = ()
+    rubrics: Mapping[str, str] = field(default_factory=dict)
     run_report: str = ""
     also: tuple[Command, ...] = ()
     package: str = ""

@@ -220,7 +220,7 @@ RULES = (
     Rule(r"^run\.py community\b", "--rooms 1 --threads 1 --people 3 --continuations 2"),
     Rule(r"^run\.py arena\b", "--panel 5 --write 3 --llm oracle"),
     Rule(r"^run\.py rehearse\b", "--topic racism --audience 3 --llm oracle"),
-    Rule(r"^run\.py sentiment ", why="needs a run and a table of your own; tests make both", how="parse"),
+    Rule(r"^run\.py judge .*sentiment", why="needs a run and a table of your own; tests make both", how="parse"),
     Rule(r"^run\.py guidance\b", "--repetitions 1 --rounds 6"),
     Rule(r"--scenario public_opinion", "--repetitions 2 --rounds 6"),
     Rule(
@@ -292,8 +292,12 @@ RULES = (
         why="needs a run with notes; tests/analysis/test_note_alignment.py has one",
         how="parse",
     ),
-    Rule(r"^run\.py ablation ", why="needs a run with interviews; tests/studies/test_ablation.py has one", how="parse"),
-    Rule(r"^run\.py (report|compare|surrogate|fit-law|rhetoric|deviation|judge|human|control|analyse) "),
+    Rule(
+        r"^run\.py judge .*recall",
+        why="needs a run with interviews; tests/analysis/test_recollection.py has one",
+        how="parse",
+    ),
+    Rule(r"^run\.py (report|compare|surrogate|fit-law|judge|human|control|analyse) "),
 )
 REPORTED = ("README.md", "tutorial.md", "presets.md", "card.md")
 """Pages whose runs are reported in full: every preset is on one of them. What others set in it is held and recorded."""

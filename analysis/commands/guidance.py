@@ -29,8 +29,7 @@ def guidance_parser() -> Parser:
 def guidance(words: Sequence[str]) -> int:
     """Run `run.py guidance`."""
     options = guidance_parser().parse_args(words)
-    from parley.analysis.judging import VERDICTS, open_judge
-    from parley.analysis.sentiment import RUBRIC, verdicts
+    from parley.analysis.judging import VERDICTS, judge_by_rubric, open_judge
     from parley.analysis.studies import guidance as study
     from parley.llm.backends import in_society
     from parley.llm.journal import shared_ledger
@@ -52,8 +51,8 @@ def guidance(words: Sequence[str]) -> int:
     budgets = [budget] * len(study.CONDITIONS)
     runs = hold_all(scenarios, study.CONDITIONS, folder, given, models, budgets, ledger, not options.no_qualify)
     seed = base.seed
-    with open_judge(RUBRIC, judge, folder / "judge", bar, {"seed": seed}, judge_budget, ledger) as opened:
-        scored = {name: verdicts(tables, opened, seed) for name, tables in runs.items()}
+    with open_judge(study.RUBRIC, judge, folder / "judge", bar, {"seed": seed}, judge_budget, ledger) as opened:
+        scored = {name: judge_by_rubric(study.RUBRIC, tables, opened, seed) for name, tables in runs.items()}
     path = study.write(runs, scored, study.first_round(base), judge, folder)
     print_paths(report=path, figure=folder / "guidance.png")
     return 0

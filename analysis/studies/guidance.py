@@ -23,7 +23,8 @@ from parley.agents.guidance import EMPATHIC, EMPTY, FACTUAL, STYLES, Style
 from parley.analysis import disclaimers
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import Column, count_phrase, estimate, format_span
-from parley.analysis.sentiment import by_round, rounds_of_rooms
+from parley.analysis.judging import load_rubric
+from parley.analysis.rubric_report import by_round, rounds_of_rooms
 from parley.analysis.statistics.intervals import FEWEST, why_no_interval
 from parley.analysis.studies.intervention import check_past
 from parley.analysis.studies.paired_conditions import PAIR, conditions_report, mean_row, unit_means
@@ -33,6 +34,7 @@ from parley.model.interventions.base import Intervention
 from parley.model.interventions.guidance import Guidance
 from parley.model.scenario import Scenario
 
+RUBRIC = load_rubric("sentiment")
 NONE = "none"
 CONDITIONS = (NONE, EMPTY, FACTUAL, EMPATHIC)
 CONTRASTS = ((EMPATHIC, NONE), (EMPATHIC, EMPTY), (FACTUAL, NONE), (FACTUAL, EMPTY), (EMPATHIC, FACTUAL), (EMPTY, NONE))
@@ -185,7 +187,11 @@ def write(
     """Write guidance.md, its tables (effects, conditions by round, verdicts) and its figure; return the path of the page."""
     found = effects({name: rooms(tables, verdicts[name], first) for name, tables in runs.items()})
     curves = pd.concat(
-        {name: by_round(rounds_of_rooms(verdicts[name], tables)) for name, tables in runs.items()}, names=["condition"]
+        {
+            name: by_round(rounds_of_rooms(verdicts[name], tables, RUBRIC.columns), RUBRIC.columns, RUBRIC.bounds)
+            for name, tables in runs.items()
+        },
+        names=["condition"],
     ).reset_index("condition")
     header = runs[NONE].header
     tables = {
@@ -224,7 +230,7 @@ def _figure(curves: pd.DataFrame, first: int, caption: str) -> Figure:
         for (name, line), look in zip(
             (mean if several else curves).groupby("condition", sort=False), OTHERS, strict=False
         ):
-            for axis, measure in ((above, "sentiment"), (below, "posts")):
+            for axis, measure in ((above, "sentiment"), (below, "texts")):
                 plot_line(axis, line, "round", measure, str(name), look)
         for axis in (above, below):
             axis.axvline(first - 0.5, color="#555555", linewidth=0.6)

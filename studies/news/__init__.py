@@ -3,11 +3,11 @@
 environment.py, round.py, tellers.py    people who pass a story on from day to day
 events.py, tables.py                    what a record holds, and its table of versions
 law.py, oracle.py                       the planted law of how a story changes, and versions and verdicts by it
-versions.py, deviation.py               a judge says how far versions are from the report; its page
-refutation.py, command.py               `run.py refutation`, and `run.py deviation`
+versions.py, deviation.py               `run.py judge --rubric deviation`: how far versions are from the report
+refutation.py, command.py               `run.py refutation`
 """
 
-from parley.llm.studies import Command, Study
+from parley.llm.studies import Study
 
 STUDY = Study(
     "refutation",
@@ -18,13 +18,5 @@ STUDY = Study(
     scenarios={"news_evolution": "News changes as it is passed on"},
     events="events",
     tables={"versions": "tables:VERSIONS"},
-    also=(
-        Command(
-            "deviation",
-            "let a model judge how far versions of a story are from the report",
-            "Analyse runs",
-            "command:deviation",
-            "command:deviation_parser",
-        ),
-    ),
+    rubrics={"deviation": "deviation:DEVIATIONS"},
 )

@@ -1,16 +1,13 @@
-"""`run.py refutation`: a story with an early, a late and no official statement; `run.py deviation`: versions of a run, judged."""
+"""`run.py refutation`: a story with an early, a late and no official statement."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parley.analysis.commands.judge import print_missing, reading_parser
 from parley.analysis.commands.runs import (
     PLANNED,
     each_condition,
     hold_all,
-    judge_from_args,
-    print_calls,
     print_paths,
     print_plan,
     results_folder,
@@ -49,7 +46,7 @@ def run(words: Sequence[str]) -> int:
     from parley.model.files import JOURNAL
 
     from .refutation import EARLY, LATE, conditions, write
-    from .versions import RUBRIC, check_story, verdicts
+    from .versions import RUBRIC, plan_versions, verdicts
 
     base, given = scenario_from_args(options, "news_evolution")
     days = {EARLY: options.early, LATE: options.late}
@@ -67,37 +64,8 @@ def run(words: Sequence[str]) -> int:
     budgets = [budget] * len(names)
     tables = hold_all(runs, names, folder, given, models, budgets, ledger, not options.no_qualify)
     for one, name in zip(tables.values(), names, strict=True):
-        check_story(one, str(folder / name))
+        plan_versions(one, folder / name)
     with open_judge(RUBRIC, spec, folder / JUDGE_FOLDER, bar, {"seed": base.seed}, limit, ledger) as judge:
         judged = {condition: (one, verdicts(one, judge, base.seed)) for condition, one in tables.items()}
     print_paths(report=write(judged, folder, days, spec))
-    return 0
-
-
-def deviation_parser() -> Parser:
-    """Return the options of `run.py deviation`."""
-    about = (
-        "Let a model judge how far each version of a story is from the true report, in six dimensions, by day and role "
-        "(preset news_evolution, docs/news.md)."
-    )
-    return reading_parser("deviation", about, "deviation runs/n --llm oracle", "the model that judges the versions")
-
-
-def deviation(words: Sequence[str]) -> int:
-    """Run `run.py deviation RUN --llm SPEC`."""
-    options = deviation_parser().parse_args(words)
-    from parley.analysis.tables import load
-
-    from .deviation import write
-    from .versions import DIMENSIONS, check_story, judge_versions
-
-    tables = load(options.run)
-    check_story(tables, str(options.run))
-    folder, spec, budget = judge_from_args(options, tables, "deviation")
-    if options.dry_run:
-        texts = int(tables.versions["text"].notna().sum())
-        return print_calls(f"at most {texts:,} texts, {len(DIMENSIONS)} questions on each", spec)
-    verdicts = judge_versions(tables, folder, spec, options.seed, bar, budget)
-    print_missing(verdicts, list(DIMENSIONS), "reasons", "texts")
-    print_paths(verdicts=folder / "verdicts.csv", report=write(verdicts, tables, folder, spec))
     return 0

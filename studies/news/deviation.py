@@ -1,8 +1,10 @@
-"""The report of `run.py deviation`: how a true report changes as it is passed on, by day, dimension and role."""
+"""The report of `run.py judge --rubric deviation`: how a true report changes as it is passed on, by day, dimension and role."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,8 +12,9 @@ from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
 from parley.analysis.figures import OTHERS, STYLES, add_legend, new_figure, plot_line
-from parley.analysis.formatting import count_phrase, count_table, format_estimate
+from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate, format_p
 from parley.analysis.report import Report
+from parley.analysis.rubric_readings import RubricReading
 from parley.analysis.statistics.groups import holm
 from parley.analysis.statistics.intervals import ALIKE, FEWEST, is_even, mean_interval, p_of_mean, too_few
 from parley.analysis.tables import Tables
@@ -21,13 +24,17 @@ from .versions import (
     DEVIATION,
     DIMENSIONS,
     FLOOR,
+    MEASURES,
+    RUBRIC,
     above_floor,
     added,
     by_day,
     by_item,
     by_room,
     floor,
+    plan_versions,
     unit_means,
+    verdicts,
     written,
 )
 
@@ -40,6 +47,21 @@ READING = (
     "change."
 )
 LEVEL = 0.05
+DAYS: Mapping[str, Column] = {
+    **{name: name for name in ("day", "versions", "missing", "rooms")}, **{name: estimate(name) for name in MEASURES},
+}  # fmt: skip
+ITEMS: Mapping[str, Column] = {
+    "item": "topic", "rooms": "rooms", "deviation": estimate("last"), "above the floor": estimate("above"),
+    "growth a day": estimate("growth"),
+}  # fmt: skip
+ADDED = (
+    "Added is the deviation of a version minus that of the version from which it was made, so that each version is compared "
+    "with its own source. p is corrected by Holm for the number of roles."
+)
+STEPS: Mapping[str, Column] = {
+    "role": "role", "versions": "versions", "rooms": "rooms", "added": estimate("added"),
+    "p, corrected": lambda row: format_p(row["p_holm"]),
+}  # fmt: skip
 
 
 def sentences(table: pd.DataFrame) -> list[str]:
@@ -133,14 +155,14 @@ def write(table: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
     caption = f"{name} on {disclaimers.model_label(tables.header)}; dotted: the judge's reading of the unchanged report"
     report.figure(figure(points, base, caption), "deviation", "Deviation by day, role and dimension")
     report.section("By day")
-    report.table(_days(points, table), ["day", "versions", "missing", "rooms", *("deviation", *DIMENSIONS)])
+    zero = [_day_zero("0, the report", dict.fromkeys(MEASURES, 0.0))]
+    zero.append(_day_zero("0, as the judge reads it", floor(table).mean().to_dict()))
+    report.table([*zero, *points[points["role"] == ALL_ROLES].to_dict("records")], DAYS)
     if len(items) > 1:
         report.section("By item of news", "Numbers of the last day; items are not compared with each other.")
-        heads = ["item", "rooms", "deviation", "above the floor", "growth a day"]
-        report.table([_item(row) for row in items.to_dict("records")], heads)
+        report.table(items, ITEMS)
     report.section("What one retelling adds", ADDED)
-    heads = ["role", "versions", "rooms", "added", "p, corrected"]
-    report.table([_step(row) for row in steps.to_dict("records")], heads)
+    report.table(steps, STEPS)
     report.add(
         "`deviation.csv` has every role and day, `verdicts.csv` every version and what it was made of (docs/news.md)."
     )
@@ -157,40 +179,10 @@ def add_missing(report: Report, *tables: pd.DataFrame) -> None:
             report.missing(len(unread), len(part), f"{what} no deviation", count_table(unread))
 
 
-ADDED = (
-    "Added is the deviation of a version minus that of the version from which it was made, so that each version is compared "
-    "with its own source. p is corrected by Holm for the number of roles."
-)
+def _day_zero(day: str, values: Mapping[str, float]) -> dict[str, Any]:
+    """Return a row of the table by day for the report itself. values: of each measure."""
+    ends = {f"{name}{end}": np.nan for name in MEASURES for end in ("_low", "_high")}
+    return {"day": day, **dict.fromkeys(("versions", "missing", "rooms")), **values, **ends}
 
 
-def _days(points: pd.DataFrame, table: pd.DataFrame) -> list[list[str]]:
-    """The rows of the table by day: the report by construction, the judge's reading of it, then each day."""
-    measures = (DEVIATION, *DIMENSIONS)
-    floors = floor(table).mean()
-    rows = [["0, the report", "–", "–", "–", *["0"] * len(measures)]]
-    rows.append(
-        [
-            "0, as the judge reads it",
-            "–",
-            "–",
-            "–",
-            *[format_estimate(float(floors[one]), np.nan, np.nan) for one in measures],
-        ]
-    )
-    for row in points[points["role"] == ALL_ROLES].to_dict("records"):
-        shown = [format_estimate(*(row[f"{one}{end}"] for end in ("", "_low", "_high"))) for one in measures]
-        rows.append([str(row["day"]), *(str(row[key]) for key in ("versions", "missing", "rooms")), *shown])
-    return rows
-
-
-def _item(row: dict) -> list[str]:
-    shown = [
-        format_estimate(*(row[f"{name}{end}"] for end in ("", "_low", "_high"))) for name in ("last", "above", "growth")
-    ]
-    return [str(row["topic"]), str(row["rooms"]), *shown]
-
-
-def _step(row: dict) -> list[str]:
-    size = format_estimate(row["added"], row["added_low"], row["added_high"])
-    p = "–" if np.isnan(row["p_holm"]) else f"{row['p_holm']:.2g}"
-    return [str(row["role"]), str(row["versions"]), str(row["rooms"]), size, p]
+DEVIATIONS = RubricReading(RUBRIC, plan_versions, verdicts, DIMENSIONS, write)

@@ -34,7 +34,7 @@ STATEMENT = "{report}"
 SPEAKER = "Press Office"
 CAPTION = (
     "The statement is the true report; all people hear it before the day that is named. Deviation is that of the versions "
-    "of the last day, 0-10, and growth is in points a day; both are judged as in run.py deviation. Numbers are means over "
+    "of the last day, 0-10, and growth is in points a day; both are judged by the rubric deviation. Numbers are means over "
     "rooms, and brackets are 95% intervals over rooms; where the same people pass on several items, over "
     "repetitions, and a repetition without a number on one of its items is missing. Differences are between rooms with the same "
     "item, people and links."

@@ -8,6 +8,7 @@ floor).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,10 @@ import pandas as pd
 from parley.agents.reply_cleaning import one_line
 from parley.agents.topic import load_topic
 from parley.analysis.event_frames import ROOM
-from parley.analysis.judging import Item, Judge, Verdict, journaled_verdicts, load_rubric
+from parley.analysis.judging import Item, Judge, load_rubric
 from parley.analysis.statistics.groups import holm
 from parley.analysis.statistics.intervals import SCALE, mean_interval, p_of_mean, slope
 from parley.analysis.tables import Tables
-from parley.llm.budget import NO_LIMIT, Budget
-from parley.llm.driver import Bar
 from parley.llm.errors import UserError
 
 RUBRIC = load_rubric(str(Path(__file__).parent / "data" / "deviation.toml"))
@@ -36,24 +35,18 @@ UNIT = ["group", "repetition"]
 """The unit of analysis: a room, or the rooms of a repetition on several items of news."""
 
 
-def check_story(tables: Tables, run: str) -> None:
-    """Errors: UserError for a run in which no story is passed on."""
-    if tables.versions["text"].notna().sum() == 0:
+def plan_versions(tables: Tables, run: Path) -> str:
+    """Return how many texts are judged. Errors: UserError for a run in which no story is passed on."""
+    if not (texts := int(tables.versions["text"].notna().sum())):
         raise UserError(f"{run} has no story that is passed on: run --scenario news_evolution first (docs/news.md)")
-
-
-def judge_versions(
-    tables: Tables, folder: Path, spec: str, seed: int, bar: Bar, budget: Budget = NO_LIMIT
-) -> pd.DataFrame:
-    """The table of `verdicts`, journaled in the folder and written to verdicts.csv. Errors: as `open_judge`."""
-    return journaled_verdicts(RUBRIC, spec, folder, bar, seed, lambda judge: verdicts(tables, judge, seed), budget)
+    return f"at most {texts:,} texts, {len(DIMENSIONS)} questions on each"
 
 
 def verdicts(tables: Tables, judge: Judge, seed: int) -> pd.DataFrame:
     """One row per version, and one per room for the unchanged report (round 0, iteration 0, no agent).
 
-    Columns: topic, group, repetition, room, agent, role, round, iteration, received, depth, text, deviation (mean of the six),
-    the six dimensions (0-10, NaN: missing), reasons. A version without a text is not judged, and keeps its reason.
+    Columns: topic, group, repetition, room, agent, role, round, iteration, received, depth, text, the six dimensions (0-10, NaN:
+    missing), readings, reasons, deviation (mean of the six). A version without a text is not judged, and keeps its reason.
     """
     versions = tables.versions[tables.versions["iteration"].notna()].reset_index(drop=True)
     reports = versions[ROOM].drop_duplicates().assign(round=FLOOR, iteration=0, depth=0)
@@ -61,15 +54,10 @@ def verdicts(tables: Tables, judge: Judge, seed: int) -> pd.DataFrame:
     kinds = {name: kind for name, kind in versions.dtypes.items() if name in reports}
     rows = pd.concat([reports.astype(kinds), versions], ignore_index=True)[list(versions.columns)]
     rows["role"] = rows["role"].fillna(NO_ROLE)
-    spoken = rows[rows["text"].notna()]
-    items = [_item(row, name) for row in spoken.itertuples() for name in DIMENSIONS]
-    judged = judge.judge_items(RUBRIC, items, seed)
-    found = [judged[start : start + len(DIMENSIONS)] for start in range(0, len(judged), len(DIMENSIONS))]
-    values = pd.DataFrame([[one.value for one in row] for row in found], spoken.index, list(DIMENSIONS), "float64")
-    values.insert(0, DEVIATION, values.mean(axis=1, skipna=False))
-    reasons = pd.Series([_reasons(row) for row in found], spoken.index, dtype="object")
-    table = rows.drop(columns="reason").join(values)
-    return table.assign(reasons=reasons.reindex(rows.index).fillna(rows["reason"]).fillna(""))
+    table = rows.drop(columns="reason").join(
+        judge.judge_texts(RUBRIC, rows, seed, {name: partial(_item, name) for name in DIMENSIONS})
+    )
+    return table.assign(**{DEVIATION: table[list(DIMENSIONS)].mean(axis=1, skipna=False)})
 
 
 def _report(topic: str) -> str:
@@ -79,14 +67,10 @@ def _report(topic: str) -> str:
     return item.report
 
 
-def _item(row: Any, name: str) -> Item:
+def _item(name: str, row: Any) -> Item:
     texts = {"source": one_line(_report(row.topic)), "statement": one_line(str(row.text))}
     slots = texts | {"aspect": RUBRIC.aspects[name]}
     return Item((f"{row.room} {row.iteration}", name), slots, facts={"dimension": name})
-
-
-def _reasons(row: list[Verdict]) -> str | None:
-    return ", ".join(dict.fromkeys(verdict.reason for verdict in row if verdict.reason)) or None
 
 
 def written(table: pd.DataFrame) -> pd.DataFrame:

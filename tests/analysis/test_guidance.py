@@ -15,8 +15,9 @@ from data_checks import check_each
 
 import run
 from parley.agents.language import load_language
-from parley.analysis.judging import Judge
-from parley.analysis.sentiment import by_round, compare_with_data, read_data, rounds_of_rooms, sentences, verdicts
+from parley.analysis.curve_comparison import compare_with_data, read_data, sentences
+from parley.analysis.judging import Judge, judge_by_rubric
+from parley.analysis.rubric_report import by_round, rounds_of_rooms
 from parley.analysis.studies import guidance as study
 from parley.analysis.tables import Tables, tables
 from parley.llm.backends import open_spec
@@ -50,7 +51,7 @@ def held(scenario: Scenario) -> Tables:
 
 
 def scored(found: Tables) -> pd.DataFrame:
-    return verdicts(found, Judge(open_spec("oracle"), quiet), 0)
+    return judge_by_rubric(study.RUBRIC, found, Judge(open_spec("oracle"), quiet), 0)
 
 
 @cache
@@ -219,14 +220,14 @@ def test_rounds_of_rooms_by_hand() -> None:
     found = medium()
     one, *_ = rooms = sorted(found.agents["room"].unique())
     table = rated([(one, 1, 2.0), (one, 1, 4.0), (one, 2, None), (rooms[1], 1, 9.0)])
-    by_room = rounds_of_rooms(table, found).set_index(["room", "round"])
+    by_room = rounds_of_rooms(table, found, ["sentiment"]).set_index(["room", "round"])
     assert len(by_room) == 5 * 6
-    assert by_room.loc[(one, 1), ["posts", "missing", "sentiment"]].tolist() == [2, 0, 3.0]
-    assert by_room.loc[(one, 2), ["posts", "missing"]].tolist() == [1, 1]
+    assert by_room.loc[(one, 1), ["texts", "missing", "sentiment"]].tolist() == [2, 0, 3.0]
+    assert by_room.loc[(one, 2), ["texts", "missing"]].tolist() == [1, 1]
     assert np.isnan(by_room.loc[(one, 2), "sentiment"])
-    assert by_room.loc[(rooms[4], 6), "posts"] == 0
-    point = by_round(by_room.reset_index()).set_index("round").loc[1]
-    assert (point["rooms"], point["sentiment"], point["posts"]) == (2, 6.0, 3 / 5)
+    assert by_room.loc[(rooms[4], 6), "texts"] == 0
+    point = by_round(by_room.reset_index(), ["sentiment"], (0, 10)).set_index("round").loc[1]
+    assert (point["rooms"], point["sentiment"], point["texts"]) == (2, 6.0, 3 / 5)
     assert np.isnan(point["sentiment_low"])
 
 
@@ -294,7 +295,7 @@ def made_up(curve: np.ndarray, rooms: int = 8, noise: float = 0.2) -> pd.DataFra
         for round_, value in enumerate(curve, 1)
     ]
     return pd.DataFrame(
-        rows, columns=["topic", "group", "repetition", "room", "round", "posts", "missing", "sentiment"]
+        rows, columns=["topic", "group", "repetition", "room", "round", "texts", "missing", "sentiment"]
     )
 
 
@@ -380,7 +381,7 @@ def test_the_commands_write_what_they_say(tmp_path: Path, capsys: pytest.Capture
     assert run.main(["guidance", "--llm", "oracle,tone=4", *small, "--out", str(out)]) == 0
     assert ((out / "guidance.md").read_bytes(), (out / "empathic" / "record.jsonl").read_bytes()) == again
     path = written(tmp_path, "round,sentiment,posts\n" + "".join(f"{round_},{round_},2\n" for round_ in range(1, 7)))
-    told = ["sentiment", str(out / "none"), "--llm", "oracle", "--data", str(path)]
+    told = ["judge", str(out / "none"), "--rubric", "sentiment", "--llm", "oracle", "--data", str(path)]
     assert run.main(told) == 0
     page = (out / "none" / "sentiment" / "sentiment.md").read_text()
     assert "Compared with the data" in page

@@ -433,11 +433,13 @@ def test_every_reading_of_a_judge_is_in_its_table(tables: Tables) -> None:
     assert "score_1" not in verdict_table(tables, Judge(open_spec("oracle"), bar), Judging())
 
 
-@pytest.mark.parametrize("command", ["judge", "rhetoric", "sentiment"])
-def test_a_plan_of_verdicts_names_the_server(command: str, held: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("rubric", [(), ("--rubric", "appeal"), ("--rubric", "sentiment")])
+def test_a_plan_of_verdicts_names_the_server(
+    rubric: tuple[str, ...], held: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A judge is a model too: how much it is asked, and which server gets the statements, is known before it is asked."""
     spec, before = "openai:some,base_url=https://lab.example/v1", sorted(held.rglob("*"))
-    assert run.main([command, str(held), "--llm", spec, "--dry-run"]) == 0
+    assert run.main(["judge", str(held), *rubric, "--llm", spec, "--dry-run"]) == 0
     planned, server = capsys.readouterr().out.splitlines()
     assert planned.startswith(f"{load(held).utterances['text'].notna().sum():,} ")
     assert server == "lab.example gets no key"

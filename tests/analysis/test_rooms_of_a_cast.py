@@ -11,14 +11,16 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.recollection import AGAIN, FULL, WITHOUT
+from parley.analysis.curve_comparison import compare_with_data
 from parley.analysis.note_alignment import summary
-from parley.analysis.rhetoric import APPEALS, appeal_contrasts, effects, shares
+from parley.analysis.reader_moves import effects
+from parley.analysis.recollection import by_condition, differences
+from parley.analysis.rubric_report import by_party
 from parley.analysis.scores.reversion import ratios
-from parley.analysis.sentiment import compare_with_data
 from parley.analysis.studies.answer_sharing import pooled
-from parley.studies.ablation.recollection import by_condition, differences
 from parley.studies.games.run_report import by_round
 
+APPEALS = ("logos", "pathos", "ethos")
 CASTS, TOPICS, TURNS = 10, 4, 6
 
 
@@ -39,7 +41,7 @@ def on_topics(rows: pd.DataFrame) -> pd.DataFrame:
 def of_appeals(rows: pd.DataFrame) -> pd.DataFrame:
     tags = rows.assign(**{name: (rows[name] > 0).astype(float) for name in APPEALS})
     moved = rows[["room", "iteration", "agent", "toward"]]
-    return pd.concat([shares(tags), effects(tags, moved), appeal_contrasts(tags, moved)])
+    return pd.concat([by_party(tags, APPEALS, (0, 1)), effects(tags, moved, APPEALS)])
 
 
 def of_games(rows: pd.DataFrame) -> pd.DataFrame:
@@ -72,7 +74,7 @@ def of_reversion(rows: pd.DataFrame) -> pd.DataFrame:
 
 def of_sentiment(rows: pd.DataFrame) -> pd.DataFrame:
     data = pd.DataFrame({"round": range(1, TURNS + 1), "sentiment": [1.0, 3, 2, 5, 4, 6], "posts": np.nan})
-    return compare_with_data(rows.assign(sentiment=rows["sentiment"] + rows["round"], posts=1.0), data)
+    return compare_with_data(rows.assign(sentiment=rows["sentiment"] + rows["round"], texts=1.0), data)
 
 
 @pytest.mark.thorough

@@ -47,7 +47,7 @@ def test_a_run_says_whose_parties_it_has(society: str, run: Path) -> None:
 @pytest.mark.parametrize("words", [
     ("report", "RUN", "--out", "OUT/report.html"),
     ("judge", "RUN", "--llm", "oracle", "--out", "OUT"),
-    ("rhetoric", "RUN", "--llm", "oracle", "--out", "OUT"),
+    ("judge", "RUN", "--rubric", "appeal", "--llm", "oracle", "--out", "OUT"),
     ("validate", "--society", "SOCIETY", "--personas", "simple", "--llm", "oracle", "--judge", "oracle", "--out", "OUT"),
     ("audit-probe", "--society", "SOCIETY", "--llm", "oracle", "--repeats", "2", "--out", "OUT"),
     ("personas", "--society", "SOCIETY", "--party", "FIRST", "--llm", "oracle", "--out", "OUT"),

@@ -13,7 +13,7 @@ import pytest
 from data_checks import check_each
 
 from parley.agents.language import ENGLISH
-from parley.analysis import sentiment as sentiment_data
+from parley.analysis import curve_comparison
 from parley.analysis.human.cascades import read_shares, real_trees
 from parley.analysis.human.readers import salvi
 from parley.analysis.logs.formats import FORMATS
@@ -89,7 +89,7 @@ READERS = {
     "distributions": Reader(
         "question,group,options,shares\nTea?,women,Ja|Nö,0.5|0.5\nTea?,men,Ja|Nö,0.1|0.9", read_distributions
     ),
-    "emotions": Reader("round,sentiment,posts\n1,4,2\n2,5,1", sentiment_data.read_data, "sentiment"),
+    "emotions": Reader("round,sentiment,posts\n1,4,2\n2,5,1", curve_comparison.read_data, "sentiment"),
     "games": Reader(
         "room,round,player,move,value\nr,1,José,sent,4\nr,1,b,returned,3", lambda path: read_games(path, Game())
     ),

@@ -167,22 +167,17 @@ def test_a_sweep_counts_over_its_cells(tmp_path: Path, capsys: pytest.CaptureFix
 
 @pytest.mark.thorough
 @check_each(
-    ("command", "what", "preset"),
-    [
-        ("judge", "verdicts", "two_way"),
-        ("rhetoric", "appeals", "two_way"),
-        ("sentiment", "posts", "two_way"),
-        ("deviation", "verdicts", "news_evolution"),
-    ],
+    ("rubric", "preset"),
+    [("", "two_way"), ("appeal", "two_way"), ("sentiment", "two_way"), ("deviation", "news_evolution")],
 )
 def test_a_judge_that_says_nothing_is_asked_twenty_times(
-    command: str, what: str, preset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    rubric: str, preset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And not about every statement; what is missing is counted at the end where it goes on all the same."""
     changes = {"two_way": {"topics": "racism", "repetitions": 3}, "news_evolution": {"size": 12, "repetitions": 1}}
     run_scenario(RunSpec(load_preset(preset).with_settings({"llm": "oracle"} | changes[preset]), tmp_path))
-    asking = [command, str(tmp_path), "--llm", "fake"]
+    asking = ["judge", str(tmp_path), *(["--rubric", rubric] if rubric else []), "--llm", "fake"]
     assert run.main(asking) == 2
-    assert f"fake: 20 of 20 {what} are missing, mostly for unscripted" in capsys.readouterr().err
+    assert "fake: 20 of 20 verdicts are missing, mostly for unscripted" in capsys.readouterr().err
     assert run.main([*asking, "--keep-going"]) == 0
     assert re.search(r"missing  (\d\d) of \1 ", capsys.readouterr().out)

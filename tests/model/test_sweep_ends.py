@@ -208,8 +208,8 @@ def test_a_judge_has_a_budget(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         )
         == 0
     )
-    for command in ("judge", "sentiment"):
-        given = [command, str(held), "--llm", "oracle"]
+    for rubric in ((), ("--rubric", "sentiment")):
+        given = ["judge", str(held), *rubric, "--llm", "oracle"]
         assert run.main([*given, "--max-calls", "5"]) == 2
         assert "the budget --max-calls 5 is spent" in capsys.readouterr().err
         assert run.main(given) == 0

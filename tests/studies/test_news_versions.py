@@ -33,8 +33,8 @@ from parley.studies.news.versions import (
     by_item,
     by_room,
     by_unit,
-    check_story,
     floor,
+    plan_versions,
     verdicts,
 )
 
@@ -203,16 +203,21 @@ def test_the_table_of_versions_says_who_got_what(ran: Callable[..., Path]) -> No
 def test_the_command_ends_in_a_report(ran: Callable[..., Path], tmp_path: Path, capsys: Any) -> None:
     """With its figure; another judge in the folder is refused; a run without a story says which scenario has one."""
     folder = str(ran("news_evolution", **SMALL | {"llm": "oracle,drift=1"}))
-    assert run.main(["deviation", folder, "--llm", "oracle", "--out", str(tmp_path)]) == 0
+    assert run.main(["judge", folder, "--rubric", "deviation", "--llm", "oracle", "--out", str(tmp_path)]) == 0
     text = (tmp_path / "deviation.md").read_text()
     assert "| 0, the report |" in text
     assert "| 0, as the judge reads it |" in text
     assert (tmp_path / "deviation.png").exists()
-    assert run.main(["deviation", folder, "--llm", "fake", "--out", str(tmp_path)]) == 2
-    assert run.main(["deviation", str(ran("two_way")), "--llm", "oracle", "--out", str(tmp_path / "b")]) == 2
+    assert run.main(["judge", folder, "--rubric", "deviation", "--llm", "fake", "--out", str(tmp_path)]) == 2
+    assert (
+        run.main(
+            ["judge", str(ran("two_way")), "--rubric", "deviation", "--llm", "oracle", "--out", str(tmp_path / "b")]
+        )
+        == 2
+    )
     assert "run --scenario news_evolution first" in capsys.readouterr().err
     with pytest.raises(UserError, match="no story"):
-        check_story(load(ran("two_way")), "runs/a")
+        plan_versions(load(ran("two_way")), tmp_path)
 
 
 def rooms(*last: float) -> pd.DataFrame:

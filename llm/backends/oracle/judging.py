@@ -78,7 +78,7 @@ def judge_appeal(reading: Reading, speaker: Speaker) -> Reply:
     if not known:
         return unknown_sentence(text)
     appeals = {appeal_of(bank.forms[sentence]) for bank in known for sentence in parts if sentence in bank.forms}
-    present = float(reading.facts.get("appeal") in appeals)
+    present = float(reading.facts.get("dimension") in appeals)
     return Reply(PRESENT if present else ABSENT, answers={ABSENT: 1 - present, PRESENT: present})
 
 

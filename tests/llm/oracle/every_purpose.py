@@ -75,10 +75,13 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
         substituted = ("representatives", "substitute", f"{folder}/representatives", *ONE, "--limit", "1")
         yield (*substituted, "--payoff", payoff, "--out", f"{folder}/seats_{payoff}")
     yield ("judge", f"{folder}/three_way")
-    yield ("rhetoric", f"{folder}/three_way")
-    yield ("sentiment", f"{folder}/three_way")
-    yield ("deviation", f"{folder}/news_evolution")
-    yield ("ablation", f"{folder}/days")
+    for rubric, run in (
+        ("appeal", "three_way"),
+        ("sentiment", "three_way"),
+        ("deviation", "news_evolution"),
+        ("recall", "days"),
+    ):
+        yield ("judge", f"{folder}/{run}", "--rubric", rubric)
     yield ("arena", "--topic", "racism", "--panel", "2", "--write", "2", "--rewrite", "--out", f"{folder}/arena")
     yield ("rehearse", "--topic", "racism", "--audience", "2", "--out", f"{folder}/rehearse")
     yield ("compete", "sales", "--judge", "oracle", "--panel", "2", "--samples", "1", "--out", f"{folder}/compete")

@@ -1,4 +1,4 @@
-"""The Bayesian hearer: its probabilities by hand, its appeals found again by run.py rhetoric, and none where none is planted."""
+"""The Bayesian hearer: its probabilities by hand, its appeals found again by a judge, and none where none is planted."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import run
-from parley.analysis.judging import Judge
-from parley.analysis.rhetoric import NOT_APART, appeal_contrasts, hearer_moves, tags
+from parley.analysis.judging import Judge, judge_by_rubric, load_rubric
+from parley.analysis.reader_moves import NOT_APART, WITHOUT, effects, hearer_moves
 from parley.analysis.tables import load
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle.belief_network import LINK, BeliefNetwork, evidence
@@ -65,8 +65,13 @@ def test_what_the_law_cannot_have_is_refused() -> None:
 
 def contrasts(folder: Path) -> pd.DataFrame:
     tables = load(folder)
-    judged = tags(tables, Judge(open_spec("oracle"), quiet), 0)
-    return appeal_contrasts(judged, hearer_moves(tables)).set_index(["appeal", "other"])
+    judged = judge_by_rubric(load_rubric("appeal"), tables, Judge(open_spec("oracle"), quiet), 0)
+    return pairs(judged, hearer_moves(tables)).set_index(["tag", "other"])
+
+
+def pairs(judged: pd.DataFrame, moved: pd.DataFrame) -> pd.DataFrame:
+    found = effects(judged, moved, ("logos", "pathos", "ethos"))
+    return found[found["other"] != WITHOUT]
 
 
 @pytest.mark.thorough
@@ -99,7 +104,7 @@ def test_contrasts_by_hand() -> None:
     judged = moved[["room", "iteration"]].assign(
         group="g", repetition=moved["room"], **{appeal: [float(appeal in row[4]) for row in rows] for appeal in made}
     )
-    assert appeal_contrasts(judged, moved)["difference"].round(9).tolist() == [1.0, 2.0, 1.0]
-    alike = appeal_contrasts(judged.assign(logos=1.0, pathos=1.0, ethos=0.0), moved)
+    assert pairs(judged, moved)["difference"].round(9).tolist() == [1.0, 2.0, 1.0]
+    alike = pairs(judged.assign(logos=1.0, pathos=1.0, ethos=0.0), moved)
     assert alike["difference"].isna().all()
     assert set(alike["reason"]) == {NOT_APART}

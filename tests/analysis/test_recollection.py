@@ -1,4 +1,4 @@
-"""The ablation report: a stranger's truth as null, planted recall found, and no verdict where nothing is planted."""
+"""Recall with parts of the memory left out: a stranger as null, planted recall found, no verdict where nothing is planted."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import pytest
 
 import run
 from parley.agents.recollection import AGAIN, FULL, WITHOUT
-from parley.analysis.tables import load
-from parley.studies.ablation.recollection import (
+from parley.analysis.recollection import (
     by_condition,
     differences,
     repetition_means,
@@ -20,7 +19,9 @@ from parley.studies.ablation.recollection import (
     stranger_truths,
     tree_lines,
 )
+from parley.analysis.tables import load
 
+RUBRIC = ("--rubric", "recall")
 DAYS = {"repetitions": 6, "rounds": 6}
 
 
@@ -100,22 +101,22 @@ def test_four_repetitions_give_no_verdict() -> None:
 def test_the_oracle_forgets_what_is_left_out(ran: Callable[..., Path], tmp_path: Path) -> None:
     """Planted: an answer holds what the prompt holds. Without memory recall is 0, and who one is is always known."""
     folder = ran("days", **DAYS)
-    assert run.main(["ablation", str(folder), "--llm", "oracle", "--out", str(tmp_path)]) == 0
+    assert run.main(["judge", str(folder), "--llm", "oracle", *RUBRIC, "--out", str(tmp_path)]) == 0
     points = pd.read_csv(tmp_path / "recall.csv").set_index(["question", "condition"])
     for question in ("all", "said", "heard", "plan", "insight"):
         assert points.loc[(question, "without memory"), ["own", "stranger", "recall"]].tolist() == [0.0, 0.0, 0.0]
     assert points.loc["self", "own"].tolist() == [10.0] * 5
     assert points.loc[("plan", "without planning"), "own"] == 0 < points.loc[("plan", "full"), "own"] == 10
     assert points.loc[("insight", "without reflection"), "own"] == 0 < points.loc[("insight", "full"), "own"] == 10
-    text = (tmp_path / "ablation.md").read_text()
+    text = (tmp_path / "recall.md").read_text()
     assert "Memory: without it, recall is" in text
     assert "full again: 0.00 (expected: 0)" in text
-    assert (tmp_path / "ablation.png").exists()
+    assert (tmp_path / "recall.png").exists()
     assert tree_lines(load(folder).insights)[1].startswith("  - ")
 
 
 def test_a_run_without_interviews_is_one_line(ran: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run.main(["ablation", str(ran("two_way")), "--llm", "oracle"]) == 2
+    assert run.main(["judge", str(ran("two_way")), "--llm", "oracle", *RUBRIC]) == 2
     assert "has no interviews" in capsys.readouterr().err
 
 
@@ -123,5 +124,5 @@ def test_interviews_about_the_persona_alone_are_one_line(
     ran: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`self` is a control: without another question there is nothing to compare."""
-    assert run.main(["ablation", str(ran("two_way", interview="self", rounds=1)), "--llm", "oracle"]) == 2
+    assert run.main(["judge", str(ran("two_way", interview="self", rounds=1)), "--llm", "oracle", *RUBRIC]) == 2
     assert "has no interviews about what agents lived" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What agents recall when parts of their memory are left out: interviews of a run, scored by a judge (`run.py ablation`).
+"""What agents recall when parts of their memory are left out: interviews of a run, scored by a judge (`judge --rubric recall`).
 
 Every agent of one run is interviewed under each condition (agents/recollection.py), so people, life and questions are the same.
 A judge scores how much of the truth an answer gives back, 0-10 (`own`). It also scores the same answer by the truth of a
@@ -35,14 +35,13 @@ from parley.analysis.formatting import (
     format_number,
     number,
 )
-from parley.analysis.judging import Item, Judge, Verdict, journaled_verdicts, load_rubric, missing
+from parley.analysis.judging import Item, Judge, Verdict, load_rubric, missing
 from parley.analysis.line_gaps import UNIT
 from parley.analysis.report import Report
 from parley.analysis.statistics.groups import Result, compare_paired, table
 from parley.analysis.statistics.intervals import FEWEST, mean_interval
 from parley.analysis.tables import Tables
-from parley.llm.budget import NO_LIMIT, Budget
-from parley.llm.driver import Bar
+from parley.llm.errors import UserError
 
 LONGEST = 100
 
@@ -86,32 +85,23 @@ PAIR = ["room", "agent", "question"]
 MEASURES = ("own", "stranger", "recall")
 
 
-def judge_interviews(
-    tables: Tables, folder: Path, spec: str, seed: int, bar: Bar, budget: Budget = NO_LIMIT
-) -> pd.DataFrame:
-    """Return the table of `verdicts`, journaled in the folder and written to verdicts.csv. Errors: as `open_judge`."""
-    return journaled_verdicts(
-        RUBRIC, spec, folder, bar, seed, lambda judge: score_interviews(tables, judge, seed), budget
-    )
-
-
 def score_interviews(tables: Tables, judge: Judge, seed: int) -> pd.DataFrame:
     """Return one row per answer that was asked for: the columns of `interviews`, the stranger's truth, own, stranger (0-10) and
-    recall (NaN: missing), reason.
+    recall (NaN: missing), reasons.
     """
     asked = tables.interviews[tables.interviews["reason"] != "nothing_to_recall"].reset_index(drop=True)
     asked["foreign"] = stranger_truths(asked)
     items = [*_items(asked, "truth"), *_items(asked, "foreign")]
-    verdicts = judge.judge_items(RUBRIC, items, seed, "answers")
+    verdicts = judge.judge_items(RUBRIC, items, seed)
     own, stranger = verdicts[: len(asked)], verdicts[len(asked) :]
     for name, scores in (("own", own), ("stranger", stranger)):
         asked[name] = pd.Series([score.value for score in scores], dtype="float64")
     asked["recall"] = asked["own"] - asked["stranger"]
-    asked["reason"] = [
+    asked["reasons"] = [
         ", ".join(dict.fromkeys(score.reason for score in pair if score.value is None))
         for pair in zip(own, stranger, strict=True)
     ]
-    return asked
+    return asked.drop(columns="reason")
 
 
 def stranger_truths(asked: pd.DataFrame) -> list[str | None]:
@@ -224,11 +214,11 @@ def draw_recall(points: pd.DataFrame, caption: str) -> Figure:
     return dot_plot(chosen, ["condition"], "recall", "Recall (0: as for a stranger)", caption)
 
 
-def write_ablation(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
-    """Write ablation.md, its tables and its figure; return the path of the first."""
+def write_recall(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
+    """Write recall.md, its tables and its figure; return the path of the first."""
     points = by_condition(verdicts)
     effects, null = differences(verdicts)
-    report = Report(folder, "ablation", "What agents recall with parts of their memory left out")
+    report = Report(folder, "recall", "What agents recall with parts of their memory left out")
     report.data(recall=points, differences=effects)
     report.add(
         f"All agents of one run were interviewed after the last round, with all of their memory (`{FULL}`, and `{AGAIN}` "
@@ -241,7 +231,7 @@ def write_ablation(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: s
     report.disclaim(tables.header)
     report.lines(sentences(effects, null))
     _add_missing(report, verdicts, tables)
-    report.figure(draw_recall(points, disclaimers.model_label(tables.header)), "ablation", "Recall by condition")
+    report.figure(draw_recall(points, disclaimers.model_label(tables.header)), "recall", "Recall by condition")
     heads: dict[str, Column] = {name: name for name in ("question", "condition", "repetitions")}
     heads |= {"own truth": number("own"), "stranger's truth": number("stranger"), "recall": estimate("recall")}
     report.table(points, heads)
@@ -264,15 +254,19 @@ def _add_missing(report: Report, verdicts: pd.DataFrame, tables: Tables) -> None
     unasked = tables.interviews[tables.interviews["reason"] == "nothing_to_recall"]
     if len(unasked):
         report.add(f"Not asked, because the agent had lived no such thing: {count_table(unasked['question'])}.")
-    unread = verdicts.loc[verdicts["recall"].isna(), "reason"]
+    unread = verdicts.loc[verdicts["recall"].isna(), "reasons"]
     report.missing(len(unread), len(verdicts), "answers have no score", count_table(unread))
 
 
-def check_interviews(tables: Tables) -> str:
-    """Return why the interviews of a run cannot be compared; "" if they can."""
-    if tables.interviews.empty:
-        return "has no interviews: run a scenario with interview=all, such as --scenario days"
+def plan_interviews(tables: Tables, run: Path) -> str:
+    """Return how many answers a run has. Errors: UserError for a run whose interviews cannot be compared."""
     asked = tables.interviews[tables.interviews["reason"] != "nothing_to_recall"]
+    if tables.interviews.empty:
+        raise UserError(f"{run} has no interviews: run a scenario with interview=all, such as --scenario days")
     if asked.empty or not lived(asked):
-        return "has no interviews about what agents lived: run it with interview=all, and with lines that can be read"
-    return "" if tables.finished else "is not finished: repeat its command to finish it"
+        raise UserError(
+            f"{run} has no interviews about what agents lived: run it with interview=all, and with lines that can be read"
+        )
+    if not tables.finished:
+        raise UserError(f"{run} is not finished: repeat its command to finish it")
+    return f"{len(tables.interviews):,} answers"

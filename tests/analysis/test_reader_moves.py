@@ -1,4 +1,4 @@
-"""Appeals of utterances and the steps of those who heard them: by hand, by real speakers, by a judge that answers badly."""
+"""Appeals of statements and the moves of those who read them: by hand, by real speakers, by a judge that answers badly."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pandas as pd
 from data_checks import check_each
 
 import run
-from parley.analysis.judging import Judge, Verdict, missing, read
-from parley.analysis.rhetoric import APPEALS, RUBRIC, effects, hearer_moves, shares, tags
+from parley.analysis.judging import Judge, Verdict, judge_by_rubric, load_rubric, missing, read
+from parley.analysis.reader_moves import effects, hearer_moves
+from parley.analysis.rubric_report import by_party
 from parley.analysis.tables import load
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
@@ -19,6 +20,9 @@ from parley.llm.backends.oracle.belief_network import appeal_of
 from parley.llm.backends.oracle.phrases import banks, sentences
 from parley.llm.request import Reply
 from parley.model.events import Ended, Rated, Seated, Utterance
+
+RUBRIC = load_rubric("appeal")
+APPEALS = RUBRIC.columns
 
 
 def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
@@ -52,7 +56,7 @@ def test_a_tie_and_a_failure_are_no_verdict() -> None:
 def test_planted_appeals_are_found_again(ran: Callable[..., Path]) -> None:
     """Every utterance of the known-truth speaker has the appeals of the forms of its sentences, and no others."""
     tables, bank = load(ran("persuasion_trace")), banks().topics["racism"]
-    found = tags(tables, Judge(open_spec("oracle"), quiet), 0)
+    found = judge_by_rubric(RUBRIC, tables, Judge(open_spec("oracle"), quiet), 0)
     for row in found.itertuples():
         planted = {appeal_of(bank.forms[one]) for one in sentences(row.text) if one in bank.forms}
         assert {one for one in APPEALS if getattr(row, one) == 1} == planted
@@ -63,7 +67,7 @@ def test_planted_appeals_are_found_again(ran: Callable[..., Path]) -> None:
 def test_what_was_not_said_or_not_read_is_no_tag(ran: Callable[..., Path]) -> None:
     tables = load(ran("persuasion_trace"))
     tables.utterances.loc[0, ["text", "reason"]] = [None, "refusal"]
-    found = tags(tables, Judge(Fake(lambda request: "perhaps"), quiet), 0)
+    found = judge_by_rubric(RUBRIC, tables, Judge(Fake(lambda request: "perhaps"), quiet), 0)
     assert found[list(APPEALS)].isna().all().all()
     assert found["reasons"].tolist() == ["refusal", *["no_label"] * (len(found) - 1)]
 
@@ -104,23 +108,29 @@ def test_steps_of_hearers_by_hand(record: Callable[..., Path], header: Callable[
 
 
 def test_shares_and_differences_by_hand() -> None:
-    """Rooms a and b: half and all of the utterances are logos, 0.75 on average. Steps with it 3 and 1, without 0: 2 more."""
-    rows = [("a", 1, 1.0), ("a", 2, 0.0), ("b", 1, 1.0), ("b", 2, float("nan"))]
+    """Rooms a and b: half and all of the statements are logos, 0.75 on average. Readers move 3 and 1 more after logos than
+    without it in a and c, 2 on average; a statement without a verdict does not count.
+    """
+    rows = [("a", 1, 1.0), ("a", 2, 0.0), ("b", 1, 1.0), ("b", 2, float("nan")), ("c", 1, 1.0), ("c", 2, 0.0)]
     told = pd.DataFrame(rows, columns=["room", "iteration", "logos"]).assign(party="p", pathos=0.0, ethos=0.0)
     told = told.assign(group="g", repetition=told["room"])
-    found = shares(told).set_index("appeal").loc["logos"]
-    assert (found["share"], found["utterances"], found["missing"], found["rooms"]) == (0.75, 3, 1, 2)
-    moved = pd.DataFrame([("a", 1, 9, 3.0), ("a", 2, 9, 0.0), ("b", 1, 9, 1.0), ("b", 2, 9, 5.0)],
-                         columns=["room", "iteration", "agent", "toward"])  # fmt: skip
-    steps = effects(told, moved).set_index("appeal").loc["logos"]
-    assert (steps["with"], steps["without"], steps["mean_with"], steps["difference"]) == (2, 1, 2.0, 2.0)
+    found = by_party(told[told["room"] != "c"], APPEALS, RUBRIC.bounds).set_index("score").loc["logos"]
+    assert (found["mean"], found["statements"], found["missing"], found["rooms"]) == (0.75, 3, 1, 2)
+    moves = [("a", 1, 9, 3.0), ("a", 2, 9, 0.0), ("b", 1, 9, 1.0), ("b", 2, 9, 5.0), ("c", 1, 9, 1.0), ("c", 2, 9, 0.0)]
+    moved = pd.DataFrame(moves, columns=["room", "iteration", "agent", "toward"])
+    steps = effects(told, moved, APPEALS).set_index(["tag", "other"])
+    alone = steps.loc[("logos", "without it")]
+    assert (alone["with"], alone["steps"], alone["difference"]) == (3, 5, 2.0)
+    assert steps["difference"].isna().sum() == 5, "pathos and ethos are never there"
 
 
 def test_the_command_ends_in_a_report(ran: Callable[..., Path], tmp_path: Path) -> None:
     """A second sitting of the same folder asks nothing again; a run with a survey a round says what is missing."""
+    asked = ["judge", str(ran("persuasion_trace")), "--rubric", "appeal", "--out", str(tmp_path), "--llm"]
     for _ in range(2):
-        assert run.main(["rhetoric", str(ran("persuasion_trace")), "--llm", "oracle", "--out", str(tmp_path)]) == 0
-    assert "| logos |" in (tmp_path / "rhetoric.md").read_text()
-    assert run.main(["rhetoric", str(ran("persuasion_trace")), "--llm", "fake", "--out", str(tmp_path)]) == 2
-    assert run.main(["rhetoric", str(ran("two_way")), "--llm", "oracle", "--out", str(tmp_path / "b")]) == 0
-    assert "also=attitude:turns" in (tmp_path / "b" / "rhetoric.md").read_text()
+        assert run.main([*asked, "oracle"]) == 0
+    assert "| logos | without it |" in (tmp_path / "appeal.md").read_text()
+    assert run.main([*asked, "fake"]) == 2
+    folder = tmp_path / "b"
+    assert run.main(["judge", str(ran("two_way")), "--rubric", "appeal", "--llm", "oracle", "--out", str(folder)]) == 0
+    assert "also=attitude:turns" in (folder / "appeal.md").read_text()
