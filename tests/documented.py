@@ -297,7 +297,7 @@ RULES = (
         why="needs a run with interviews; tests/analysis/test_recollection.py has one",
         how="parse",
     ),
-    Rule(r"^run\.py (report|compare|surrogate|fit-law|judge|human|control|analyse) "),
+    Rule(r"^run\.py (report|compare|surrogate|fit-law|judge|human|analyse) "),
 )
 REPORTED = ("README.md", "tutorial.md", "presets.md", "card.md")
 """Pages whose runs are reported in full: every preset is on one of them. What others set in it is held and recorded."""

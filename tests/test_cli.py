@@ -101,7 +101,7 @@ DEBATING = [
 SILENT = {
     "population", "surrogate", "models", "fit-law", "branches", "compare", "compare-waves", "export",
     "import-log", "export-eval", "raters", "opinion-groups", "own-data",
-    "export-network", "show", "report", "analyse", "human", "control", "mixed", "dissonance", "sheet", "bundle", "verify",
+    "export-network", "show", "report", "analyse", "human", "mixed", "dissonance", "sheet", "bundle", "verify",
     "completion", "new", "check",
     "organisms",
     "representatives train", "representatives grid", "representatives ballots", "register",
@@ -207,7 +207,7 @@ def test_no_help_loads_anything_heavy() -> None:
 
 
 def test_a_number_that_is_none_is_refused_before_anything_is_loaded(capsys: pytest.CaptureFixture[str]) -> None:
-    """`compare --within nan` and `control --tolerance -1` were taken; `panel --waves 0` was refused after imports, or asked."""
+    """`compare --within nan` was taken; `panel --waves 0` was refused after imports, or asked."""
     refused, counts = ("-1", "nan", "inf", "many"), ("wave --repeats", "audit-probe --repeats", "panel --waves")
     numbers = {"natural", "positive", "amount", "float", "int"}
     tried = 0

@@ -57,7 +57,7 @@ CALLS = frozenset(
 )
 HOMES = ("analysis/statistics",)
 RETURNS = ("Ends", "Result", "list[Result]", "Iterator[Result]")
-WIDTH, CONTROL = "benchmarks/audit_coverage.py", "tests/studies/test_control.py"
+WIDTH = "benchmarks/audit_coverage.py"
 NO_CLAIM = "no interval and no p of its own"
 A_NULL = "deals of a null, which are shown beside a result"
 A_SCORE = "a score between the halves of people and a null; no truth of it is known, see limits.md"
@@ -70,9 +70,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.statistics.null.band": A_NULL,
     "analysis.influence_model.parties_differ": WIDTH,
     "studies.conjoint.measures.best_profile": "half of the respondents choose, the others measure by a mean",
-    "studies.control.items.sampled": "a mean and its p, which are examined",
-    "studies.control.makeup._trait_items": CONTROL,
-    "studies.control.shown._effect": CONTROL,
+    "studies.sheets.attributes._effect": "tests/studies/test_makeup.py",
     "studies.deep_personas.variety._deal": A_NULL,
     "analysis.deliberation.representation.split_cases": NO_CLAIM,
     "analysis.deliberation.ballots.rank_correlation": NO_CLAIM,

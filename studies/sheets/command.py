@@ -20,7 +20,7 @@ def parser() -> Parser:
         cli.out("RUN/sheets"),
     )
     add_option(options, "RUN", "the folder of a run", Path)
-    about = "the form: pimmur, trails, odd, rat-rs, all, or a .toml file of your own"
+    about = "the form: pimmur, trails, odd, rat-rs, control, all, or a .toml file of your own"
     add_option(options, "--form NAME", about, default="all")
     about = "a .toml file with the answers of the author, a table for each form (default: none)"
     add_option(options, "--answers FILE", about, Path)

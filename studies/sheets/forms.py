@@ -9,12 +9,12 @@ from typing import Any
 
 from parley.agents.datafiles import build_from_table, read_toml, require_section
 from parley.llm.errors import UserError, unknown_name
-from parley.studies.sheets import design, results, talk
+from parley.studies.sheets import attributes, design, results, talk
 from parley.studies.sheets.facts import FACTS
 
 FOLDER = Path(__file__).parent / "forms"
 ALL = "all"
-MODULES = (design, talk, results)
+MODULES = (attributes, design, talk, results)
 """The modules of facts: their import fills FACTS."""
 
 

@@ -24,7 +24,7 @@ HOSTILE = "<script>alert(1)</script> | x | [a](http://evil) experiment"
 def test_every_item_is_evidence_or_not_known(ran: Callable[..., Path]) -> None:
     """Each form names facts that exist, each fact is in a form, each cell has a place, and what only the author knows is open."""
     run, used = SheetRun(ran()), set()
-    assert form_names() == ["odd", "pimmur", "rat-rs", "trails"]
+    assert form_names() == ["control", "odd", "pimmur", "rat-rs", "trails"]
     for form in load_forms("all"):
         cells = fill_form(form, run, {})
         used |= {name for item in form.items for name in item.facts}

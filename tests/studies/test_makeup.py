@@ -1,4 +1,4 @@
-"""`run.py control`: what is fixed is what the run shows. By hand, on made-up people, and on runs with a planted fault."""
+"""A run shows what its scenario fixes, and which attributes ratings show: by hand, on made-up people, on planted faults."""
 
 from __future__ import annotations
 
@@ -8,16 +8,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from makeup import decide, exact, fixed_before_replies, makeup, sampled
 
 import run
 from parley.agents.traits import level_names, trait_names
+from parley.analysis.tables import tables
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
+from parley.model.branching import recorded_scenario
 from parley.model.events import Seated, Utterance
-from parley.studies.control import shown
-from parley.studies.control.items import BROKEN, KEPT, UNKNOWN, decide, exact, sampled
-from parley.studies.control.makeup import fixed_before_replies
-from parley.studies.control.shown import decide_attributes, effects
+from parley.model.recorder import read_lines
+from parley.studies.sheets import attributes
+from parley.studies.sheets.attributes import BROKEN, KEPT, UNKNOWN, decide_attributes, effects, outcomes
+from parley.studies.sheets.facts import SheetRun
 
 
 def crowd(
@@ -43,11 +46,11 @@ def crowd(
 
 @pytest.fixture(autouse=True)
 def few_deals(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shown, "DEALS", 199)
+    monkeypatch.setattr(attributes, "DEALS", 199)
 
 
 def verdicts(people: pd.DataFrame) -> dict[str, str]:
-    return dict(decide_attributes(effects(people), 1.0).set_index("attribute")["verdict"])
+    return dict(decide_attributes(effects(people)).set_index("attribute")["verdict"])
 
 
 def test_items_by_hand() -> None:
@@ -82,9 +85,9 @@ def test_an_effect_of_a_party_is_no_effect_of_what_goes_with_it() -> None:
     """All of a party have the same role: its effect is unknown, and not the party's 3 points."""
     people = crowd()
     people["role"] = people["party"].map({"red": "skeptic", "blue": "convincer"})
-    table = decide_attributes(effects(people), 1.0).set_index("attribute")
+    table = decide_attributes(effects(people)).set_index("attribute")
     assert table.loc["role", "verdict"] == UNKNOWN
-    assert table.loc["role", "reason"] == shown.CONFOUNDED
+    assert table.loc["role", "reason"] == attributes.CONFOUNDED
 
 
 def test_wide_intervals_are_unknown_and_not_a_fault() -> None:
@@ -97,48 +100,53 @@ def test_wide_intervals_are_unknown_and_not_a_fault() -> None:
     assert verdicts(people)["openness"] == UNKNOWN
 
 
-def test_control_of_a_run(ran: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A small run keeps all that no chance decides; with three rooms nothing is said about chance, and the exit status is 0."""
-    assert run.main(["control", str(ran("two_way")), "--out", str(tmp_path)]) == 0
-    assert "0 not kept" in capsys.readouterr().out
-    table = pd.read_csv(tmp_path / "control.csv").set_index("what")
-    assert (table["verdict"] != BROKEN).all()
-    assert {"fixed before the first reply", "repetitions", "people by party", "who speaks in a round"} <= set(
-        table.index
-    )
-    assert (pd.read_csv(tmp_path / "attributes.csv")["verdict"] == UNKNOWN).all()
+def items_of(folder: Path) -> dict[str, str]:
+    """Return the verdict on each fixed thing of a run."""
+    record = list(read_lines(folder / "record.jsonl"))
+    known = tables(record, str(folder))
+    items = [fixed_before_replies(record), *makeup(recorded_scenario(known.header, folder), known)]
+    return {item.what: item.verdict for item in items}
+
+
+def test_a_run_shows_what_its_scenario_fixes(ran: Callable[..., Path]) -> None:
+    """A small run keeps all that no chance decides; with three rooms nothing is said about attributes."""
+    found = items_of(ran("two_way"))
+    assert BROKEN not in found.values()
+    assert {"fixed before the first reply", "repetitions", "people by party", "who speaks in a round"} <= set(found)
+    told = attributes.attributes(SheetRun(ran("two_way")))
+    assert told is not None
+    assert not told.known
+    assert told.text.startswith("Whether ratings depend on an attribute is unknown: party")
 
 
 def test_a_record_that_lacks_a_turn_is_not_kept(ran: Callable[..., Path], tmp_path: Path) -> None:
-    """Without one utterance of the record, somebody did not speak in a round: exit status 1."""
+    """Without one utterance of the record, somebody did not speak in a round."""
     lines = (ran("two_way") / "record.jsonl").read_text().splitlines(keepends=True)
     place = next(place for place, line in enumerate(lines) if '"utterance"' in line)
     (tmp_path / "record.jsonl").write_text("".join(lines[:place] + lines[place + 1 :]))
-    assert run.main(["control", str(tmp_path)]) == 1
-    table = pd.read_csv(tmp_path / "control" / "control.csv").set_index("what")
-    assert table.index[table["verdict"] == BROKEN].tolist() == ["who speaks in a round"]
+    assert [what for what, verdict in items_of(tmp_path).items() if verdict == BROKEN] == ["who speaks in a round"]
 
 
-def test_what_a_user_can_get_wrong(ran: Callable[..., Path]) -> None:
+def test_what_a_user_can_get_wrong() -> None:
     """One line, and no traceback."""
-    assert run.main(["control", str(ran("two_way")), "--tolerance", "0"]) == 2
     with pytest.raises(UserError, match="ignores"):
         open_spec("oracle,ignores=age")
     assert open_spec("oracle,ignores=party+belief").laws.ignored == ("party", "belief")
 
 
 @pytest.mark.thorough
-def test_a_speaker_that_ignores_what_it_is_given_is_caught(ran: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_speaker_that_ignores_what_it_is_given_is_caught(
+    ran: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Planted: an oracle that ignores that it believes a story. Without the fault, belief is kept. All else is as fixed."""
+    monkeypatch.setattr(attributes, "TOLERANCE", 2.0)
     settings = {"topics": "blackout", "repetitions": 5, "rounds": 2, "interventions": (), "traits": ()}
     shown_by = {}
     for llm in ("oracle", "oracle,ignores=belief"):
-        run.main(
-            ["control", str(ran("fake_news", llm=llm, **settings)), "--tolerance", "2", "--out", str(tmp_path / llm)]
-        )
-        attributes = pd.read_csv(tmp_path / llm / "attributes.csv").set_index("attribute")
-        shown_by[llm] = attributes.loc["belief", "verdict"]
-        assert (pd.read_csv(tmp_path / llm / "control.csv")["verdict"] != BROKEN).all()
+        folder = ran("fake_news", llm=llm, **settings)
+        table = decide_attributes(effects(outcomes(SheetRun(folder).tables))).set_index("attribute")
+        shown_by[llm] = table.loc["belief", "verdict"]
+        assert BROKEN not in items_of(folder).values()
     assert shown_by == {"oracle": KEPT, "oracle,ignores=belief": BROKEN}
 
 
@@ -146,6 +154,4 @@ def test_questions_drawn_anew_in_each_repetition_are_no_missing_repetitions(tmp_
     """Each group of `consensus` has other questions in each repetition, so no question has all repetitions."""
     words = ["--scenario", "consensus", "--llm", "oracle", "--repetitions", "2", "--set", "episodes=1"]
     assert run.main([*words, "--out", str(tmp_path / "run")]) == 0
-    assert run.main(["control", str(tmp_path / "run")]) == 0
-    found = pd.read_csv(tmp_path / "run" / "control" / "control.csv").set_index("what")
-    assert found.loc["repetitions", "verdict"] == KEPT
+    assert items_of(tmp_path / "run")["repetitions"] == KEPT

@@ -1,4 +1,4 @@
-"""Do ratings and lines depend on the attributes that agents were given?
+"""Fact on attributes: do ratings and lines depend on the attributes that agents were given?
 
 Each attribute (party, belief, confirmation bias, role, level of a trait) is compared with each outcome: the first rating, its
 change until the last survey, the size of this change, and, with a judge's scores, the mean stance of an agent's lines. The effect
@@ -7,26 +7,30 @@ Null: the values of the attribute shuffled. A persona has the same party and tem
 among personas; all else is dealt among the seats of a repetition. An agent in one room is never a unit of its own.
 
 An attribute is kept if an outcome depends on it (p below 0.05 / number of outcomes, 999 deals), and not kept if every outcome
-differs by less than `tolerance` (the whole interval lies within it). Else it is unknown, also if fewer than 5 units have a value.
-The interval is the effect plus and minus what 95% of the deals reach.
+differs by less than TOLERANCE points (the whole interval lies within it). Else it is unknown, also if fewer than 5 units have
+a value. The interval is the effect plus and minus what 95% of the deals reach.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from parley.agents.traits import BIASES, level_names, trait_names
+from parley.analysis.formatting import format_estimate
+from parley.analysis.human.readers import table as read_table
 from parley.analysis.statistics.intervals import ALIKE, FEWEST, Floats
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 from parley.model.scenario import MEDIATOR
-from parley.studies.control.items import ALPHA, BROKEN, KEPT, UNKNOWN
+from parley.studies.sheets.facts import Fact, SheetRun, fact
 
-DEALS = 999
+ALPHA, DEALS, TOLERANCE = 0.05, 999, 1.0
+KEPT, BROKEN, UNKNOWN = "kept", "not kept", "is unknown"
 PARTY, BELIEF, BIAS, ROLE = "party", "belief", "confirmation_bias", "role"
 OUTCOMES = {
     "first": "first rating",
@@ -36,6 +40,13 @@ OUTCOMES = {
 }
 CONFOUNDED = "it goes with the party: all people of a party have the same"
 COLUMNS = ["attribute", "values", "outcome", "units", "agents", "effect", "low", "high", "p", "reason"]
+
+
+VERDICTS = {
+    KEPT: "Attributes on which ratings or lines depend, with the difference in points of 10 within rooms",
+    BROKEN: f"No outcome differs by {TOLERANCE:g} of 10 points between",
+    UNKNOWN: "Whether ratings depend on an attribute is unknown",
+}
 
 
 def outcomes(tables: Tables, verdicts: pd.DataFrame | None = None) -> pd.DataFrame:
@@ -151,11 +162,8 @@ def _means(values: Floats, cell: NDArray[np.intp]) -> Floats:
     return np.bincount(cell, values) / np.bincount(cell)
 
 
-def decide_attributes(table: pd.DataFrame, tolerance: float) -> pd.DataFrame:
-    """Return a row per attribute and pair of values: attribute, values, units, verdict, reason (if kept: what depends on it).
-
-    tolerance: points of 10 below which an effect counts as none.
-    """
+def decide_attributes(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a row per attribute and pair of values: attribute, values, units, verdict, reason (if kept: what depends on it)."""
     rows = []
     for (name, values), part in table.groupby(["attribute", "values"], sort=False):
         known = part[part["reason"] == ""]
@@ -164,11 +172,36 @@ def decide_attributes(table: pd.DataFrame, tolerance: float) -> pd.DataFrame:
         if known.empty:
             rows.append(row | {"reason": part["reason"].iloc[0]})
         elif len(found):
-            rows.append(row | {"verdict": KEPT, "reason": ", ".join(found["outcome"])})
-        elif len(wide := known[np.fmax(known["low"].abs(), known["high"].abs()) > tolerance]):
+            rows.append(row | {"verdict": KEPT, "reason": ", ".join(map(_size, found.to_dict("records")))})
+        elif len(wide := known[np.fmax(known["low"].abs(), known["high"].abs()) > TOLERANCE]):
             far = wide.iloc[int(np.argmax(np.fmax(wide["low"].abs(), wide["high"].abs()).to_numpy()))]
             reason = f"{far['outcome']} may differ by {max(abs(far['low']), abs(far['high'])):.1f} of 10 points"
             rows.append(row | {"reason": reason})
         else:
-            rows.append(row | {"verdict": BROKEN, "reason": f"no outcome differs by {tolerance:g} of 10 points"})
+            rows.append(row | {"verdict": BROKEN, "reason": f"no outcome differs by {TOLERANCE:g} of 10 points"})
     return pd.DataFrame(rows, columns=["attribute", "values", "units", "verdict", "reason"])
+
+
+def _size(row: Mapping[str, Any]) -> str:
+    return f"{row['outcome']} {format_estimate(row['effect'], row['low'], row['high'])}"
+
+
+def _reason(row: Mapping[str, Any]) -> str:
+    return "" if row["verdict"] == BROKEN else f": {row['reason']}"
+
+
+@fact
+def attributes(run: SheetRun) -> Fact | None:
+    """Which attributes of people ratings, and lines that `run.py judge` scored, depend on."""
+    scores = run.folder / "judge" / "verdicts.csv"
+    judged = read_table(scores, ["room", "agent"], {"score": (1, 7)}) if scores.exists() else None
+    decided = decide_attributes(effects(outcomes(run.tables, judged)))
+    if decided.empty:
+        return None
+    told = []
+    for verdict, start in VERDICTS.items():
+        rows = decided[decided["verdict"] == verdict].to_dict("records")
+        named = [f"{row['attribute']}, {row['values']}{_reason(row)}" for row in rows]
+        told += [f"{start}: {'; '.join(named)}."] if named else []
+    place = f"tables/attitudes.csv, attitude; tables/characters.csv{'; judge/verdicts.csv, score' if scores.exists() else ''}"
+    return Fact(" ".join(told), place, known=bool((decided["verdict"] != UNKNOWN).any()))
