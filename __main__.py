@@ -261,10 +261,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
         "representatives": ("training.commands.representatives", "test agents that answer for a participant"),
         "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
-        "guidance": (
-            "analysis.commands.guidance",
-            "compare official statements: none, empty, with facts, with empathy",
-        ),
         "bets": ("analysis.commands.bets", "let debaters bet in private that they will win"),
         "personalised": (
             "analysis.commands.arguments",

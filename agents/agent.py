@@ -15,7 +15,6 @@ from typing import Any
 import mesa
 
 from parley.agents.closed_answers import ANSWER_TOKENS
-from parley.agents.guidance import STYLES
 from parley.agents.inner_thoughts import InnerThoughts, State
 from parley.agents.memory import LINES, Summary, make_memory
 from parley.agents.persona import Persona
@@ -32,7 +31,7 @@ from parley.agents.reply_cleaning import (
     speaks_for,
 )
 from parley.agents.society import DEFAULT
-from parley.agents.speech import RELABELLED, DebateStyle, Rating, Speech
+from parley.agents.speech import HEARD, RELABELLED, DebateStyle, Rating, Speech
 from parley.agents.steering import STRUCK, strike
 from parley.agents.taken_names import check_class, check_value
 from parley.agents.topic import Topic
@@ -186,11 +185,11 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
     def hear_outside(self, name: str, text: str, form: str, value: float | None = None) -> None:
         """Hear a line from outside the debate. value: the attitude that it argues for, 0-10, which only surrogates use.
 
-        form: that of the line; for a statement by an official account its style (agents/guidance.py).
+        form: HEARD, or that of a line that is no line of the debate, such as a statement of an official account.
         """
         self.hear(name, text, form)
-        if form in STYLES:
-            self._facts["guidance"] = {**self._facts.get("guidance", {}), text: form}
+        if form != HEARD:
+            self._facts["outside"] = {**self._facts.get("outside", {}), text: form}
 
     def compose_speech(self, seed: int, form: str = "reply") -> Request:
         """Ask for an utterance: the next `reply`, an `opening` or `closing` statement, an `opinion`, a `critique`."""

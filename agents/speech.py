@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 from parley.llm.request import Sampling
 
+HEARD = "intervention"
+"""The form of a line from outside that is heard like any other line."""
+
 
 class DebateStyle(NamedTuple):
     """How debates are run: what they are called, lengths and temperatures, memory, and how ratings are read.

@@ -101,7 +101,7 @@ class Facts(TypedDict, total=False):
     confirmation_bias: str  # none, weak, strong
     traits: Mapping[str, str]  # levels of the Big Five by name
     belief: str  # what the prompt says that an agent thinks of an item of news: believer, susceptible
-    guidance: Mapping[str, str]  # statements of an official account that were heard: text and style (empathic, ...)
+    outside: Mapping[str, str]  # lines from outside that are no lines of a debate: text and form
     # the task
     form: str  # of a speech: reply, opening, closing, talk, post, retelling, opinion, critique
     # of a message that is written anew: persuasive, paraphrase

@@ -65,8 +65,15 @@ class Study:
     sway : str
         A function `(reading, attitude, direction, law) -> attitude`: how its law, once planted, changes the attitude (0-10)
         by which the oracle rates. direction: 1 where agreement is the high end of the axis, else -1; "": none.
+    shift : str
+        A function `(form, law) -> points`: by how much its law, once planted, moves the attitude (0-10) of an oracle who hears
+        a line of this form from an intervention of the study; "": such lines move nothing.
+    ending : str
+        A function `(reading, law) -> sentence`: with what its law, once planted, ends what the oracle says; "": nothing.
     bias : str
         The bias that its command finds, a class for `run.py organisms`; "": none.
+    interventions : mapping
+        Its interventions by name, each a class (docs/extending.md).
     environments : mapping
         Its environments by name, each a class (docs/extending.md). One can play its own rounds, in seats of its own.
     scenarios : mapping
@@ -100,7 +107,10 @@ class Study:
     purposes: Mapping[str, str] = field(default_factory=dict)
     law: str = ""
     sway: str = ""
+    shift: str = ""
+    ending: str = ""
     bias: str = ""
+    interventions: Mapping[str, str] = field(default_factory=dict)
     environments: Mapping[str, str] = field(default_factory=dict)
     scenarios: Mapping[str, str] = field(default_factory=dict)
     events: str = ""

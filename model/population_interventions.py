@@ -14,24 +14,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from parley.agents.laws import Codes, Floats
+from parley.agents.speech import HEARD
 from parley.environments.sparse_links import TABLE, contains, draw_unlinked, hearers, lowest_links, needs_no_table
 from parley.llm.errors import UserError
 from parley.llm.registry import Registry
 from parley.model.interventions import INTERVENTIONS, intervention_spec, parse_interventions
-from parley.model.interventions.base import ALL, HEARD, LinkChange, Scheduled
+from parley.model.interventions.base import ALL, LinkChange, Scheduled
 
 if TYPE_CHECKING:
     from parley.model.population import PopulationModel
 
 KINDS = Registry("intervention", __name__, "parley.population_interventions", ("act", "chosen"), frozen=True)
-NO_WORDS = {
-    "fact_check": "it writes or says a text: use message with value=0 to 10",
-    "moderator": "its lines ask for something in words: use message with value=0 to 10",
-    "guidance": "it says a text in a style: use message with value=0 to 10",
-    "planner": "it chooses among texts: use message with value=0 to 10",
-    "model": "no model speaks for these people: use mute or shock",
-}
-"""Why a kind makes no sense for people without words."""
 MOST_LINES = 100
 
 
@@ -41,8 +34,8 @@ class WithoutWords:
     @staticmethod
     def find(name: str) -> Any:
         """Return the class of a kind. Errors: UserError, for a kind of debates with the reason."""
-        if name in NO_WORDS or (name in INTERVENTIONS.builtin() and name not in KINDS):
-            why = NO_WORDS.get(name, "people of a population have no words")
+        if name not in KINDS and name in INTERVENTIONS.names():
+            why = INTERVENTIONS.find(name).wordless
             raise UserError(f"{name} is not possible in a population, because {why}")
         return KINDS.find(name)
 

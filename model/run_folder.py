@@ -7,7 +7,9 @@ import json
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from importlib import metadata
+from operator import or_
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -28,7 +30,7 @@ from parley.llm.errors import UserError
 from parley.llm.registry import Registry, options_of, parse_spec
 from parley.llm.request import Backend
 from parley.llm.seeding import digest
-from parley.llm.studies import study_of
+from parley.llm.studies import Study, study_of
 from parley.model.custom import AGENT_CLASS, check_objects, header_names, keep_graph
 from parley.model.events import SCHEMA, Header
 from parley.model.files import UNWRITTEN, file_errors, write_whole
@@ -150,19 +152,26 @@ def _contents(scenario: Scenario, classes: Sequence[str]) -> dict[str, Any]:
 
 
 def provenance_prompts(scenario: Scenario) -> dict[str, str]:
-    """Name and digest of every prompt; with representatives, also of their prompts; and of those of the environment's study."""
+    """Name and digest of every prompt; with representatives, also of their prompts; and of those of the scenario's studies."""
     language = scenario.society.language.worded(scenario.subject.wording)
+    folders = [study.folder for study in _studies(scenario) if (study.folder / "data").is_dir()]
+
+    def digests(spoken: Language) -> dict[str, str]:
+        of_studies = [language_of_study(spoken, folder).prompt_digests() for folder in folders]
+        return reduce(or_, [spoken.prompt_digests(), *of_studies])
+
     theirs = language.prompt_digests(REPRESENTATIVE) if scenario.people.represented != "none" else {}
     theirs |= language.prompt_digests(REPRESENTATIVE) if scenario.mediated and people_of(scenario.llm_by_party) else {}
-    study = study_of(type(scenario.environment))
-    own = study.folder if study and (study.folder / "data").is_dir() else None
-    if own:
-        theirs |= language_of_study(language, own).prompt_digests()
     for other in _other_languages(scenario):
-        spoken = other.worded(scenario.subject.wording)
-        found = spoken.prompt_digests() | (language_of_study(spoken, own).prompt_digests() if own else {})
+        found = digests(other.worded(scenario.subject.wording))
         theirs |= {f"{other.code}/{name}": mark for name, mark in found.items()}
-    return language.prompt_digests() | theirs
+    return digests(language) | theirs
+
+
+def _studies(scenario: Scenario) -> list[Study]:
+    """Return the studies whose environment or interventions the scenario has."""
+    found = [study_of(type(part)) for part in (scenario.environment, *scenario.interventions)]
+    return list({study.name: study for study in found if study}.values())
 
 
 def _other_languages(scenario: Scenario) -> list[Language]:
@@ -227,11 +236,9 @@ def own_files(scenario: Scenario) -> list[Path]:
         spec, notes = scenario.environment_spec.options.get(name), getattr(option.hint, "__metadata__", ())
         named += [(note, spec) for note in notes if isinstance(note, Registry) and isinstance(spec, str)]
     files = {registry.file(parse_spec(spec).name) for registry, spec in named}
-    study = study_of(type(scenario.environment))
-    if study and not study.package.startswith(
-        "parley."
-    ):  # its rounds and seats are in other files than the environment
-        files |= set(study.folder.rglob("*.py"))
+    for study in _studies(scenario):
+        if not study.package.startswith("parley."):  # its rounds and seats are in other files than the environment
+            files |= set(study.folder.rglob("*.py"))
     return sorted(file for file in files if file)
 
 

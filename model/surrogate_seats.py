@@ -10,8 +10,7 @@ from parley.agents.laws.surrogate import extrapolation_note, read_response
 from parley.agents.persona import party_of
 from parley.agents.traits import PLAIN
 from parley.llm.errors import UserError
-from parley.model.interventions.base import ALL, Saying
-from parley.model.interventions.guidance import Guidance
+from parley.model.interventions.base import ALL
 from parley.model.trait_assignment import entry_for
 
 if TYPE_CHECKING:
@@ -138,11 +137,8 @@ def _prompt_problems(scenario: Scenario, holders: Iterable[SurrogateHolder]) -> 
 def _hearing_problems(scenario: Scenario, holders: Iterable[SurrogateHolder]) -> Iterator[str]:
     """A surrogate that responds to attitudes in its room hears a line from outside only if its attitude is given."""
     for line in scenario.interventions:
-        unvalued = isinstance(line, Saying) and line.value is None and line.text != line.EMPTY
-        if unvalued or isinstance(line, Guidance):
-            valued = (
-                "" if isinstance(line, Guidance) else "say with value=0 to 10 which attitude the line argues for, or "
-            )
+        if line.says_unvalued:
+            valued = "say with value=0 to 10 which attitude the line argues for, or " if hasattr(line, "value") else ""
             for seat, party, file in holders:
                 fits = [read_response(Path(file), topic) for topic in scenario.subject.topics]
                 if {ALL, seat, party} & set(line.to) and any(fit["heard"] == "attitudes" for fit in fits):

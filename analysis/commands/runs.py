@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -23,6 +24,7 @@ from parley.model.progress import Progress, bar, summary_line
 
 if TYPE_CHECKING:
     from parley.analysis.journaled_calls import CallDesk
+    from parley.analysis.judging import Judge, Rubric
     from parley.analysis.tables import Tables
     from parley.llm.budget import Budget, Ledger
     from parley.llm.request import Backend
@@ -117,6 +119,37 @@ def run_study(
     budgets, ledger = study_budgets(options, base, folder, names)
     print_paths(folder=folder)
     return hold_all(study, names, folder, given, None, budgets, ledger, not options.no_qualify)
+
+
+@contextmanager
+def judged_runs(
+    options: argparse.Namespace,
+    base: Scenario,
+    given: tuple[str, ...],
+    study: Generator[Scenario, Tables, Any],
+    names: Sequence[str],
+    folder: Path,
+    judge: str,
+    rubric: Rubric,
+    of: str = "judge",
+) -> Iterator[tuple[Any, Judge]]:
+    """Run a study whose scenarios all use the models of `base`, each with the replies of the one before it.
+
+    Give its result and the judge of its lines, within the limits of the options. of: the judge's folder in `folder`.
+    """
+    from parley.analysis.judging import VERDICTS, open_judge
+    from parley.llm.journal import shared_ledger
+    from parley.llm.router import open_all
+    from parley.model.files import JOURNAL
+
+    budget, limit = budgets_from_args(options, base, judge)
+    print_paths(folder=folder)
+    last = [path for name in names if (path := folder / name / JOURNAL).exists()][-1:]
+    ledger = shared_ledger(budget, [*((path, budget) for path in last), (folder / of / VERDICTS, limit)])
+    models, budgets = open_all(base.models.llm, base.llm_by_party), [budget] * len(names)
+    runs = hold_all(study, names, folder, given, models, budgets, ledger, not options.no_qualify)
+    with open_judge(rubric, judge, folder / of, bar, {"seed": base.seed}, limit, ledger) as opened:
+        yield runs, opened
 
 
 def conditions_parser(command: str, description: str, page: str = "docs/presets.md", preset: str = "") -> Parser:

@@ -23,7 +23,6 @@ DOES: dict[str, Callable[[Any, str], str]] = {
     "message": lambda one, whom: f"{one.by} says to {whom}: “{one.text}”",
     "moderator": lambda one, whom: f"the moderator says to {whom}: “{LINES.get(one.text, one.text)}”",
     "shock": lambda one, whom: f"news for {whom}: “{one.text}”",
-    "guidance": lambda one, whom: f"{one.by or 'an official account'} speaks to {whom} ({one.style})",
     "mute": lambda one, whom: f"{whom} cannot speak",
     "unmute": lambda one, whom: f"{whom} can speak again",
     "leave": lambda one, whom: f"{whom} leave",
@@ -31,7 +30,7 @@ DOES: dict[str, Callable[[Any, str], str]] = {
     "model": lambda one, whom: f"{whom} speak through {model_words(one.llm)}",
     "speech": lambda one, whom: f"{whom} speak with {_settings(one.changes)}",
 }
-"""What an intervention does, by its kind. A kind without an entry is shown as on a command line."""
+"""What an intervention does, by its kind; others say it themselves (`Intervention.in_words`)."""
 
 
 def in_words(
@@ -41,14 +40,15 @@ def in_words(
 
     rooms: titles by id. known: a round that need not be named.
     """
-    if one.kind not in DOES:
-        return strip_controls(f"Before round {one.round}: {intervention_spec(one)}")
     share = "" if one.share == 1 else f"{one.share:.0%} of "
     to = ["all agents" if name == ALL else names.plurals.get(name) or seat_title(name, names) for name in one.to]
+    does = DOES.get(one.kind, type(one).in_words)(one, f"{share}{join_phrases(to)}")
+    if not does:
+        return strip_controls(f"Before round {one.round}: {intervention_spec(one)}")
     where = f" (in {join_phrases([(rooms or {}).get(room, room) for room in one.rooms])})" if one.rooms else ""
     again = f", and again every {one.every} rounds" if one.every else ""
     when = "" if one.round == known and not again else f"Before round {one.round}{again}: "
-    return strip_controls(f"{when}{DOES[one.kind](one, f'{share}{join_phrases(to)}')}{where}")
+    return strip_controls(f"{when}{does}{where}")
 
 
 def changes_in_words(base: Scenario, branch: Scenario, names: PartyNames, known: int | None = None) -> Iterator[str]:

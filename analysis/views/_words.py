@@ -42,7 +42,6 @@ TITLES = {
     "representatives": "Digital representatives",
     "consensus_habermas": "The Habermas Machine",
     "fine_tuned": "Before and after fine-tuning",
-    "public_opinion": "A story breaks, and an official account answers",
 }
 """Plain titles of the shipped scenarios, in the order of the gallery; studies have those of theirs."""
 MODELS = {

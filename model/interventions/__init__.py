@@ -21,7 +21,8 @@ from parley.model.interventions.base import Intervention, Presence, Scheduled, V
 from parley.model.interventions.join import Join
 from parley.model.room import RoomState
 
-INTERVENTIONS = Registry("intervention", __name__, "parley.interventions", ("act", "converse", "chosen"), frozen=True)
+NEEDS = ("act", "converse", "chosen")
+INTERVENTIONS = Registry("intervention", __name__, "parley.interventions", NEEDS, frozen=True, studies="interventions")
 
 
 class Kinds(Protocol):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, NamedTuple
 
+from parley.agents.speech import HEARD
 from parley.llm.driver import Conversation
 from parley.llm.errors import UserError
 from parley.llm.registry import name_of
@@ -16,8 +17,6 @@ from parley.model.events import Event
 from parley.model.room import RoomState
 
 ALL = "all"
-HEARD = "intervention"
-"""The form of a line that comes from outside."""
 TOPIC = "{topic}"
 """Placeholder in a text for the title of the room's topic."""
 REPORT = "{report}"
@@ -122,7 +121,8 @@ class Intervention(Scheduled, ABC):
     Notes
     -----
     A share is drawn from the seed, the room, the kind, the round and `to`. A run with another text therefore addresses the same
-    agents. `kind` is the name of the module. `reaches_absent`: whether it also acts on absent agents.
+    agents. `kind` is the name of the module. `reaches_absent`: whether it also acts on absent agents. `wordless`: why it is not
+    possible in a population.
 
     Examples
     --------
@@ -131,6 +131,7 @@ class Intervention(Scheduled, ABC):
     """
 
     networked: ClassVar[bool] = False
+    wordless: ClassVar[str] = "people of a population have no words"
     rooms: tuple[str, ...] = ()
 
     @abstractmethod
@@ -141,6 +142,15 @@ class Intervention(Scheduled, ABC):
         """The same as a conversation. Override it for a kind that asks a model."""
         yield from ()
         return list(self.act(room, agents, attitude))
+
+    @property
+    def says_unvalued(self) -> bool:
+        """Whether it says a line without the attitude that the line argues for, which a surrogate would need."""
+        return False
+
+    def in_words(self, whom: str) -> str:
+        """Return what it does to these people, for the page; "" where it is shown as on a command line."""
+        return ""
 
     def control(self) -> Intervention | None:
         """Return what replaces it in the control condition; None: nothing."""
@@ -192,6 +202,10 @@ class Saying(Intervention):
         """Errors: UserError for a value that is not on the axis."""
         if self.value is not None and not 0 <= self.value <= 10:
             raise UserError(f"{self.kind}: value must be an attitude from 0 to 10, not {self.value:g}")
+
+    @property
+    def says_unvalued(self) -> bool:
+        return self.value is None and self.text != self.EMPTY
 
     def placebo(self) -> Intervention:
         return replace(self, text=self.EMPTY, value=None)

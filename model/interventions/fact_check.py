@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from parley.agents.evidence import ELSEWHERE, FABRICATED, Evidence, Passage, load_evidence, name_sources
 from parley.agents.fact_checker import FactChecker
@@ -73,6 +74,7 @@ class FactCheck(Saying):
     'fact_check'
     """
 
+    wordless: ClassVar[str] = "it writes or says a text: use message with value=0 to 10"
     by: str = "Fact Check"
     text: str = ""
     llm: str = ""

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import ClassVar
 
+from parley.agents.speech import HEARD
 from parley.environments._social_graph import Links as Ties
 from parley.environments._social_graph import Pairs
 from parley.model.events import Linked, Unlinked
-from parley.model.interventions.base import HEARD, Act, Intervention, LinkChange, View
+from parley.model.interventions.base import Act, Intervention, LinkChange, View
 from parley.model.room import RoomState
 
 

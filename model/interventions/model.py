@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 from parley.llm.backends import identity_spec
 from parley.llm.errors import UserError
@@ -19,6 +20,7 @@ class Model(Intervention):
     """Another model for some seats, which keep their memory. See the module's manual page."""
 
     reaches_absent = True
+    wordless: ClassVar[str] = "no model speaks for these people: use mute or shock"
     llm: str
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
+from typing import ClassVar
 
 from parley.llm.errors import UserError
 from parley.model.interventions.base import Saying
@@ -44,6 +45,7 @@ class Moderator(Saying):
     'Please stay civil:'
     """
 
+    wordless: ClassVar[str] = "its lines ask for something in words: use message with value=0 to 10"
     by: str = "Moderator"
 
     def __post_init__(self) -> None:

@@ -21,7 +21,7 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from parley.llm.errors import UserError
 from parley.model.interventions.base import Act, Intervention, View, check_line, line_events
@@ -35,6 +35,7 @@ _SECOND = re.compile(r"[|;]\s*(\d+(?:\.\d+)?\s*:\s*\S.*)$")
 class Planner(Intervention):
     """A greedy planner; see the module's manual page."""
 
+    wordless: ClassVar[str] = "it chooses among texts: use message with value=0 to 10"
     messages: tuple[str, ...]
     target: float
     gain: float = 0.1

@@ -11,7 +11,7 @@ from parley.llm.backends.oracle.phrases import sentences, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.speech_laws import BASE, CENTRE, RATED
 from parley.llm.backends.oracle.stance import unknown
-from parley.llm.backends.oracle.surveys import nearest_shares
+from parley.llm.backends.oracle.surveys import nearest_point
 from parley.llm.request import Reply
 from parley.llm.seeding import stream
 
@@ -25,10 +25,7 @@ def answer_persuasiveness(reading: Reading, speaker: Speaker) -> Reply:
         return strengths
     if scale is None:
         return unknown(reading)
-    shares = nearest_shares(scale, min(max(CENTRE + RATED * strengths[0], scale.low), scale.high))
-    allowed = reading.request.answers
-    answers = dict(zip(allowed, shares.values(), strict=True)) if len(allowed) == len(shares) else None
-    return Reply(str(max(shares, key=shares.__getitem__)), answers=answers)
+    return nearest_point(reading, scale, min(max(CENTRE + RATED * strengths[0], scale.low), scale.high))
 
 
 def write_message(reading: Reading, speaker: Speaker) -> Reply:

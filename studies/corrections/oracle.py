@@ -29,7 +29,7 @@ from parley.llm.backends.oracle.phrases import FOLDER, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.speech_laws import quotations
 from parley.llm.backends.oracle.stance import unknown
-from parley.llm.backends.oracle.surveys import nearest_shares
+from parley.llm.backends.oracle.surveys import nearest_point
 from parley.llm.request import Reply
 from parley.llm.seeding import stream
 
@@ -73,10 +73,7 @@ def judge_correction(reading: Reading, speaker: Speaker) -> Reply:
     if scale is None or not bank or quality not in QUALITIES:
         return unknown(reading)
     value = QUALITIES[quality](bank, reply, facts.get("passages", ()))
-    shares = nearest_shares(scale, scale.low + (value - 1) / 4 * (scale.high - scale.low))
-    allowed = reading.request.answers
-    answers = dict(zip(allowed, shares.values(), strict=True)) if len(allowed) == len(shares) else None
-    return Reply(str(max(shares, key=shares.__getitem__)), answers=answers)
+    return nearest_point(reading, scale, scale.low + (value - 1) / 4 * (scale.high - scale.low))
 
 
 def politeness(bank: Mapping[str, Any], reply: str, passages: Sequence[str]) -> float:

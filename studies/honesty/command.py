@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from parley.analysis.commands.runs import PLANNED, hold_all, print_paths, print_plan, results_folder
+from parley.analysis.commands.runs import PLANNED, judged_runs, print_paths, print_plan, results_folder
 from parley.model import cli
-from parley.model.arguments import budgets_from_args, scenario_from_args
+from parley.model.arguments import scenario_from_args
 from parley.model.cli import Parser, add_option
-from parley.model.progress import bar
 
 
 def parser() -> Parser:
@@ -31,12 +30,8 @@ def parser() -> Parser:
 def run(words: Sequence[str]) -> int:
     """Run `run.py honesty`."""
     options = parser().parse_args(words)
-    from parley.analysis.judging import VERDICTS, open_judge
     from parley.analysis.statement_judge import Judging, verdict_table
     from parley.llm.backends import in_society
-    from parley.llm.journal import shared_ledger
-    from parley.llm.router import open_all
-    from parley.model.files import JOURNAL
     from parley.studies.honesty import measures
     from parley.studies.honesty.measures import judge_lines, known_lines, read_lines
     from parley.studies.honesty.report import write
@@ -48,15 +43,8 @@ def run(words: Sequence[str]) -> int:
     if options.dry_run:
         return print_plan(conditions, options, judge)
     folder = results_folder(options, "honesty")
-    print_paths(folder=folder)
-    budget, judge_budget = budgets_from_args(options, base, judge)
-    last = [path for name in measures.CONDITIONS if (path := folder / name / JOURNAL).exists()][-1:]
-    spent = [*((path, budget) for path in last), (folder / "judge" / VERDICTS, judge_budget)]
-    ledger = shared_ledger(budget, spent)  # each run begins with the replies of the run before it
-    models, budgets = open_all(base.models.llm, base.llm_by_party), [budget] * len(measures.CONDITIONS)
-    study, check = measures.honesty(base), not options.no_qualify
-    runs = hold_all(study, measures.CONDITIONS, folder, given, models, budgets, ledger, check)
-    with open_judge(judging.rubric, judge, folder / "judge", bar, {"seed": base.seed}, judge_budget, ledger) as opened:
+    study = measures.honesty(base), measures.CONDITIONS, folder, judge, judging.rubric
+    with judged_runs(options, base, given, *study) as (runs, opened):
         judged = judge_lines(lines, opened, judging)
         verdicts = {name: verdict_table(tables, opened, judging) for name, tables in runs.items()}
     path = write(runs, verdicts, judged, judge, folder)

@@ -11,7 +11,7 @@ from parley.llm.backends.oracle.dynamics import Speaker, dither
 from parley.llm.backends.oracle.phrases import Banks, sentences, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.stance import too_few_words, unknown
-from parley.llm.backends.oracle.surveys import nearest_shares
+from parley.llm.backends.oracle.surveys import nearest_point
 from parley.llm.request import Reply
 from parley.llm.seeding import stream
 
@@ -57,7 +57,4 @@ def judge_deviation(reading: Reading, speaker: Speaker) -> Reply:
         return unknown(reading)
     if first is None or later is None:
         return unknown_sentence(facts.get("statement", ""))
-    shares = nearest_shares(scale, scale.low + abs(later[name] - first[name]) / 10 * (scale.high - scale.low))
-    allowed = reading.request.answers
-    answers = dict(zip(allowed, shares.values(), strict=True)) if len(allowed) == len(shares) else None
-    return Reply(str(max(shares, key=shares.__getitem__)), answers=answers)
+    return nearest_point(reading, scale, scale.low + abs(later[name] - first[name]) / 10 * (scale.high - scale.low))

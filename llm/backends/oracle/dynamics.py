@@ -33,7 +33,7 @@ BEGINS = {"believer": 9.0, "susceptible": 2.0}
 BELIEF_QUIRK = 0.5
 LEVELS = ("very_low", "low", "average", "high", "very_high")
 """Levels of a trait; the middle one is 0, and each is one more than the one before."""
-NO_GUIDANCE: Mapping[str, float] = {}
+UNMOVED: Mapping[str, float] = {}
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 
 
@@ -113,20 +113,20 @@ def attitude(
     heard: Sequence[tuple[str, str]],
     planted: Parameters,
     belief: str = "",
-    guided: Mapping[str, float] = NO_GUIDANCE,
+    shifts: Mapping[str, float] = UNMOVED,
 ) -> tuple[float, int]:
     """Return the attitude after the lines heard, and how many lines could not be read.
 
-    An unread line has no influence, but the drift toward the bias acts. guided: by how much the statements of an official account
-    move the attitude, by their texts; they have no other influence.
+    An unread line has no influence, but the drift toward the bias acts. shifts: by how much lines from outside with a form of
+    their own move the attitude, by their texts; they have no other influence.
     """
     value, unread = start(banks, persona, slug, planted, belief), 0
     moves = 1 - planted.stays(banks.party(persona))
     chain = digest("noise", persona, slug)
     for name, text in heard:
         chain = digest(chain.hex(), name, text)
-        if text in guided:
-            value = _clip(value + guided[text])
+        if text in shifts:
+            value = _clip(value + shifts[text])
             continue
         grade = _grade(banks, slug, text)
         unread += grade is None
@@ -396,8 +396,8 @@ class Speaker:
         if self.laws.by_trait:
             parameters = receptive(parameters, self.laws.by_trait, facts.get("traits", {}))
         known = reading.banks, reading.persona, reading.topic, reading.heard, parameters, facts.get("belief", "")
-        guided = {text: self.laws.guidance.attitude_shift(style) for text, style in facts.get("guidance", {}).items()}
-        value, unread = attitude(*known, guided)
+        shifts = {text: self.laws.shift(form) for text, form in facts.get("outside", {}).items()}
+        value, unread = attitude(*known, shifts)
         return value, unread + reading.unheard
 
     def _network_attitude(self, reading: Reading, network: BeliefNetwork) -> tuple[float, int]:

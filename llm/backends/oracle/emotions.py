@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from parley.llm.backends.oracle.dynamics import HIGH, LOW, MIDDLE, Speaker, clip, dither, normal
-from parley.llm.backends.oracle.feeling_laws import FEELINGS, NEUTRAL, QUIRK, SPREAD, EmotionLaw, GuidanceLaw
+from parley.llm.backends.oracle.dynamics import HIGH, LOW, MIDDLE, Speaker, clip, normal
+from parley.llm.backends.oracle.feeling_laws import FEELINGS, SPREAD, EmotionLaw
 from parley.llm.backends.oracle.phrases import Banks, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.errors import UserError
-from parley.llm.seeding import digest, stream
+from parley.llm.seeding import digest
 
 
 def feeling(banks: Banks, name: str, persona: str, heard: Sequence[tuple[str, str]], law: EmotionLaw) -> float:
@@ -59,26 +59,10 @@ def feeling_now(reading: Reading, speaker: Speaker, name: str) -> float:
     return feeling(reading.banks, name, reading.persona, reading.heard, speaker.laws.emotions)
 
 
+NEUTRAL = 5.0
+"""The tone of a text that says no feeling, from 0 (furious) to 10 (glad)."""
 STEP = 2
-"""Points of tone (0-10) from one sentence to the next."""
-
-
-def tone_now(reading: Reading, law: GuidanceLaw) -> float:
-    """Return how the speaker feels (0-10) after the statements that it has heard."""
-    styles = reading.facts.get("guidance", {})
-    value = NEUTRAL if law.tone is None else law.tone
-    value += QUIRK * normal(digest("tone", reading.persona))
-    value += sum(law.tone_shift(styles[text]) for _, text in reading.heard if text in styles)
-    return min(max(value, 0.0), 10.0)
-
-
-def tone_sentence(reading: Reading, speaker: Speaker) -> str:
-    """Return the sentence that says how the speaker feels, its tone on average; "" where no one writes how it feels."""
-    if not speaker.laws.guidance.feeling:
-        return ""
-    messages = [(message.role, message.content) for message in reading.request.messages]
-    draw = None if reading.greedy else stream(reading.seed, "tone", messages).random()
-    return _mood_sentences(reading.banks)[dither(tone_now(reading, speaker.laws.guidance), STEP, draw) // STEP]
+"""Points of tone from one sentence to the next."""
 
 
 def said_tone(banks: Banks, text: str) -> float | None:
@@ -87,11 +71,11 @@ def said_tone(banks: Banks, text: str) -> float | None:
     return sum(tones) / len(tones) if tones else None
 
 
-def _mood_sentences(banks: Banks) -> list[str]:
+def mood_sentences(banks: Banks) -> list[str]:
     """Return the sentences on feeling, from furious to glad."""
     return list(banks.data("language")["tones"])
 
 
 @cache
 def _tones(banks: Banks) -> dict[str, float]:
-    return {sentence: float(STEP * place) for place, sentence in enumerate(_mood_sentences(banks))}
+    return {sentence: float(STEP * place) for place, sentence in enumerate(mood_sentences(banks))}

@@ -15,15 +15,14 @@ from functools import cache
 
 from parley.llm.backends.oracle.belief_network import appeal_of
 from parley.llm.backends.oracle.dynamics import Habit, Speaker, agreement, move, normal, read, shown
-from parley.llm.backends.oracle.emotions import said_tone
-from parley.llm.backends.oracle.feeling_laws import NEUTRAL
+from parley.llm.backends.oracle.emotions import NEUTRAL, said_tone
 from parley.llm.backends.oracle.mediation import habits, verdict
 from parley.llm.backends.oracle.phrases import Banks, sentences, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.stance import unknown
 from parley.llm.backends.oracle.surveys import (
     directed,
-    nearest_shares,
+    nearest_point,
     pick,
     rate,
     validation_question,
@@ -91,10 +90,7 @@ def judge_sentiment(reading: Reading, speaker: Speaker) -> Reply:
     if tone is None and all(bank.grade(text) is None for bank in reading.banks.topics.values()):
         return unknown_sentence(text)
     value = (NEUTRAL if tone is None else tone) / 10
-    shares = nearest_shares(scale, scale.low + value * (scale.high - scale.low))
-    allowed = reading.request.answers
-    answers = dict(zip(allowed, shares.values(), strict=True)) if len(allowed) == len(shares) else None
-    return Reply(str(max(shares, key=shares.__getitem__)), answers=answers)
+    return nearest_point(reading, scale, scale.low + value * (scale.high - scale.low))
 
 
 def judge_agreement(reading: Reading, speaker: Speaker) -> Reply:

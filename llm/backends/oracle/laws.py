@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, is_dataclass
 from functools import cache
 from typing import Any, NamedTuple, get_type_hints
@@ -22,7 +22,7 @@ from parley.llm.backends.oracle.answer_laws import (
     plant_wording,
 )
 from parley.llm.backends.oracle.belief_network import BeliefNetwork, plant_network
-from parley.llm.backends.oracle.feeling_laws import CALM, UNMOVED, EmotionLaw, GuidanceLaw
+from parley.llm.backends.oracle.feeling_laws import CALM, EmotionLaw
 from parley.llm.backends.oracle.ignored import plant_ignored
 from parley.llm.backends.oracle.option_texts import parse_numbers
 from parley.llm.backends.oracle.people_laws import (
@@ -50,22 +50,21 @@ class Laws(NamedTuple):
     """The planted laws; each has its usual value unless another is planted.
 
     acts: what it does on a social medium. emotions: how its feelings spread. quotations: how it quotes what it is shown.
-    by_trait: how much more influence others have on a person for each step of a trait. guidance: how statements of an
-    official account move it. events: by how many points news moves how it fares. survey: how groups answer closed questions.
-    network: with one, the attitude follows from it alone. persuasion: how strong messages are for it. steady: how often it
-    repeats an earlier answer. tact: by how many points its lines go toward the audience, by frame. attributes: which
-    sentences it writes about people, and how they move its answers. ignored: what it ignores of what it is given. misjudges:
-    how often a verdict on a rule is turned round. mediation: how far its drafts differ, and whom they suit. sycophancy: how
-    far answers go to what an interviewer says to think. suspicion: who guesses what a study is about, and goes where it seems
-    to want them. wording: by how many points answers are higher under another wording. representation: what a representative
-    can know of a person. by_study: the laws of studies (llm/studies.py).
+    by_trait: how much more influence others have on a person for each step of a trait. events: by how many points news moves
+    how it fares. survey: how groups answer closed questions. network: with one, the attitude follows from it alone.
+    persuasion: how strong messages are for it. steady: how often it repeats an earlier answer. tact: by how many points its
+    lines go toward the audience, by frame. attributes: which sentences it writes about people, and how they move its answers.
+    ignored: what it ignores of what it is given. misjudges: how often a verdict on a rule is turned round. mediation: how far
+    its drafts differ, and whom they suit. sycophancy: how far answers go to what an interviewer says to think. suspicion: who
+    guesses what a study is about, and goes where it seems to want them. wording: by how many points answers are higher under
+    another wording. representation: what a representative can know of a person. by_study: the laws of studies
+    (llm/studies.py).
     """
 
     acts: ActLaw = PLANTED
     emotions: EmotionLaw = CALM
     quotations: QuotationLaw = USUAL
     by_trait: Mapping[str, float] = {}
-    guidance: GuidanceLaw = UNMOVED
     events: float = EVENTS
     survey: SurveyLaw = PLANTED_SURVEY
     network: BeliefNetwork | None = None
@@ -88,10 +87,24 @@ class Laws(NamedTuple):
 
     def swayed(self, reading: Any, attitude: float, direction: int) -> float:
         """Return the attitude by which a question is rated, changed by the planted laws of studies (`Study.sway`)."""
-        for name, law in self.by_study.items():
-            if sway := studies()[name].sway:
-                attitude = studies()[name].part(sway)(reading, attitude, direction, law)
+        for sway, law in self._declared("sway"):
+            attitude = sway(reading, attitude, direction, law)
         return attitude
+
+    def shift(self, form: str) -> float:
+        """Return by how many points a line from outside of this form moves an attitude (`Study.shift`)."""
+        points: float = sum(shift(form, law) for shift, law in self._declared("shift"))
+        return points
+
+    def endings(self, reading: Any) -> list[str]:
+        """Return the sentences with which a speaker ends what it says (`Study.ending`)."""
+        return [ending(reading, law) for ending, law in self._declared("ending")]
+
+    def _declared(self, field: str) -> Iterator[tuple[Callable[..., Any], Any]]:
+        """Yield the function of this field of each study whose law is planted, with the law."""
+        for name, law in self.by_study.items():
+            if reference := getattr(studies()[name], field):
+                yield studies()[name].part(reference), law
 
     def planted(self) -> dict[str, Any]:
         """Return the laws that differ from the usual ones, by name, as data.
@@ -136,7 +149,6 @@ PLANTERS: Mapping[str, Callable[..., Any]] = {
     "emotions": EmotionLaw,
     "quotations": QuotationLaw,
     "by_trait": plant_traits,
-    "guidance": GuidanceLaw,
     "events": plant_events,
     "survey": SurveyLaw,
     "network": plant_network,

@@ -23,7 +23,7 @@ from parley.llm.backends.oracle.phrases import sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.self_questions import decline
 from parley.llm.backends.oracle.stance import FIRM, intention, standing, unknown
-from parley.llm.backends.oracle.surveys import nearest_shares, pick
+from parley.llm.backends.oracle.surveys import nearest_point, nearest_shares, pick
 from parley.llm.request import Reply
 from parley.llm.seeding import stream
 
@@ -106,7 +106,4 @@ def judge_recall(reading: Reading, speaker: Speaker) -> Reply:
         return unknown(reading)
     said = set(sentences(reading.facts.get("statement", "")))
     share = sum(sentence in said for sentence in truth) / len(truth)
-    shares = surveys.nearest_shares(scale, scale.low + share * (scale.high - scale.low))
-    allowed = reading.request.answers
-    answers = dict(zip(allowed, shares.values(), strict=True)) if len(allowed) == len(shares) else None
-    return Reply(str(max(shares, key=shares.__getitem__)), answers=answers)
+    return nearest_point(reading, scale, scale.low + share * (scale.high - scale.low))

@@ -12,9 +12,9 @@ its text is a, in public posts too, except
                   support 0.4, status 0.2 (without an argument it says what it thinks, like any speaker)
     given side    a + 0.8 (end - a), the end of that side: who argues for its own opinion sounds more certain
 
-Where its prompt reminds a speaker of what it feels, it ends by saying so (emotions.py), and if a law of guidance is planted, by
-saying its tone. With a planted law of tact the grade goes toward the audience (speech_laws.py). All of it is planted. It
-changes no attitude of the speaker; what is said moves the hearers, by the law of dynamics.py.
+Where its prompt reminds a speaker of what it feels, it ends by saying so (emotions.py); a planted law of a study can add to
+that. With a planted law of tact the grade goes toward the audience (speech_laws.py). All of it is planted. It changes no
+attitude of the speaker; what is said moves the hearers, by the law of dynamics.py.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import random
 from dataclasses import replace
 
 from parley.llm.backends.oracle.dynamics import Speaker, dither
-from parley.llm.backends.oracle.emotions import said_feelings, tone_sentence
+from parley.llm.backends.oracle.emotions import said_feelings
 from parley.llm.backends.oracle.mediation import answer_contribution
 from parley.llm.backends.oracle.phrases import TopicBank, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
@@ -49,7 +49,7 @@ def answer_speech(reading: Reading, speaker: Speaker) -> Reply:
     facts = reading.facts
     if "issue" in facts:
         return answer_contribution(reading, speaker)
-    feelings = " ".join(filter(None, [said_feelings(reading), tone_sentence(reading, speaker)]))
+    feelings = " ".join(filter(None, [said_feelings(reading), *speaker.laws.endings(reading)]))
     reading = replace(reading, reserved=len(feelings.split())) if feelings else reading
     if reading.topic is None:
         return unknown(reading)

@@ -61,6 +61,12 @@ def nearest_shares(scale: RatingScale, value: float) -> dict[int, float]:
     return {point: max(0.0, 1 - abs(value - point)) for point in range(scale.low, scale.high + 1)}
 
 
+def nearest_point(reading: Reading, scale: RatingScale, value: float) -> Reply:
+    """Answer with the point nearest to a value, and with the distribution of answers whose mean is the value."""
+    shares = nearest_shares(scale, value)
+    return Reply(str(max(shares, key=shares.__getitem__)), answers=_answers(reading, shares))
+
+
 def answer_survey(reading: Reading, speaker: Speaker) -> Reply:
     """Answer with a rating and its exact distribution."""
     facts, topic = reading.facts, reading.topic
@@ -103,9 +109,13 @@ def pick(
         point = max(shares, key=shares.__getitem__)
     else:
         point = stream(reading.request.seed, *name).choices(list(shares), list(shares.values()))[0]
+    return Reply(text(point), answers=_answers(reading, shares))
+
+
+def _answers(reading: Reading, shares: Mapping[int, float]) -> dict[str, float] | None:
+    """Return the probability of each allowed answer; None where the answers are no points of the scale."""
     allowed = reading.request.answers
-    answers = dict(zip(allowed, shares.values(), strict=True)) if len(allowed) == len(shares) else None
-    return Reply(text(point), answers=answers)
+    return dict(zip(allowed, shares.values(), strict=True)) if len(allowed) == len(shares) else None
 
 
 def directed(banks: Banks, scale: RatingScale, question: str, topic: str, sentence: str = "") -> DirectedScale | None:

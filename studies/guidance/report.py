@@ -19,20 +19,20 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.agents.guidance import EMPATHIC, EMPTY, FACTUAL, STYLES, Style
 from parley.analysis import disclaimers
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import Column, count_phrase, estimate, format_span
 from parley.analysis.judging import load_rubric
 from parley.analysis.rubric_report import by_round, rounds_of_rooms
-from parley.analysis.statistics.intervals import FEWEST, why_no_interval
+from parley.analysis.statistics.intervals import FEWEST, verdict, why_no_interval
 from parley.analysis.studies.intervention import check_past
 from parley.analysis.studies.paired_conditions import PAIR, conditions_report, mean_row, unit_means
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.interventions.base import Intervention
-from parley.model.interventions.guidance import Guidance
 from parley.model.scenario import Scenario
+
+from .statement import EMPATHIC, EMPTY, FACTUAL, STYLES, Guidance, Style
 
 RUBRIC = load_rubric("sentiment")
 NONE = "none"
@@ -135,26 +135,24 @@ def sentences(found: pd.DataFrame) -> list[str]:
 
 def paradox(whole: Mapping[str, Any], content: Mapping[str, Any]) -> str:
     """Return the sentence on the empathy paradox. whole, content: effects on sentiment, against none and against empty."""
-    ends = [float(row[key]) for row in (whole, content) for key in ("effect_low", "effect_high")]
-    if np.isnan(ends).any():
+    sides = [verdict(row["effect_low"], row["effect_high"], 1, -1, 0) for row in (whole, content)]
+    sizes = " and by ".join(
+        f"{abs(row['effect']):.2f} {than}"
+        for row, than in ((whole, "points compared with no statement"), (content, "compared with an empty one"))
+    )
+    if np.isnan([whole["effect_low"], content["effect_low"]]).any():
         return (
             f"Whether there is an empathy paradox is unknown: it takes posts with a score in {FEWEST} repetitions, and effects "
             "that differ between them."
         )
-    if max(ends) < 0:
-        return (
-            f"Empathy paradox: empathy made posts more negative, by {abs(whole['effect']):.2f} points compared with no statement "
-            f"and by {abs(content['effect']):.2f} compared with an empty one."
-        )
-    if min(ends) > 0:
-        return (
-            f"No empathy paradox: empathy eased the mood, by {whole['effect']:.2f} points compared with no statement and by "
-            f"{content['effect']:.2f} compared with an empty one."
-        )
+    if sides == [-1, -1]:
+        return f"Empathy paradox: empathy made posts more negative, by {sizes}."
+    if sides == [1, 1]:
+        return f"No empathy paradox: empathy eased the mood, by {sizes}."
     clear = [
-        f"{_difference_words(row['effect'])} {than}"
-        for row, than in ((whole, "with no statement"), (content, "with an empty one"))
-        if not row["effect_low"] <= 0 <= row["effect_high"]
+        f"{abs(row['effect']):.2f} points more {'negative' if side < 0 else 'positive'} compared {than}"
+        for row, side, than in zip((whole, content), sides, ("with no statement", "with an empty one"), strict=True)
+        if side
     ]
     if not clear:
         return "No empathy paradox was found: posts under empathy cannot be distinguished from those without it."
@@ -164,19 +162,14 @@ def paradox(whole: Mapping[str, Any], content: Mapping[str, Any]) -> str:
     )
 
 
-def _difference_words(effect: float) -> str:
-    """Return `0.50 points more negative compared` for -0.5."""
-    return f"{abs(effect):.2f} points more {'negative' if effect < 0 else 'positive'} compared"
-
-
 def _difference(row: Mapping[str, Any], measure: str, name: str, words: tuple[str, str]) -> str:
     subject = {"sentiment": "posts were", "attitude": "attitudes ended"}[measure]
     if np.isnan(row["effect_low"]):
         return f"With {name}, the effect on {measure} is unknown ({row['reason']})."
     span = format_span(row["effect_low"], row["effect_high"])
-    if row["effect_low"] <= 0 <= row["effect_high"]:
+    way = verdict(row["effect_low"], row["effect_high"], *words, "")
+    if not way:
         return f"With {name}, {measure} cannot be distinguished from that without a statement ({span})."
-    way = words[0] if row["effect"] > 0 else words[1]
     more = f"more {way}" if measure == "sentiment" else way
     return f"With {name}, {subject} {abs(row['effect']):.2f} points {more} than without a statement ({span})."
 
@@ -186,13 +179,9 @@ def write(
 ) -> Path:
     """Write guidance.md, its tables (effects, conditions by round, verdicts) and its figure; return the path of the page."""
     found = effects({name: rooms(tables, verdicts[name], first) for name, tables in runs.items()})
-    curves = pd.concat(
-        {
-            name: by_round(rounds_of_rooms(verdicts[name], tables, RUBRIC.columns), RUBRIC.columns, RUBRIC.bounds)
-            for name, tables in runs.items()
-        },
-        names=["condition"],
-    ).reset_index("condition")
+    scores, bounds = RUBRIC.columns, RUBRIC.bounds
+    points = {name: by_round(rounds_of_rooms(verdicts[name], runs[name], scores), scores, bounds) for name in runs}
+    curves = pd.concat(points, names=["condition"]).reset_index("condition")
     header = runs[NONE].header
     tables = {
         "effects": found,
@@ -203,22 +192,17 @@ def write(
         folder, "guidance", "Guidance with empathy and with facts", CAPTION.format(first, judge), header, **tables
     )
     report.add(runs[NONE].opinion_note)
-    report.figure(
-        _figure(curves, first, disclaimers.model_label(header)), "guidance", "Sentiment and posts by condition"
-    )
+    figure = _figure(curves, first, disclaimers.model_label(header))
+    report.figure(figure, "guidance", "Sentiment and posts by condition")
     report.section("In short", "\n".join(f"- {line}" for line in sentences(found)))
     report.section("Effects")
     report.table(found.assign(measure=found["measure"].map(MEASURES)), EFFECTS)
-    unread = sum(int(table.loc[table["text"].notna(), "sentiment"].isna().sum()) for table in verdicts.values())
-    report.add(f"{count_phrase(unread, 'post')} of {sum(map(_posts, verdicts.values())):,} had no readable score.")
+    scores = tables["verdicts"].loc[tables["verdicts"]["text"].notna(), "sentiment"]
+    report.add(f"{count_phrase(int(scores.isna().sum()), 'post')} of {len(scores):,} had no readable score.")
     report.add(
         "`rounds.csv` has sentiment and posts by round and condition. Each condition is a complete run in its own folder."
     )
     return report.write()
-
-
-def _posts(table: pd.DataFrame) -> int:
-    return int(table["text"].notna().sum())
 
 
 def _figure(curves: pd.DataFrame, first: int, caption: str) -> Figure:
@@ -227,9 +211,8 @@ def _figure(curves: pd.DataFrame, first: int, caption: str) -> Figure:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1.6, 1])
         mean = curves.groupby(["condition", "round"], sort=False).mean(numeric_only=True).reset_index()
         several = curves[["topic", "group"]].drop_duplicates().shape[0] > 1
-        for (name, line), look in zip(
-            (mean if several else curves).groupby("condition", sort=False), OTHERS, strict=False
-        ):
+        lines = (mean if several else curves).groupby("condition", sort=False)
+        for (name, line), look in zip(lines, OTHERS, strict=False):
             for axis, measure in ((above, "sentiment"), (below, "texts")):
                 plot_line(axis, line, "round", measure, str(name), look)
         for axis in (above, below):

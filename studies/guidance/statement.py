@@ -5,18 +5,29 @@ empathic  the words of each style; without them those of the language, which fit
 factual
 by        the name of the account; without it that of the language
 
-All styles come from the same account, at the same time, to the same people. `run.py guidance` compares them (docs/guidance.md).
+All styles come from the same account, at the same time, to the same people.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, Literal, get_args
 
-from parley.agents.guidance import EMPATHIC, EMPTY, FACTUAL, Style
+from parley.agents.language import Language, language_of_study
 from parley.agents.topic import Topic
 from parley.model.interventions.base import Act, Intervention, View, check_line, line_events
 from parley.model.room import RoomState
+
+Style = Literal["empathic", "factual", "empty"]
+STYLES: tuple[Style, ...] = get_args(Style)
+EMPATHIC, FACTUAL, EMPTY = STYLES
+
+
+def own_words(language: Language) -> Language:
+    """Return the prompts and short texts of the study in a language."""
+    return language_of_study(language, Path(__file__).parent)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +56,8 @@ class Guidance(Intervention):
     'guidance'
     """
 
+    wordless: ClassVar[str] = "it says a text in a style: use message with value=0 to 10"
+    says_unvalued = True
     style: Style
     empathic: str = ""
     factual: str = ""
@@ -60,9 +73,12 @@ class Guidance(Intervention):
     def words(self, topic: Topic) -> str:
         """Return what is said in a room on this topic."""
         own = {EMPATHIC: self.empathic, FACTUAL: self.factual}.get(self.style, "")
-        return own or topic.language.prompt(f"guidance_{self.style}").text.strip()
+        return own or own_words(topic.language).prompt(f"guidance_{self.style}").text.strip()
+
+    def in_words(self, whom: str) -> str:
+        return f"{self.by or 'an official account'} speaks to {whom} ({self.style})"
 
     def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
         topic = next(iter(room.members.values())).topic
-        by = self.by or topic.language.words("official")
+        by = self.by or own_words(topic.language).words("official")
         yield line_events(room, agents, by, self.words(topic), form=self.style)

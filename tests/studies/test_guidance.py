@@ -18,15 +18,15 @@ from parley.agents.language import load_language
 from parley.analysis.curve_comparison import compare_with_data, read_data, sentences
 from parley.analysis.judging import Judge, judge_by_rubric
 from parley.analysis.rubric_report import by_round, rounds_of_rooms
-from parley.analysis.studies import guidance as study
 from parley.analysis.tables import Tables, tables
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
 from parley.model.debate import DebateModel
-from parley.model.interventions.guidance import Guidance
 from parley.model.recorder import MemoryRecorder
 from parley.model.run_folder import make_header
 from parley.model.scenario import Scenario, load_preset
+from parley.studies.guidance import report as study
+from parley.studies.guidance.statement import Guidance, own_words
 
 SMALL = {
     "size": 12,
@@ -144,7 +144,7 @@ def test_with_two_rooms_there_is_no_verdict() -> None:
 @pytest.mark.thorough
 def test_the_same_guidance_twice_has_no_effect() -> None:
     """Empty and factual with the same words and no planted effect: the same runs, so every difference is exactly 0."""
-    words = load_language("en").prompt("guidance_empty").text
+    words = own_words(load_language("en")).prompt("guidance_empty").text
     told = [Guidance(round=6, style=style, factual=words, by="Power Company") for style in ("empty", "factual")]
     base = load_preset("public_opinion", {**SMALL, "llm": "oracle,tone=4"})
     frames = []
@@ -196,10 +196,10 @@ def test_conditions_change_the_style_alone() -> None:
 def test_every_style_has_words_in_each_language(code: str) -> None:
     """One line each, and only {topic} to fill."""
     for style in ("empathic", "factual", "empty"):
-        prompt = load_language(code).prompt(f"guidance_{style}")
+        prompt = own_words(load_language(code)).prompt(f"guidance_{style}")
         assert prompt.slots <= {"topic"}
         assert "\n" not in prompt.text.strip()
-    assert load_language(code).words("official")
+    assert own_words(load_language(code)).words("official")
 
 
 # Sentiment by round

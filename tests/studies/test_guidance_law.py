@@ -9,21 +9,22 @@ from typing import Any
 import pytest
 from data_checks import check_each
 
-from parley.analysis.judging import load_rubric
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle.backend import Oracle
-from parley.llm.backends.oracle.emotions import said_tone, tone_now
-from parley.llm.backends.oracle.feeling_laws import QUIRK, GuidanceLaw
+from parley.llm.backends.oracle.emotions import said_tone
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
+from parley.studies.guidance.law import QUIRK, GuidanceLaw
+from parley.studies.guidance.oracle import tone_now
+from parley.studies.guidance.report import RUBRIC
 
 SAID = {"We understand you.": "empathic", "This is known.": "factual", "This account is open.": "empty"}
 
 
 def request(turn: Callable[..., Request], *lines: str, slug: str = "racism", **more: Any) -> Request:
-    return turn([("Official Account", line) for line in lines], slug, guidance=SAID, **more)
+    return turn([("Official Account", line) for line in lines], slug, outside=SAID, **more)
 
 
 def speaker(options: str) -> Oracle:
@@ -52,7 +53,7 @@ def test_a_statement_is_no_line_of_the_debate(turn: Callable[..., Request], line
     own = open_spec("oracle,sigma=0")
     assert isinstance(own, Oracle)
     before, heard = turn((), "racism"), turn([("Ann", graded)], "racism")
-    guided = turn([("Ann", graded)], "racism", guidance={graded: "factual"})
+    guided = turn([("Ann", graded)], "racism", outside={graded: "factual"})
     start, moved, same = (own.attitude(read(one, own.banks))[0] for one in (before, heard, guided))
     assert moved != pytest.approx(start)
     assert same == pytest.approx(start)
@@ -63,13 +64,13 @@ def test_the_tone_of_posts_is_what_was_planted(turn: Callable[..., Request], ask
     (empathic, *_), own = SAID, speaker(",tone=5,empathic_tone=-1.5")
     for lines, shift in (((), 0.0), ((empathic,), -1.5), ((empathic, empathic), -3.0)):
         requests = [request(turn, *lines, seed=seed) for seed in range(300)]
-        expected = tone_now(read(requests[0], own.banks), own.laws.guidance)
+        expected = tone_now(read(requests[0], own.banks), own.laws.of("guidance"))
         assert expected == pytest.approx(tone_now(read(request(turn), own.banks), GuidanceLaw(5.0)) + shift)
         texts = [reply.text or "" for reply in own.complete(requests)]
         tones = [tone for text in texts if (tone := said_tone(own.banks, text)) is not None]
         assert len(tones) == len(texts)
         assert fmean(tones) == pytest.approx(expected, abs=4 * 1.0 / 300**0.5)
-    judged = asked("", purpose="sentiment", facts={"statement": texts[0], "scale": load_rubric("sentiment").scale})
+    judged = asked("", purpose="sentiment", facts={"statement": texts[0], "scale": RUBRIC.scale})
     assert float(judged.text or "") == pytest.approx(tones[0])
 
 
@@ -91,7 +92,7 @@ def test_nothing_changes_unless_it_is_planted(turn: Callable[..., Request]) -> N
 
 def test_the_judge_of_sentiment(asked: Callable[..., Reply], line: Callable[..., str]) -> None:
     """A known sentence without a feeling is neutral, two feelings are their mean, unknown words are no zero."""
-    scale = load_rubric("sentiment").scale
+    scale = RUBRIC.scale
 
     def judged(text: str) -> Reply:
         return asked("", purpose="sentiment", facts={"statement": text, "scale": scale}, answers=scale.answers)
@@ -110,7 +111,8 @@ def test_people_differ_in_tone(turn: Callable[..., Request]) -> None:
     """Baselines have the standard deviation QUIRK."""
     own = speaker(",tone=5")
     tones = [
-        tone_now(read(turn(persona=f"You are person {number}."), own.banks), own.laws.guidance) for number in range(300)
+        tone_now(read(turn(persona=f"You are person {number}."), own.banks), own.laws.of("guidance"))
+        for number in range(300)
     ]
     spread = (fmean([(tone - 5) ** 2 for tone in tones])) ** 0.5
     assert spread == pytest.approx(QUIRK, abs=0.15)

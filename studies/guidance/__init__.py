@@ -1,0 +1,18 @@
+"""An official account answers an event on a social medium: with empathy, with facts, or without content (docs/guidance.md).
+
+statement.py            the intervention `guidance`: a statement of the account, in one of three styles
+law.py, oracle.py       the planted law of how statements move feelings and attitudes; what people say of their feelings by it
+report.py, command.py   `run.py guidance`: the same rooms under each condition, and the report
+"""
+
+from parley.llm.studies import Study
+
+STUDY = Study(
+    "guidance",
+    "compare official statements: none, empty, with facts, with empathy",
+    law="law:GuidanceLaw",
+    shift="law:attitude_shift",
+    ending="oracle:tone_sentence",
+    interventions={"guidance": "statement:Guidance"},
+    scenarios={"public_opinion": "A story breaks, and an official account answers"},
+)
