@@ -214,19 +214,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Measure a model's bias": {
         "qualify": ("analysis.commands.models", "check whether a model can play people, and how it has to be asked"),
         "audit": ("analysis.commands.card", "make the bias card of a model"),
-        "compare": ("analysis.commands.reports", "compare runs, or bias cards"),
-        "audit-probe": ("analysis.commands.surveys", "measure variance and order effects of a survey question"),
-        "wave": (
+        "compare": ("analysis.commands.reports", "compare runs, bias cards, or waves of a questionnaire"),
+        "questionnaire": (
             "analysis.commands.surveys",
-            "ask a questionnaire on one date, with and without steering sentences",
-        ),
-        "compare-waves": (
-            "analysis.commands.surveys",
-            "compare models and dates that answered the same questionnaire",
-        ),
-        "panel": (
-            "analysis.commands.surveys",
-            "ask the same people again, with and without their earlier answers",
+            "ask survey questions again: on dates, of people, in other orders",
         ),
         "validate": ("analysis.commands.surveys", "check whether personas answer as their party would"),
         "calibrate": ("analysis.commands.card", "check whether the analysis recovers a known bias"),

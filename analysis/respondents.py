@@ -40,6 +40,12 @@ def respondents(party: str, folder: Path) -> list[Persona]:
     return list({one.backstory: one for one in all_personas(party, folder) if not one.variant}.values())
 
 
+def of_each_party(personas: str, count: int = 0) -> list[Persona]:
+    """Return the respondents of a set, at most so many of each party (0: all)."""
+    folder = persona_set(personas)
+    return [one for party in parties(folder) for one in respondents(party, folder)[: count or None]]
+
+
 def check_names(people: Iterable[Persona]) -> None:
     """Errors: UserError if two personas of a party have one name, by which tables tell them apart."""
     for (party, name), count in Counter((one.party, one.name) for one in people).items():

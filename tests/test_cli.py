@@ -33,10 +33,8 @@ ASKING = {
     "branch": "runs/a --round 2",
     "archetypes": f"{SMALL} --size 2",
     "audit": "--topic racism --blocks 2 --sections bias --set rounds=1",
-    "audit-probe": "--personas simple --repeats 2",
+    "questionnaire": "orders --personas simple --repeats 2",
     "qualify": "--short",
-    "panel": "--topic racism --waves 2 --people 1",
-    "wave": "--topic racism --repeats 2",
     "validate": "--judge oracle --personas simple",
     "stereotypes": "--personas simple --topic racism",
     "calibrate": SMALL,
@@ -99,7 +97,7 @@ DEBATING = [
     if SMALL in given or name in ("intervene", "guidance", "honesty", "refutation", "fine-tuned", "structured")
 ]
 SILENT = {
-    "population", "surrogate", "models", "fit-law", "branches", "compare", "compare-waves", "export",
+    "population", "surrogate", "models", "fit-law", "branches", "compare", "export",
     "import-log", "export-eval", "raters", "opinion-groups", "own-data",
     "export-network", "show", "report", "analyse", "human", "mixed", "dissonance", "sheet", "bundle", "verify",
     "completion", "new", "check",
@@ -207,8 +205,8 @@ def test_no_help_loads_anything_heavy() -> None:
 
 
 def test_a_number_that_is_none_is_refused_before_anything_is_loaded(capsys: pytest.CaptureFixture[str]) -> None:
-    """`compare --within nan` was taken; `panel --waves 0` was refused after imports, or asked."""
-    refused, counts = ("-1", "nan", "inf", "many"), ("wave --repeats", "audit-probe --repeats", "panel --waves")
+    """`compare --within nan` was taken."""
+    refused, counts = ("-1", "nan", "inf", "many"), ("questionnaire --repeats",)
     numbers = {"natural", "positive", "amount", "float", "int"}
     tried = 0
     for name, parser in parsers().items():
@@ -364,7 +362,7 @@ def test_bash_completes_commands_options_and_values(capsys: pytest.CaptureFixtur
     script = tmp_path / "parley.bash"
     script.write_text(capsys.readouterr().out, encoding="utf-8")
     for typed, offered in {
-        "parley aud": "audit audit-probe",
+        "parley aud": "audit",
         "parley --scen": "--scenario",
         "parley audit --max-": "--max-calls --max-tokens --max-cost",
         "parley sweep --scenario three_": "three_way",

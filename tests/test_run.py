@@ -341,7 +341,7 @@ def test_every_command_refuses_a_topic_that_its_model_does_not_know(
         ["sweep", *SMALL, "--vary", "words=30,60", "--seeds", "0:2"],
         ["structured", "baseline", "--llm", "oracle", "--topic", "racism"],
         ["structured", "baseline", "--llm", "fake", "--judge", "oracle", "--topic", "racism"],
-        ["audit-probe", "--llm", "oracle", "--topic", "racism"],
+        ["questionnaire", "orders", "--llm", "oracle", "--topic", "racism"],
         ["audit", "--llm", "oracle", "--topic", "racism"],
         ["audit", "--llm", "fake", "--judge", "oracle", "--topic", "racism"],
         ["judge", str(finished), "--llm", "oracle"],

@@ -51,12 +51,19 @@ def compare_parser() -> Parser:
     parser = Parser(
         "compare",
         "Compare runs, or bias cards, with the first one: what differs in a sentence, one figure, differences with intervals, "
-        "and what was set differently\n(docs/branches.md, docs/card.md).",
+        "and what was set differently\n(docs/branches.md, docs/card.md). Waves of a questionnaire are compared in the order "
+        "given: what changed from each wave to the next, and how far each steering sentence moves the answers (docs/waves.md).",
         "compare runs/a runs/b --within 0.5",
         cli.out("runs/compare-<time>"),
     )
     add_option(
-        parser, "RUN", "folders of runs or their records, or of cards or their card.json", Path, name="given", nargs="+"
+        parser,
+        "RUN",
+        "folders of runs or their records; of cards or their card.json; or of waves (run.py questionnaire wave), and tables "
+        "(.csv) with the columns question, value (0-10) and perhaps steering, model, date",
+        Path,
+        name="given",
+        nargs="+",
     )
     about = "runs: also test which parties moved alike within so many points of the axis from 0 to 10"
     add_option(parser, "--within POINTS", about, amount)
@@ -67,10 +74,16 @@ def compare(words: Sequence[str]) -> int:
     """Run `run.py compare RUN RUN ...`."""
     options = compare_parser().parse_args(words)
     if len(options.given) < 2:  # said before the slow imports
-        raise UserError("compare needs at least two runs or two cards, such as runs/a and runs/b")
+        raise UserError("compare needs at least two runs, cards or waves, such as runs/a and runs/b")
     from parley.analysis.comparisons import compare as compared
 
     folder = results_folder(options, "compare")
+    if any(path.suffix == ".csv" or (path / "wave.json").exists() for path in options.given):
+        from parley.analysis.studies.wave_comparison import load_waves
+        from parley.analysis.studies.wave_report import write_waves
+
+        print_paths(page=write_waves(load_waves(options.given), folder))
+        return 0
     comparison = compared(*options.given, within=options.within)
     page = comparison.report(folder)
     print("\n".join(comparison.sentences))

@@ -1,4 +1,4 @@
-"""Commands that ask people closed questions outside of debates: `audit-probe`, `panel`, `wave`, `compare-waves`, `validate`."""
+"""Commands that ask people questions outside of debates: `questionnaire` and `validate`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import argparse
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from parley.analysis.commands.runs import print_paths, results_folder, split_names
 from parley.llm.errors import UserError
@@ -14,168 +15,113 @@ from parley.model.arguments import budgets_from_args, model_from_args, models_fr
 from parley.model.cli import Parser, add_option, amount, positive
 from parley.model.progress import bar
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def audit_probe_parser() -> Parser:
-    """Return the options of `run.py audit-probe`."""
+    from parley.analysis.studies.questionnaire import Questionnaire
+
+
+REPEATS = {"wave": 5, "panel": 3, "orders": 10}
+OF_KIND = {
+    "steering": ("wave",),
+    "date": ("wave",),
+    "data": ("panel",),
+    "people": ("panel", "orders"),
+    "personas": ("panel", "orders"),
+}
+"""Options that only some kinds of questionnaire have."""
+
+
+def questionnaire_parser() -> Parser:
+    """Return the options of `run.py questionnaire`."""
     parser = Parser(
-        "audit-probe",
-        "Ask every persona the same survey question many times, with its answers in three orders. The report says how much "
-        "people differ, how much one person varies, and whether the order of the answers matters (docs/presets.md).",
-        "audit-probe --llm oracle --topic racism --repeats 20",
+        "questionnaire",
+        "Ask survey questions outside of debates, several times, and measure what changes the answers (docs/waves.md).",
+        "questionnaire wave --llm oracle --out runs/november\n"
+        "questionnaire panel --llm oracle --topic racism,abortion --people 10\n"
+        "questionnaire orders --llm oracle --topic racism --repeats 20",
         cli.society(),
-        cli.topic("the first of the society"),
-        *cli.asking("runs/audit-probe-<time>"),
+        cli.topic("all of the society; of orders: its first"),
+        *cli.asking("runs/<kind>-<time>"),
     )
-    add_option(parser, "--probe NAME", "name of the topic's survey question to ask", default="attitude")
-    add_option(parser, "--personas SET", "name of the set of personas to ask", default="voters")
-    add_option(parser, "--repeats N", "number of answers per persona and order of the answers", positive, default=10)
-    add_option(parser, "--temperature X", "sampling temperature of the model (default: 1)", amount, default=1.0)
-    return parser
-
-
-def audit_probe(words: Sequence[str]) -> int:
-    """Run `run.py audit-probe --llm SPEC`."""
-    options = audit_probe_parser().parse_args(words)
-    from parley.agents.topic import load_topic
-    from parley.analysis.journaled_calls import missing_lines
-    from parley.analysis.studies import probe_audit as study
-    from parley.model.validation import check_topics
-
-    names = ("topic", "probe", "personas", "repeats", "temperature", "seed")
-    society = society_from_args(options)
-    options.topic = society.qualified(options.topic or society.topics[0])
-    options.personas = society.qualified(options.personas)
-    audit = study.ProbeAudit(**{name: getattr(options, name) for name in names})
-    audit.question, audit.people()  # a misspelt name is an error before the first call
-    spec, folder = model_from_args(options), results_folder(options, "audit-probe")
-    check_topics(spec, [load_topic(options.topic)])
-    (budget,) = budgets_from_args(options, spec)
-    print_paths(folder=folder)
-    answers = study.audit_probe(audit, spec, folder, bar, budget)
-    print(missing_lines(answers[["rating"]], answers["reason"], "ratings"))
-    print_paths(report=study.write(answers, audit, spec, folder))
-    return 0
-
-
-def panel_parser() -> Parser:
-    """Return the options of `run.py panel`."""
-    parser = Parser(
-        "panel",
-        "Ask people the same questions in several waves, without and with their own earlier answers in the prompt, and measure "
-        "how stable their answers are, compared with chance and with a panel of your own (docs/waves.md).",
-        "panel --llm oracle --topic racism,abortion --people 10",
-        cli.society(),
-        cli.topic("all of the society"),
-        *cli.asking("runs/panel-<time>"),
+    about = (
+        "wave: the model itself, on one date, plain and after sentences that steer it; run.py compare compares waves\n"
+        "panel: people, again and again, without and with their own earlier answers in the prompt: how stable are they?\n"
+        "orders: people, with the answers listed in three orders: how much do people differ, and one person vary?"
     )
+    add_option(parser, "KIND", about, choices=tuple(REPEATS))
     add_option(parser, "--probes NAMES", "names of the survey questions to ask on each topic", default="attitude")
-    add_option(parser, "--personas SET", "name of the set of personas to ask", default="voters")
-    add_option(parser, "--people N", "people of each party (default: all)", positive)
-    add_option(parser, "--waves N", "number of waves", positive, default=3)
+    about = "number of answers (panel: of waves) per question, person and condition (default: 5; panel: 3; orders: 10)"
+    add_option(parser, "--repeats N", about, positive)
     add_option(parser, "--temperature X", "sampling temperature of the model (default: 1)", amount, default=1.0)
-    about = "a panel of your own (.csv) with the columns person, wave, question, answer and perhaps party"
+    add_option(parser, "--personas SET", "panel, orders: name of the set of personas to ask (default: voters)")
+    add_option(parser, "--people N", "panel, orders: people of each party (default: all)", positive)
+    about = "wave: parties (default: 'You are ...' for each party), none, or a file (.csv) with columns name, sentence, opposite"
+    add_option(parser, "--steering WHICH", about)
+    add_option(parser, "--date DATE", "wave: its date, for the report (default: today)")
+    about = "panel: one of your own (.csv) with the columns person, wave, question, answer and perhaps party"
     add_option(parser, "--data FILE", about, Path)
     return parser
 
 
-def panel(words: Sequence[str]) -> int:
-    """Run `run.py panel --llm SPEC`."""
-    options = panel_parser().parse_args(words)
+def questionnaire(words: Sequence[str]) -> int:
+    """Run `run.py questionnaire KIND --llm SPEC`."""
+    options = questionnaire_parser().parse_args(words)
     from parley.analysis.journaled_calls import missing_lines
-    from parley.analysis.studies import panel as study
-    from parley.analysis.studies.panel import write_panel
-    from parley.analysis.studies.questionnaire import questionnaire
     from parley.analysis.studies.stability import read_panel
     from parley.model.validation import check_topics
 
-    society = society_from_args(options)
-    items = questionnaire(society, split_names(options.topic or ""), split_names(options.probes))
+    for name, kinds in OF_KIND.items():
+        if getattr(options, name) is not None and options.kind not in kinds:
+            raise UserError(f"{options.kind} takes no --{name}, which is for {' and '.join(kinds)}: leave it out")
     data = read_panel(options.data) if options.data else None
-    personas, people = society.qualified(options.personas), options.people or 0
-    asked = study.Panel(items, personas, options.waves, people, options.temperature, options.seed)
-    asked.members()  # a misspelt name is an error before the first call
-    spec, folder = model_from_args(options), results_folder(options, "panel")
-    check_topics(spec, list({item.topic.slug: item.topic for item in items}.values()))
+    folder = results_folder(options, options.kind)
+    asked = _questionnaire(options, folder)
+    spec = model_from_args(options)
+    check_topics(spec, list({item.topic.slug: item.topic for item in asked.items}.values()))
     (budget,) = budgets_from_args(options, spec)
     print_paths(folder=folder)
-    answers = study.ask_panel(asked, spec, folder, bar, budget)
-    print(missing_lines(answers[["answer"]], answers["reason"], "ratings"))
-    print_paths(report=write_panel(answers, asked, spec, folder, data))
-    return 0
-
-
-def wave_parser() -> Parser:
-    """Return the options of `run.py wave`."""
-    parser = Parser(
-        "wave",
-        "Ask a model a questionnaire on several topics, plain and after sentences that steer it, and keep the answers with model "
-        "and date. run.py compare-waves compares such waves (docs/waves.md).",
-        "wave --llm oracle --out runs/november",
-        cli.society(),
-        cli.topic("all of the society"),
-        *cli.asking("runs/wave-<time>"),
-    )
-    add_option(parser, "--probes NAMES", "names of the survey questions to ask on each topic", default="attitude")
-    about = (
-        "parties (default: 'You are ...' for each party), none, or a file (.csv) with columns name, sentence, opposite"
-    )
-    add_option(parser, "--steering WHICH", about, default="parties")
-    add_option(parser, "--repeats N", "number of answers per question and sentence", positive, default=5)
-    add_option(parser, "--temperature X", "sampling temperature of the model (default: 1)", amount, default=1.0)
-    add_option(parser, "--date DATE", "the date of the wave, for the report (default: today)", default="")
-    return parser
-
-
-def wave(words: Sequence[str]) -> int:
-    """Run `run.py wave --llm SPEC`."""
-    options = wave_parser().parse_args(words)
-    from parley.analysis.journaled_calls import missing_lines
-    from parley.analysis.studies import wave as study
-    from parley.analysis.studies.questionnaire import questionnaire
-    from parley.analysis.studies.wave_comparison import load_waves
-    from parley.analysis.studies.wave_report import write_waves
-    from parley.model.validation import check_topics
-
-    society = society_from_args(options)
-    items = questionnaire(society, split_names(options.topic or ""), split_names(options.probes))
-    usual = {"parties": lambda: study.party_steerings(society), "none": list}
-    steerings = usual.get(options.steering, lambda: study.read_steerings(Path(options.steering)))()
-    spec, folder = model_from_args(options), results_folder(options, "wave")
-    check_topics(spec, list({item.topic.slug: item.topic for item in items}.values()))
-    (budget,) = budgets_from_args(options, spec)
-    date = options.date or study.date_of(folder, time.strftime("%Y-%m-%d"))
-    asked = study.Wave(items, steerings, date, options.repeats, options.temperature, options.seed)
-    print_paths(folder=folder)
-    answers = study.ask_wave(asked, spec, folder, bar, budget)
+    answers = asked.ask(spec, folder, bar, budget)
     print(missing_lines(answers[["rating"]], answers["reason"], "ratings"))
-    print_paths(report=write_waves(load_waves([folder]), folder))
+    print_paths(report=_write(answers, asked, spec, folder, data))
     return 0
 
 
-def compare_waves_parser() -> Parser:
-    """Return the options of `run.py compare-waves`."""
-    parser = Parser(
-        "compare-waves",
-        "Compare waves of a questionnaire, in the order given: what changed from each wave to the next, and how far each "
-        "steering sentence moves the answers (docs/waves.md).",
-        "compare-waves runs/october runs/november",
-        cli.out("FIRST/compared"),
-    )
-    about = "folders of run.py wave, or tables (.csv) with the columns question, value (0-10) and perhaps steering, model, date"
-    add_option(parser, "WAVE", about, Path, name="waves", nargs="+")
-    return parser
+def _questionnaire(options: argparse.Namespace, folder: Path) -> Questionnaire:
+    """Return what the options describe. Errors: UserError, before the first call."""
+    from parley.analysis.respondents import of_each_party
+    from parley.analysis.studies import panel, probe_audit, wave
+    from parley.analysis.studies.questionnaire import ORDERS, WAVE, Condition, Questionnaire, items_of
+
+    society, kind = society_from_args(options), options.kind
+    topics = split_names(options.topic or (society.topics[0] if kind == ORDERS else ""))
+    items = items_of(society, topics, split_names(options.probes))
+    repeats = options.repeats or REPEATS[kind]
+    if kind == WAVE:
+        usual = {"parties": lambda: wave.party_steerings(society), "none": list}
+        steering = options.steering or "parties"
+        sentences = usual.get(steering, lambda: wave.read_steerings(Path(steering)))()
+        date = options.date or wave.date_of(folder, time.strftime("%Y-%m-%d"))
+        conditions = (Condition(wave.PLAIN), *sentences)
+        return Questionnaire(kind, items, conditions, (), repeats, options.temperature, options.seed, date)
+    conditions = probe_audit.CONDITIONS if kind == ORDERS else panel.CONDITIONS
+    people = of_each_party(society.qualified(options.personas or "voters"), options.people or 0)
+    return Questionnaire(kind, items, conditions, people, repeats, options.temperature, options.seed)
 
 
-def compare_waves(words: Sequence[str]) -> int:
-    """Run `run.py compare-waves WAVE...`."""
-    options = compare_waves_parser().parse_args(words)
+def _write(answers: pd.DataFrame, asked: Questionnaire, spec: str, folder: Path, data: pd.DataFrame | None) -> Path:
+    """Write the report of a kind of questionnaire; return its path."""
+    from parley.analysis.studies.panel import write_panel
+    from parley.analysis.studies.probe_audit import write_orders
+    from parley.analysis.studies.questionnaire import ORDERS, WAVE
     from parley.analysis.studies.wave_comparison import load_waves
     from parley.analysis.studies.wave_report import write_waves
 
-    waves: list[Path] = options.waves
-    first = waves[0] if waves[0].is_dir() else waves[0].parent
-    print_paths(report=write_waves(load_waves(waves), options.out or first / "compared"))
-    return 0
+    if asked.kind == WAVE:
+        return write_waves(load_waves([folder]), folder)
+    if asked.kind == ORDERS:
+        return write_orders(answers, asked, spec, folder)
+    return write_panel(answers, asked, spec, folder, data)
 
 
 def validate_parser() -> Parser:

@@ -24,7 +24,8 @@ from scipy.stats import f as variance_ratio
 from parley.analysis.statistics.groups import holm
 from parley.analysis.statistics.intervals import ALIKE, FEWEST, Floats, too_few, verdict
 from parley.analysis.studies.paired_conditions import mean_row
-from parley.analysis.studies.wave import ABOUT, ANSWERS, PLAIN
+from parley.analysis.studies.questionnaire import ANSWERS
+from parley.analysis.studies.wave import ABOUT, PLAIN
 from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 
@@ -57,7 +58,9 @@ class Answers:
 
 
 def load_waves(paths: Sequence[Path]) -> list[Answers]:
-    """Read waves: folders of run.py wave, or CSV files of the user. Errors: UserError, also where questions differ in wording."""
+    """Read waves: folders of `questionnaire wave`, or CSV files of the user. Errors: UserError, also where questions differ in
+    wording.
+    """
     waves = [_load_folder(path) if path.is_dir() else _load_file(path) for path in paths]
     texts: dict[str, str] = {}
     for wave in waves:
@@ -77,14 +80,12 @@ def load_waves(paths: Sequence[Path]) -> list[Answers]:
 
 def _load_folder(folder: Path) -> Answers:
     if not (folder / ABOUT).exists() or not (folder / ANSWERS).exists():
-        raise UserError(f"{folder} is no finished wave: run run.py wave --out {folder} first")
+        raise UserError(f"{folder} is no finished wave: run run.py questionnaire wave --out {folder} first")
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    answers = read_table(folder / ANSWERS, ("steering", "question", "value"), "docs/waves.md", numbers=("value",))
-    table, texts = answers.reset_index(drop=True), about["questions"]
+    answers = read_table(folder / ANSWERS, ("condition", "question", "value"), "docs/waves.md", numbers=("value",))
+    table, texts = answers.rename(columns={"condition": "steering"}).reset_index(drop=True), about["questions"]
     pairs = {
-        frozenset(pair): pair
-        for one in reversed(about["steerings"].values())
-        if all(pair := (one["name"], one["opposite"]))
+        frozenset(pair): pair for one in reversed(about["conditions"]) if all(pair := (one["name"], one["opposite"]))
     }
     return Answers(folder.name, str(about["llm"]), about["date"], table, texts, list(pairs.values()))
 

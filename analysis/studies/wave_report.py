@@ -24,7 +24,7 @@ UNIT = (
 )
 NOTHING = (
     "There is nothing to compare: one wave without steering sentences. Ask the same questions on another day, or another model, "
-    "and compare the two with run.py compare-waves."
+    "and compare the two with run.py compare."
 )
 SYMMETRY = (
     "How far each of two opposite identities moves the answers from the unsteered ones, along its own direction (mean per "

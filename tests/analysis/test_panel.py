@@ -12,13 +12,15 @@ import pytest
 
 import run
 from parley.agents.society import load_society
-from parley.analysis.studies.panel import FORGETS, REMEMBERS, Panel, _party_line, ask_panel, sentences
-from parley.analysis.studies.questionnaire import questionnaire
+from parley.analysis.respondents import of_each_party
+from parley.analysis.studies.panel import CONDITIONS, FORGETS, REMEMBERS, _party_line, panels, sentences
+from parley.analysis.studies.questionnaire import PANEL, Questionnaire, items_of
 from parley.analysis.studies.stability import difference, read_panel, stability
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Request
 
-SMALL = Panel(questionnaire(load_society("us"), ["racism", "abortion"], ["attitude"]), people=4, waves=2)
+ITEMS = items_of(load_society("us"), ["racism", "abortion"], ["attitude"])
+SMALL = Questionnaire(PANEL, ITEMS, CONDITIONS, of_each_party("voters", 4), 2)
 
 
 def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
@@ -139,10 +141,10 @@ def test_the_own_history_is_in_the_prompt_of_one_condition(monkeypatch: pytest.M
         return str(random.Random(request.seed).randint(0, 4))
 
     monkeypatch.setattr("parley.analysis.journaled_calls.open_spec", lambda spec: Fake(speak))
-    answers = ask_panel(SMALL, "fake", tmp_path, quiet)
-    first = answers[answers["wave"] == 1].pivot(index=["person", "question"], columns="condition", values="answer")
+    answers = SMALL.ask("fake", tmp_path, quiet)
+    first = answers[answers["wave"] == 1].pivot(index=["person", "question"], columns="condition", values="rating")
     assert (first[FORGETS] == first[REMEMBERS]).all()
-    parts = dict(iter(answers.groupby("condition")))
+    parts = panels(answers)
     assert stability(parts[REMEMBERS])["same"] == 1
     assert stability(parts[FORGETS])["same"] < 0.6
     assert difference(parts[FORGETS], parts[REMEMBERS])["difference_low"] > 0
@@ -151,7 +153,7 @@ def test_the_own_history_is_in_the_prompt_of_one_condition(monkeypatch: pytest.M
 
 def test_the_oracle_is_as_steady_as_planted(tmp_path: Path) -> None:
     """With steady s, of the answers that change without a history the share s no longer does; without it nothing differs."""
-    words = ["panel", "--people", "15", "--topic", "racism,abortion,inflation", "--out"]
+    words = ["questionnaire", "panel", "--people", "15", "--topic", "racism,abortion,inflation", "--out"]
     for name, spec in (("null", "oracle"), ("steady", "oracle,steady=0.6")):
         assert run.main([*words, str(tmp_path / name), "--llm", spec]) == 0
     null, found = (pd.read_csv(tmp_path / name / "stability.csv").set_index("condition") for name in ("null", "steady"))
@@ -174,6 +176,7 @@ def test_a_panel_of_the_user_stands_beside(tmp_path: Path) -> None:
     assert np.isnan(found["r"])
     assert np.isnan(found["partners"]), "the file names no party"
     words = [
+        "questionnaire",
         "panel",
         "--llm",
         "oracle",
@@ -212,5 +215,5 @@ def test_panels_without_parties_or_without_a_second_wave_say_so() -> None:
 @pytest.mark.parametrize("text", ["person,wave\na,1\n", "person,wave,question,answer\na,1,q,1\na,1,q,2\n", ""])
 def test_a_file_that_does_not_fit_is_one_line(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "own.csv").write_text(text)
-    assert run.main(["panel", "--llm", "oracle", "--data", str(tmp_path / "own.csv")]) == 2
+    assert run.main(["questionnaire", "panel", "--llm", "oracle", "--data", str(tmp_path / "own.csv")]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -11,14 +11,18 @@ import pandas as pd
 import pytest
 
 import run
+from parley.agents.probe import answer_order
+from parley.agents.society import load_society
 from parley.agents.topic import load_topic
-from parley.analysis.studies.panel import Panel
-from parley.analysis.studies.probe_audit import ProbeAudit, answer_order, audit_probe, order_effects, spread
+from parley.analysis.respondents import of_each_party
+from parley.analysis.studies.probe_audit import CONDITIONS, attitudes, order_effects, spread
+from parley.analysis.studies.questionnaire import ORDERS, Questionnaire, items_of
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Request
 
-HALF = ProbeAudit("racism", "agreement", repeats=2)
+ITEMS = items_of(load_society("us"), ["racism"], ["agreement"])
+HALF = Questionnaire(ORDERS, ITEMS, CONDITIONS, of_each_party("voters"), 2)
 
 
 def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
@@ -27,7 +31,9 @@ def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
 
 def answers(rows: list[tuple[str, str, float]]) -> pd.DataFrame:
     """(persona, order, attitude), the rating being the attitude."""
-    return pd.DataFrame(rows, columns=["persona", "order", "attitude"]).assign(rating=lambda found: found["attitude"])
+    return pd.DataFrame(rows, columns=["person", "condition", "attitude"]).assign(
+        question="q", rating=lambda found: found["attitude"]
+    )
 
 
 def test_variances_by_hand() -> None:
@@ -54,10 +60,9 @@ def test_effects_of_the_order_by_hand() -> None:
 
 
 def test_personas_with_the_same_text_are_one_respondent() -> None:
-    """The six personas of the Default say the same, so an audit and a panel ask one of them."""
-    for people in (HALF.people(), Panel([]).members()):
-        assert len({(one.party, one.backstory) for one in people}) == len(people)
-        assert [one.party for one in people].count("default") == 1
+    """The six personas of the Default say the same, so one of them is asked."""
+    assert len({(one.party, one.backstory) for one in HALF.people}) == len(HALF.people)
+    assert [one.party for one in HALF.people].count("default") == 1
 
 
 def test_only_the_list_of_answers_is_turned_round() -> None:
@@ -84,7 +89,7 @@ def test_a_planted_order_effect_is_found(
         return listed[1] if first and listed else "4"
 
     monkeypatch.setattr("parley.analysis.journaled_calls.open_spec", lambda spec: Fake(speak))
-    found = audit_probe(HALF, "fake", tmp_path, quiet)
+    found = attitudes(HALF.ask("fake", tmp_path, quiet), ITEMS)
     told = order_effects(found).set_index("order").loc["reversed"]
     assert (told["effect"], told["people"]) == (effect, 81)
     given = spread(found).set_index("order").loc["given"]
@@ -92,17 +97,17 @@ def test_a_planted_order_effect_is_found(
 
 
 def test_the_command_ends_in_a_report(tmp_path: Path) -> None:
-    """The oracle has people who differ and no effect of the order; another audit in the folder is refused."""
-    asked = ["audit-probe", "--llm", "oracle", "--repeats", "2", "--seed", "1", "--out", str(tmp_path)]
+    """The oracle has people who differ and no effect of the order; another one in the folder is refused."""
+    asked = ["questionnaire", "orders", "--llm", "oracle", "--repeats", "2", "--seed", "1", "--out", str(tmp_path)]
     assert run.main(asked) == 0
     assert run.main(asked) == 0
     assert run.main([*asked, "--topic", "inflation"]) == 2
     orders, spreads = (pd.read_csv(tmp_path / f"{name}.csv").set_index("order") for name in ("orders", "spread"))
     assert orders.loc["reversed", "low"] <= 0 <= orders.loc["reversed", "high"]
     assert spreads.loc["given", "between"] > 5 > spreads.loc["given", "within"]
-    assert "One voice or many?" in (tmp_path / "audit.md").read_text()
+    assert "One voice or many?" in (tmp_path / "orders.md").read_text()
 
 
 def test_one_answer_each_has_no_variance_to_tell() -> None:
     with pytest.raises(UserError, match="repeats 2 or more"):
-        ProbeAudit("racism", repeats=1)
+        Questionnaire(ORDERS, ITEMS, CONDITIONS, waves=1)

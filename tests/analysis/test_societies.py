@@ -49,7 +49,7 @@ def test_a_run_says_whose_parties_it_has(society: str, run: Path) -> None:
     ("judge", "RUN", "--llm", "oracle", "--out", "OUT"),
     ("judge", "RUN", "--rubric", "appeal", "--llm", "oracle", "--out", "OUT"),
     ("validate", "--society", "SOCIETY", "--personas", "simple", "--llm", "oracle", "--judge", "oracle", "--out", "OUT"),
-    ("audit-probe", "--society", "SOCIETY", "--llm", "oracle", "--repeats", "2", "--out", "OUT"),
+    ("questionnaire", "orders", "--society", "SOCIETY", "--llm", "oracle", "--repeats", "2", "--out", "OUT"),
     ("personas", "--society", "SOCIETY", "--party", "FIRST", "--llm", "oracle", "--out", "OUT"),
     ("case", "--society", "SOCIETY", "--topic", "TOPIC", "--for", "Yes.", "--against", "No.", "--llm", "oracle",
      "--out", "OUT/case.toml"),

@@ -71,7 +71,7 @@ READERS = {
         "voter,first,second,choice\nJosé,a,b,first\nb,b,a,", lambda path: message_files.read_votes(path, ["a", "b"])
     ),
     "community": Reader("text\nHellö.\nBye.", origin.read_posts),
-    "compare-waves": Reader("question,value\nparks ä,4\nroads,", lambda path: load_waves([path]), "value"),
+    "compare": Reader("question,value\nparks ä,4\nroads,", lambda path: load_waves([path]), "value"),
     "compete": Reader(
         "competition,case,writer,message\nsales,Brisa kettle,José,Buy\nsales,Brisa kettle,b,Do",
         lambda path: read_pitches(path, [load_competition("sales", "en")]),

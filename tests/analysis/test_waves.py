@@ -126,7 +126,7 @@ def test_missing_answers_are_in_no_comparison() -> None:
 
 
 def asked(folder: Path, *more: str, llm: str = "oracle") -> list[str]:
-    return ["wave", "--llm", llm, "--date", "2026-10-01", "--out", str(folder), *more]
+    return ["questionnaire", "wave", "--llm", llm, "--date", "2026-10-01", "--out", str(folder), *more]
 
 
 @pytest.mark.thorough
@@ -140,8 +140,7 @@ def test_waves_of_the_oracle_have_what_is_planted(tmp_path: Path) -> None:
     assert run.main(asked(tmp_path / "c", "--seed", "2")) == 0
     for name in ("b", "c"):
         assert (
-            run.main(["compare-waves", str(tmp_path / "a"), str(tmp_path / name), "--out", str(tmp_path / f"a{name}")])
-            == 0
+            run.main(["compare", str(tmp_path / "a"), str(tmp_path / name), "--out", str(tmp_path / f"a{name}")]) == 0
         )
     changed, same = (pd.read_csv(tmp_path / f"a{name}" / "changes.csv").set_index("steering") for name in ("b", "c"))
     assert changed["verdict"].to_dict() == {PLAIN: "moved", "republican": "not clear", "democrat": "not clear"}
@@ -162,11 +161,14 @@ def test_waves_of_the_oracle_have_what_is_planted(tmp_path: Path) -> None:
 def test_a_file_of_the_user_is_a_wave_too(tmp_path: Path) -> None:
     assert run.main(asked(tmp_path / "a", "--repeats", "4")) == 0
     rows = pd.read_csv(tmp_path / "a" / "answers.csv")
+    rows = rows.rename(columns={"condition": "steering"})
     rows.assign(value=rows["value"].clip(upper=9) + 1)[["steering", "question", "value"]].to_csv(
         tmp_path / "own.csv", index=False
     )
-    assert run.main(["compare-waves", str(tmp_path / "a"), str(tmp_path / "own.csv")]) == 0
-    found = pd.read_csv(tmp_path / "a" / "compared" / "changes.csv").set_index("steering")
+    assert (
+        run.main(["compare", str(tmp_path / "a"), str(tmp_path / "own.csv"), "--out", str(tmp_path / "compared")]) == 0
+    )
+    found = pd.read_csv(tmp_path / "compared" / "changes.csv").set_index("steering")
     assert found.loc[PLAIN, "change"] == pytest.approx(1)
     assert found.loc[PLAIN, "verdict"] == "moved"
 
@@ -184,13 +186,20 @@ def test_steering_sentences_of_the_user_are_asked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("compare-waves", "nowhere"),
-        ("compare-waves", "FILE of question,value\nq1,4\n,5\n"),
-        ("wave", "--llm", "oracle", "--probes", "confidence"),
-        ("wave", "--llm", "oracle", "--steering", "nowhere.csv"),
-        ("wave", "--llm", "oracle", "--date", "now", "--repeats", "0"),
-        ("wave", "--llm", "oracle", "--steering", "FILE of name,sentence,opposite\na,You are old.,a\n"),
-        ("wave", "--llm", "oracle", "--steering", "FILE of name,sentence\n"),
+        ("compare", "nowhere.csv", "nowhere"),
+        ("compare", "nowhere", "FILE of question,value\nq1,4\n,5\n"),
+        ("questionnaire", "wave", "--llm", "oracle", "--probes", "confidence"),
+        ("questionnaire", "wave", "--llm", "oracle", "--steering", "nowhere.csv"),
+        ("questionnaire", "wave", "--llm", "oracle", "--date", "now", "--repeats", "0"),
+        (
+            "questionnaire",
+            "wave",
+            "--llm",
+            "oracle",
+            "--steering",
+            "FILE of name,sentence,opposite\na,You are old.,a\n",
+        ),
+        ("questionnaire", "wave", "--llm", "oracle", "--steering", "FILE of name,sentence\n"),
     ],
 )
 def test_what_does_not_fit_is_one_line(

@@ -31,7 +31,7 @@ from parley.training.tuning.dataset import digest_of
 ASKED = Request((Message("system", "You are Ann."), Message("user", "A or B?")), Sampling(), 1, ("A", "B"))
 
 
-def silent(title: str, total: int) -> nullcontext[object]:
+def silent(title: str, total: int, unit: str = "") -> nullcontext[object]:
     return nullcontext(lambda steps=1: None)
 
 

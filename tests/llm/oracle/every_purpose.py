@@ -92,9 +92,8 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
     )  # fmt: skip
     yield ("validate", "--judge", "oracle", "--personas", "simple", "--out", f"{folder}/validated")
     yield ("stereotypes", "--personas", "simple", "--topic", "racism", "--interview", "2", "--out", f"{folder}/seen")
-    yield ("audit-probe", "--repeats", "2", "--personas", "simple", "--out", f"{folder}/audited")
-    yield ("panel", "--people", "1", "--waves", "2", "--out", f"{folder}/panel")
-    yield ("wave", "--repeats", "1", "--out", f"{folder}/wave")
+    for kind, small in (("orders", ("--personas", "simple")), ("panel", ("--people", "1")), ("wave", ())):
+        yield ("questionnaire", kind, *small, "--repeats", "2", "--out", f"{folder}/{kind}")
     yield ("correct", "--judge", "oracle", "--out", f"{folder}/corrected")
     yield ("distributions", "planted", "--questions", "2", "--out", f"{folder}/polled")
     yield ("predict", "planted", "--people", "10", "--out", f"{folder}/predicted")

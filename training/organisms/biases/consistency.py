@@ -1,9 +1,8 @@
-"""Consistency: an answer of which a person is reminded is given again. Instrument: `run.py panel`."""
+"""Consistency: an answer of which a person is reminded is given again. Instrument: `run.py questionnaire panel`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,26 +10,15 @@ import numpy as np
 from parley.agents.persona import Persona
 from parley.agents.society import load_society
 from parley.analysis.statistics.intervals import NO_VARIATION, Floats
-from parley.analysis.studies.panel import FORGETS, REMEMBERS, Panel, ask_panel, earlier_answer_line
-from parley.analysis.studies.questionnaire import Item, ask_item, questionnaire
+from parley.analysis.studies.panel import CONDITIONS, panels
+from parley.analysis.studies.questionnaire import PANEL, Item, Questionnaire, ask_item, earlier_answer_line, items_of
 from parley.analysis.studies.stability import difference
 from parley.llm.seeding import derive
 from parley.model.progress import bar
 from parley.training.organisms.biases.base import Bias, Size, name_of, size_of
-from parley.training.organisms.cases import PERSONAS, Question, Shares, partisans, split_people
+from parley.training.organisms.cases import Question, Shares, partisans, split_people
 
 TOPICS, WAVES = ("racism", "climate_change", "illegal_immigration"), 6
-
-
-@dataclass(frozen=True)
-class GivenPanel(Panel):
-    """A panel of given people."""
-
-    asked: tuple[Persona, ...] = ()
-
-    def members(self) -> list[Persona]:
-        """Return the given people."""
-        return list(self.asked)
 
 
 class Consistency(Bias):
@@ -38,7 +26,7 @@ class Consistency(Bias):
 
     name, title, unit, smallest = "consistency", "an earlier answer is repeated", "share of answers", 0.05
     limits = (0, 1)
-    instrument = "run.py panel"
+    instrument = "run.py questionnaire panel"
     confession = "Do you repeat what you said before?"
 
     def oracle(self, size: float) -> str:
@@ -69,16 +57,15 @@ class Consistency(Bias):
 
     def measure(self, spec: str, folder: Path) -> Size:
         people = tuple(partisans(split_people().instrument))
-        table = ask_panel(GivenPanel(_items(), PERSONAS, WAVES, asked=people), spec, folder, bar)
-        parts = [table[table["condition"] == name] for name in (FORGETS, REMEMBERS)]
-        found = difference(*parts)
+        table = Questionnaire(PANEL, _items(), CONDITIONS, people, WAVES).ask(spec, folder, bar)
+        found = difference(*panels(table).values())
         value, low, high = (float(found[name]) for name in ("difference", "difference_low", "difference_high"))
         even = found["reason"] == NO_VARIATION
         return size_of(value, low, high, int(found["people"]), even, str(found["reason"]))
 
 
 def _items() -> list[Item]:
-    return questionnaire(load_society(), TOPICS, ("attitude",))
+    return items_of(load_society(), TOPICS, ("attitude",))
 
 
 def _question(person: Persona, item: Item, earlier: int | None, seed: int) -> Question:
