@@ -243,9 +243,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "export-eval": ("analysis.commands.exchange", "write a run as an .eval file for the viewer of Inspect"),
         "judge": ("analysis.commands.judge", "let a model score or tag every statement of a run"),
         "analyse": ("analysis.commands.reports", "compare conditions in a table of scores"),
-        "claim": ("analysis.commands.claim", "check a claim over many settings that mean the same"),
-        "register": ("analysis.commands.claim", "freeze a plan for the test of a claim before any result is seen"),
-        "confirm": ("analysis.commands.claim", "run a registered plan and nothing else, and test its claim"),
         "human": ("analysis.commands.human", "compare a run with data from people"),
     },
     "Run published studies": {

@@ -18,14 +18,14 @@ import pandas as pd
 from scipy.stats import chisquare
 from scipy.stats import f as fisher
 
-from parley.analysis.claims.bayes import FREEDOM, sample_posterior
-from parley.analysis.claims.claim import Claim, Contrast, Population
-from parley.analysis.claims.curve import draw_curve
-from parley.analysis.claims.dependence import people_p
-from parley.analysis.claims.design import contrasts, factorial_design
-from parley.analysis.claims.dimensions import MEANT, POPULATION, Dimension, field
-from parley.analysis.claims.multiverse import SPECIFICATION
-from parley.analysis.claims.variance import setting_share
+from parley.studies.claims.bayes import FREEDOM, sample_posterior
+from parley.studies.claims.claim import Claim, Contrast, Population
+from parley.studies.claims.curve import draw_curve
+from parley.studies.claims.dependence import people_p
+from parley.studies.claims.design import contrasts, factorial_design
+from parley.studies.claims.dimensions import MEANT, POPULATION, Dimension, field
+from parley.studies.claims.multiverse import SPECIFICATION
+from parley.studies.claims.variance import setting_share
 
 
 def draw_half_t(rng: np.random.Generator) -> float:

@@ -28,8 +28,8 @@ import run  # noqa: F401, I001  (`parley` is this checkout)
 from claims import CLAIM
 
 from parley.analysis.statistics.intervals import Floats, share_interval
-from parley.analysis.claims.curve import draw_curve
-from parley.analysis.claims.verdict import MOST_SKEWED, against
+from parley.studies.claims.curve import draw_curve
+from parley.studies.claims.verdict import MOST_SKEWED, against
 from parley.studies.herding import signal_weights
 from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.metrics.polarisation import at_the_ends, headline, spreading, with_ends

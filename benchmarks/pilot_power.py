@@ -22,8 +22,8 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.statistics.intervals import share_interval
-from parley.analysis.claims.claim import Claim, Contrast, Population
-from parley.analysis.preregistration.pilot import FEWEST_UNITS, MOST, POWER, plan_power
+from parley.studies.claims.claim import Claim, Contrast, Population
+from parley.studies.claims.pilot import FEWEST_UNITS, MOST, POWER, plan_power
 from parley.analysis.statistics.power import power_of_mean, units_needed
 
 UNITS, LEVEL, SMALLEST = 40, 0.05, 0.5

@@ -23,9 +23,9 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.statistics.intervals import share_interval
-from parley.analysis.claims.claim import Claim, Contrast, Direction, Population
-from parley.analysis.preregistration.registration import corrected_level
-from parley.analysis.preregistration.report import make_look
+from parley.studies.claims.claim import Claim, Contrast, Direction, Population
+from parley.studies.claims.registration import corrected_level
+from parley.studies.claims.confirmation import make_look
 
 TOPICS = ("a", "b")
 

@@ -90,6 +90,8 @@ class Study:
         Its rubrics for `run.py judge --rubric NAME` by name, each a RubricReading (analysis/rubric_readings.py).
     run_report : str
         The RunReport of runs in its environments (analysis/own_reports.py); "": that of debates.
+    sealed : str
+        A StudyFolder (analysis/bundles/studies.py): folders of many runs that `run.py bundle` seals with their report; "": none.
     also : tuple of Command
         Further commands of the study.
 
@@ -119,6 +121,7 @@ class Study:
     views: tuple[str, ...] = ()
     rubrics: Mapping[str, str] = field(default_factory=dict)
     run_report: str = ""
+    sealed: str = ""
     also: tuple[Command, ...] = ()
     package: str = ""
     """The import name of its folder, which the finder fills in."""

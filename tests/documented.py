@@ -150,10 +150,10 @@ RULES = (
     Rule(r"^run\.py truthfulness statements\.csv", why=HERE, how="parse"),
     Rule(r"^run\.py mixed people\.csv", why=HERE, how="parse"),
     Rule(r"^run\.py raters codes\.csv", why=HERE, how="parse"),
-    Rule(r"^run\.py claim ", why="runs 128 debates; tests/analysis/test_claim.py runs a small one", how="parse"),
+    Rule(r"^run\.py claim ", why="runs 128 debates; tests/studies/test_claim.py runs a small one", how="parse"),
     Rule(
         r"^run\.py (register|confirm) ",
-        why="needs a claim; tests/analysis/test_preregistration.py runs a small one",
+        why="needs a claim; tests/studies/test_preregistration.py runs a small one",
         how="parse",
     ),
     Rule(r"^run\.py conjoint design\.toml", why=HERE, how="parse"),

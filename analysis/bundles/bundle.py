@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from parley.analysis.bundles.crate import METADATA, CrateFile, CrateRun, describe_crate
 from parley.analysis.bundles.prompts import PROMPTS, write_prompts
-from parley.analysis.bundles.studies import DESIGNS, StudyKind, find_kind
+from parley.analysis.bundles.studies import StudyFolder, designs, find_kind
 from parley.analysis.provenance import experiment_title, rerun_command
 from parley.analysis.run_archive import archive_errors, run_files, write_zip
 from parley.analysis.run_report import SUMMARY, write_report
@@ -63,7 +63,7 @@ def describe_run(run: Path) -> CrateRun:
     if kind := find_kind(run):
         return describe_study(run, kind)
     if not run.is_dir() or not record_of(run).exists():
-        files = ", ".join(("record.jsonl", *DESIGNS))
+        files = ", ".join(("record.jsonl", *designs()))
         raise UserError(f"{run} is not the folder of a run, a bias card or a claim: it has none of {files}")
     tables = load(run)
     if not (run / SUMMARY).exists():
@@ -73,7 +73,7 @@ def describe_run(run: Path) -> CrateRun:
     return CrateRun(run.resolve().name, title, command, started, ended, tables.finished)
 
 
-def describe_study(folder: Path, kind: StudyKind) -> CrateRun:
+def describe_study(folder: Path, kind: StudyFolder) -> CrateRun:
     """Return what a crate says of a bias card or a claim: it began with its first run and ended with the last."""
     times = [_times(one) for one in kind.folders(folder)]
     started, ended = min(first for first, _ in times), max(last for _, last in times)

@@ -25,7 +25,7 @@ from parley.analysis.bundles.bundle import (
 )
 from parley.analysis.bundles.crate import METADATA, SOFTWARE, crate_fault, listed_files, run_folders
 from parley.analysis.bundles.prompts import PROMPTS, write_prompts
-from parley.analysis.bundles.studies import StudyKind, find_kind
+from parley.analysis.bundles.studies import StudyFolder, find_kind
 from parley.analysis.card.derivation import is_same
 from parley.analysis.formatting import count_phrase, strip_controls
 from parley.analysis.run_report import SUMMARY, write_report
@@ -192,7 +192,7 @@ def check_run(run: Path, again: Path, versions: str) -> Iterator[Finding]:
     yield from compare_files(run, again, versions)
 
 
-def check_study(kind: StudyKind, study: Path, again: Path, versions: str) -> Iterator[Finding]:
+def check_study(kind: StudyFolder, study: Path, again: Path, versions: str) -> Iterator[Finding]:
     """Yield what is found in an unpacked bias card or claim. again: an empty folder; versions: what differs, as a phrase."""
     start = f"whether the {kind.noun} comes out of its records again is unknown"
     try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
-from parley.analysis.bundles.studies import DESIGNS
+from parley.analysis.bundles.studies import designs
 
 METADATA = "ro-crate-metadata.json"
 CRATE, PROCESS = "https://w3id.org/ro/crate/1.1", "https://w3id.org/ro/wfrun/process/0.5"
@@ -205,7 +205,7 @@ def _run_fault(crate: Mapping[str, Any]) -> str:
     if wrong := [name for name in folders if name in ("", ".", "..") or set(name) & set("/\\\0")]:
         return f"{wrong[0]!r} is no name of a folder"
     files = listed_files(crate)
-    begins = [tuple([f"{name}/{file}" for file in ("record.", *DESIGNS)]) for name in folders]
+    begins = [tuple([f"{name}/{file}" for file in ("record.", *designs())]) for name in folders]
     if lost := [
         name for name, own in zip(folders, begins, strict=True) if not any(file.startswith(own) for file in files)
     ]:

@@ -1,4 +1,4 @@
-"""Folders of many runs with one report, which a bundle can hold: a bias card, and a claim over many specifications."""
+"""Folders of many runs with one report, which a bundle can hold: a bias card, and those that studies declare."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from parley.analysis.card import derivation as card
-from parley.analysis.claims import derivation as claim
 from parley.analysis.disclaimers import model_label
 from parley.analysis.tables import load
+from parley.llm.studies import loaded
 
 
 @dataclass(frozen=True)
-class StudyKind:
+class StudyFolder:
     """A kind of folder, known by the file of its design.
 
     settings: all values of the design, which may name code. folders: of its runs. stopped: whether it ended early. derive: makes
@@ -40,7 +40,7 @@ def _card_folders(folder: Path) -> list[Path]:
     return card.condition_folders(folder, card.read_design(folder))
 
 
-CARD = StudyKind(
+CARD = StudyFolder(
     card.DESIGN,
     "card",
     _card_settings,
@@ -50,20 +50,18 @@ CARD = StudyKind(
     card.derive_card,
     card.card_files,
 )
-CLAIM = StudyKind(
-    claim.DESIGN,
-    "claim",
-    claim.read_values,
-    lambda folder: f"Claim: {claim.read_values(folder)['claim']['claim']}",
-    claim.record_folders,
-    lambda folder: False,  # a claim has a report only if all its runs are finished
-    claim.derive_claim,
-    claim.claim_files,
-)
-KINDS = (CARD, CLAIM)
-DESIGNS = tuple([kind.design for kind in KINDS])
 
 
-def find_kind(folder: Path) -> StudyKind | None:
+def study_folders() -> tuple[StudyFolder, ...]:
+    """Return all kinds of such folders: the bias card, and those that studies declare."""
+    return (CARD, *loaded("sealed"))
+
+
+def designs() -> tuple[str, ...]:
+    """Return the names of the files by which they are known."""
+    return tuple(kind.design for kind in study_folders())
+
+
+def find_kind(folder: Path) -> StudyFolder | None:
     """Return the kind of a folder of many runs; None for the folder of one run."""
-    return next((kind for kind in KINDS if (folder / kind.design).exists()), None)
+    return next((kind for kind in study_folders() if (folder / kind.design).exists()), None)

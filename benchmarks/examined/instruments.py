@@ -13,13 +13,13 @@ from claims import CLAIM, NAMES, PLANTED, STRATA, draw_differences
 from registered_tests import CASES, supported
 
 from examined.entry import Entry, Outcome, claimed, outside
-from parley.analysis.claims.curve import draw_curve
-from parley.analysis.claims.dependence import people_p
-from parley.analysis.claims.variance import setting_share
+from parley.studies.claims.curve import draw_curve
+from parley.studies.claims.dependence import people_p
+from parley.studies.claims.variance import setting_share
 from parley.studies.flips.decomposition import difference_row, is_shown
 from parley.studies.flips.opener import anchor
 
-CLAIMS, FLIPS, EVEN = "analysis.claims.", "studies.flips.", (2, 10, 20, 40)
+CLAIMS, FLIPS, EVEN = "studies.claims.", "studies.flips.", (2, 10, 20, 40)
 TOPICS, PARTIES = ("one", "two"), ("first", "second")
 
 
@@ -80,7 +80,7 @@ ENTRIES = (
           unit="group", role="test", at_most=True, sets=500),
     Entry("flips: what the opener does", (FLIPS + "opener.anchor",), _of_opener, ("normal", "rounded"), unit="group",
           role="test", sets=200),
-    Entry("confirm: a registered effect", ("analysis.preregistration.report._p",), _of_confirmation,
+    Entry("confirm: a registered effect", ("studies.claims.confirmation._p",), _of_confirmation,
           ("nothing", "nothing, two looks", "an effect as large as the bound"), unit="seed", role="test",
           sizes=EVEN, sets=300, at_most=True),
 )  # fmt: skip

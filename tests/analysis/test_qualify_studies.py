@@ -12,7 +12,7 @@ from parley.analysis.qualify.verdict import FOLLOWS, IGNORES, WayVerdict
 from parley.analysis.tables import load
 from parley.llm.journal import usage_of_journal
 from parley.model.files import JOURNAL
-from tests.analysis.test_claim import written_small
+from tests.studies.test_claim import written_small
 from tests.analysis.test_qualify_before_run import MODEL
 
 DEAF = WayVerdict("numbers", IGNORES, 32, 0, 48, 0.5, ends=0.2, p=0.5)

@@ -18,7 +18,11 @@ NEW, NEEDS_MATERIAL = "a new one", ("personas",)
 """The skeleton, and commands that the oracle refuses there, because it has no sentences for them."""
 
 
-LANDS = [NEW, "germany", *(pytest.param(name, marks=pytest.mark.nightly) for name in society_names() if name != "germany")]
+LANDS = [
+    NEW,
+    "germany",
+    *(pytest.param(name, marks=pytest.mark.nightly) for name in society_names() if name != "germany"),
+]
 
 
 @pytest.fixture(scope="module", params=LANDS)

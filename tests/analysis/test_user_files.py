@@ -323,7 +323,7 @@ def test_spss_files_give_words_and_numbers(tmp_path: Path) -> None:
 
 
 OWN_TABLES = {
-    "analysis/judge_quality.py", "analysis/preregistration/pilot.py", "analysis/schemas/validation.py",
+    "analysis/judge_quality.py", "studies/claims/pilot.py", "analysis/schemas/validation.py",
     "studies/sheets/results.py",
     "training/representatives/measures.py", "training/representatives/outcomes.py",
     "llm/table_text.py", "llm/user_file.py", "environments/edge_table.py",

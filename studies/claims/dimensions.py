@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from parley.analysis.claims.claim import Claim
 from parley.llm.backends import identity_spec
 from parley.llm.errors import UserError
 from parley.llm.typed import as_option
 from parley.model.scenario import Scenario
 from parley.model.scenario_blocks import FIELD_BLOCKS
+from parley.studies.claims.claim import Claim
 
 Settings = Mapping[str, Any]
 SPARE = 8

@@ -21,24 +21,24 @@ import run
 from benchmarks.claims import CLAIM, DIMENSIONS, NAMES, PLANTED, STRATA, draw_differences, true_share
 from parley.analysis.bundles.bundle import write_bundle
 from parley.analysis.bundles.check import DIFFERS, SAME, check_bundle
-from parley.analysis.claims.audit import audit_claim
-from parley.analysis.claims.bayes import interval_of, sample_posterior
-from parley.analysis.claims.claim import Claim, load_claim
-from parley.analysis.claims.context import about_bound, at_the_start, generality, unevenly_missing
-from parley.analysis.claims.curve import Curve, all_swaps, draw_curve, start_gap, whole_specifications
-from parley.analysis.claims.dependence import dependence_table, distance
-from parley.analysis.claims.derivation import read_values
-from parley.analysis.claims.design import factorial_design, largest_correlation
-from parley.analysis.claims.differences import pair_rooms
-from parley.analysis.claims.dimensions import claim_dimensions
-from parley.analysis.claims.multiverse import Multiverse
-from parley.analysis.claims.outcomes import Outcome, find_outcome
-from parley.analysis.claims.variance import noncentrality_interval, setting_share, variance_components
-from parley.analysis.claims.verdict import depends, whether
 from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
 from parley.llm.trust import refuse_named
 from parley.model.scenario_run import RunSpec, run_scenario
+from parley.studies.claims.audit import audit_claim
+from parley.studies.claims.bayes import interval_of, sample_posterior
+from parley.studies.claims.claim import Claim, load_claim
+from parley.studies.claims.context import about_bound, at_the_start, generality, unevenly_missing
+from parley.studies.claims.curve import Curve, all_swaps, draw_curve, start_gap, whole_specifications
+from parley.studies.claims.dependence import dependence_table, distance
+from parley.studies.claims.derivation import read_values
+from parley.studies.claims.design import factorial_design, largest_correlation
+from parley.studies.claims.differences import pair_rooms
+from parley.studies.claims.dimensions import claim_dimensions
+from parley.studies.claims.multiverse import Multiverse
+from parley.studies.claims.outcomes import Outcome, find_outcome
+from parley.studies.claims.variance import noncentrality_interval, setting_share, variance_components
+from parley.studies.claims.verdict import depends, whether
 
 KILLED = Path(__file__).with_name("killed_claim.py")
 AUDITED: Any = SimpleNamespace(claim=CLAIM, dimensions=DIMENSIONS, seed=0)

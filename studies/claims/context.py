@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from parley.analysis.claims.claim import Claim
-from parley.analysis.claims.curve import FEWEST_TOPICS, Curve, topic_effects
-from parley.analysis.claims.variance import ALPHA, RESIDUAL
-from parley.analysis.claims.verdict import format_share
 from parley.analysis.formatting import count_phrase, format_number, format_span
 from parley.analysis.statistics.intervals import mean_interval
 from parley.model.titles import join_phrases
+from parley.studies.claims.claim import Claim
+from parley.studies.claims.curve import FEWEST_TOPICS, Curve, topic_effects
+from parley.studies.claims.variance import ALPHA, RESIDUAL
+from parley.studies.claims.verdict import format_share
 
 
 def unevenly_missing(lost: pd.DataFrame) -> str:

@@ -16,11 +16,12 @@ import pandas as pd
 import pytest
 
 import run
-from parley.analysis.claims.claim import Claim, load_claim
-from parley.analysis.preregistration import registration
-from parley.analysis.preregistration.registration import Registration, canonical, hash_plan, read_registration
-from parley.analysis.preregistration.report import claim_sentence, make_look
-from parley.analysis.preregistration.stamp import (
+from parley.llm.errors import UserError
+from parley.studies.claims import registration
+from parley.studies.claims.claim import Claim, load_claim
+from parley.studies.claims.confirmation import claim_sentence, make_look
+from parley.studies.claims.registration import Registration, canonical, hash_plan, read_registration
+from parley.studies.claims.stamp import (
     Attempt,
     NotedMeasure,
     note_begun,
@@ -28,7 +29,6 @@ from parley.analysis.preregistration.stamp import (
     seen_file,
     why_exploratory,
 )
-from parley.llm.errors import UserError
 
 TEXT = """
 claim = "Agents of one party agree more."
@@ -180,7 +180,7 @@ def test_a_test_that_was_killed_is_seen(plan: Path, tmp_path: Path, monkeypatch:
     def stop(*_: object) -> None:
         raise UserError("stopped")
 
-    monkeypatch.setattr("parley.analysis.commands.claim.measure_cells", stop)
+    monkeypatch.setattr("parley.studies.claims.command.measure_cells", stop)
     assert run.main(["confirm", str(plan), "--out", str(tmp_path / "first")]) == 2
     planned = read_registration(plan)
     assert why_exploratory(planned, plan, Attempt((6, 8), "oracle", tmp_path / "first")) == []

@@ -10,15 +10,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from parley.analysis.claims.claim import Claim, build_claim
-from parley.analysis.claims.curve import ALPHA, FEWEST_UNITS
-from parley.analysis.claims.multiverse import ARMS
 from parley.llm.errors import UserError
 from parley.llm.seeding import digest
 from parley.llm.trust import refuse_named
 from parley.model.run_folder import make_header, scenario_fields
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunSpec, open_models
+from parley.studies.claims.claim import Claim, build_claim
+from parley.studies.claims.curve import ALPHA, FEWEST_UNITS
+from parley.studies.claims.multiverse import ARMS
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("agents", "analysis", "environments", "llm", "model", "studies")

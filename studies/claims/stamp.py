@@ -11,12 +11,12 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.preregistration.registration import Registration
 from parley.llm.backends import identity_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import digest
 from parley.model.files import file_errors
 from parley.model.sweep.design import LABEL
+from parley.studies.claims.registration import Registration
 
 
 @dataclass(frozen=True)

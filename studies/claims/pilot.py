@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 from scipy.stats import chi2
 
-from parley.analysis.claims.claim import Claim
-from parley.analysis.claims.curve import FEWEST_UNITS, MOST_MISSING
-from parley.analysis.claims.variance import RESIDUAL, indicators, variance_components
 from parley.analysis.formatting import count_phrase, format_number
 from parley.analysis.statistics.intervals import ALIKE, LEVEL, Floats
 from parley.analysis.statistics.power import power_of_mean, units_needed
 from parley.llm.errors import UserError
+from parley.studies.claims.claim import Claim
+from parley.studies.claims.curve import FEWEST_UNITS, MOST_MISSING
+from parley.studies.claims.variance import RESIDUAL, indicators, variance_components
 
 TABLE = "differences.csv"
 TOPIC, PEOPLE, SEED, GROUP = "topic", "people", "seed", "group in a seed"

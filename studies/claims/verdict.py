@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from scipy.stats import skew
 
-from parley.analysis.claims.claim import Claim
-from parley.analysis.claims.curve import ALPHA, FEWEST_UNITS, MOST_MISSING, Curve, equivalence_p
-from parley.analysis.claims.variance import Share
 from parley.analysis.formatting import count_phrase, format_number, format_p, format_span
 from parley.analysis.statistics.intervals import is_even, mean_interval
 from parley.llm.backends import identity_spec
 from parley.model.titles import join_phrases
+from parley.studies.claims.claim import Claim
+from parley.studies.claims.curve import ALPHA, FEWEST_UNITS, MOST_MISSING, Curve, equivalence_p
+from parley.studies.claims.variance import Share
 
 EXPECTED = {"greater": "above 0", "less": "below 0", "equivalent": "near 0"}
 """Where the effect should be, by what a claim expects."""

@@ -11,13 +11,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from parley.analysis.claims.audit import Audit
-from parley.analysis.claims.claim import Claim
-from parley.analysis.claims.context import about_bound, at_the_start, generality, noise_left, unevenly_missing
-from parley.analysis.claims.curve import EXACT, FEWEST_TOPICS, Curve, start_gap, whole_specifications
-from parley.analysis.claims.multiverse import ARMS, SEEDS, SPECIFICATION
-from parley.analysis.claims.variance import ALPHA, RESIDUAL
-from parley.analysis.claims.verdict import EXPECTED, verdict, withheld
 from parley.analysis.figures import ESTIMATE, TWO_COLUMNS, draw_points, new_figure
 from parley.analysis.formatting import (
     Column,
@@ -33,6 +26,13 @@ from parley.analysis.html_report import write as write_html
 from parley.analysis.qualify.before_run import not_playing
 from parley.analysis.report import Report
 from parley.model.titles import join_phrases
+from parley.studies.claims.audit import Audit
+from parley.studies.claims.claim import Claim
+from parley.studies.claims.context import about_bound, at_the_start, generality, noise_left, unevenly_missing
+from parley.studies.claims.curve import EXACT, FEWEST_TOPICS, Curve, start_gap, whole_specifications
+from parley.studies.claims.multiverse import ARMS, SEEDS, SPECIFICATION
+from parley.studies.claims.variance import ALPHA, RESIDUAL
+from parley.studies.claims.verdict import EXPECTED, verdict, withheld
 
 AGAINST, MATTERS = "#d55e00", "#7a3b9c"
 ROW = 0.115

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-from parley.analysis.claims.claim import Claim
-from parley.analysis.claims.multiverse import SPECIFICATION
-from parley.analysis.claims.people import separate_groups
 from parley.analysis.statistics.intervals import LEVEL, Floats, mean_interval
 from parley.analysis.statistics.power import p_alike
+from parley.studies.claims.claim import Claim
+from parley.studies.claims.multiverse import SPECIFICATION
+from parley.studies.claims.people import separate_groups
 
 PLACE = ["topic", "people"]
 """The columns that name the same debate in several specifications."""

@@ -11,15 +11,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from parley.analysis.claims.audit import audit_claim
-from parley.analysis.claims.claim import build_claim
-from parley.analysis.claims.multiverse import Multiverse
-from parley.analysis.claims.outcomes import RoomMeasure
-from parley.analysis.claims.report import write_claim
+from parley.analysis.bundles.studies import StudyFolder
 from parley.llm.errors import UserError
 from parley.llm.trust import refuse_named
 from parley.model.run_folder import LOCK
 from parley.model.sweep.design import LABEL
+from parley.studies.claims.audit import audit_claim
+from parley.studies.claims.claim import build_claim
+from parley.studies.claims.multiverse import Multiverse
+from parley.studies.claims.outcomes import RoomMeasure
+from parley.studies.claims.report import write_claim
 
 DESIGN = "claim.json"
 NUMBERS = ("specifications", "repetitions", "seed")
@@ -73,3 +74,15 @@ def derive_claim(folder: Path, out: Path) -> Iterator[str]:
 def claim_files(folder: Path) -> dict[str, Path]:
     """Return the files of a folder that come out of its records, by name: the pages, the tables and the figure."""
     return {path.name: path for path in folder.glob("*.*") if path.is_file() and path.name not in (DESIGN, LABEL, LOCK)}
+
+
+FOLDER = StudyFolder(
+    DESIGN,
+    "claim",
+    read_values,
+    lambda folder: f"Claim: {read_values(folder)['claim']['claim']}",
+    record_folders,
+    lambda folder: False,  # a claim has a report only if all its runs are finished
+    derive_claim,
+    claim_files,
+)

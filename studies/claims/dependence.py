@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 from scipy.stats import f as fisher
 
-from parley.analysis.claims.multiverse import SPECIFICATION
-from parley.analysis.claims.people import separate_groups
-from parley.analysis.claims.variance import Share, setting_share
 from parley.analysis.statistics.groups import holm
 from parley.analysis.statistics.intervals import ALIKE, FEWEST, Floats
+from parley.studies.claims.multiverse import SPECIFICATION
+from parley.studies.claims.people import separate_groups
+from parley.studies.claims.variance import Share, setting_share
 
 
 def dependence_table(differences: pd.DataFrame, settings: Sequence[str], strata: Sequence[str]) -> pd.DataFrame:

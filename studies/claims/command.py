@@ -20,11 +20,11 @@ from parley.model.cli import Parser, add_option, amount, folder_beside, positive
 if TYPE_CHECKING:
     import pandas as pd
 
-    from parley.analysis.claims.claim import Claim
-    from parley.analysis.claims.multiverse import Multiverse
-    from parley.analysis.preregistration.registration import Registration
-    from parley.analysis.preregistration.report import Look
-    from parley.analysis.preregistration.stamp import Attempt
+    from parley.studies.claims.claim import Claim
+    from parley.studies.claims.confirmation import Look
+    from parley.studies.claims.multiverse import Multiverse
+    from parley.studies.claims.registration import Registration
+    from parley.studies.claims.stamp import Attempt
 
 EXAMPLES = """claim claim.toml --llm oracle
 claim claim.toml --llm openai:MODEL --specifications 32 --max-cost 5"""
@@ -55,21 +55,21 @@ def claim_parser() -> Parser:
 def claim(words: Sequence[str]) -> int:
     """Run `run.py claim`."""
     options = claim_parser().parse_args(words)
-    from parley.analysis.claims.claim import check_claim, read_claim
-    from parley.analysis.claims.dimensions import check_size
+    from parley.studies.claims.claim import check_claim, read_claim
+    from parley.studies.claims.dimensions import check_size
 
     asked = _with_models(read_claim(options.file), options)
     check_size(asked, options.specifications)  # before the slow imports
     check_claim(asked, options.file.name)
-    from parley.analysis.claims.audit import audit_claim
-    from parley.analysis.claims.derivation import write_design
-    from parley.analysis.claims.multiverse import Multiverse, given_fields
-    from parley.analysis.claims.outcomes import RoomMeasure
-    from parley.analysis.claims.report import NAME, sentence, write_claim
     from parley.analysis.qualify.before_run import qualify_models
     from parley.model.progress import bar
     from parley.model.scenario_run import lock_folder
     from parley.model.sweep.design import check_sweep_manifest
+    from parley.studies.claims.audit import audit_claim
+    from parley.studies.claims.derivation import write_design
+    from parley.studies.claims.multiverse import Multiverse, given_fields
+    from parley.studies.claims.outcomes import RoomMeasure
+    from parley.studies.claims.report import NAME, sentence, write_claim
 
     repetitions = options.repetitions or Multiverse.usual_repetitions(asked)
     multiverse = Multiverse(asked, options.specifications, repetitions, options.seed)
@@ -105,8 +105,8 @@ def _with_models(asked: Claim, options: argparse.Namespace) -> Claim:
 
 def _warn_of_few(multiverse: Multiverse) -> None:
     """Print before anything is asked that the people are too few for a verdict."""
-    from parley.analysis.claims.curve import FEWEST_UNITS
-    from parley.analysis.claims.verdict import few_people
+    from parley.studies.claims.curve import FEWEST_UNITS
+    from parley.studies.claims.verdict import few_people
 
     if multiverse.people < FEWEST_UNITS:
         print(f"Whether the claim holds will be unknown: {few_people(multiverse.people)}.", flush=True)
@@ -183,8 +183,8 @@ def register(words: Sequence[str]) -> int:
     """Run `run.py register`."""
     options = register_parser().parse_args(words)
     from parley.agents.datafiles import save_text
-    from parley.analysis.claims.claim import load_claim
-    from parley.analysis.preregistration import registration
+    from parley.studies.claims import registration
+    from parley.studies.claims.claim import load_claim
 
     path = options.out or options.file.with_suffix(".json")
     if path.exists():
@@ -202,8 +202,8 @@ def register(words: Sequence[str]) -> int:
 
 def _power_lines(claim: Claim, options: argparse.Namespace) -> list[str]:
     """Return what a pilot says of the power of the plan."""
-    from parley.analysis.preregistration.pilot import check_compared, check_seeds, power_lines, read_pilot
-    from parley.analysis.preregistration.registration import corrected_level
+    from parley.studies.claims.pilot import check_compared, check_seeds, power_lines, read_pilot
+    from parley.studies.claims.registration import corrected_level
 
     pilot, looks = read_pilot(options.pilot), options.units
     check_compared(pilot, claim, options.pilot)
@@ -216,10 +216,10 @@ def confirm(words: Sequence[str]) -> int:
     """Run `run.py confirm`."""
     options = confirm_parser().parse_args(words)
     from parley.analysis.formatting import count_phrase
-    from parley.analysis.preregistration.registration import read_registration
-    from parley.analysis.preregistration.report import claim_sentence, stamp_text, write_confirmation
-    from parley.analysis.preregistration.stamp import Attempt, replaced_debates, why_exploratory
     from parley.model.scenario_run import lock_folder
+    from parley.studies.claims.confirmation import claim_sentence, stamp_text, write_confirmation
+    from parley.studies.claims.registration import read_registration
+    from parley.studies.claims.stamp import Attempt, replaced_debates, why_exploratory
 
     plan = read_registration(options.file)
     given = models_from_args(options)
@@ -243,12 +243,12 @@ def _test(plan: Registration, attempt: Attempt, options: argparse.Namespace) -> 
     """Run the units of each look and test, until a look decides. Return the looks, and the differences of the last one."""
     import pandas as pd
 
-    from parley.analysis.claims.differences import pair_rooms
-    from parley.analysis.claims.multiverse import ARMS
-    from parley.analysis.claims.outcomes import RoomMeasure
-    from parley.analysis.preregistration.report import make_look
-    from parley.analysis.preregistration.stamp import NotedMeasure, note_begun, seen_file
     from parley.model.sweep.design import SweepCell, check_sweep_manifest
+    from parley.studies.claims.confirmation import make_look
+    from parley.studies.claims.differences import pair_rooms
+    from parley.studies.claims.multiverse import ARMS
+    from parley.studies.claims.outcomes import RoomMeasure
+    from parley.studies.claims.stamp import NotedMeasure, note_begun, seen_file
 
     claim, looks = plan.claim, []
     arms = claim.arms({**claim.base_settings(), "llm": attempt.model, "repetitions": 1})

@@ -14,8 +14,8 @@ from scipy.optimize import brentq, minimize
 from scipy.stats import f as fisher
 from scipy.stats import ncf
 
-from parley.analysis.claims.multiverse import SPECIFICATION
 from parley.analysis.statistics.intervals import ALIKE, FEWEST, LEVEL, Floats
+from parley.studies.claims.multiverse import SPECIFICATION
 
 ALPHA = 1 - LEVEL
 MOST = 1e7

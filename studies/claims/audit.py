@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from parley.analysis.claims.bayes import Posterior, interval_of, sample_posterior
-from parley.analysis.claims.curve import Curve, draw_curve, topic_effects, whole_specifications
-from parley.analysis.claims.dependence import dependence_table
-from parley.analysis.claims.design import largest_correlation
-from parley.analysis.claims.multiverse import SPECIFICATION, Multiverse
-from parley.analysis.claims.variance import RESIDUAL, Share, setting_share, variance_components
 from parley.analysis.statistics.intervals import Floats
 from parley.llm.seeding import derive
+from parley.studies.claims.bayes import Posterior, interval_of, sample_posterior
+from parley.studies.claims.curve import Curve, draw_curve, topic_effects, whole_specifications
+from parley.studies.claims.dependence import dependence_table
+from parley.studies.claims.design import largest_correlation
+from parley.studies.claims.multiverse import SPECIFICATION, Multiverse
+from parley.studies.claims.variance import RESIDUAL, Share, setting_share, variance_components
 
 ALWAYS = ("topic", "people")
 """Sources of variance within every specification."""

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
-from parley.analysis.claims.variance import RESIDUAL, indicators
 from parley.analysis.statistics.intervals import LEVEL, Floats
+from parley.studies.claims.variance import RESIDUAL, indicators
 
 FREEDOM = 4.0
 """Degrees of freedom of the half-t priors."""

@@ -11,8 +11,6 @@ import numpy as np
 import pandas as pd
 from scipy.stats import ttest_1samp
 
-from parley.analysis.claims.claim import Claim
-from parley.analysis.claims.curve import FEWEST_UNITS, MOST_MISSING
 from parley.analysis.formatting import (
     Column,
     count_phrase,
@@ -24,10 +22,12 @@ from parley.analysis.formatting import (
     number,
 )
 from parley.analysis.html_report import write as write_html
-from parley.analysis.preregistration.registration import Registration
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import is_even, mean_interval
 from parley.analysis.statistics.power import p_alike
+from parley.studies.claims.claim import Claim
+from parley.studies.claims.curve import FEWEST_UNITS, MOST_MISSING
+from parley.studies.claims.registration import Registration
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,10 @@ from scipy.stats import chi2
 from statsmodels.stats.power import TTestPower
 
 import run
-from parley.analysis.claims.claim import Claim, Contrast, Population
-from parley.analysis.preregistration.pilot import (
+from parley.analysis.statistics.power import power_of_mean, units_needed
+from parley.llm.errors import UserError
+from parley.studies.claims.claim import Claim, Contrast, Population
+from parley.studies.claims.pilot import (
     check_compared,
     check_seeds,
     estimate_components,
@@ -21,8 +23,6 @@ from parley.analysis.preregistration.pilot import (
     power_lines,
     read_pilot,
 )
-from parley.analysis.statistics.power import power_of_mean, units_needed
-from parley.llm.errors import UserError
 
 TOPICS = 3
 CLAIM = Claim("", "", (), "", "greater", 0.5, Contrast(), Population(("0", "1", "2"), (), ()))

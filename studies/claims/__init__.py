@@ -1,0 +1,39 @@
+"""Checks a claim over many settings that mean the same, and tests it by a plan that was frozen before (docs/claims.md).
+
+claim.py          a claim as a TOML file; outcomes.py: its outcome as a number for each room
+dimensions.py     what is varied; design.py, multiverse.py: the specifications, and their runs
+differences.py    first arm minus second; people.py: the unit of the test
+curve.py          the specification curve, and what swapped arms give
+dependence.py, variance.py, bayes.py   on which settings the effect depends
+audit.py, context.py, verdict.py, report.py   all numbers, their sentence, the page; derivation.py: made again without a model
+registration.py, stamp.py, pilot.py, confirmation.py   a registered plan, its power, and its test
+command.py        `run.py claim`, `register`, `confirm`
+"""
+
+from parley.llm.studies import Command, Study
+
+ANALYSE = "Analyse runs"
+STUDY = Study(
+    "claim",
+    "check a claim over many settings that mean the same",
+    ANALYSE,
+    "command:claim",
+    "command:claim_parser",
+    sealed="derivation:FOLDER",
+    also=(
+        Command(
+            "register",
+            "freeze a plan for the test of a claim before any result is seen",
+            ANALYSE,
+            "command:register",
+            "command:register_parser",
+        ),
+        Command(
+            "confirm",
+            "run a registered plan and nothing else, and test its claim",
+            ANALYSE,
+            "command:confirm",
+            "command:confirm_parser",
+        ),
+    ),
+)
