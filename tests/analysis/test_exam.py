@@ -49,7 +49,7 @@ def test_every_printed_column_names_its_unit_and_its_exam() -> None:
     that is right for one unit proves nothing of a column that takes another."""
     columns = registered()
     assert {(row.report, row.column) for row in columns} == columns_of_product(), (
-        "python benchmarks/examined/columns.py"
+        "cd benchmarks && python -m examined.columns"
     )
     assert len(columns) == len({(row.report, row.column) for row in columns})
     names = {entry.name for entry in ENTRIES}
