@@ -7,7 +7,7 @@ in its ELSEWHERE fails a test.
 `columns.csv` lists the printed columns with an interval or a P, and which entry stands for each (columns.py).
 
 **A new statistic.** Add an Entry, count it (`python benchmarks/exam.py --only NAME`), and name it in columns.csv for each column
-that prints it: `python benchmarks/examined/columns.py` prints the columns that lack a row.
+that prints it: `cd benchmarks && python -m examined.columns` prints the columns that lack a row.
 **A new kind of data.** Add its name to the kinds of an entry, and what it draws to the entry's function. Columns whose rows are
 `heavy` or `crossed` need entries with these kinds. docs/exam.md and exam.svg are made of exam.csv: after a conflict of two
 changes, keep the rows of both in exam.csv, and run exam.py again.
