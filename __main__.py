@@ -203,10 +203,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "intervene": ("analysis.commands.branch", "run the same debates with and without an intervention"),
         "branch": ("analysis.commands.branch", "continue a run from a round with other settings"),
         "branches": ("analysis.commands.branch", "draw the tree of branches of a run"),
-        "archetypes": (
-            "analysis.commands.population",
-            "let similar agents share survey answers, and measure calls saved and error added",
-        ),
         "population": ("analysis.commands.population", "simulate millions of agents with an opinion-dynamics model"),
         "surrogate": ("analysis.commands.population", "fit an opinion-dynamics model to a recorded run"),
         "models": ("analysis.commands.models", "list the models that you can use, and fetch one"),
@@ -220,7 +216,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
             "ask survey questions again: on dates, of people, in other orders",
         ),
         "validate": ("analysis.commands.surveys", "check whether personas answer as their party would"),
-        "calibrate": ("analysis.commands.card", "check whether the analysis recovers a known bias"),
     },
     "Change a model's bias": {
         "train": ("training.commands.tuning", "fine-tune a model on its own partisan answers"),

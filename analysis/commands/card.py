@@ -9,14 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import print_paths, results_folder, run_study, split_names
+from parley.analysis.commands.runs import results_folder, split_names
 from parley.llm.budget import NO_LIMIT
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import (
     budgets_from_args,
     fields_from_args,
-    models_from_args,
     prices_from_args,
     with_base_url,
 )
@@ -259,35 +258,3 @@ def _run_remedies(
         write_design(first, sections, records, "", tried)
         bench.say(f"remedies {write(first, tried)}\nfigure   {first.folder / 'remedies.png'}")
     return stopped
-
-
-def calibrate_parser() -> Parser:
-    """Return the options of `run.py calibrate`."""
-    topic, llm = "those of the society", "both, each with its control"
-    own = {"topic": topic, "repetitions": "40", "rounds": "5", "llm": llm}
-    return Parser(
-        "calibrate",
-        "Check the analysis: run debates with speakers whose bias is known, and compare that bias with what Parley measures.\n"
-        "Speakers of a known bias are --llm oracle and --llm pocket.",
-        "calibrate --llm oracle --repetitions 10",
-        *cli.debating("runs/calibrate-<time>", own),
-    )
-
-
-def calibrate(words: Sequence[str]) -> int:
-    """Run `run.py calibrate`."""
-    options = calibrate_parser().parse_args(words)
-    from parley.agents.society import US
-    from parley.analysis.studies import calibrate as study
-    from parley.llm.backends import in_society
-    from parley.model.scenario import load_preset
-
-    settings = study.SETTINGS | fields_from_args(options, models=())
-    base = load_preset("three_way").with_settings(settings)
-    named = [in_society(spec, US) for spec in models_from_args(options)]
-    speakers = study.chosen(named) if named else study.able(study.SPEAKERS, base)
-    folder = results_folder(options, "calibrate")
-    names = [speaker.title.replace(", ", "_") for speaker in speakers]
-    estimates = run_study(options, base, tuple(settings), study.calibrate(base, speakers), names, folder)
-    print_paths(report=study.write(estimates, folder, base), figure=folder / "calibration.png")
-    return 0

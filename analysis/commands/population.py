@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parley.analysis.commands.runs import print_paths, results_folder, run_study
+from parley.analysis.commands.runs import print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
-from parley.model.arguments import scenario_from_args
 from parley.model.cli import Parser, add_option, amount, natural, positive
 from parley.model.progress import bar
 
@@ -226,36 +225,4 @@ def surrogate(words: Sequence[str]) -> int:
     for topic in fit["topics"].values():
         print("\n".join(topic["told"]))
     print_paths(surrogate=report.write(fit, options.out or options.run / "surrogate.json"))
-    return 0
-
-
-def archetypes_parser() -> Parser:
-    """Return the options of `run.py archetypes`."""
-    parser = Parser(
-        "archetypes",
-        "Run the same debates twice: once every agent answers each survey, once agents of one kind share "
-        "answers. The report says "
-        "how many calls sharing saves and how far the ratings differ (docs/savings.md).",
-        "archetypes --llm oracle --size 10",
-        cli.scenario("three_way"),
-        *cli.debating("runs/archetypes-<time>"),
-    )
-    add_option(parser, "--size N", "number of survey answers to sample per kind of agent", natural, default=20)
-    return parser
-
-
-def archetypes(words: Sequence[str]) -> int:
-    """Run `run.py archetypes`."""
-    options = archetypes_parser().parse_args(words)
-    from parley.analysis.studies import answer_sharing as study
-
-    base, given = scenario_from_args(options)
-    if base.surveys.survey == "never" or options.size < 2:
-        raise UserError(
-            "archetypes need surveys and several answers to share: give --set survey=rounds (or ends) and --size 2 or more"
-        )
-    folder, names = results_folder(options, "archetypes"), [study.ALL.replace(" ", "_"), study.SHARED]
-    result = run_study(options, base, given, study.archetypes(base, options.size), names, folder)
-    print(study.savings_headline(result))
-    print_paths(report=study.write_savings(result, folder, base, options.size), figure=folder / "archetypes.png")
     return 0

@@ -13,7 +13,8 @@
     exam    the entry of the exam, which has the kinds of data `heavy` or `crossed` where the rows do; or `elsewhere: FILE`,
             or `no claim: WHY`
 
-Counts, and means without an interval or a P, are no columns. `cd benchmarks && python -m examined.columns` prints the rows that lack.
+Counts, and means without an interval or a P, are no columns. `cd benchmarks && python -m examined.columns` prints the
+rows that lack.
 """
 
 from __future__ import annotations

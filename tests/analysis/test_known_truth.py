@@ -22,9 +22,9 @@ from parley.analysis.card.estimates import CardEstimate
 from parley.analysis.card.protocol import card_estimates
 from parley.analysis.card.sections import pull, sections
 from parley.analysis.influence_model import ALL, CLOSED, recover_parameters
-from parley.analysis.studies.calibrate import NONE_IN_COMMON, Known, _grade, calibrate, planted_value, write
 from parley.llm.backends.oracle.dynamics import planted
 from parley.model.scenario import Scenario, load_preset
+from parley.studies.calibrate.measures import NONE_IN_COMMON, Known, _grade, calibrate, planted_value, write
 
 SEEDS, ROOMS = 20, 10
 STILL = (("kappa", 0.0), ("mu", 0.0))

@@ -17,7 +17,7 @@ from parley.analysis.reader_moves import effects
 from parley.analysis.recollection import by_condition, differences
 from parley.analysis.rubric_report import by_party
 from parley.analysis.scores.reversion import ratios
-from parley.analysis.studies.answer_sharing import pooled
+from parley.studies.archetypes.measures import pooled
 from parley.studies.games.run_report import by_round
 
 APPEALS = ("logos", "pathos", "ethos")

@@ -15,15 +15,6 @@ from standins import Scrambled, opinionated
 import run
 from parley.analysis.model_calls import asked_of_model
 from parley.analysis.report import Report
-from parley.analysis.studies.answer_sharing import archetypes as study
-from parley.analysis.studies.answer_sharing import (
-    calls_used,
-    compare_cells,
-    from_others,
-    matched,
-    pooled,
-    write_savings,
-)
 from parley.analysis.summary import _how_to_read, run_on
 from parley.analysis.tables import Tables, load
 from parley.llm.backends.fake import Fake
@@ -31,6 +22,15 @@ from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
+from parley.studies.archetypes.measures import archetypes as study
+from parley.studies.archetypes.measures import (
+    calls_used,
+    compare_cells,
+    from_others,
+    matched,
+    pooled,
+    write_savings,
+)
 
 SMALL = {"topics": "racism", "repetitions": 8, "rounds": 2, "llm": "oracle"}
 

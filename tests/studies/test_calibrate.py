@@ -10,11 +10,11 @@ import pytest
 
 import run
 from parley.analysis.influence_model import ALL
-from parley.analysis.studies.calibrate import SPEAKERS, Known, calibrate, chosen, forest, write
 from parley.analysis.tables import load
 from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
+from parley.studies.calibrate.measures import SPEAKERS, Known, calibrate, chosen, forest, write
 
 ORACLES = chosen(["oracle"])
 

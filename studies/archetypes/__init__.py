@@ -1,0 +1,9 @@
+"""Agents of one kind share survey answers: what that saves, and its error (docs/savings.md). The kernel shares the answers
+(llm/answer_sharing.py).
+"""
+
+from parley.llm.studies import Study
+
+STUDY = Study(
+    "archetypes", "let similar agents share survey answers, and measure calls saved and error added", "Run debates"
+)
