@@ -244,14 +244,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
         "representatives": ("training.commands.representatives", "test agents that answer for a participant"),
         "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
-        "bets": ("analysis.commands.bets", "let debaters bet in private that they will win"),
         "personalised": (
             "analysis.commands.arguments",
             "describe the opponent as a person or an AI, with or without traits",
-        ),
-        "prior-beliefs": (
-            "training.commands.prior_beliefs",
-            "let agents argue for and against their own belief before a judge",
         ),
     },
     "Write materials": {

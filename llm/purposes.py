@@ -54,7 +54,6 @@ PURPOSES: Mapping[str, str] = {
     "preference": "which of two statements would the author of an opinion rather agree with?",
     "authorship": "which of two critiques would the author of an opinion rather have written?",
     "contradiction": "does a sentence contradict what is known of a person?",
-    "debate_verdict": "who made the better case in a debate, or which of two speeches for one side does",
     "verdict": "what a rubric of the user asks",
     # writing
     "backstory": "a persona of a party, from its positions",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from parley.analysis.journaled_calls import CallDesk
     from parley.analysis.judging import Judge, Rubric
     from parley.analysis.tables import Tables
-    from parley.llm.budget import Budget, Ledger
+    from parley.llm.budget import Budget, Ledger, SharedBudget
     from parley.llm.request import Backend
     from parley.model.scenario import Scenario
 
@@ -223,6 +223,22 @@ def each_condition(
     return tables
 
 
+@contextmanager
+def open_desk(
+    options: argparse.Namespace, manifest: Path, about: Mapping[str, Any], kind: str, spending: SharedBudget
+) -> Iterator[CallDesk]:
+    """Give the desk of calls outside of debates, in the folder of a manifest, which is locked meanwhile.
+
+    about: what the manifest says. kind: what the folder holds, for the message about a folder of something else.
+    """
+    from parley.analysis.journaled_calls import CallDesk, check_manifest
+    from parley.model.scenario_run import lock_folder
+
+    with lock_folder(manifest.parent):
+        check_manifest(manifest, about, kind)
+        yield CallDesk(manifest.parent, bar, options.keep_going, spending)
+
+
 class Questions(Protocol[Answers]):
     """A study that asks a model outside of debates."""
 
@@ -252,16 +268,10 @@ def ask_questions(
     """
     if options.dry_run:
         return print_calls(planned, study.llm)
-    from parley.analysis.journaled_calls import CallDesk, check_manifest
-    from parley.model.scenario_run import lock_folder
-
-    folder = results_folder(options, name)
+    folder, stem = results_folder(options, name), name.replace("-", "_")
     spending = shared_budget(options, folder, study.llm)
     print_paths(folder=folder, calls=planned)
-    with lock_folder(folder):
-        stem = name.replace("-", "_")
-        check_manifest(folder / f"{stem}.json", study.to_dict(), kind)
-        desk = CallDesk(folder, bar, options.keep_going, spending)
+    with open_desk(options, folder / f"{stem}.json", study.to_dict(), kind, spending) as desk:
         answers = study.run(desk)
         print(desk.tally.line)
         report, figure = write(answers, folder), folder / f"{stem}.png"

@@ -34,7 +34,7 @@ def _tables(scenario: Scenario) -> list[str]:
     for place, group in enumerate(groups):
         centre = (step * (place + 0.5), HIGH / 2)
         seats = list(group.seats)
-        judge = seats.pop() if scenario.environment_spec.name == "before_judge" else ""
+        judge = seats.pop() if getattr(scenario.environment, "silent", 0) else ""
         radius = 28 if len(groups) < 3 else 19
         points = _circle(len(seats), centre, radius)
         middle = scenario.mediated or bool(judge)

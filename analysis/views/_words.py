@@ -31,8 +31,6 @@ TITLES = {
     "personalised": "Two try to persuade each other",
     "persuasion_trace": "Opinions after every turn",
     "belief_behaviour": "What agents expect of themselves",
-    "bets": "Debaters bet on themselves",
-    "prior_beliefs": "Arguing for and against one's own belief",
     "recollection": "Debates with memory and reflection",
     "gun_polarisation": "Links between camps are cut",
     "inflammatory": "An angry message on a social medium",

@@ -116,7 +116,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.metrics.public_gap._swapped": A_NULL,
     "analysis.network_plot.layout": NO_CLAIM,
     "analysis.plots.party_means": NO_CLAIM,
-    "analysis.studies.bet_calibration.shuffled_brier": A_NULL,
+    "studies.competing_debates.calibration.shuffled_brier": A_NULL,
     "studies.truthfulness.measures.measure": A_NULL,
     "analysis.surrogate.fidelity._folds": NO_CLAIM,
     "studies.survey_prediction.survey.invent_survey": NO_CLAIM,

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import print_calls, print_paths, results_folder
+from parley.analysis.commands.runs import open_desk, print_calls, print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget, society_from_args
 from parley.model.cli import Parser, add_option, positive
-from parley.model.progress import bar
 from parley.training.commands.optional_training import NUMBERS, add_training, check_train_only, training_from_args
 
 if TYPE_CHECKING:
@@ -68,9 +67,7 @@ def training_options(parser: Parser) -> None:
 def run(words: Sequence[str]) -> int:
     """Run `run.py compete`."""
     options = parser().parse_args(words)
-    from parley.analysis.journaled_calls import CallDesk, check_manifest
     from parley.llm.backends import check_spec, identity_spec
-    from parley.model.scenario_run import lock_folder
     from parley.studies.competition.writers import read_pitches
 
     writer, against, audience, judge = models_of(options)
@@ -90,11 +87,9 @@ def run(words: Sequence[str]) -> int:
     training = writer_training(options, study, writer, folder) if options.train else None
     print_paths(folder=folder, calls=planned)
     spending = shared_budget(options, folder, *dict.fromkeys((writer, against, audience, judge)))
-    with lock_folder(folder):
-        check_manifest(folder / "competition.json", identity | {"trained": options.train}, "competition")
-        if training:
-            return train(training, CallDesk(folder, bar, options.keep_going, spending))
-        return hold(study, (writer, against), given, CallDesk(folder, bar, options.keep_going, spending))
+    about = identity | {"trained": options.train}
+    with open_desk(options, folder / "competition.json", about, "competition", spending) as desk:
+        return train(training, desk) if training else hold(study, (writer, against), given, desk)
 
 
 def models_of(options: argparse.Namespace) -> tuple[str, str, str, str]:

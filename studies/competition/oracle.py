@@ -17,13 +17,13 @@ A verdict is turned round with the probability `misjudges`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from parley.llm.backends.oracle.bank_files import read_file
 from parley.llm.backends.oracle.dynamics import Speaker, normal
+from parley.llm.backends.oracle.persuasion import prefer
 from parley.llm.backends.oracle.phrases import FOLDER, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.speech_laws import MOST
@@ -78,10 +78,7 @@ def answer_rivalry(reading: Reading, speaker: Speaker) -> Reply:
     texts = reading.facts.get("candidates", ())
     if len(texts) != 2:
         return unknown(reading)
-    first, second = (_strength(text, reading.persona, speaker) for text in texts)
-    share = 1 / (1 + math.exp(second - first - speaker.laws.persuasion.place))
-    chosen = "1" if stream(reading.seed, reading.ask).random() < share else "2"
-    return Reply(chosen, answers={"1": share, "2": 1 - share} if reading.request.answers else None)
+    return prefer(reading, speaker, [_strength(text, reading.persona, speaker) for text in texts], reading.seed)
 
 
 def _strength(text: str, persona: str, speaker: Speaker) -> float:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import print_calls, print_paths, results_folder
+from parley.analysis.commands.runs import open_desk, print_calls, print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, positive
-from parley.model.progress import bar
 from parley.training.commands.optional_training import NUMBERS, add_training, check_train_only, training_from_args
 from parley.training.tuning.recipe import DPO
 
@@ -63,9 +62,6 @@ def parser() -> Parser:
 def run(words: Sequence[str]) -> int:
     """Run `run.py correct`."""
     options = parser().parse_args(words)
-    from parley.analysis.journaled_calls import CallDesk, check_manifest
-    from parley.model.scenario_run import lock_folder
-
     study, out = study_from_args(options), results_folder(options, "correct")
     _check_options(options)
     if options.dry_run:
@@ -75,9 +71,8 @@ def run(words: Sequence[str]) -> int:
     training = _training(options, study, out) if options.train else None
     spending = shared_budget(options, out, study.llm, study.judge)
     print(f"folder   {out}", flush=True)
-    with lock_folder(out):
-        check_manifest(out / "corrections.json", study.to_dict() | {"trained": options.train}, "set of replies")
-        desk = CallDesk(out, bar, options.keep_going, spending)
+    about = study.to_dict() | {"trained": options.train}
+    with open_desk(options, out / "corrections.json", about, "set of replies", spending) as desk:
         return _train(training, desk) if training else _measure(study, out, desk, panel)
 
 

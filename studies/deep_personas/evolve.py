@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import print_calls, print_paths, results_folder
+from parley.analysis.commands.runs import open_desk, print_calls, print_paths, results_folder
 from parley.llm.errors import UserError, unknown_name
 from parley.model import cli
 from parley.model.arguments import model_from_args, shared_budget, society_from_args
 from parley.model.cli import Parser, add_option, amount, positive
-from parley.model.progress import bar
 
 if TYPE_CHECKING:
     from parley.studies.deep_personas.evolution import EvolutionStudy
@@ -59,16 +58,13 @@ def run(words: Sequence[str]) -> int:
     planned = f"{count_phrase(study.repeats, 'repetition')}, at most {study.calls:,} calls"
     if options.dry_run:
         return print_calls(planned, study.base.llm)
-    from parley.analysis.journaled_calls import CallDesk, check_manifest
-    from parley.model.scenario_run import lock_folder
     from parley.studies.deep_personas.evolution_report import PEOPLE, write_evolution
 
     folder = results_folder(options, "evolve")
     print_paths(folder=folder, calls=planned)
     spending = shared_budget(options, folder, study.base.llm)
-    with lock_folder(folder):
-        check_manifest(folder / "evolve.json", study.to_dict(), "evolution")
-        done = study.run(CallDesk(folder, bar, options.keep_going, spending))
+    with open_desk(options, folder / "evolve.json", study.to_dict(), "evolution", spending) as desk:
+        done = study.run(desk)
         print_paths(report=write_evolution(study, done, folder), personas=folder / PEOPLE)
     return 0
 

@@ -10,19 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parley.analysis.commands.runs import print_calls, print_paths, results_folder
+from parley.analysis.commands.runs import open_desk, print_calls, print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, amount, positive
-from parley.model.progress import bar
 from parley.training.commands.optional_training import check_train_only
 from parley.training.commands.tuning import RECIPE, add_numbers, from_args
 from parley.training.tuning.recipe import SFT, Recipe
 
 if TYPE_CHECKING:
-    from parley.analysis.journaled_calls import CallDesk
-
     from .prediction import PredictionStudy
     from .survey import Survey
     from .training import SurveyTraining
@@ -69,9 +66,6 @@ def parser() -> Parser:
 def run(words: Sequence[str]) -> int:
     """Run `run.py predict`."""
     options = parser().parse_args(words)
-    from parley.analysis.journaled_calls import CallDesk, check_manifest
-    from parley.model.scenario_run import lock_folder
-
     from .asking import Interviewer
     from .prediction import MODEL, write_predictions
 
@@ -82,10 +76,9 @@ def run(words: Sequence[str]) -> int:
     training = _training(options, study, out) if options.train else None
     spending = shared_budget(options, out, study.llm)
     print_paths(folder=out)
-    with lock_folder(out):
-        check_manifest(out / "survey.json", study.to_dict(), "survey or split")
-        # a model that answers in other words before its training may answer in those of the survey after it
-        desk: CallDesk = CallDesk(out, bar, options.keep_going or options.train, spending)
+    # a model that answers in other words before its training may answer in those of the survey after it
+    options.keep_going = options.keep_going or options.train
+    with open_desk(options, out / "survey.json", study.to_dict(), "survey or split", spending) as desk:
         asking = Interviewer(study.llm, study.survey.language, desk, study.seed, study.samples)
         predictions, interviewers = {MODEL: study.predict(asking, "predictions")}, [asking]
         if training:
@@ -202,9 +195,7 @@ def survey_from_args(options: argparse.Namespace) -> Survey:
 def elicit(words: Sequence[str]) -> int:
     """Run `run.py elicit`."""
     options = elicit_parser().parse_args(words)
-    from parley.analysis.journaled_calls import CallDesk, check_manifest
     from parley.llm.backends import check_spec
-    from parley.model.scenario_run import lock_folder
 
     from .asking import Interviewer
     from .elicitation import ElicitationStudy, run_elicitation, write_elicitation
@@ -220,9 +211,7 @@ def elicit(words: Sequence[str]) -> int:
     out = results_folder(options, "elicit")
     spending = shared_budget(options, out, llm)
     print_paths(folder=out)
-    with lock_folder(out):
-        check_manifest(out / "survey.json", study.to_dict(), "survey or set of questions")
-        desk = CallDesk(out, bar, options.keep_going, spending)
+    with open_desk(options, out / "survey.json", study.to_dict(), "survey or set of questions", spending) as desk:
         interviewer = Interviewer(llm, study.survey.language, desk, study.seed, study.samples)
         rows = run_elicitation(study, interviewer)
         print(desk.tally.line)

@@ -11,9 +11,11 @@ from scipy.stats import binomtest, norm
 from uneven import UNEVEN
 
 from parley.analysis.statistics.intervals import FEWEST, nanmean
-from parley.analysis.studies import bet_calibration, debater_report, speech_quality
 from parley.model.scenario import load_preset, preset_names
 from parley.studies.community import report as community
+from parley.studies.competing_debates import calibration as bet_calibration
+from parley.studies.competing_debates import speeches as speech_quality
+from parley.studies.competing_debates import training_report as debater_report
 from parley.studies.games import report as games
 from parley.studies.side_choice import measures as side_choice
 

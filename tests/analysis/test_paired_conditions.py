@@ -11,11 +11,13 @@ import pytest
 import run
 from parley.analysis.figures import dot_plot
 from parley.analysis.statistics.intervals import mean_interval
-from parley.analysis.studies import arguments, bets, personalised, prior_beliefs
+from parley.analysis.studies import arguments, personalised
 from parley.analysis.studies.intervention import room_effects
 from parley.analysis.studies.paired_conditions import compare_conditions
 from parley.analysis.tables import load
 from parley.llm.backends.oracle.speech import ARGUMENTS
+from parley.studies.competing_debates import beliefs as prior_beliefs
+from parley.studies.competing_debates import bets
 from parley.studies.guidance import report as guidance
 
 

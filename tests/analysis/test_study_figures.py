@@ -12,9 +12,9 @@ from parley.analysis.card.figure import Panel, Point, panel_figure
 from parley.analysis.human.report import draw
 from parley.analysis.run_comparison import compare_runs
 from parley.analysis.run_comparison_figure import draw_runs
-from parley.analysis.studies import bets
 from parley.analysis.sweep.report import crossing, figure
 from parley.analysis.tables import load
+from parley.studies.competing_debates import bets
 from parley.studies.herding import report as herding
 from parley.studies.herding import run_report as herding_report
 

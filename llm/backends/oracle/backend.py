@@ -18,7 +18,6 @@ from parley.llm.backends.oracle import (
     surveys,
     writing,
 )
-from parley.llm.backends.oracle import judging as debating
 from parley.llm.backends.oracle import mediation as representing
 from parley.llm.backends.oracle import recollection as circumstances
 from parley.llm.backends.oracle import surveys as polls
@@ -82,7 +81,6 @@ HANDLERS: dict[str, Callable[[Reading, Speaker], Reply]] = {
     "bdi": stance.answer_note,
     "latent": stance.answer_note,
     "bounded": stance.answer_note,
-    "debate_verdict": debating.answer_debate_verdict,
     "importance": stance.answer_importance,
     "plan": recollection.answer_plan,
     "reflection": stance.answer_reflection,

@@ -10,11 +10,10 @@ with `taste`, `place` and `longer` as there.
 
 from __future__ import annotations
 
-import math
 from functools import cache
 
 from parley.llm.backends.oracle.belief_network import appeal_of
-from parley.llm.backends.oracle.dynamics import Habit, Speaker, agreement, move, normal, read, shown
+from parley.llm.backends.oracle.dynamics import Habit, Speaker, agreement, read, shown
 from parley.llm.backends.oracle.emotions import NEUTRAL, said_tone
 from parley.llm.backends.oracle.mediation import habits, verdict
 from parley.llm.backends.oracle.phrases import Banks, sentences, unknown_sentence
@@ -29,7 +28,7 @@ from parley.llm.backends.oracle.surveys import (
     validation_questions,
 )
 from parley.llm.request import Reply
-from parley.llm.seeding import digest, stream
+from parley.llm.seeding import stream
 
 NO, YES = "Not aligned", "Aligned"
 LEANINGS = ("right", "left", "neutral")
@@ -165,26 +164,3 @@ def _likeness(banks: Banks, own: Habit, apart: float, text: str) -> int:
         + len(set(own.values) & set(habit.values))
         + (next(verdicts, "").removeprefix("far_") == verdict(banks, apart))
     )
-
-
-def answer_debate_verdict(reading: Reading, speaker: Speaker) -> Reply:
-    """Answer 1 or 2: who made the better case, or which of two speeches for one side does."""
-    claim, sides = reading.facts.get("claim", ""), reading.facts.get("choices", ())
-    slug, texts = reading.banks.recognised(claim), reading.facts.get("candidates", ())
-    if slug is None or len(texts) != 2 or len(sides) != 2:
-        return unknown(reading)
-    bank, planted, law = speaker.banks.topics[slug], speaker.parameters[slug], speaker.laws.persuasion
-    attitude, claimed = speaker.start(reading.persona, slug), bank.direction(claim.lower()) or 1
-    strengths = []
-    for text, side in zip(texts, sides, strict=True):
-        grade = bank.grade(text)
-        if grade is None:
-            return unknown_sentence(text)
-        moved = move(attitude, grade, planted) - move(attitude, None, planted)
-        toward = claimed if side == "for" else -claimed
-        strengths.append(
-            law.strength(toward * moved, len(text.split()), normal(digest("verdict", reading.persona, text)))
-        )
-    first = 1 / (1 + math.exp(strengths[1] - strengths[0] - law.place))
-    chosen = "1" if stream(reading.request.seed, reading.ask).random() < first else "2"
-    return Reply(chosen, answers={"1": first, "2": 1 - first} if reading.request.answers else None)

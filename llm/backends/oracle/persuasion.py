@@ -31,8 +31,13 @@ def answer_persuasion(reading: Reading, speaker: Speaker) -> Reply:
     strengths = strengths_of(reading, speaker, reading.facts.get("candidates", ()))
     if isinstance(strengths, Reply):
         return strengths
+    return prefer(reading, speaker, strengths, reading.seed)
+
+
+def prefer(reading: Reading, speaker: Speaker, strengths: Sequence[float], seed: int) -> Reply:
+    """Answer 1 or 2, with the probability of each, by the strengths of two texts."""
     first = 1 / (1 + math.exp(strengths[1] - strengths[0] - speaker.laws.persuasion.place))
-    chosen = "1" if stream(reading.seed, reading.ask).random() < first else "2"
+    chosen = "1" if stream(seed, reading.ask).random() < first else "2"
     return Reply(chosen, answers={"1": first, "2": 1 - first} if reading.request.answers else None)
 
 

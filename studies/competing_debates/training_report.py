@@ -19,7 +19,8 @@ from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, SHARE, why_no_interval
 from parley.analysis.statistics.null import against_nulls, null_line
 from parley.analysis.studies.paired_conditions import mean_row
-from parley.analysis.studies.speech_quality import PERCENT, preference, quality_table, rival_lines
+
+from .speeches import PERCENT, preference, quality_table, rival_lines
 
 EVEN = 0.5
 ABOUT = (

@@ -23,12 +23,10 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.persona import Persona
-from parley.agents.persuasion import SpeechReader
 from parley.agents.topic import load_topic
 from parley.analysis.formatting import slug
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.comparisons import Match, draw_people, pair_values
-from parley.analysis.studies.speech_quality import ask_about_speeches
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
@@ -45,6 +43,8 @@ from parley.training.tuning.preferences import (
     shuffle_preferences,
 )
 from parley.training.tuning.recipe import Recipe, seated_parties
+
+from .speeches import SpeechReader, ask_about_speeches
 
 TRAINING, UNTRAINED, TRAINED, SHUFFLED = "training", "untrained", "trained", "shuffled"
 """Debates to train on; then, on held-out topics: no adapter, that of the verdicts, those of shuffled ones (`shuffled 1`, ...)."""

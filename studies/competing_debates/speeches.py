@@ -14,9 +14,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from parley.agents.closed_answers import ANSWER_TOKENS
 from parley.agents.persona import Persona
-from parley.agents.persuasion import SpeechReader
-from parley.agents.topic import load_topic
+from parley.agents.persuasion import CHOICES
+from parley.agents.reply_cleaning import one_line
+from parley.agents.topic import Topic, load_topic
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.comparisons import Match, ask_readers, compare, length_row, pair_values, place_row
@@ -24,8 +26,12 @@ from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, SHARE
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.tables import Tables
+from parley.llm.purposes import Facts
+from parley.llm.request import Message, Request, Sampling
 from parley.llm.seeding import derive, stream
 from parley.model.trait_assignment import alternate_sides, side_of
+
+from .verdicts import own_words
 
 BELIEF, NULL = "own belief or not", "both own belief"
 PERCENT = 100
@@ -94,6 +100,26 @@ def speech_pairs(every: Sequence[Speech], seed: int) -> list[SpeechPair]:
             lot = stream(seed, "null pair", *place, one).sample([own[one], own[next_]], 2)
             pairs.append(SpeechPair(NULL, *lot))
     return pairs
+
+
+class SpeechReader(NamedTuple):
+    """A person who says which of two speeches for one side of a topic makes the better case. temperature: of its answers."""
+
+    person: Persona
+    topic: Topic
+    side: str
+    temperature: float = 1.0
+
+    def compose_choice(self, aim: str, first: str, second: str, seed: int, post: str = "") -> Request:
+        """Ask which speech makes the better case; the answer is 1 or 2. aim, post: not used, because the side is the aim."""
+        language, texts = self.topic.language, (one_line(first), one_line(second))
+        slots = {"claim": self.topic.claim, "side": language.words(self.side), "first": texts[0], "second": texts[1]}
+        ask = own_words(language).prompt("speech_quality").fill(**slots)
+        facts: Facts = {"claim": self.topic.claim, "candidates": list(texts), "choices": [self.side, self.side]}
+        messages = (Message("system", self.person.backstory), Message("user", ask))
+        return Request(
+            messages, Sampling(self.temperature, ANSWER_TOKENS), seed, CHOICES, "debate_verdict", facts=facts
+        )
 
 
 def compare_speeches(

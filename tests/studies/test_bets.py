@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import run
-from parley.agents.persuasion import Debate
 from parley.agents.topic import load_topic
-from parley.analysis.studies.bet_calibration import EVERYONE, curve, ends, findings, score_table
-from parley.analysis.studies.bets import SCORES, model_pairs
+from parley.studies.competing_debates.bets import SCORES, model_pairs
+from parley.studies.competing_debates.calibration import EVERYONE, curve, ends, findings, score_table
+from parley.studies.competing_debates.verdicts import Debate
 
 COLUMNS = ["condition", "topic", "repetition", "room", "seat", "model", "round", "bet", "won"]
 

@@ -1,23 +1,30 @@
 """A judge says who made the better case in each recorded debate, with the debaters named in both orders.
 
 A debater wins if it is named in both orders. If each order has another winner, or the probabilities are even, the debate is a
-tie, which counts half. A debate in which one order cannot be read, or a debater has no side or said nothing, has no verdict.
+tie, which counts half. The transcript is shown unchanged; only the numbers of the debaters change. A debate in which one order
+cannot be read, or a debater has no side or said nothing, has no verdict.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from parley.agents.persuasion import Debate, read_choice
+from parley.agents.closed_answers import ANSWER_TOKENS
+from parley.agents.language import Language, language_of_study
+from parley.agents.persuasion import CHOICES, read_choice
+from parley.agents.reply_cleaning import one_line
 from parley.agents.scales import Reading
-from parley.agents.topic import load_topic
+from parley.agents.topic import Topic, load_topic
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.tables import Tables
 from parley.llm.driver import Conversation, ask
+from parley.llm.purposes import Facts
+from parley.llm.request import Message, Request, Sampling
 from parley.llm.seeding import derive
 from parley.model.trait_assignment import alternate_sides, side_of
 
@@ -28,6 +35,40 @@ COLUMNS = [
 if it wins, 0 if the other one does, 0.5 for a tie. decided: whether the order decided. for_won: the same for the side `for`."""
 EVEN = 0.5
 NO_SIDE, SILENT = "no side", "a debater said nothing"
+
+
+def own_words(language: Language) -> Language:
+    """Return the prompts and short texts of the study in a language."""
+    return language_of_study(language, Path(__file__).parent)
+
+
+class Debate(NamedTuple):
+    """A debate as its judge reads it. lines: name and words, in order. sides: for or against, by name of the debater."""
+
+    topic: Topic
+    lines: tuple[tuple[str, str], ...]
+    sides: Mapping[str, str]
+
+    def words_of(self, name: str) -> str:
+        """Return all that a debater said, on one line."""
+        return " ".join(one_line(text) for who, text in self.lines if who == name)
+
+    def compose_verdict(self, first: str, second: str, seed: int) -> Request:
+        """Ask who made the better case; the answer is 1 (the debater named first) or 2."""
+        language = self.topic.language
+        transcript = "\n".join(f"{name}: {one_line(text)}" for name, text in self.lines)
+        stances = {f"{place}_side": language.words(self.sides[name])
+                   for place, name in (("first", first), ("second", second))}  # fmt: skip
+        slots = {"claim": self.topic.claim, "first": first, "second": second, "transcript": transcript, **stances}
+        ask = own_words(language).prompt("debate_verdict").fill(**slots)
+        sides = [self.sides[first], self.sides[second]]
+        facts: Facts = {
+            "claim": self.topic.claim,
+            "candidates": [self.words_of(first), self.words_of(second)],
+            "choices": sides,
+        }
+        messages = (Message("system", own_words(language).words("debate_judge")), Message("user", ask))
+        return Request(messages, Sampling(0.0, ANSWER_TOKENS), seed, CHOICES, "debate_verdict", facts=facts)
 
 
 class Pair(NamedTuple):

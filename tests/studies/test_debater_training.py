@@ -15,11 +15,11 @@ import pytest
 import run
 from parley.analysis.commands.runs import hold_all
 from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.studies.debater_report import share_table, training_lines, write_training
 from parley.llm.errors import UserError
 from parley.llm.request import Message
 from parley.model.scenario import load_preset
-from parley.training.debaters import SHUFFLED, TRAINED, VALUES, DebaterTraining, TrainingOutcome
+from parley.studies.competing_debates.training import SHUFFLED, TRAINED, VALUES, DebaterTraining, TrainingOutcome
+from parley.studies.competing_debates.training_report import share_table, training_lines, write_training
 from parley.training.tuning.preferences import (
     ScoredReply,
     preference_examples,

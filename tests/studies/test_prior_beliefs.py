@@ -12,13 +12,13 @@ from data_checks import check_each
 
 import run
 from parley.agents.topic import load_topic
-from parley.analysis.studies.prior_beliefs import ALIKE, NO_JUDGE, NO_SIDE, _toward, effects
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.backends.oracle.prompt_parser import read
 from parley.llm.backends.oracle.speech import SIDED
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Request, Sampling
+from parley.studies.competing_debates.beliefs import ALIKE, NO_JUDGE, NO_SIDE, _toward, effects
 
 
 @check_each(

@@ -1,4 +1,4 @@
-"""The command `run.py prior-beliefs`: debaters argue before a judge, for their own belief or against it."""
+"""`run.py bets`: debaters bet in private on how well they do; `run.py prior-beliefs`: for their own belief or against it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parley.analysis.commands.runs import conditions_parser, hold_all, print_paths, results_folder, run_conditions
+from parley.analysis.commands.runs import (
+    conditions_parser,
+    each_condition,
+    hold_all,
+    open_desk,
+    print_paths,
+    print_plan,
+    results_folder,
+    run_conditions,
+)
 from parley.llm.errors import UserError
-from parley.model.arguments import models_from_args, scenario_from_args, shared_budget
+from parley.model.arguments import (
+    budgets_from_args,
+    models_from_args,
+    party_of,
+    scenario_from_args,
+    shared_budget,
+    society_from_args,
+)
 from parley.model.cli import Parser, add_option, positive
-from parley.model.progress import bar
 from parley.training.commands.optional_training import NUMBERS, add_training, check_train_only, training_from_args
 
 if TYPE_CHECKING:
@@ -19,25 +34,96 @@ if TYPE_CHECKING:
     from parley.agents.society import Society
     from parley.analysis.tables import Tables
     from parley.model.scenario import Scenario
-    from parley.training.debaters import DebaterTraining
+
+    from .training import DebaterTraining
 
 SAMPLES, REPETITIONS, HELD_OUT = 6, 10, 0.5
 PANEL = 10
 
 
+def parser() -> Parser:
+    """Return the options of `run.py bets`."""
+    options = conditions_parser(
+        "bets",
+        "Let debaters bet in private that they win, against another debater and against their own copy. With --judge, a model "
+        "says who wins, and bets are compared with the verdicts. With several --llm, the models debate each other "
+        "(docs/competing_debates.md).",
+    )
+    about = "the model that says who made the better case in each debate; needed with several --llm"
+    add_option(options, "--judge SPEC", about)
+    return options
+
+
+def run(words: Sequence[str]) -> int:
+    """Run `run.py bets`."""
+    options = parser().parse_args(words)
+    from .bets import CONDITIONS, tournament, write
+
+    models = list(dict.fromkeys(spec for spec in options.llm if not party_of(spec)))
+    if not options.judge:
+        if len(models) > 1:
+            raise UserError("several models need a judge who says which one wins: add --judge SPEC")
+        return run_conditions(options, "bets", "bets", lambda base: CONDITIONS, write)
+    if any(map(party_of, options.llm)):
+        raise UserError("with --judge all debaters of a model are compared: leave out PARTY= in --llm")
+    if len(models) < 2:
+        return _judged(options, CONDITIONS)
+    return _judged(options, tournament(models_from_args(options), society_from_args(options)))
+
+
+def _judged(options: argparse.Namespace, conditions: Mapping[str, Mapping[str, Any]]) -> int:
+    """Run the conditions, let the judge decide every debate, and write the report."""
+    from parley.llm.backends import check_spec, identity_spec
+    from parley.llm.journal import shared_ledger
+    from parley.model.files import JOURNAL
+
+    from .bets import WINNING, write_judged
+    from .verdicts import judge_debates
+
+    judge = models_from_args(argparse.Namespace(**vars(options) | {"llm": []}), "judge")[0]
+    check_spec(judge)
+    options.llm = options.llm[:1]
+    base, given = scenario_from_args(options, "bets")
+    settings = {name: {**own, "also": [WINNING]} for name, own in conditions.items()}
+    scenarios = [base.with_settings(own) for own in settings.values()]
+    if options.dry_run:
+        return print_plan(dict(zip(settings, scenarios, strict=True)), options, judge)
+    folder, names = results_folder(options, "bets"), [name.replace(", ", "_").replace(" ", "_") for name in settings]
+    budgets = budgets_from_args(options, *scenarios)
+    journals = [(folder / name / JOURNAL, budget) for name, budget in zip(names, budgets, strict=True)]
+    print_paths(folder=folder)
+    study = each_condition(base, settings)
+    ledger = shared_ledger(budgets[0], journals)
+    runs = hold_all(study, names, folder, given, None, budgets, ledger, not options.no_qualify)
+    manifest, about = folder / "verdicts" / "judge.json", {"judge": identity_spec(judge)}
+    with open_desk(options, manifest, about, "judge", shared_budget(options, folder, judge)) as desk:
+        verdicts = judge_debates(runs, judge, desk, base.seed)
+        print(desk.tally.line)
+    models = {name: _models_of(scenario) for name, scenario in zip(settings, scenarios, strict=True)}
+    print_paths(report=write_judged(runs, verdicts, models, judge, base.seed, folder))
+    return 0
+
+
+def _models_of(scenario: Scenario) -> tuple[str, str]:
+    """Return the models of the first and the second seat."""
+    specs = scenario.llm_by_party
+    first, second = (specs.get(seat, scenario.models.llm) for seat in scenario.groups[0].labels)
+    return first, second
+
+
 def prior_beliefs_parser() -> Parser:
     """Return the options of `run.py prior-beliefs`."""
-    parser = conditions_parser(
+    options = conditions_parser(
         "prior-beliefs",
         "Run debates before a judge in which debaters argue for their own belief or against it, in turn or at once. With "
         "--compare, personas also compare speeches for one side by debaters who hold the belief or not. With --train, the model "
         "is trained on such verdicts (docs/competing_debates.md).",
     )
-    add_option(parser, "--compare SPEC", "the model that plays the personas who compare speeches")
+    add_option(options, "--compare SPEC", "the model that plays the personas who compare speeches")
     about = f"with --compare: number of personas that compare each pair (default: {PANEL})"
-    add_option(parser, "--panel N", about, positive)
-    training_options(parser)
-    return parser
+    add_option(options, "--panel N", about, positive)
+    training_options(options)
+    return options
 
 
 def training_options(parser: Parser) -> None:
@@ -55,11 +141,11 @@ def training_options(parser: Parser) -> None:
 def prior_beliefs(words: Sequence[str]) -> int:
     """Run `run.py prior-beliefs`."""
     options = prior_beliefs_parser().parse_args(words)
-    from parley.analysis.studies.prior_beliefs import CONDITIONS, write
+    from .beliefs import CONDITIONS, write
 
     check_options(options)
     if options.train:
-        return train(options)
+        return _train(options)
     if options.panel and not options.compare:
         raise UserError("--panel only works with --compare: add --compare SPEC, or leave out --panel")
     if not options.compare:
@@ -103,7 +189,8 @@ def check_options(options: argparse.Namespace) -> None:
 def debater_training(options: argparse.Namespace, folder: Path) -> tuple[DebaterTraining, tuple[str, ...]]:
     """Return the training that the options describe, and the fields that are set. Errors: UserError where it is not possible."""
     from parley.llm.backends import check_spec
-    from parley.training.debaters import DebaterTraining
+
+    from .training import DebaterTraining
 
     panel = models_from_args(options, "compare")[-1]
     check_spec(panel)
@@ -118,23 +205,18 @@ def debater_training(options: argparse.Namespace, folder: Path) -> tuple[Debater
     return training, given
 
 
-def train(options: argparse.Namespace) -> int:
+def _train(options: argparse.Namespace) -> int:
     """Train a debater on verdicts, and write the report."""
-    from parley.analysis.journaled_calls import CallDesk, check_manifest
-    from parley.analysis.studies.debater_report import write_training
     from parley.llm.backends import identity_spec
-    from parley.model.scenario_run import lock_folder
+
+    from .training_report import write_training
 
     folder = results_folder(options, "prior-beliefs")
     training, given = debater_training(options, folder)
     print_paths(folder=folder)
     spending = shared_budget(options, folder, *dict.fromkeys((training.llm, training.panel)))
-    desk_folder = folder / "panel"
-    desk_folder.mkdir(parents=True, exist_ok=True)
-    with lock_folder(desk_folder):
-        about = {"panel": identity_spec(training.panel), "people": training.people, "trained": options.train}
-        check_manifest(desk_folder / "panel.json", about, "panel")
-        desk = CallDesk(desk_folder, bar, options.keep_going, spending)
+    about = {"panel": identity_spec(training.panel), "people": training.people, "trained": options.train}
+    with open_desk(options, folder / "panel" / "panel.json", about, "panel", spending) as desk:
         budgets = [spending.of(training.llm)] * len(training.runs)
         outcome = hold_all(training.run(desk), training.runs, folder, given, None, budgets, spending.ledger)
         print(desk.tally.line)
@@ -147,25 +229,20 @@ def train(options: argparse.Namespace) -> int:
 
 def _compare(options: argparse.Namespace, spec: str, runs: dict[str, Tables], folder: Path) -> Path:
     """Let a panel compare the speeches of the runs; return the path of the report."""
-    from parley.analysis.journaled_calls import CallDesk, check_manifest
-    from parley.analysis.studies.prior_beliefs import beliefs_report
-    from parley.analysis.studies.speech_quality import add_quality, compare_speeches, speech_pairs, speeches
     from parley.llm.backends import identity_spec
-    from parley.model.scenario_run import lock_folder
+
+    from .beliefs import beliefs_report
+    from .speeches import add_quality, compare_speeches, speech_pairs, speeches
 
     header = next(iter(runs.values())).header
     seed, personas = int(header.scenario["seed"]), str(header.scenario["personas"])
     panel = _draw_panel(options, next(iter(runs.values())).society, personas, seed)
     pairs = speech_pairs([one for name, tables in runs.items() for one in speeches(name, tables)], seed)
-    desk_folder = folder / "panel"
-    desk_folder.mkdir(parents=True, exist_ok=True)
-    with lock_folder(desk_folder):
-        about = {"panel": identity_spec(spec), "people": options.panel}
-        check_manifest(desk_folder / "panel.json", about, "panel")
-        desk = CallDesk(desk_folder, bar, options.keep_going, shared_budget(options, folder, spec))
+    manifest, about = folder / "panel" / "panel.json", {"panel": identity_spec(spec), "people": options.panel}
+    with open_desk(options, manifest, about, "panel", shared_budget(options, folder, spec)) as desk:
         found = compare_speeches(pairs, panel, spec, desk, seed)
         print(desk.tally.line)
-    print_paths(panel=desk_folder)
+    print_paths(panel=manifest.parent)
     report = beliefs_report(runs, folder)
     add_quality(report, pairs, found, spec)
     return report.write()

@@ -23,17 +23,10 @@ from parley.analysis.metrics.confidence import PROBE, SURE
 from parley.analysis.persuasion import bradley_terry
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import SHARE, clustered_share_interval, mean_interval
-from parley.analysis.studies.bet_calibration import (
-    PAIRING,
-    PERCENT,
-    bet_table,
-    curve,
-    ends,
-    findings,
-    score_table,
-)
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, conditions_report, mean_row, unit_means
 from parley.analysis.tables import Tables
+
+from .calibration import PAIRING, PERCENT, bet_table, curve, ends, findings, score_table
 
 CONDITIONS: Mapping[str, Mapping[str, Any]] = {
     "another": {"seats": ["second", "first"], "cast": "circle", "introduce": "nothing"},

@@ -10,9 +10,16 @@ import pytest
 
 import run
 from parley.agents.persona import Persona
-from parley.agents.persuasion import SpeechReader
 from parley.agents.topic import load_topic
-from parley.analysis.studies.speech_quality import BELIEF, NULL, Speech, quality_table, speech_pairs, verdict
+from parley.studies.competing_debates.speeches import (
+    BELIEF,
+    NULL,
+    Speech,
+    SpeechReader,
+    quality_table,
+    speech_pairs,
+    verdict,
+)
 
 
 def test_pairs_hold_topic_side_and_protocol_fixed() -> None:
