@@ -36,17 +36,18 @@ from parley.training.tuning.adapter import preference_adapter
 from parley.training.tuning.dataset import held_out_questions
 from parley.training.tuning.pipeline import trainable_model
 from parley.training.tuning.preferences import (
+    SHUFFLED,
+    TRAINED,
     Preference,
     Prompt,
     ScoredReply,
-    preferences,
-    shuffle_preferences,
+    lessons,
 )
 from parley.training.tuning.recipe import Recipe, seated_parties
 
 from .speeches import SpeechReader, ask_about_speeches
 
-TRAINING, UNTRAINED, TRAINED, SHUFFLED = "training", "untrained", "trained", "shuffled"
+TRAINING, UNTRAINED = "training", "untrained"
 """Debates to train on; then, on held-out topics: no adapter, that of the verdicts, those of shuffled ones (`shuffled 1`, ...)."""
 AT_ONCE: Mapping[str, Any] = {"protocol": "simultaneous", "rounds": 1, "sides": "assigned", "survey": "never"}
 FEWEST_PAIRS = 2
@@ -100,7 +101,7 @@ class TrainingOutcome(NamedTuple):
     values: pd.DataFrame
     table: pd.DataFrame
     texts: dict[str, str]
-    preferences: Mapping[str, list[Preference[Prompt]]]
+    preferences: Mapping[str, list[Preference]]
     ties: int
 
     def lines(self, llm: str, method: str) -> list[str]:
@@ -224,26 +225,22 @@ class DebaterTraining:
             wins.setdefault(b, []).append(1 - value)
         return [(one, fmean(wins[one.id]) if one.id in wins else np.nan) for one in spoken]
 
-    def preferences(self, scored: Sequence[tuple[Statement, float]]) -> tuple[dict[str, list[Preference[Prompt]]], int]:
+    def preferences(self, scored: Sequence[tuple[Statement, float]]) -> tuple[dict[str, list[Preference]], int]:
         """Return the preferences of each adapter, and how many pairs tie. Errors: UserError for fewer than two preferences."""
         replies = [
             ScoredReply(one.prompt, one.text, score)
             for one, score in scored
             if one.text is not None and not np.isnan(score)
         ]
-        own, ties = preferences(replies, self.recipe.method)
-        if len(own) < FEWEST_PAIRS:
+        sets, ties = lessons(replies, self.recipe.method, self.shuffles, self.seed)
+        if len(sets[TRAINED]) < FEWEST_PAIRS:
             raise UserError(
-                f"{len(own)} pairs of statements differ in their score ({ties} tie): set more --samples, or choose another "
-                "--compare or --llm"
+                f"{len(sets[TRAINED])} pairs of statements differ in their score ({ties} tie): set more --samples, or choose "
+                "another --compare or --llm"
             )
-        shuffled = {
-            name: shuffle_preferences(own, replies, self.recipe.method, self.seed, number)
-            for number, name in enumerate(self.debaters[1:], 1)
-        }
-        return {TRAINED: own, **shuffled}, ties
+        return sets, ties
 
-    def adapter(self, name: str, given: Sequence[Preference[Prompt]], base: BaseModel, desk: CallDesk) -> Path:
+    def adapter(self, name: str, given: Sequence[Preference], base: BaseModel, desk: CallDesk) -> Path:
         """Return the folder of an adapter, trained unless it is there."""
         recipe, data = replace(self.recipe, party=f"debater-{slug(name)}", seed=self.seed), {"panel": self.panel}
         return preference_adapter(self.folder, recipe, base, given, ("preferences", data), USE, desk.bar)

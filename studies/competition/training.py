@@ -24,7 +24,6 @@ from parley.analysis.rule_judge import fault_of
 from parley.analysis.statistics.null import against_nulls, null_line
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
-from parley.llm.seeding import stream
 from parley.studies.competition.contest import CaseKey, CompetitionStudy, Contest, hold_contest
 from parley.studies.competition.measures import correct, outcome_table, rule_line, side_of, why_unknown, win_line
 from parley.studies.competition.report import (
@@ -42,11 +41,11 @@ from parley.training.base_model import BaseModel
 from parley.training.tuning.adapter import preference_adapter
 from parley.training.tuning.dataset import held_out_questions
 from parley.training.tuning.pipeline import trainable_model
-from parley.training.tuning.preferences import Preference, Prompt, pair_places, turn_half
-from parley.training.tuning.recipe import SFT, Recipe
+from parley.training.tuning.preferences import TRAINED, Preference, ScoredReply, lessons
+from parley.training.tuning.recipe import Recipe
 
-UNTRAINED, TRAINED, SHUFFLED = "untrained", "trained", "shuffled"
-"""Writers of held-out messages: no adapter, that of the wins, those of shuffled wins (`shuffled 1`, ...)."""
+UNTRAINED = "untrained"
+"""The writer of held-out messages without an adapter."""
 FEWEST_WINS = 2
 USE = """## What it is for
 
@@ -55,16 +54,12 @@ rewarded for what persuades simulated people, not for what is true: do not publi
 also applies."""
 
 
-Win = Preference[CaseKey]
-"""Two messages about a case, the first of which won. margin: its Bradley-Terry score minus that of the other."""
-
-
 class TrainingOutcome(NamedTuple):
     """A finished training: contests on held-out cases by writer, scored training messages, wins, and cases left out."""
 
     contests: dict[str, Contest]
     scored: pd.DataFrame
-    wins: Mapping[str, list[Win]]
+    wins: Mapping[str, list[Preference]]
     left_out: int
     adapters: Mapping[str, Path]
     judged: tuple[pd.DataFrame, pd.DataFrame]
@@ -107,16 +102,14 @@ class WriterTraining:
         """Write, let the audience choose, train, and hold the contests. Errors: UserError if fewer than two cases have a win."""
         base, (training, held_out) = self.base(), self.split
         scored = self.score_training(training, desk)
-        wins, left_out = self.wins_of(scored, training)
-        if len(wins) < FEWEST_WINS:
+        sets, _ = lessons(self.replies(scored, training), self.recipe.method, self.shuffles, self.study.seed)
+        won = {win.about for win in sets[TRAINED]}
+        left_out = len(training) - len(won)
+        if len(won) < FEWEST_WINS:
             raise UserError(
-                f"{len(wins)} cases have a message that wins ({left_out} have none): set more --samples, or choose another "
+                f"{len(won)} cases have a message that wins ({left_out} have none): set more --samples, or choose another "
                 "--audience or --llm"
             )
-        sets = {TRAINED: wins}
-        sets |= {
-            f"{SHUFFLED} {number}": self.random_wins(wins, scored, number) for number in range(1, self.shuffles + 1)
-        }
         adapters = {name: self.adapter(name, own, base, desk) for name, own in sets.items()}
         judged = self.study.check_judge(desk)
         before, contests = self.study.write(UNTRAINED, self.llm, desk, held_out), {}
@@ -142,46 +135,20 @@ class WriterTraining:
         frame = pd.DataFrame([pitch._asdict() | {"score": scores.get(pitch.id)} for pitch in pitches])
         return frame.drop(columns="writer").astype({"score": "float64"})
 
-    def wins_of(self, scored: pd.DataFrame, keys: Sequence[CaseKey]) -> tuple[list[Win], int]:
-        """Return the wins of all cases (for SFT one a case), and how many cases have none."""
-        wins, left_out = [], 0
+    def replies(self, scored: pd.DataFrame, keys: Sequence[CaseKey]) -> list[ScoredReply]:
+        """Return the messages with a score as replies to the prompt of their case. scored: of `score_training`."""
+        known, found = scored[scored["score"].notna()], []
         for key in keys:
-            known = self._of_case(scored, key)
-            pairs = pair_places(known["score"].tolist()).pairs
-            left_out += not pairs
-            for high, low in pairs[:1] if self.recipe.method == SFT else pairs:
-                best, worst = known.iloc[high], known.iloc[low]
-                wins.append(Win(key, str(best["text"]), str(worst["text"]), float(best["score"] - worst["score"])))
-        return wins, left_out
+            prompt = Competitor(key.competition, self.study.words).compose(key.case, 0).messages
+            own = known[(known["competition"] == key.competition.name) & (known["case"] == key.case.name)]
+            found += [ScoredReply(prompt, *pair) for pair in zip(own["text"], own["score"], strict=True)]
+        return found
 
-    def random_wins(self, wins: Sequence[Win], scored: pd.DataFrame, number: int) -> list[Win]:
-        """Return wins in which the winner is random; see the top of this file. number: of the shuffle."""
-        if self.recipe.method != SFT:
-            return turn_half(wins, self.study.seed, number)
-        shuffled = []
-        for win in wins:
-            known = self._of_case(scored, win.about)
-            rng = stream(self.study.seed, "random winner", number, win.about.case.name)
-            drawn = known.iloc[rng.randrange(len(known))]
-            margin = float(drawn["score"] - known["score"].min())
-            shuffled.append(win._replace(chosen=str(drawn["text"]), margin=margin))
-        return shuffled
-
-    def _of_case(self, scored: pd.DataFrame, key: CaseKey) -> pd.DataFrame:
-        own = (scored["competition"] == key.competition.name) & (scored["case"] == key.case.name)
-        return scored[own & scored["score"].notna()].reset_index(drop=True)
-
-    def adapter(self, name: str, wins: Sequence[Win], base: BaseModel, desk: CallDesk) -> Path:
+    def adapter(self, name: str, wins: Sequence[Preference], base: BaseModel, desk: CallDesk) -> Path:
         """Return the folder of an adapter, trained unless it is there."""
         recipe = replace(self.recipe, party=f"writer-{slug(name)}", seed=self.study.seed)
         data = ("wins", {"audience": self.study.audience})
-        return preference_adapter(self.folder, recipe, base, self.prompted(wins), data, USE, desk.bar)
-
-    def prompted(self, wins: Sequence[Win]) -> list[Preference[Prompt]]:
-        """Return wins with the prompt of the messages in the place of the case."""
-        writers = [Competitor(win.about.competition, self.study.words) for win in wins]
-        asked = [writer.compose(win.about.case, 0) for writer, win in zip(writers, wins, strict=True)]
-        return [Preference(request.messages, *win[1:]) for request, win in zip(asked, wins, strict=True)]
+        return preference_adapter(self.folder, recipe, base, wins, data, USE, desk.bar)
 
 
 CONDITIONS: Mapping[str, Column] = {

@@ -26,11 +26,11 @@ from parley.training.base_model import BaseModel
 from parley.training.tuning.adapter import preference_adapter
 from parley.training.tuning.dataset import held_out_questions
 from parley.training.tuning.pipeline import trainable_model
-from parley.training.tuning.preferences import Preference, Prompt, pair_places, turn_half
+from parley.training.tuning.preferences import TRAINED, Preference, ScoredReply, lessons
 from parley.training.tuning.recipe import DPO, Recipe
 
-BEFORE, TRAINED, SHUFFLED = "before", "trained", "shuffled"
-"""Conditions of held-out replies: no adapter, that of the judge's preferences, those of shuffled ones (`shuffled 1`, ...)."""
+BEFORE = "before"
+"""The condition of held-out replies without an adapter."""
 USE = """## What it is for
 
 A corrector is a **research instrument**. It serves to study replies to false claims. It was trained on the ratings of one judge,
@@ -38,47 +38,26 @@ and takes over what that judge overlooks. It does not know what is true: check i
 are in no source), and let a person read a reply before it is posted. The licence of the base model also applies."""
 
 
-ReplyPair = Preference[WrittenReply]
-"""Two replies to a post. margin: the rating of the chosen minus that of the rejected."""
-
-
 class TrainingOutcome(NamedTuple):
-    """A finished training: the rated replies to training posts and to held-out posts, pairs, and why others were left out."""
+    """A finished training: the rated replies to training posts and to held-out posts, the pairs by adapter, and why others were
+    left out.
+    """
 
     samples: pd.DataFrame
     held_out: pd.DataFrame
-    pairs: list[ReplyPair]
-    null_pairs: list[list[ReplyPair]]
+    pairs: Mapping[str, list[Preference]]
     left_out: Counter[str]
     adapters: Mapping[str, Path]
 
     def lines(self) -> list[str]:
         """Return what was trained on, in a line each."""
-        margins = [f"{fmean(pair.margin for pair in pairs):+.2f}" for pairs in (self.pairs, *self.null_pairs)]
+        margins = [f"{fmean(pair.margin for pair in pairs):+.2f}" for pairs in self.pairs.values()]
+        own = self.pairs[TRAINED]
         left = ", ".join(f"{name} {number}" for name, number in sorted(self.left_out.items())) or "none"
         return [
-            f"{len(self.pairs)} pairs of replies to {len({pair.about.post for pair in self.pairs})} posts; left out: {left}",
+            f"{len(own)} pairs of replies to {len({pair.about for pair in own})} posts; left out: {left}",
             f"mean rating of the chosen minus the rejected reply: {margins[0]} (shuffled preferences: {', '.join(margins[1:])})",
         ]
-
-
-def preference_pairs(
-    replies: Sequence[WrittenReply], ratings: Sequence[float | None]
-) -> tuple[list[ReplyPair], Counter[str]]:
-    """Return the pairs of all posts, and how many pairs (`tie`) and replies (`no rating`) were left out."""
-    pairs, left_out = [], Counter[str]()
-    by_number: dict[int, list[tuple[float, WrittenReply]]] = {}
-    for reply, rating in zip(replies, ratings, strict=True):
-        if reply.text is None or rating is None or pd.isna(rating):
-            left_out["no rating"] += 1
-        else:
-            by_number.setdefault(reply.post, []).append((rating, reply))
-    for rated in by_number.values():
-        paired, ties = pair_places([rating for rating, _ in rated])
-        left_out["tie"] += ties
-        for (high, best), (low, worst) in ((rated[one], rated[other]) for one, other in paired):
-            pairs.append(ReplyPair(best, best.text or "", worst.text or "", high - low))
-    return pairs, +left_out
 
 
 @dataclass(frozen=True)
@@ -115,33 +94,36 @@ class CorrectorTraining:
         base, (training, held_out) = self.base(), self.split
         replies = self.study.write((EVIDENCE,), desk, training)
         samples = self.study.judge_replies(replies, desk)
-        pairs, left_out = preference_pairs(replies, samples[OVERALL].tolist())
-        if len(pairs) < 2:
+        rated = self.rated(replies, samples[OVERALL].tolist())
+        sets, ties = lessons(rated, DPO, self.shuffles, self.study.seed)
+        left_out = +Counter({"no rating": len(replies) - len(rated), "tie": ties})
+        if len(sets[TRAINED]) < 2:
             counted = ", ".join(f"{name}: {number}" for name, number in left_out.items())
             raise UserError(
-                f"{len(pairs)} pairs of replies differ in the judge's rating ({counted}): set more --samples, or choose another "
-                "--judge or --llm"
+                f"{len(sets[TRAINED])} pairs of replies differ in the judge's rating ({counted}): set more --samples, or choose "
+                "another --judge or --llm"
             )
-        null_pairs = [turn_half(pairs, self.study.seed, number) for number in range(1, self.shuffles + 1)]
-        nulls = {f"{SHUFFLED} {number}": own for number, own in enumerate(null_pairs, 1)}
-        adapters = {name: self.adapter(name, own, base, desk) for name, own in ({TRAINED: pairs} | nulls).items()}
+        adapters = {name: self.adapter(name, own, base, desk) for name, own in sets.items()}
         frames = [self._judge(BEFORE, self.study.write((EVIDENCE,), desk, held_out), desk)]
         for name, path in adapters.items():
             model = open_spec(f"{self.study.llm},adapters={path}")
             frames.append(self._judge(name, self.study.write((EVIDENCE,), desk, held_out, model, path.name), desk))
-        return TrainingOutcome(samples, pd.concat(frames, ignore_index=True), pairs, null_pairs, left_out, adapters)
+        return TrainingOutcome(samples, pd.concat(frames, ignore_index=True), sets, left_out, adapters)
 
     def _judge(self, name: str, replies: Sequence[WrittenReply], desk: CallDesk) -> pd.DataFrame:
         return self.study.judge_replies([reply._replace(condition=name) for reply in replies], desk)
 
-    def adapter(self, name: str, pairs: Sequence[ReplyPair], base: BaseModel, desk: CallDesk) -> Path:
+    def adapter(self, name: str, pairs: Sequence[Preference], base: BaseModel, desk: CallDesk) -> Path:
         """Return the folder of an adapter, trained unless it is there."""
         recipe = replace(self.recipe, party=f"corrector-{slug(name)}", method=DPO, seed=self.study.seed)
         data = ("pairs", {"judge": self.study.judge})
-        return preference_adapter(self.folder, recipe, base, self.prompted(pairs), data, USE, desk.bar)
+        return preference_adapter(self.folder, recipe, base, pairs, data, USE, desk.bar)
 
-    def prompted(self, pairs: Sequence[ReplyPair]) -> list[Preference[Prompt]]:
-        """Return pairs with the prompt of the reply in the place of the reply."""
-        writer, posts = self.study.corrector(), self.study.posts.posts
-        asked = [writer.compose(posts[pair.about.post].text, pair.about.shown, 0) for pair in pairs]
-        return [Preference(request.messages, *pair[1:]) for request, pair in zip(asked, pairs, strict=True)]
+    def rated(self, replies: Sequence[WrittenReply], ratings: Sequence[float | None]) -> list[ScoredReply]:
+        """Return the replies with a rating, each with the prompt that it answers."""
+        writer, posts, found = self.study.corrector(), self.study.posts.posts, []
+        for reply, rating in zip(replies, ratings, strict=True):
+            if reply.text is not None and rating is not None and not pd.isna(rating):
+                prompt = writer.compose(posts[reply.post].text, reply.shown, 0).messages
+                found.append(ScoredReply(prompt, reply.text, rating))
+        return found

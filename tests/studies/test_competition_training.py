@@ -22,11 +22,18 @@ from parley.studies.competition.contest import CompetitionStudy
 from parley.studies.competition.oracle import embellishments
 from parley.studies.competition.training import WriterTraining, condition_table, training_lines, write_training
 from parley.studies.competition.writers import NAMES, load_competition
-from parley.training.tuning.preferences import Preference, pair_places, preference_examples, turn_half
+from parley.training.tuning.preferences import (
+    Preference,
+    pair_places,
+    preference_examples,
+    preferences,
+    shuffle_preferences,
+    turn_half,
+)
 from parley.training.tuning.recipe import Recipe
 
 
-def quiet(title: str, total: int) -> Any:
+def quiet(title: str, total: int, unit: str = "") -> Any:
     return contextlib.nullcontext(lambda count: None)
 
 
@@ -47,26 +54,26 @@ def test_wins_and_their_null(tmp_path: Path) -> None:
     seen, held = own.split
     assert [len(seen), len(held)] == [5, 3]
     scored = own.score_training(seen, CallDesk(tmp_path, quiet))
-    wins, _ = own.wins_of(scored, seen)
+    replies = own.replies(scored, seen)
+    wins, _ = preferences(replies, "dpo")
 
     def embellished(texts: Sequence[str]) -> float:
         return float(np.mean([any(line in text for line in embellishments()) for text in texts]))
 
     assert len(wins) == 2 * len(seen)
     assert embellished([win.chosen for win in wins]) > 0.2 + embellished([win.rejected for win in wins])
-    null = own.random_wins(wins, scored, 1)
+    null, other = (shuffle_preferences(wins, replies, "dpo", 0, number) for number in (1, 2))
     assert sum(one.chosen == win.rejected for one, win in zip(null, wins, strict=True)) == len(wins) // 2
-    assert own.random_wins(wins, scored, 1) == null != own.random_wins(wins, scored, 2)
-    for example in preference_examples(own.prompted(wins), "dpo", 0):
+    assert null != other
+    for example in preference_examples(wins, "dpo", 0):
         assert set(example) == {"prompt", "chosen", "rejected"}
         assert not [key for key in held if key.case.text in example["prompt"][1]["content"]]
-    sft = training(tmp_path, "sft")
-    best, _ = sft.wins_of(scored, seen)
-    assert [win.about for win in best] == seen
+    best, _ = preferences(replies, "sft")
+    assert len({win.about for win in best}) == len(seen)
     tops = scored.sort_values("score").groupby("case", sort=False).tail(1)
     assert {win.chosen for win in best} == set(tops["text"])
-    assert {one.chosen for one in sft.random_wins(best, scored, 1)} != {win.chosen for win in best}
-    assert set(preference_examples(sft.prompted(best), "sft", 0)[0]) == {"prompt", "completion"}
+    assert {one.chosen for one in shuffle_preferences(best, replies, "sft", 0, 1)} != {win.chosen for win in best}
+    assert set(preference_examples(best, "sft", 0)[0]) == {"prompt", "completion"}
 
 
 def test_pairs_by_hand() -> None:

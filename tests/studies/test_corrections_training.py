@@ -21,12 +21,12 @@ from parley.studies.corrections import training as corrections
 from parley.studies.corrections.corrector import load_posts
 from parley.studies.corrections.measures import EVIDENCE, MEASURES, CorrectionStudy, WrittenReply
 from parley.studies.corrections.report import compare_measures, training_findings, write_training
-from parley.studies.corrections.training import CorrectorTraining, preference_pairs
-from parley.training.tuning.preferences import preference_examples, turn_half
+from parley.studies.corrections.training import CorrectorTraining
+from parley.training.tuning.preferences import preference_examples, preferences, turn_half
 from parley.training.tuning.recipe import Recipe
 
 
-def quiet(title: str, total: int) -> Any:
+def quiet(title: str, total: int, unit: str = "") -> Any:
     return contextlib.nullcontext(lambda count: None)
 
 
@@ -39,12 +39,14 @@ def written(post: int, sample: int, text: str | None = "said") -> WrittenReply:
     return WrittenReply(post, EVIDENCE, sample, text and f"{text} {sample}", None if text else "empty", ())
 
 
-def test_pairs_by_hand() -> None:
+def test_pairs_by_hand(tmp_path: Path) -> None:
     """Of 5, 3, 3, 1 the best with the worst; 3 with 3 is a tie. A reply without rating or text makes no pair."""
     replies = [written(0, n) for n in range(4)] + [written(1, 0), written(1, 1), written(1, 2, None)]
-    pairs, left_out = preference_pairs(replies, [3.0, 5.0, 1.0, 3.0, 2.0, None, None])
+    training = CorrectorTraining(study(), Recipe("corrector", "dpo"), tmp_path)
+    rated = training.rated(replies, [3.0, 5.0, 1.0, 3.0, 2.0, None, None])
+    pairs, ties = preferences(rated, "dpo")
     assert [(pair.chosen, pair.rejected, pair.margin) for pair in pairs] == [("said 1", "said 2", 4.0)]
-    assert left_out == {"tie": 1, "no rating": 2}
+    assert (ties, len(rated)) == (1, 5)
 
 
 def test_pairs_of_known_quality_and_their_null(tmp_path: Path) -> None:
@@ -52,7 +54,8 @@ def test_pairs_of_known_quality_and_their_null(tmp_path: Path) -> None:
     own = study()
     desk = CallDesk(tmp_path, quiet)
     replies = own.write((EVIDENCE,), desk)
-    pairs, _ = preference_pairs(replies, own.judge_replies(replies, desk)["overall"].tolist())
+    training = CorrectorTraining(own, Recipe("corrector", "dpo"), tmp_path)
+    pairs, _ = preferences(training.rated(replies, own.judge_replies(replies, desk)["overall"].tolist()), "dpo")
     assert len(pairs) > 40
     margins = np.array([pair.margin for pair in pairs])
     assert margins.min() > 0
@@ -70,8 +73,8 @@ def test_examples_are_the_prompts_that_were_answered(tmp_path: Path) -> None:
     assert sorted([*seen, *held]) == list(range(24))
     assert len(held) == 8
     replies = own.write((EVIDENCE,), CallDesk(tmp_path, quiet), seen)
-    pairs, _ = preference_pairs(replies, list(range(len(replies))))
-    for example in preference_examples(training.prompted(pairs), "dpo", 0):
+    pairs, _ = preferences(training.rated(replies, list(range(len(replies)))), "dpo")
+    for example in preference_examples(pairs, "dpo", 0):
         roles = [message["role"] for message in example["prompt"]]
         assert roles == ["system", "user"]
         assert "[1]" in example["prompt"][1]["content"]
@@ -140,7 +143,7 @@ def test_a_planted_gain_is_found_on_held_out_posts(tmp_path: Path, monkeypatch: 
     assert compared.set_index(["measure", "condition"]).loc[("evidence", "trained"), "difference"] == pytest.approx(4)
     assert {n - 1 for n in outcome.held_out["post"]} == set(training.split[1])
     assert {n - 1 for n in outcome.samples["post"]} == set(training.split[0])
-    assert len(outcome.null_pairs) == 5
+    assert len(outcome.pairs) == 6
     assert outcome.lines()[1].count("0.") + outcome.lines()[1].count("1.") >= 6
     page = write_training(
         own, {"samples": outcome.samples, "held_out": outcome.held_out, "compared": compared}, ["a"], tmp_path

@@ -18,9 +18,11 @@ from parley.analysis.journaled_calls import CallDesk
 from parley.llm.errors import UserError
 from parley.llm.request import Message
 from parley.model.scenario import load_preset
-from parley.studies.competing_debates.training import SHUFFLED, TRAINED, VALUES, DebaterTraining, TrainingOutcome
+from parley.studies.competing_debates.training import VALUES, DebaterTraining, TrainingOutcome
 from parley.studies.competing_debates.training_report import share_table, training_lines, write_training
 from parley.training.tuning.preferences import (
+    SHUFFLED,
+    TRAINED,
     ScoredReply,
     preference_examples,
     preferences,
@@ -33,7 +35,7 @@ REPLIES = [ScoredReply(A, text, score) for text, score in (("a1", 0.2), ("a2", 0
 REPLIES += [ScoredReply(B, "b1", 0.1), ScoredReply(B, "b2", 0.3)]
 
 
-def quiet(title: str, total: int) -> Any:
+def quiet(title: str, total: int, unit: str = "") -> Any:
     return contextlib.nullcontext(lambda count: None)
 
 

@@ -24,8 +24,9 @@ from hf_models import save
 
 from parley.analysis.journaled_calls import CallDesk
 from parley.training.representatives.outcome_report import findings, gain_table, likely_table
-from parley.training.representatives.outcomes import BEFORE, TRAINED, OutcomePlan, train_outcomes
+from parley.training.representatives.outcomes import BEFORE, OutcomePlan, train_outcomes
 from parley.training.representatives.pipeline import DatasetBuilder, Lesson
+from parley.training.tuning.preferences import TRAINED
 from parley.training.tuning.recipe import DPO, Recipe
 
 BAR = lambda title, total, unit="call": nullcontext(lambda steps: None)  # noqa: E731

@@ -24,8 +24,9 @@ from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few, with_interval
 from parley.analysis.statistics.null import against_nulls, null_line
 from parley.training.representatives.measures import OWN, STRANGER
-from parley.training.representatives.outcomes import BEFORE, SHUFFLED, TRAINED, Outcome, OutcomePlan
+from parley.training.representatives.outcomes import BEFORE, Outcome, OutcomePlan
 from parley.training.representatives.pipeline import DatasetBuilder
+from parley.training.tuning.preferences import SHUFFLED, TRAINED
 
 OWN_CRITIQUE = "log-probability of the person's own critique"
 PERSON, NOTHING = "the person's own critique", "no critique"

@@ -44,17 +44,17 @@ from parley.training.representatives.measures import kept_scores, untrained
 from parley.training.representatives.pipeline import DatasetBuilder, Lesson, TrainedRepresentative, written
 from parley.training.tuning.adapter import make_adapter
 from parley.training.tuning.preferences import (
+    SHUFFLED,
+    TRAINED,
     Preference,
-    Prompt,
     ScoredReply,
+    lessons,
     preference_examples,
-    preferences,
-    shuffle_preferences,
 )
 from parley.training.tuning.recipe import DPO, Recipe
 
-BEFORE, TRAINED, SHUFFLED = "before", "trained", "shuffled"
-"""Writers of the test: the representative that DPO begins with, that of the payoffs, those of shuffled ones (`shuffled 1`)."""
+BEFORE = "before"
+"""A writer of the test: the representative that DPO begins with."""
 FEWEST_PAIRS = 2
 USE = """## What it is for
 
@@ -113,7 +113,7 @@ class Outcome(NamedTuple):
     """
 
     tries: pd.DataFrame
-    given: Mapping[str, list[Preference[Prompt]]]
+    given: Mapping[str, list[Preference]]
     ties: int
     left_out: Counter[str]
     payoffs: pd.DataFrame
@@ -131,15 +131,13 @@ def train_outcomes(builder: DatasetBuilder, plan: OutcomePlan, desk_in: Callable
     folder.mkdir(parents=True, exist_ok=True)
     check_manifest(folder / "outcomes.json", plan.described(), "training on outcomes")
     tries = try_critiques(builder, plan, first, desk_in(folder / "tries"))
-    given, ties = preferences(tries.replies, DPO)
-    if len(given) < FEWEST_PAIRS:
-        raise UserError(
-            f"{len(given)} pairs of critiques differ in the payoff of their person ({ties} tie): set more --tries, or choose "
-            "another --mediator, --payoff or --llm"
-        )
     seed = builder.seed
-    shuffled = [shuffle_preferences(given, tries.replies, DPO, seed, number + 1) for number in range(plan.shuffles)]
-    sets = dict(zip(plan.writers, [given, *shuffled], strict=True))
+    sets, ties = lessons(tries.replies, DPO, plan.shuffles, seed)
+    if len(sets[TRAINED]) < FEWEST_PAIRS:
+        raise UserError(
+            f"{len(sets[TRAINED])} pairs of critiques differ in the payoff of their person ({ties} tie): set more --tries, or "
+            "choose another --mediator, --payoff or --llm"
+        )
     models = {BEFORE: first} | {name: _adapter(builder, plan, first, name, own) for name, own in sets.items()}
     groups = _test_groups(builder, plan, models, desk_in(folder / f"groups-{plan.shuffles}"))
     cases = builder.tested(plan.limit)
@@ -193,7 +191,7 @@ def _adapter(
     plan: OutcomePlan,
     first: TrainedRepresentative,
     name: str,
-    given: Sequence[Preference[Prompt]],
+    given: Sequence[Preference],
 ) -> TrainedRepresentative:
     """Return the representative of an adapter, trained unless it is there."""
     recipe = replace(plan.recipe, party=f"outcomes-{slug(name)}", method=DPO, r=plan.lesson.r, seed=builder.seed)

@@ -17,7 +17,7 @@ from parley.training.base_model import BaseModel
 from parley.training.tuning.dataset import Example, digest_of
 from parley.training.tuning.model_card import read_values, write_card
 from parley.training.tuning.pipeline import START, training_folders, training_key
-from parley.training.tuning.preferences import Preference, Prompt, preference_examples
+from parley.training.tuning.preferences import Preference, preference_examples
 from parley.training.tuning.recipe import Recipe
 
 
@@ -57,7 +57,7 @@ def preference_adapter(
     folder: Path,
     recipe: Recipe,
     base: BaseModel,
-    given: Sequence[Preference[Prompt]],
+    given: Sequence[Preference],
     data: tuple[str, Mapping[str, Any]],
     use: str,
     bar: Bar,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from parley.llm.request import Message
 from parley.llm.seeding import stream
@@ -11,7 +11,8 @@ from parley.training.tuning.dataset import Example, chat
 from parley.training.tuning.recipe import SFT
 
 Prompt = tuple[Message, ...]
-About = TypeVar("About")
+TRAINED, SHUFFLED = "trained", "shuffled"
+"""Adapters: that of the preferences, and those of shuffled ones (`shuffled 1`, ...)."""
 
 
 class Ranking(NamedTuple):
@@ -29,15 +30,15 @@ class ScoredReply(NamedTuple):
     score: float
 
 
-class Preference(NamedTuple, Generic[About]):
-    """Two replies about one thing, such as a prompt; the first is preferred. margin: its score minus that of the other."""
+class Preference(NamedTuple):
+    """Two replies to a prompt; the first is preferred. margin: its score minus that of the other."""
 
-    about: About
+    about: Prompt
     chosen: str
     rejected: str
     margin: float
 
-    def turned(self) -> Preference[About]:
+    def turned(self) -> Preference:
         """Return the preference for the other reply."""
         return self._replace(chosen=self.rejected, rejected=self.chosen, margin=-self.margin)
 
@@ -54,13 +55,13 @@ def pair_places(scores: Sequence[float]) -> Ranking:
     return Ranking(pairs, len(every) - len(pairs))
 
 
-def turn_half(given: Sequence[Preference[About]], seed: int, number: int) -> list[Preference[About]]:
+def turn_half(given: Sequence[Preference], seed: int, number: int) -> list[Preference]:
     """Return the preferences with half of them, drawn with the seed and the number of the shuffle, turned round."""
     turned = set(stream(seed, "shuffled preferences", number).sample(range(len(given)), len(given) // 2))
     return [one.turned() if place in turned else one for place, one in enumerate(given)]
 
 
-def preferences(replies: Sequence[ScoredReply], method: str) -> tuple[list[Preference[Prompt]], int]:
+def preferences(replies: Sequence[ScoredReply], method: str) -> tuple[list[Preference], int]:
     """Return the preferences by prompt (`pair_places`; for SFT the first pair of a prompt), and how many pairs tie."""
     found, ties = [], 0
     for own in _by_prompt(replies).values():
@@ -73,8 +74,8 @@ def preferences(replies: Sequence[ScoredReply], method: str) -> tuple[list[Prefe
 
 
 def shuffle_preferences(
-    given: Sequence[Preference[Prompt]], replies: Sequence[ScoredReply], method: str, seed: int, number: int
-) -> list[Preference[Prompt]]:
+    given: Sequence[Preference], replies: Sequence[ScoredReply], method: str, seed: int, number: int
+) -> list[Preference]:
     """Return preferences without a reason: for DPO half of the pairs turned round, for SFT a reply to the prompt by lot.
 
     number: of the shuffle; each number has another draw.
@@ -89,7 +90,19 @@ def shuffle_preferences(
     return shuffled
 
 
-def preference_examples(given: Sequence[Preference[Prompt]], method: str, seed: int) -> list[Example]:
+def lessons(
+    replies: Sequence[ScoredReply], method: str, shuffles: int, seed: int
+) -> tuple[dict[str, list[Preference]], int]:
+    """Return the preferences that each adapter learns (TRAINED, `shuffled 1`, ...), and how many pairs tie."""
+    given, ties = preferences(replies, method)
+    nulls = {
+        f"{SHUFFLED} {number}": shuffle_preferences(given, replies, method, seed, number)
+        for number in range(1, shuffles + 1)
+    }
+    return {TRAINED: given, **nulls}, ties
+
+
+def preference_examples(given: Sequence[Preference], method: str, seed: int) -> list[Example]:
     """Return {"prompt", "completion"} (SFT) or {"prompt", "chosen", "rejected"} (DPO) per preference, in a drawn order."""
     examples: list[Example] = []
     for one in given:
