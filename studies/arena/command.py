@@ -13,12 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parley.analysis.commands.runs import print_calls, print_paths, results_folder, split_names
+from parley.analysis.commands.runs import open_desk, print_calls, print_paths, results_folder, split_names
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget, society_from_args
 from parley.model.cli import Parser, add_option, amount, natural, positive
-from parley.model.progress import bar
 
 if TYPE_CHECKING:
     from parley.analysis.journaled_calls import CallDesk
@@ -63,9 +62,7 @@ def run_messages(
     names: of the command, of the study, and of those who read. study: takes the task, both models and the desk, and returns what
     `write` takes first, before the task, both models and the folder.
     """
-    from parley.analysis.journaled_calls import CallDesk, check_manifest
     from parley.llm.backends import identity_spec
-    from parley.model.scenario_run import lock_folder
 
     task.readers()  # too few personas are an error before the first call
     *models, given = models_from_args(options, "writer")
@@ -74,12 +71,11 @@ def run_messages(
     if options.dry_run:
         return print_calls(f"at most {task.calls:,} calls", reader, writer)
     print_paths(folder=folder)
-    desk = CallDesk(folder, bar, options.keep_going, shared_budget(options, folder, *dict.fromkeys((reader, writer))))
-    with lock_folder(folder):
-        models_of = {role: identity_spec(reader), "writer": identity_spec(writer)}
-        check_manifest(folder / f"{name}.json", models_of | asdict(task), name)
+    spending = shared_budget(options, folder, *dict.fromkeys((reader, writer)))
+    about = {role: identity_spec(reader), "writer": identity_spec(writer)} | asdict(task)
+    with open_desk(options, folder / f"{name}.json", about, name, spending) as desk:
         found = study(task, reader, writer, desk)
-    print(desk.tally.line)
+        print(desk.tally.line)
     print_paths(report=write(found, task, reader, writer, folder))
     return 0
 
