@@ -241,7 +241,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "human": ("analysis.commands.human", "compare a run with data from people"),
     },
     "Run published studies": {
-        "structured": ("analysis.commands.structured", "run structured debates with roles, statements and a judge"),
         "representatives": ("training.commands.representatives", "test agents that answer for a participant"),
         "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
         "personalised": (

@@ -139,10 +139,10 @@ def structured(seed: int, rooms: int, folder: Path, experiments: tuple[str, ...]
     from parley.analysis.scores.reversion import echo_chambers, gradients
     from parley.analysis.scores.ucl import compare
     from parley.analysis.statement_judge import Judging
-    from parley.analysis.studies.structured.experiments import PRESET, experiment, run_experiment
-    from parley.analysis.studies.structured.report import compared, tables
     from parley.llm.backends import open_spec
     from parley.model.scenario import load_preset
+    from parley.studies.structured.experiments import PRESET, experiment, run_experiment
+    from parley.studies.structured.report import compared, tables
 
     people = folder / "people"
     society = load_society()

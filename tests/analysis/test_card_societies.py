@@ -17,9 +17,9 @@ from parley.analysis.card.figure import kinds
 from parley.analysis.card.labels import condition
 from parley.analysis.card.remedies import choose_remedies
 from parley.analysis.card.sections import absent, fill_names, sections
-from parley.analysis.studies.structured.experiments import experiment, without_genders
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario, load_preset
+from parley.studies.structured.experiments import experiment, without_genders
 
 PARTIES = {"elf": ("Elf", "Elves", "#008000"), "orc": ("Orc", "Orcs", "#800000")}
 

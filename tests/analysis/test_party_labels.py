@@ -13,9 +13,9 @@ from matplotlib.text import Text
 
 from parley.__main__ import main
 from parley.agents.society import NO_NAMES, PartyNames, load_society
-from parley.analysis.studies.structured.experiments import experiment
 from parley.analysis.sweep.report import crossing, figure
 from parley.analysis.sweep.tables import title_cells
+from parley.studies.structured.experiments import experiment
 
 CODE = re.compile(r"\b(spd|cdu|gruene|Spds?|Cdus?|Gruenes?)\b")
 COMMAND = re.compile(r"python run\.py|changed: |^\| name in files", re.MULTILINE)

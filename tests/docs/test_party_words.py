@@ -12,7 +12,7 @@ ALLOWED = (
     "agents/societies/us/",
     "agents/societies/uk/",  # the Liberal Democrats
     "agents/languages/en/questions.toml",  # parties of several countries, whose names a question may not have
-    "analysis/studies/structured/paper.toml",  # what a paper reports
+    "studies/structured/paper.toml",  # what a paper reports
     "llm/backends/pocket/weights/",
     "tools/pocket/",  # the maker of the weights, whose speakers are those of us
     "docs/",

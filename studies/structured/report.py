@@ -21,8 +21,8 @@ from parley.analysis.report import Report
 from parley.analysis.scores import contrasts, report
 from parley.analysis.scores.table import casts
 from parley.analysis.statistics.groups import holm
-from parley.analysis.studies.structured.experiments import LETTERS, Experiment, ExperimentResult
 from parley.model.titles import seat_title
+from parley.studies.structured.experiments import LETTERS, Experiment, ExperimentResult
 
 PAPER = Path(__file__).with_name("paper.toml")
 """What the paper reports, by experiment."""

@@ -31,11 +31,11 @@ from parley.analysis.scores.contrasts import (
 from parley.analysis.scores.table import COLUMNS, PEOPLE, by_run, casts
 from parley.analysis.scores.ucl import compare
 from parley.analysis.statement_judge import Judging
-from parley.analysis.studies.structured.experiments import EXPERIMENTS, PRESET, experiment, run_experiment, scores
-from parley.analysis.studies.structured.report import _models
 from parley.analysis.tables import load
 from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
+from parley.studies.structured.experiments import EXPERIMENTS, PRESET, experiment, run_experiment, scores
+from parley.studies.structured.report import _models
 
 NAMES = [name for name in EXPERIMENTS if name != "models"]
 

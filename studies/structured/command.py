@@ -20,8 +20,8 @@ from parley.model.progress import bar
 if TYPE_CHECKING:
     from parley.agents.society import Society
     from parley.analysis.statement_judge import Judging
-    from parley.analysis.studies.structured.experiments import Experiment
     from parley.model.scenario import Scenario
+    from parley.studies.structured.experiments import Experiment
 
 
 OURS = ("oracle", "pocket")
@@ -32,41 +32,41 @@ ONE_PERSONA = {"personas": "simple", "cast": "fixed"}
 """The published procedure: Sam, Alex and Taylor in every run."""
 
 
-def structured_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py structured`."""
     llm = "pocket; experiment models: several"
     own = {"topic": "the study's four", "repetitions": "10", "rounds": "12", "llm": llm}
-    parser = Parser(
+    made = Parser(
         "structured",
         "Run an experiment of the UCL study: debates, a judge that scores every statement, and a report (docs/structured.md).",
         "structured closing --llm oracle",
         *cli.debating("runs/structured-<experiment>-<time>", own),
         cli.dry_run("print the planned conditions, rooms and calls, and stop: nothing is run"),
     )
-    add_option(parser, "EXPERIMENT", "name of the experiment: baseline, alone, closing, orders, gender, echo or models")
+    add_option(made, "EXPERIMENT", "name of the experiment: baseline, alone, closing, orders, gender, echo or models")
     add_option(
-        parser,
+        made,
         "--judge SPEC",
         "the model that judges (default: oracle if oracle or pocket debates, otherwise required)",
     )
-    add_judging(parser)
-    add_option(parser, "--judge-temperature X", "sampling temperature of the judge", amount, default=0.01)
+    add_judging(made)
+    add_option(made, "--judge-temperature X", "sampling temperature of the judge", amount, default=0.01)
     about = "run: test differences between runs (default)\nucl: the published procedure, with the study's one persona per seat"
-    add_option(parser, "--mode", about, default="run", choices=("run", "ucl"))
-    return parser
+    add_option(made, "--mode", about, default="run", choices=("run", "ucl"))
+    return made
 
 
-def structured(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py structured EXPERIMENT`."""
-    options = structured_parser().parse_args(words)
+    options = parser().parse_args(words)
     from parley.analysis.card.conditions import both_genders
     from parley.analysis.statement_judge import VERDICTS, Judging
-    from parley.analysis.studies.structured import experiments as study
-    from parley.analysis.studies.structured.report import write
     from parley.llm.backends import check_reached, check_spec, in_society
     from parley.llm.journal import shared_ledger
     from parley.model.files import JOURNAL
     from parley.model.validation import check_topics
+    from parley.studies.structured import experiments as study
+    from parley.studies.structured.report import write
 
     *specs, named = with_base_url([*options.llm, options.judge or ""], options.base_url)
     models = [spec for spec in specs if not party_of(spec)] or ["pocket"]
@@ -116,8 +116,8 @@ def structured(words: Sequence[str]) -> int:
 
 def _base(options: argparse.Namespace, models: Sequence[str]) -> tuple[Scenario, tuple[str, ...]]:
     """Return the preset with the settings of the options, and the names of these settings. Errors: UserError."""
-    from parley.analysis.studies.structured.experiments import PRESET
     from parley.model.scenario import load_preset
+    from parley.studies.structured.experiments import PRESET
 
     preset = load_preset(PRESET)
     settings = _elsewhere(preset, society_from_args(options)) | (ONE_PERSONA if options.mode == "ucl" else {})

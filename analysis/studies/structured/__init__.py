@@ -1,1 +1,0 @@
-"""The experiments of the UCL study on structured debates: `run.py structured EXPERIMENT`."""

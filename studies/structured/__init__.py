@@ -1,0 +1,5 @@
+"""Debates with roles, statements and a judge, and the published experiments with them (docs/structured.md)."""
+
+from parley.llm.studies import Study
+
+STUDY = Study("structured", "run structured debates with roles, statements and a judge")
