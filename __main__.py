@@ -242,11 +242,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Run published studies": {
         "representatives": ("training.commands.representatives", "test agents that answer for a participant"),
-        "arguments": ("analysis.commands.arguments", "measure how far each kind of argument moves a skeptic"),
-        "personalised": (
-            "analysis.commands.arguments",
-            "describe the opponent as a person or an AI, with or without traits",
-        ),
     },
     "Write materials": {
         "personas": ("analysis.commands.writing", "write personas with a model"),

@@ -15,7 +15,6 @@ from examined.entry import Draw, Entry, Outcome, claimed, outside
 from parley.agents.traits import trait_names
 from parley.analysis.alignment import report
 from parley.analysis.human.measures import measure_source, partner_correlation
-from parley.analysis.human.ordinal_odds import odds_table
 from parley.analysis.human.readers import MOVES, Source
 from parley.analysis.metrics.believers_by_trait import trait_rows
 from parley.analysis.statistics.attenuation import correct_correlation
@@ -27,6 +26,7 @@ from parley.studies.arena.measures import equal_length
 from parley.studies.mixed_subjects.estimators import ESTIMATORS, estimate
 from parley.studies.mixed_subjects.people import Arm, Sample
 from parley.studies.mixed_subjects.worth import measure_worth
+from parley.studies.persuasive_debates.odds import odds_table
 from parley.studies.stereotypes import individuation
 from parley.studies.truthfulness import measures as truthfulness
 
@@ -336,7 +336,8 @@ ENTRIES = (
     Entry("rewritings of equal length", ("studies.arena.measures.equal_length",), _of_length, ("normal", "skewed"),
           unit="message",
           sets=300, sizes=SMALL),
-    Entry("people: odds of agreement", (HUMAN + "ordinal_odds.odds_table",), _of_odds, ("independent", "clustered", *UNEVEN),
+    Entry("people: odds of agreement", ("studies.persuasive_debates.odds.odds_table",), _of_odds,
+          ("independent", "clustered", *UNEVEN),
           unit="debate a condition", sets=200, sizes=(3, 5, 10, 40)),
     Entry("people: change and partner's opinion", (HUMAN + "measures.partner_correlation",), _of_partners,
           ("returning", "drifting", "alike"), unit="group", sizes=(3, 5, 10, 20), sets=300),

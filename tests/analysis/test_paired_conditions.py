@@ -11,7 +11,6 @@ import pytest
 import run
 from parley.analysis.figures import dot_plot
 from parley.analysis.statistics.intervals import mean_interval
-from parley.analysis.studies import arguments, personalised
 from parley.analysis.studies.intervention import room_effects
 from parley.analysis.studies.paired_conditions import compare_conditions
 from parley.analysis.tables import load
@@ -19,6 +18,7 @@ from parley.llm.backends.oracle.speech import ARGUMENTS
 from parley.studies.competing_debates import beliefs as prior_beliefs
 from parley.studies.competing_debates import bets
 from parley.studies.guidance import report as guidance
+from parley.studies.persuasive_debates import arguments, personalised
 
 
 def made(*values: float) -> pd.DataFrame:

@@ -15,11 +15,11 @@ import run
 from parley.agents.persona import Persona, demographics, load_personas
 from parley.agents.society import load_society
 from parley.analysis.human.readers import COLUMNS
-from parley.analysis.studies.personalised import CONDITIONS, effects
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Request
 from parley.model.debate import DebateModel
 from parley.model.scenario import Scenario
+from parley.studies.persuasive_debates.personalised import CONDITIONS, effects
 
 
 def people(rows: list[tuple[str, str, float, float, float]]) -> pd.DataFrame:

@@ -15,13 +15,14 @@ from parley.analysis import disclaimers
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, estimate
 from parley.analysis.human.measures import measure_source
-from parley.analysis.human.ordinal_odds import odds_table
 from parley.analysis.human.readers import ALL, SALVI, Source, find, salvi
 from parley.analysis.human.rooms import RUN, of_run
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import conditions_report, mean_row, unit_means, units_of
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
+
+from .odds import odds_table
 
 CONDITIONS: Mapping[str, Mapping[str, str]] = {
     "person": {"introduce": "person", "disclose": "nothing"},

@@ -1,4 +1,4 @@
-"""The commands `run.py arguments` and `personalised`: debates that differ in the arguments, or in what is said of others."""
+"""`run.py arguments` and `personalised`: debates that differ in the arguments, or in what is said of the opponent."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from parley.analysis.commands.runs import conditions_parser, run_conditions
 from parley.model.cli import Parser, add_option
 
 
-def arguments_parser() -> Parser:
+def parser() -> Parser:
     """Return the options of `run.py arguments`."""
     return conditions_parser(
         "arguments", "Measure how far a skeptic moves, by the kind of argument that a convincer uses."
     )
 
 
-def arguments(words: Sequence[str]) -> int:
+def run(words: Sequence[str]) -> int:
     """Run `run.py arguments`."""
-    options = arguments_parser().parse_args(words)
-    from parley.analysis.studies.arguments import conditions, write
+    options = parser().parse_args(words)
+    from .arguments import conditions, write
 
     return run_conditions(options, "arguments", "persuasion", conditions, write)
 
 
 def personalised_parser() -> Parser:
     """Return the options of `run.py personalised`."""
-    parser = conditions_parser(
+    options = conditions_parser(
         "personalised",
         "Run debates in which the opponent is introduced as a person or an AI, with or without its demographics.",
     )
-    add_option(parser, "--data FOLDER", "the folder with Salvi's table (docs/human.md)", Path)
-    return parser
+    add_option(options, "--data FOLDER", "the folder with Salvi's table (docs/human.md)", Path)
+    return options
 
 
 def personalised(words: Sequence[str]) -> int:
     """Run `run.py personalised`."""
     options = personalised_parser().parse_args(words)
-    from parley.analysis.studies.personalised import CONDITIONS, write
+    from .personalised import CONDITIONS, write
 
     report = partial(write, data=options.data)
     return run_conditions(options, "personalised", "personalised", lambda base: CONDITIONS, report)

@@ -11,9 +11,9 @@ import pytest
 from scipy.special import stdtrit
 from statsmodels.miscmodels.ordinal_model import OrderedModel
 
-from parley.analysis.human.ordinal_odds import odds_table
 from parley.analysis.human.readers import COLUMNS, SALVI, Source, find, salvi
-from parley.analysis.studies.personalised import PEOPLE
+from parley.studies.persuasive_debates.odds import odds_table
+from parley.studies.persuasive_debates.personalised import PEOPLE
 
 NAMES = ("a", "b")
 DATA = Path(__file__).parents[3] / "shared" / "data"
