@@ -22,7 +22,7 @@ from parley.analysis.formatting import Column, count_table, estimate, format_est
 from parley.analysis.metrics.confidence import PROBE, SURE
 from parley.analysis.persuasion import bradley_terry
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import SHARE, clustered_share_interval, mean_interval
+from parley.analysis.statistics.intervals import SHARE, clustered_share_interval
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, conditions_report, mean_row, unit_means
 from parley.analysis.tables import Tables
 
@@ -138,8 +138,7 @@ def _cells(name: str, by_room: pd.DataFrame, tables: Mapping[str, pd.DataFrame])
     escalation, sure = rows[-1], by_room.dropna(subset="sure").groupby("repetition")["sure"]
     hits, sizes = sure.sum().to_numpy(dtype=float), sure.size().to_numpy(dtype=float)
     share = format_estimate(hits.sum() / sizes.sum() if len(sizes) else None, *clustered_share_interval(hits, sizes))
-    bets = [format_estimate(row["value"], row["low"], row["high"], 1) for row in rows]
-    difference = estimate("difference", 1)(escalation)
+    bets, difference = map(estimate("value", 1), rows), estimate("difference", 1)(escalation)
     return [name, f"{escalation['rooms']:.0f}", f"{escalation['missing']:.0f}", *bets, difference, share]
 
 
@@ -211,14 +210,12 @@ def _judge_lines(verdicts: pd.DataFrame) -> list[str]:
     known = known.assign(place=(known["named_first"] + 1 - known["named_last"]) / 2)
     means = known.groupby(PAIRING)[["place", "for_won", "won"]].mean()
     what = ("The debater named first is chosen", "The side for the claim wins", "The debater who begins wins")
-    rows = [(start, means[name].to_numpy(dtype=float)) for start, name in zip(what, means, strict=True)]
+    rows = [
+        (start, estimate("share", 1, PERCENT)(mean_row(means[name].to_numpy(dtype=float), "share", bounds=SHARE)))
+        for start, name in zip(what, means, strict=True)
+    ]
     ties = f"The order of the names decided {PERCENT * known['decided'].mean():.0f}% of verdicts, which are ties."
-    return [*(f"{what} in {_percent(values)}%." for what, values in rows), ties]
-
-
-def _percent(values: np.ndarray) -> str:
-    low, high = mean_interval(values, bounds=SHARE)
-    return format_estimate(PERCENT * float(values.mean()), PERCENT * low, PERCENT * high, 1)
+    return [*(f"{start} in {share}%." for start, share in rows), ties]
 
 
 def _add_strengths(

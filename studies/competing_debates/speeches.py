@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.agents.closed_answers import ANSWER_TOKENS
 from parley.agents.persona import Persona
-from parley.agents.persuasion import CHOICES
+from parley.agents.persuasion import CHOICES, Reader
 from parley.agents.reply_cleaning import one_line
 from parley.agents.topic import Topic, load_topic
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate
@@ -24,10 +23,11 @@ from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.persuasion.comparisons import Match, ask_readers, compare, length_row, pair_values, place_row
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, SHARE
+from parley.analysis.statistics.intervals import verdict as interval_verdict
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.tables import Tables
 from parley.llm.purposes import Facts
-from parley.llm.request import Message, Request, Sampling
+from parley.llm.request import Request
 from parley.llm.seeding import derive, stream
 from parley.model.trait_assignment import alternate_sides, side_of
 
@@ -35,6 +35,8 @@ from .verdicts import own_words
 
 BELIEF, NULL = "own belief or not", "both own belief"
 PERCENT = 100
+percent = estimate("share", 1, PERCENT)
+"""Shows a share with its interval, in percent."""
 
 
 class Speech(NamedTuple):
@@ -103,12 +105,11 @@ def speech_pairs(every: Sequence[Speech], seed: int) -> list[SpeechPair]:
 
 
 class SpeechReader(NamedTuple):
-    """A person who says which of two speeches for one side of a topic makes the better case. temperature: of its answers."""
+    """A person who says which of two speeches for one side of a topic makes the better case."""
 
     person: Persona
     topic: Topic
     side: str
-    temperature: float = 1.0
 
     def compose_choice(self, aim: str, first: str, second: str, seed: int, post: str = "") -> Request:
         """Ask which speech makes the better case; the answer is 1 or 2. aim, post: not used, because the side is the aim."""
@@ -116,10 +117,7 @@ class SpeechReader(NamedTuple):
         slots = {"claim": self.topic.claim, "side": language.words(self.side), "first": texts[0], "second": texts[1]}
         ask = own_words(language).prompt("speech_quality").fill(**slots)
         facts: Facts = {"claim": self.topic.claim, "candidates": list(texts), "choices": [self.side, self.side]}
-        messages = (Message("system", self.person.backstory), Message("user", ask))
-        return Request(
-            messages, Sampling(self.temperature, ANSWER_TOKENS), seed, CHOICES, "debate_verdict", facts=facts
-        )
+        return Reader(self.person, language).request(ask, seed, CHOICES, "debate_verdict", facts)
 
 
 def compare_speeches(
@@ -166,9 +164,8 @@ def verdict(row: Mapping[str, float], protocol: str) -> str:
         return f"{start}: fewer than {FEWEST} repetitions have a compared pair."
     if np.isnan(row["low"]):
         return f"{start}: the shares do not vary."
-    value = format_estimate(PERCENT * row["share"], PERCENT * row["low"], PERCENT * row["high"], 1)
     said = preference(row["low"], row["high"])
-    return f"{protocol}: the speech for one's own belief {said} than the one against it: in {value}% of comparisons."
+    return f"{protocol}: the speech for one's own belief {said} than the one against it: in {percent(row)}% of comparisons."
 
 
 def preference(low: float, high: float) -> str:
@@ -177,9 +174,8 @@ def preference(low: float, high: float) -> str:
     >>> preference(0.4, 0.6)
     'is not clearly preferred more or less often'
     """
-    if low <= 0.5 <= high:
-        return "is not clearly preferred more or less often"
-    return f"is preferred {'more' if low > 0.5 else 'less'} often"
+    unclear = "is not clearly preferred more or less often"
+    return interval_verdict(low, high, "is preferred more often", "is preferred less often", unclear, at=0.5)
 
 
 def add_quality(
@@ -230,5 +226,5 @@ def _half(row: Mapping[str, float], key: str) -> str:
 
 QUALITY: Mapping[str, Column] = {
     "protocol": "protocol", "pairs of speeches": "kind", "pairs": "pairs", "repetitions": "units",
-    "first preferred (%)": estimate("share", 1, PERCENT),
+    "first preferred (%)": percent,
 }  # fmt: skip

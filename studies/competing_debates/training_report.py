@@ -14,13 +14,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis.figures import draw_points, name_rows, new_figure
-from parley.analysis.formatting import Column, count_table, estimate, format_estimate, number
+from parley.analysis.formatting import Column, count_table, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, SHARE, why_no_interval
 from parley.analysis.statistics.null import against_nulls, null_line
 from parley.analysis.studies.paired_conditions import mean_row
 
-from .speeches import PERCENT, preference, quality_table, rival_lines
+from .speeches import PERCENT, percent, preference, quality_table, rival_lines
 
 EVEN = 0.5
 ABOUT = (
@@ -31,7 +31,7 @@ ABOUT = (
 )
 SHARES: Mapping[str, Column] = {
     "debater": "kind", "pairs": "pairs", "repetitions": "units", "topics": "topics",
-    "preferred to untrained (%)": estimate("share", 1, PERCENT), "words": number("words", 1),
+    "preferred to untrained (%)": percent, "words": number("words", 1),
     "words untrained": number("untrained_words", 1),
 }  # fmt: skip
 
@@ -80,7 +80,7 @@ def _share_line(row: pd.Series) -> str:
     if reason := _why_unknown(row):
         return f"Which speech readers prefer, the trained or the untrained one, is unknown: {reason}."
     said = preference(row["low"], row["high"])
-    return f"The trained debater's speech {said} than the untrained one's: in {_percent(row)}% of comparisons."
+    return f"The trained debater's speech {said} than the untrained one's: in {percent(row)}% of comparisons."
 
 
 def _topic_line(values: pd.DataFrame) -> str:
@@ -89,12 +89,7 @@ def _topic_line(values: pd.DataFrame) -> str:
     means = own.groupby("topic")["value"].mean().dropna().to_numpy(dtype=float)
     if reason := why_no_interval(means, "held-out topic"):
         return f"The share on other topics is unknown: {reason}."
-    return f"Over {len(means)} held-out topics the share is {_percent(mean_row(means, 'share', bounds=SHARE))}%."
-
-
-def _percent(row: Mapping[str, float] | pd.Series) -> str:
-    share, low, high = (PERCENT * float(row[name]) for name in ("share", "low", "high"))
-    return format_estimate(share, low, high, 1)
+    return f"Over {len(means)} held-out topics the share is {percent(mean_row(means, 'share', bounds=SHARE))}%."
 
 
 def draw_shares(table: pd.DataFrame, caption: str) -> Figure:

@@ -16,10 +16,10 @@ people or about large language models.
     act_law.py         the planted law of acts on a social medium          acts.py        acts by that law
     self_questions.py  who it is, what it heard, what changed its mind
     belief_network.py  the planted law of a Bayesian hearer, whom appeals move
-    feeling_laws.py    the planted law of feelings                        emotions.py    feelings by that law
+    emotions.py        feelings by the law of speech_laws.py
     recollection.py    plans, what it recalls, and how it fares: money, spirits, leaving home, and what news changes
     answer_laws.py     planted laws of answers: wording, reminders, the interviewer, a guessed aim of the study
-    speech_laws.py     planted laws of public lines: quotations, tact, messages that persuade
+    speech_laws.py     planted laws of public lines: feelings, quotations, tact, messages that persuade
     ignored.py         leaves out what the speaker is planted to ignore
     self_facts.py      reads from a persona who a person is
     persuasion.py      chooses between messages with an aim, by the law of speech_laws.py

@@ -1,4 +1,4 @@
-"""Feelings by the law of feeling_laws.py: what the speaker feels, rates and says, and what it reads in the lines of others."""
+"""Feelings by the law of speech_laws.py: what the speaker feels, rates and says, and what it reads in the lines of others."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import cache
 
 from parley.llm.backends.oracle.dynamics import HIGH, LOW, MIDDLE, Speaker, clip, normal
-from parley.llm.backends.oracle.feeling_laws import FEELINGS, SPREAD, EmotionLaw
 from parley.llm.backends.oracle.phrases import Banks, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
+from parley.llm.backends.oracle.speech_laws import FEELINGS, SPREAD, EmotionLaw
 from parley.llm.errors import UserError
 from parley.llm.seeding import digest
 

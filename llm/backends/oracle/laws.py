@@ -22,7 +22,6 @@ from parley.llm.backends.oracle.answer_laws import (
     plant_wording,
 )
 from parley.llm.backends.oracle.belief_network import BeliefNetwork, plant_network
-from parley.llm.backends.oracle.feeling_laws import CALM, EmotionLaw
 from parley.llm.backends.oracle.ignored import plant_ignored
 from parley.llm.backends.oracle.option_texts import parse_numbers
 from parley.llm.backends.oracle.people_laws import (
@@ -36,7 +35,16 @@ from parley.llm.backends.oracle.people_laws import (
     SurveyLaw,
     plant_attributes,
 )
-from parley.llm.backends.oracle.speech_laws import CANDID, READER, USUAL, PersuasionLaw, QuotationLaw, plant_tact
+from parley.llm.backends.oracle.speech_laws import (
+    CALM,
+    CANDID,
+    READER,
+    USUAL,
+    EmotionLaw,
+    PersuasionLaw,
+    QuotationLaw,
+    plant_tact,
+)
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.studies import studies
 

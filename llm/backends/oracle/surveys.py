@@ -19,11 +19,11 @@ from parley.llm.backends.oracle.answer_laws import EXPECTED, STUDIED, repeated, 
 from parley.llm.backends.oracle.attributes import kinds_in
 from parley.llm.backends.oracle.dynamics import HIGH, LOW, Speaker, agreement, habit, position_now, read
 from parley.llm.backends.oracle.emotions import feeling_now
-from parley.llm.backends.oracle.feeling_laws import FEELINGS
 from parley.llm.backends.oracle.phrases import Banks, first_phrase, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.self_questions import answer_self, decline, kinds_of
 from parley.llm.backends.oracle.speech import body_of
+from parley.llm.backends.oracle.speech_laws import FEELINGS
 from parley.llm.backends.oracle.stance import standing, unknown, unread_notes
 from parley.llm.purposes import RatingScale
 from parley.llm.request import Reply, set_choice

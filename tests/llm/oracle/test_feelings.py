@@ -10,8 +10,8 @@ from parley.agents.topic import load_topic
 from parley.llm.backends import open_spec
 from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.emotions import feeling, felt
-from parley.llm.backends.oracle.feeling_laws import FEELINGS, EmotionLaw
 from parley.llm.backends.oracle.phrases import banks
+from parley.llm.backends.oracle.speech_laws import FEELINGS, EmotionLaw
 from parley.llm.errors import UserError
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
