@@ -226,10 +226,6 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Analyse runs": {
         "report": ("analysis.commands.reports", "write an HTML page about one or several runs"),
-        "mediators": (
-            "analysis.commands.mediators",
-            "compare which side mediators suit, and what the order of opinions changes",
-        ),
         "bundle": ("analysis.commands.exchange", "write runs as one sealed file with prompts and raw replies"),
         "verify": ("analysis.commands.exchange", "check a bundle, a card.json or the tables of a run"),
         "show": ("analysis.commands.reports", "print the prompts that an agent was sent, and its replies"),
@@ -240,9 +236,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "analyse": ("analysis.commands.reports", "compare conditions in a table of scores"),
         "human": ("analysis.commands.human", "compare a run with data from people"),
     },
-    "Run published studies": {
-        "representatives": ("training.commands.representatives", "test agents that answer for a participant"),
-    },
+    "Run published studies": {},
     "Write materials": {
         "personas": ("analysis.commands.writing", "write personas with a model"),
         "questions": ("analysis.commands.writing", "write divisive questions with a model"),

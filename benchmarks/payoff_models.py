@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.statistics.intervals import Floats
-from parley.analysis.deliberation.payoff_measures import (
+from parley.studies.representatives.payoff_measures import (
     ERROR,
     GAIN,
     KEYS,

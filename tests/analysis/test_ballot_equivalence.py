@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from parley.agents.social_choice import Places
-from parley.analysis.deliberation.ballot_equivalence import (
+from parley.studies.representatives.ballot_equivalence import (
     ALL,
     LOT,
     MEASURES,
@@ -24,8 +24,8 @@ from parley.analysis.deliberation.ballot_equivalence import (
     equivalence_table,
     outcomes,
 )
-from parley.analysis.deliberation.step_report import change_sentences, write_steps
-from parley.analysis.deliberation.step_study import StepResult, StepStudy
+from parley.studies.representatives.step_report import change_sentences, write_steps
+from parley.studies.representatives.step_study import StepResult, StepStudy
 
 A, B, C = 0, 1, 2
 TEXTS = ("a", "b", "c")

@@ -11,8 +11,15 @@ from pathlib import Path
 import pytest
 
 import run
-from parley.analysis.deliberation.ballot_report import write_ballots
-from parley.analysis.deliberation.ballots import (
+from parley.analysis.deliberation.episode_readers import read_all
+from parley.analysis.journaled_calls import CallDesk
+from parley.llm.backends.oracle.backend import Oracle
+from parley.llm.errors import UserError
+from parley.llm.request import Reply, Request
+from parley.model import events
+from parley.model.recorder import read_lines
+from parley.studies.representatives.ballot_report import write_ballots
+from parley.studies.representatives.ballots import (
     BY_LOT,
     FORESEEN,
     Contest,
@@ -22,15 +29,8 @@ from parley.analysis.deliberation.ballots import (
     rule_table,
     vote_row,
 )
-from parley.analysis.deliberation.episode_readers import read_all
-from parley.analysis.deliberation.step_report import write_steps
-from parley.analysis.deliberation.step_study import StepStudy, compare_steps
-from parley.analysis.journaled_calls import CallDesk
-from parley.llm.backends.oracle.backend import Oracle
-from parley.llm.errors import UserError
-from parley.llm.request import Reply, Request
-from parley.model import events
-from parley.model.recorder import read_lines
+from parley.studies.representatives.step_report import write_steps
+from parley.studies.representatives.step_study import StepStudy, compare_steps
 
 ASKED = ["--scenario", "consensus_habermas", "--topic", "public_health,housing"]
 

@@ -9,7 +9,12 @@ import pytest
 from data_checks import check_each
 from synthetic import episodes
 
-from parley.analysis.deliberation.likelihood import (
+from parley.analysis.deliberation.position_change import clustered_mean
+from parley.analysis.judging import Verdict, read_pair
+from parley.llm.backends.fake import Fake
+from parley.llm.driver import drive
+from parley.llm.request import Reply, Request
+from parley.studies.representatives.likelihood import (
     against,
     by_length,
     per_character,
@@ -18,19 +23,14 @@ from parley.analysis.deliberation.likelihood import (
     text_distance,
     thirds,
 )
-from parley.analysis.deliberation.position_change import clustered_mean
-from parley.analysis.deliberation.preference_judge import (
+from parley.studies.representatives.preference_judge import (
     CRITIQUE_RUBRIC,
     compare_critiques,
     critique_table,
     outcome,
     win_rate,
 )
-from parley.analysis.deliberation.representation import RepresentationCase, representation_cases
-from parley.analysis.judging import Verdict, read_pair
-from parley.llm.backends.fake import Fake
-from parley.llm.driver import drive
-from parley.llm.request import Reply, Request
+from parley.studies.representatives.representation import RepresentationCase, representation_cases
 
 CASES = representation_cases(episodes(3)).cases
 

@@ -22,8 +22,8 @@ from parley.analysis.deliberation.episode_readers import (
     read_any,
     read_habermas,
 )
-from parley.analysis.deliberation.representation import representation_cases
 from parley.llm.errors import UserError
+from parley.studies.representatives.representation import representation_cases
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "cc_by"
 PEOPLE = ("ann", "bob")

@@ -18,7 +18,12 @@ from synthetic import episodes
 import run
 from parley.agents.mediators import open_mediator
 from parley.analysis.deliberation.episode import Episode
-from parley.analysis.deliberation.fairness import (
+from parley.analysis.formatting import format_p
+from parley.analysis.journaled_calls import CallDesk
+from parley.llm.driver import drive
+from parley.llm.errors import UserError
+from parley.llm.request import Reply, Request
+from parley.studies.representatives.fairness import (
     Draft,
     estimate_all,
     measure,
@@ -27,12 +32,7 @@ from parley.analysis.deliberation.fairness import (
     with_opinion,
     write_draft,
 )
-from parley.analysis.deliberation.fairness_study import FairnessStudy, run_fairness, sentences
-from parley.analysis.formatting import format_p
-from parley.analysis.journaled_calls import CallDesk
-from parley.llm.driver import drive
-from parley.llm.errors import UserError
-from parley.llm.request import Reply, Request
+from parley.studies.representatives.fairness_study import FairnessStudy, run_fairness, sentences
 
 
 def at_positions(*positions: float | None) -> Episode:

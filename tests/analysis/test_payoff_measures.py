@@ -11,7 +11,8 @@ import pytest
 from synthetic import episodes
 
 from benchmarks.payoff_models import draw_ratings, learn
-from parley.analysis.deliberation.payoff_measures import (
+from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean
+from parley.studies.representatives.payoff_measures import (
     BRIER,
     ERROR,
     GAIN,
@@ -32,7 +33,7 @@ from parley.analysis.deliberation.payoff_measures import (
     rating_table,
     values,
 )
-from parley.analysis.deliberation.payoff_report import (
+from parley.studies.representatives.payoff_report import (
     FIT,
     MEAN,
     OTHER,
@@ -45,7 +46,6 @@ from parley.analysis.deliberation.payoff_report import (
     sentence,
     write_payoffs,
 )
-from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean
 
 EXACT = Line(0.0, 1.0, 1.0)
 

@@ -11,7 +11,11 @@ from data_checks import check_each
 from synthetic import episodes
 
 from parley.agents.mediators.base import Statement
-from parley.analysis.deliberation.preference_judge import (
+from parley.analysis.judging import PREFERRED, TIED, Verdict, missing
+from parley.llm.backends.fake import Fake
+from parley.llm.driver import drive
+from parley.llm.request import Reply, Request
+from parley.studies.representatives.preference_judge import (
     COLUMNS,
     LOSS,
     TIE,
@@ -23,11 +27,7 @@ from parley.analysis.deliberation.preference_judge import (
     statement_table,
     win_rates,
 )
-from parley.analysis.deliberation.substitution import AGAIN, ALL, ONE, STRANGER, TRUE, Profile, profiles
-from parley.analysis.judging import PREFERRED, TIED, Verdict, missing
-from parley.llm.backends.fake import Fake
-from parley.llm.driver import drive
-from parley.llm.request import Reply, Request
+from parley.studies.representatives.substitution import AGAIN, ALL, ONE, STRANGER, TRUE, Profile, profiles
 
 EPISODE = episodes(1)[0]
 PAIR = Pair(EPISODE, EPISODE.voices[0], ONE, 0, Statement("Ours."), Statement("Theirs."))

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from synthetic import episodes, question
 
 from parley.analysis.deliberation.episode import Episode, renamed
-from parley.analysis.deliberation.population import plan
-from parley.analysis.deliberation.representation import (
+from parley.llm.errors import UserError
+from parley.model.scenario import load_preset
+from parley.studies.representatives.population import plan
+from parley.studies.representatives.representation import (
     check_split,
     describe_split,
     linked_cases,
@@ -22,8 +24,6 @@ from parley.analysis.deliberation.representation import (
     split_cases,
     strangers,
 )
-from parley.llm.errors import UserError
-from parley.model.scenario import load_preset
 
 
 @settings(max_examples=40, deadline=None)

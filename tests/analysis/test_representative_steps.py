@@ -11,12 +11,14 @@ import pytest
 from synthetic import episodes
 
 import run
-from parley.analysis.deliberation.ballot_equivalence import compare_ballots
 from parley.analysis.deliberation.episode import write_episodes
 from parley.analysis.deliberation.run_episodes import episodes_of_run
-from parley.analysis.deliberation.step_cases import RATED, read_sessions
-from parley.analysis.deliberation.step_report import sentences, write_steps
-from parley.analysis.deliberation.step_study import (
+from parley.llm.backends.hf.reward import RATING, Head, write_head
+from parley.llm.errors import UserError
+from parley.studies.representatives.ballot_equivalence import compare_ballots
+from parley.studies.representatives.step_cases import RATED, read_sessions
+from parley.studies.representatives.step_report import sentences, write_steps
+from parley.studies.representatives.step_study import (
     WHO,
     StepResult,
     StepStudy,
@@ -24,8 +26,6 @@ from parley.analysis.deliberation.step_study import (
     order_likeness,
     step_table,
 )
-from parley.llm.backends.hf.reward import RATING, Head, write_head
-from parley.llm.errors import UserError
 
 ASKED = ["--scenario", "consensus_habermas", "--llm", "oracle,leaning=1", "--set", "episodes=2", "--set", "size=3"]
 BALLOTS = ["--set", "mediator=habermas,candidates=3,ballots=own", "--set", "vote=final"]

@@ -20,13 +20,20 @@ from parley.agents.mediators.base import Mediator, MediatorBrief, Seed, Statemen
 from parley.agents.representative import Critique
 from parley.analysis.deliberation.episode import Episode
 from parley.analysis.deliberation.episode_readers import read_all, read_any
-from parley.analysis.deliberation.payoff_measures import calibrate_payoff, rating_table
-from parley.analysis.deliberation.payoffs import judge as judge_payoff
-from parley.analysis.deliberation.payoffs import names, open_payoff
-from parley.analysis.deliberation.payoffs import ranking as ranking_payoff
-from parley.analysis.deliberation.population import plan, populate
-from parley.analysis.deliberation.preference_judge import win_rates
-from parley.analysis.deliberation.representation import (
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.judging import Verdict, compose
+from parley.llm.backends.fake import Fake
+from parley.llm.driver import Conversation, ask_all, drive
+from parley.llm.errors import UserError
+from parley.llm.request import Reply, Request
+from parley.model.missing_replies import Unreadable
+from parley.studies.representatives.payoff_measures import calibrate_payoff, rating_table
+from parley.studies.representatives.payoffs import judge as judge_payoff
+from parley.studies.representatives.payoffs import names, open_payoff
+from parley.studies.representatives.payoffs import ranking as ranking_payoff
+from parley.studies.representatives.population import plan, populate
+from parley.studies.representatives.preference_judge import win_rates
+from parley.studies.representatives.representation import (
     Author,
     WritingOrder,
     representation_cases,
@@ -34,8 +41,8 @@ from parley.analysis.deliberation.representation import (
     write_one,
     write_texts,
 )
-from parley.analysis.deliberation.resimulation import Substitution, Writer
-from parley.analysis.deliberation.substitution import (
+from parley.studies.representatives.resimulation import Substitution, Writer
+from parley.studies.representatives.substitution import (
     AGAIN,
     ALL,
     MUTE,
@@ -52,14 +59,7 @@ from parley.analysis.deliberation.substitution import (
     substituted,
     summary,
 )
-from parley.analysis.deliberation.substitution_study import run_substitution
-from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.judging import Verdict, compose
-from parley.llm.backends.fake import Fake
-from parley.llm.driver import Conversation, ask_all, drive
-from parley.llm.errors import UserError
-from parley.llm.request import Reply, Request
-from parley.model.missing_replies import Unreadable
+from parley.studies.representatives.substitution_study import run_substitution
 
 DATA = Path(__file__).parents[2].parent / "shared" / "data" / "cc_by"
 EPISODE = episodes(1)[0]

@@ -325,7 +325,7 @@ def test_spss_files_give_words_and_numbers(tmp_path: Path) -> None:
 OWN_TABLES = {
     "analysis/judge_quality.py", "studies/claims/pilot.py", "analysis/schemas/validation.py",
     "studies/sheets/results.py",
-    "training/representatives/measures.py", "training/representatives/outcomes.py",
+    "studies/representatives/measures.py", "studies/representatives/outcomes.py",
     "llm/table_text.py", "llm/user_file.py", "environments/edge_table.py",
 }  # fmt: skip
 """Files that read a table which Parley itself wrote, the reader itself, and the columns of links by the million."""
@@ -339,7 +339,7 @@ def test_no_command_reads_a_table_by_hand() -> None:
 
 def test_no_command_writes_a_table_by_hand() -> None:
     """A question called =HYPERLINK(...) is a formula in a spreadsheet, unless the one writer has put an apostrophe before it."""
-    scores_of_its_own = "training/representatives/measures.py"
+    scores_of_its_own = "studies/representatives/measures.py"
     assert files_with(re.compile(r"\.to_csv\([^)]")) == {"analysis/table_export.py", scores_of_its_own}
 
 

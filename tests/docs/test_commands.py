@@ -22,7 +22,7 @@ import run
 from parley.analysis import run_report
 from parley.analysis.deliberation.episode import write_episodes
 from parley.analysis.deliberation.episode_readers import read_all
-from parley.training.commands.representatives import COMMANDS
+from parley.studies.representatives.command import COMMANDS
 
 ALL = list({tuple(command.words): command for command in printed()}.values())
 HELD = {tuple(shrunken(one, found)): one for one in ALL if (found := rule(one)) and found.how in ("hold", "plan")}

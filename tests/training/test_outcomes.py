@@ -13,8 +13,8 @@ from synthetic import episodes
 
 import run
 from parley.analysis.deliberation.episode import write_episodes
-from parley.analysis.deliberation.resimulation import Procedure
 from parley.llm.errors import UserError
+from parley.studies.representatives.resimulation import Procedure
 
 pytest.importorskip("torch", reason="the [local] extra is not installed")
 pytest.importorskip("trl", reason="the [local] extra is not installed")
@@ -23,9 +23,9 @@ import torch
 from hf_models import save
 
 from parley.analysis.journaled_calls import CallDesk
-from parley.training.representatives.outcome_report import findings, gain_table, likely_table
-from parley.training.representatives.outcomes import BEFORE, OutcomePlan, train_outcomes
-from parley.training.representatives.pipeline import DatasetBuilder, Lesson
+from parley.studies.representatives.outcome_report import findings, gain_table, likely_table
+from parley.studies.representatives.outcomes import BEFORE, OutcomePlan, train_outcomes
+from parley.studies.representatives.pipeline import DatasetBuilder, Lesson
 from parley.training.tuning.preferences import TRAINED
 from parley.training.tuning.recipe import DPO, Recipe
 

@@ -12,12 +12,12 @@ import pytest
 from synthetic import episodes
 
 from parley.analysis.deliberation.episode import Episode
-from parley.analysis.deliberation.payoff_measures import rating_table
-from parley.analysis.deliberation.payoffs import open_payoff
-from parley.analysis.deliberation.resimulation import Substitution
-from parley.analysis.deliberation.substitution_study import run_substitution
 from parley.analysis.journaled_calls import CallDesk
 from parley.llm.errors import UserError
+from parley.studies.representatives.payoff_measures import rating_table
+from parley.studies.representatives.payoffs import open_payoff
+from parley.studies.representatives.resimulation import Substitution
+from parley.studies.representatives.substitution_study import run_substitution
 
 pytest.importorskip("torch", reason="the [local] extra is not installed")
 pytest.importorskip("trl", reason="the [local] extra is not installed")
@@ -28,8 +28,14 @@ from hf_models import save, tokenizer
 from parley.llm.backends.hf.reward import PAIRS, RATING, encode_questions, head_values, load_scorer
 from parley.llm.driver import drive
 from parley.llm.request import Message
-from parley.training.payoffs.pipeline import PayoffLesson, hold_out_people, make_lot, run_payoffs, train_payoff
-from parley.training.representatives.pipeline import DatasetBuilder
+from parley.studies.representatives.payoff_training import (
+    PayoffLesson,
+    hold_out_people,
+    make_lot,
+    run_payoffs,
+    train_payoff,
+)
+from parley.studies.representatives.pipeline import DatasetBuilder
 
 BAR = lambda title, total, unit="call": nullcontext(lambda steps: None)  # noqa: E731
 SMALL = PayoffLesson(epochs=4, batch=8, micro=8, every=10, patience=2, rate=1e-2)

@@ -19,8 +19,8 @@ from synthetic import episodes
 
 import run
 from parley.analysis.deliberation.episode import read_episodes, write_episodes
-from parley.analysis.deliberation.representation import representation_cases
 from parley.llm.errors import UserError
+from parley.studies.representatives.representation import representation_cases
 
 pytest.importorskip("torch", reason="the [local] extra is not installed")
 pytest.importorskip("trl", reason="the [local] extra is not installed")
@@ -29,22 +29,22 @@ import torch
 from hf_models import save, tokenizer
 from transformers import AutoModelForCausalLM, AutoTokenizer, GPT2Config
 
-from parley.analysis.deliberation.representation import Author, WritingOrder, write_one
 from parley.analysis.journaled_calls import CallDesk
 from parley.llm.backends import open_spec
 from parley.llm.driver import drive
 from parley.llm.request import Message
-from parley.training.base_model import BaseModel, base_model, halve_layers
-from parley.training.likelihood import Text, likelihoods
-from parley.training.representatives.grid import EVERY, figure, knowledge_grid, report, table
-from parley.training.representatives.measures import BASE, OWN, STRANGER, TRAINED, load, measure, scored, untrained
-from parley.training.representatives.pipeline import (
+from parley.studies.representatives.grid import EVERY, figure, knowledge_grid, report, table
+from parley.studies.representatives.measures import BASE, OWN, STRANGER, TRAINED, load, measure, scored, untrained
+from parley.studies.representatives.pipeline import (
     DatasetBuilder,
     Lesson,
     case_examples,
     text,
     written,
 )
+from parley.studies.representatives.representation import Author, WritingOrder, write_one
+from parley.training.base_model import BaseModel, base_model, halve_layers
+from parley.training.likelihood import Text, likelihoods
 from parley.training.tuning.model_card import read_values
 
 ROOT = Path(run.__file__).parent
@@ -223,7 +223,7 @@ def test_the_grid_has_a_row_for_each_choice_and_size_and_goes_on(spec: str, tmp_
     assert len(EVERY) == 16
     assert len(set(EVERY)) == 16
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("parley.training.representatives.measures.scored", _never)
+        patch.setattr("parley.studies.representatives.measures.scored", _never)
         pd.testing.assert_frame_equal(knowledge_grid(workshop, specs, ["", "P"], lesson), rows)
 
 
@@ -244,9 +244,9 @@ class Shelf:
 
 def test_scores_are_kept_by_what_was_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An adapter is not scored by what all weights got, and two models of one name are not one model."""
-    monkeypatch.setattr("parley.training.representatives.measures.load", lambda model: model)
+    monkeypatch.setattr("parley.studies.representatives.measures.load", lambda model: model)
     monkeypatch.setattr(
-        "parley.training.representatives.measures.scored",
+        "parley.studies.representatives.measures.scored",
         lambda cases_, knows, model, seed: pd.DataFrame({"case": [one.key for one in cases_], "r": model.r}),
     )
     for rank in (0, 16, 0):

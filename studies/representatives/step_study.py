@@ -28,12 +28,7 @@ from parley.agents.ballots import renumbered
 from parley.agents.mediators.base import ATTEMPTS
 from parley.agents.representative import OPINION, CritiqueBrief, Representative, parse_knowledge
 from parley.agents.social_choice import Places, preference_levels, read_ranking
-from parley.analysis.deliberation.ballot_equivalence import Poll, compare_ballots
-from parley.analysis.deliberation.ballots import UNIT, rank_correlation
-from parley.analysis.deliberation.payoffs import AGREEMENT, open_payoff, own_model, ranking
-from parley.analysis.deliberation.representation import Author, open_authors
 from parley.analysis.deliberation.run_episodes import USUAL, rule_of, run_names
-from parley.analysis.deliberation.step_cases import Sessions, StepCase, read_sessions
 from parley.analysis.journaled_calls import CallDesk, check_manifest
 from parley.analysis.judging import Verdict
 from parley.analysis.statistics.intervals import SIGNED, mean_interval, why_no_interval
@@ -44,6 +39,11 @@ from parley.llm.request import Reply, Request, Sampling
 from parley.llm.router import open_all
 from parley.llm.seeding import derive, digest
 from parley.model.scenario_run import lock_folder
+from parley.studies.representatives.ballot_equivalence import Poll, compare_ballots
+from parley.studies.representatives.ballots import UNIT, rank_correlation
+from parley.studies.representatives.payoffs import AGREEMENT, open_payoff, own_model, ranking
+from parley.studies.representatives.representation import Author, open_authors
+from parley.studies.representatives.step_cases import Sessions, StepCase, read_sessions
 
 OWN, STRANGER, TWICE = WHO = ("own", "stranger", "twice")
 """Who is compared with the person: its representative, a stranger's, the person asked once more."""

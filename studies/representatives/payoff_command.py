@@ -15,8 +15,8 @@ from parley.training.commands.tuning import add_numbers, from_args
 
 if TYPE_CHECKING:
     from parley.analysis.journaled_calls import CallDesk
-    from parley.training.representatives.outcomes import OutcomePlan
-    from parley.training.representatives.pipeline import DatasetBuilder, Lesson
+    from parley.studies.representatives.outcomes import OutcomePlan
+    from parley.studies.representatives.pipeline import DatasetBuilder, Lesson
 
 BOTH = "both"
 HYPERPARAMETERS = (
@@ -57,7 +57,7 @@ def payoff(options: argparse.Namespace) -> int:
     """Train and compare payoff models."""
     from parley.analysis.journaled_calls import CallDesk
     from parley.llm.backends.hf.reward import FORMS
-    from parley.training.payoffs.pipeline import PayoffLesson, run_payoffs
+    from parley.studies.representatives.payoff_training import PayoffLesson, run_payoffs
 
     forms = FORMS if options.form == BOTH else (options.form,)
     options.form = forms[0]
@@ -105,8 +105,8 @@ def outcomes_parser() -> Parser:
 def outcomes(options: argparse.Namespace) -> int:
     """Train on outcomes, and write the page."""
     from parley.analysis.journaled_calls import CallDesk
-    from parley.training.representatives.outcome_report import write_outcomes
-    from parley.training.representatives.outcomes import train_outcomes
+    from parley.studies.representatives.outcome_report import write_outcomes
+    from parley.studies.representatives.outcomes import train_outcomes
 
     *specs, options.mediator_llm, options.judge = models_from_args(options, "mediator_llm", "judge")
     options.spec = only_model(specs, "pocket")
@@ -127,8 +127,8 @@ def outcomes(options: argparse.Namespace) -> int:
 
 def _plan(options: argparse.Namespace) -> OutcomePlan:
     """Return what is trained and how. Errors: UserError where a setting does not fit."""
-    from parley.analysis.deliberation.resimulation import Procedure
-    from parley.training.representatives.outcomes import OutcomePlan
+    from parley.studies.representatives.outcomes import OutcomePlan
+    from parley.studies.representatives.resimulation import Procedure
     from parley.training.tuning.recipe import DPO, Recipe
 
     given = {name: getattr(options, f"dpo_{name}") for name in ("rate", "epochs", "batch")} | {"beta": options.beta}
@@ -202,7 +202,7 @@ def lesson_parser(name: str, text: str, *parents: cli.Parent, many: bool = False
 
 def lesson_from_args(options: argparse.Namespace) -> Lesson:
     """Return the settings of the representative's training."""
-    from parley.training.representatives.pipeline import Lesson
+    from parley.studies.representatives.pipeline import Lesson
 
     return from_args(Lesson, options)  # type: ignore[no-any-return]
 
@@ -216,7 +216,7 @@ def print_report(desk: CallDesk, report: Path) -> int:
 def dataset_builder(options: argparse.Namespace) -> DatasetBuilder:
     """Read and split the episodes."""
     from parley.analysis.deliberation.episode_readers import read_all
-    from parley.training.representatives.pipeline import DatasetBuilder
+    from parley.studies.representatives.pipeline import DatasetBuilder
 
     out = results_folder(options, "representatives")
     print(f"folder   {out}", flush=True)

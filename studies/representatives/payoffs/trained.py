@@ -13,11 +13,11 @@ from pathlib import Path
 
 from parley.agents.reply_cleaning import one_line
 from parley.analysis.deliberation.episode import SCALE, Episode, Voice
-from parley.analysis.deliberation.payoffs import AGREEMENT
 from parley.analysis.judging import Verdict, missing
 from parley.llm.backends.hf.reward import RATING, RewardModel
 from parley.llm.driver import Conversation, ask_all
 from parley.llm.request import Message, Reply, Request, Sampling
+from parley.studies.representatives.payoffs import AGREEMENT
 
 UNIT = "agreement, 1 to 7 (form rating), or log odds (form pairs)"
 MOST: int | None = None

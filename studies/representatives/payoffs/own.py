@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from parley.agents.representative import knowledge_line
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
-from parley.analysis.deliberation.payoffs import AGREEMENT
 from parley.analysis.judging import Verdict, missing
 from parley.llm.driver import Conversation, ask_all
+from parley.studies.representatives.payoffs import AGREEMENT
 
 UNIT = AGREEMENT
 MOST: int | None = None

@@ -5,7 +5,7 @@ A module has `UNIT` (what its numbers are), `MOST` (statements that it can score
 model of its own also has `open_model(folder)`, which returns an object with these three and with `model`; its spec
 names the folder (`trained:FOLDER`). `judge`, `ranking` and `own` replace the payoff model of the study, a
 fine-tuned model of 1B parameters that is not published; `trained` is such a model, trained here (docs/payoffs.md).
-`analysis/deliberation/substitution.py` says how good a scorer is where there are final ratings.
+`studies/representatives/substitution.py` says how good a scorer is where there are final ratings.
 """
 
 from __future__ import annotations

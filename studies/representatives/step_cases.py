@@ -16,7 +16,6 @@ from parley.agents.representative import BALLOT, OPINION, VOTE, CritiqueBrief
 from parley.agents.social_choice import Places, read_ranking
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, Voice
 from parley.analysis.deliberation.episode_readers import read_any
-from parley.analysis.deliberation.representation import RepresentationCase, representation_cases, strangers
 from parley.environments.base import MEDIATOR
 from parley.llm.request import Message, Request
 from parley.model.branching import recorded_scenario
@@ -25,6 +24,7 @@ from parley.model.files import RECORD
 from parley.model.recorder import read_lines
 from parley.model.scenario import Scenario
 from parley.model.sent_requests import Exchange, sent_requests
+from parley.studies.representatives.representation import RepresentationCase, representation_cases, strangers
 
 WORDS = 75
 """Words of an opinion that a representative is asked for, where no run says how many the person was asked for."""

@@ -41,8 +41,8 @@ def mediators(words: Sequence[str]) -> int:
     """Run `run.py mediators`."""
     options = mediators_parser().parse_args(words)
     from parley.analysis.deliberation.episode_readers import read_all
-    from parley.analysis.deliberation.fairness_study import FairnessStudy, run_fairness
     from parley.analysis.journaled_calls import CallDesk
+    from parley.studies.representatives.fairness_study import FairnessStudy, run_fairness
 
     *specs, judge = models_from_args(options, "judge")
     llm, names = only_model(specs, "oracle"), tuple(dict.fromkeys(options.mediator or USUAL))

@@ -13,11 +13,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from parley.analysis.deliberation.likelihood import MEASURES, against, text_distance
 from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
-from parley.analysis.deliberation.preference_judge import LOSS, TIE, WIN, compare_critiques, win_rate
-from parley.analysis.deliberation.preference_judge import critique_table as verdict_table
-from parley.analysis.deliberation.representation import (
+from parley.analysis.formatting import count_table, format_estimate
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.judging import Verdict, undecided
+from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import SHARE
+from parley.analysis.table_export import write_csv
+from parley.llm.errors import UserError
+from parley.studies.representatives.likelihood import MEASURES, against, text_distance
+from parley.studies.representatives.pipeline import DatasetBuilder, Lesson, TrainedRepresentative, text
+from parley.studies.representatives.preference_judge import LOSS, TIE, WIN, compare_critiques, win_rate
+from parley.studies.representatives.preference_judge import critique_table as verdict_table
+from parley.studies.representatives.representation import (
     Author,
     RepresentationCase,
     WritingOrder,
@@ -26,15 +34,8 @@ from parley.analysis.deliberation.representation import (
     strangers,
     write_texts,
 )
-from parley.analysis.formatting import count_table, format_estimate
-from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.judging import Verdict, undecided
-from parley.analysis.report import Report
-from parley.analysis.table_export import write_csv
-from parley.llm.errors import UserError
 from parley.training.base_model import BaseModel
 from parley.training.likelihood import likelihoods
-from parley.training.representatives.pipeline import DatasetBuilder, Lesson, TrainedRepresentative, text
 
 if TYPE_CHECKING:
     from parley.llm.backends.hf.loading import Loaded
@@ -208,7 +209,7 @@ def distances(cases: Sequence[RepresentationCase], texts: Mapping[str, Texts]) -
     """Return the mean distance (0 to 1) between what each representative wrote and what the person wrote."""
     people = pd.Series([case.participant for case in cases])
     return {
-        name: clustered_mean(pd.Series([_distance(case, own) for case in cases], dtype=float), people)
+        name: clustered_mean(pd.Series([_distance(case, own) for case in cases], dtype=float), people, bounds=SHARE)
         for name, own in texts.items()
     }
 

@@ -15,11 +15,7 @@ import pandas as pd
 
 from parley.agents.mediators import open_mediator
 from parley.analysis.deliberation.episode import Episode, to_line
-from parley.analysis.deliberation.fairness import UNIT, Draft, estimate_all, sides, with_opinion, write_draft
-from parley.analysis.deliberation.payoff_measures import score_failure
-from parley.analysis.deliberation.payoffs import open_payoff, own_model, scored_by
 from parley.analysis.deliberation.position_change import seats_of, sharing_caution
-from parley.analysis.deliberation.resimulation import check_ballots, check_capacity
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
     Column,
@@ -38,6 +34,10 @@ from parley.llm.backends import check_spec, identity_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive, digest
 from parley.model.scenario_run import lock_folder
+from parley.studies.representatives.fairness import UNIT, Draft, estimate_all, sides, with_opinion, write_draft
+from parley.studies.representatives.payoff_measures import score_failure
+from parley.studies.representatives.payoffs import open_payoff, own_model, scored_by
+from parley.studies.representatives.resimulation import check_ballots, check_capacity
 
 NAME, LEVEL = "mediators", 0.05
 RESULTS = {

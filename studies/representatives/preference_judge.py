@@ -24,11 +24,11 @@ from parley.agents.reply_cleaning import one_line
 from parley.agents.representative import OTHERS
 from parley.analysis.deliberation.episode import Episode, Voice
 from parley.analysis.deliberation.position_change import ClusteredMean, clustered_mean
-from parley.analysis.deliberation.representation import RepresentationCase
-from parley.analysis.deliberation.substitution import TRUE, Resimulation, in_order, substituted
 from parley.analysis.judging import PREFERRED, REJECTED, TIED, Item, Verdict, judge_item, load_rubric, missing
 from parley.analysis.statistics.intervals import SHARE
 from parley.llm.driver import Conversation
+from parley.studies.representatives.representation import RepresentationCase
+from parley.studies.representatives.substitution import TRUE, Resimulation, in_order, substituted
 
 CRITIQUE_RUBRIC, STATEMENT_RUBRIC = load_rubric("autorater"), load_rubric("preferred")
 WIN, TIE, LOSS = "win", "tie", "loss"

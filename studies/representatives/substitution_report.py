@@ -10,13 +10,19 @@ from typing import NamedTuple
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.deliberation import preference_judge, substitution
 from parley.analysis.deliberation.episode import HUMAN, Episode
-from parley.analysis.deliberation.payoff_measures import Calibration
-from parley.analysis.deliberation.payoffs import open_payoff, scored_by
 from parley.analysis.deliberation.position_change import ClusteredMean, cluster_caution
-from parley.analysis.deliberation.resimulation import Substitution
-from parley.analysis.deliberation.substitution import (
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import count_phrase, count_table, format_estimate
+from parley.analysis.report import Report
+from parley.analysis.statistics.attenuation import gate_sentence
+from parley.analysis.statistics.intervals import too_few
+from parley.llm.backends import split_spec
+from parley.studies.representatives import preference_judge, substitution
+from parley.studies.representatives.payoff_measures import Calibration
+from parley.studies.representatives.payoffs import open_payoff, scored_by
+from parley.studies.representatives.resimulation import Substitution
+from parley.studies.representatives.substitution import (
     AGAIN,
     ALL,
     MUTE,
@@ -25,12 +31,6 @@ from parley.analysis.deliberation.substitution import (
     STRANGER,
     in_order,
 )
-from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import count_phrase, count_table, format_estimate
-from parley.analysis.report import Report
-from parley.analysis.statistics.attenuation import gate_sentence
-from parley.analysis.statistics.intervals import too_few
-from parley.llm.backends import split_spec
 
 HUMANS = (
     "> **The opinions are those of people; {ours} wrote the rest.** The study shows that real texts run through the "

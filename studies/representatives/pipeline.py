@@ -22,16 +22,16 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from parley.agents.representative import Representative, knowledge_line, parse_knowledge
-from parley.analysis.deliberation import representation
 from parley.analysis.deliberation.episode import Episode, read_episodes, to_line, write_episodes
-from parley.analysis.deliberation.population import answers
-from parley.analysis.deliberation.representation import RepresentationCase, Split
 from parley.analysis.formatting import escape_markdown, markdown_table
 from parley.analysis.journaled_calls import check_manifest
 from parley.llm.driver import Bar
 from parley.llm.errors import UserError
 from parley.llm.model_catalogue import cached_files
 from parley.llm.seeding import digest, stream
+from parley.studies.representatives import representation
+from parley.studies.representatives.population import answers
+from parley.studies.representatives.representation import RepresentationCase, Split
 from parley.training.base_model import BaseModel, base_model
 from parley.training.likelihood import Text, lengths
 from parley.training.tuning.dataset import Example, chat, digest_of

@@ -13,19 +13,19 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.deliberation.likelihood import against, per_critique
-from parley.analysis.deliberation.payoffs import open_payoff, scored_by
 from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean, clustered_mean
-from parley.analysis.deliberation.representation import describe_split
-from parley.analysis.deliberation.substitution import ALL, MUTE, MUTE_ALL, ONE, TRUE, named
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, estimate, format_number, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few, with_interval
 from parley.analysis.statistics.null import against_nulls, null_line
-from parley.training.representatives.measures import OWN, STRANGER
-from parley.training.representatives.outcomes import BEFORE, Outcome, OutcomePlan
-from parley.training.representatives.pipeline import DatasetBuilder
+from parley.studies.representatives.likelihood import against, per_critique
+from parley.studies.representatives.measures import OWN, STRANGER
+from parley.studies.representatives.outcomes import BEFORE, Outcome, OutcomePlan
+from parley.studies.representatives.payoffs import open_payoff, scored_by
+from parley.studies.representatives.pipeline import DatasetBuilder
+from parley.studies.representatives.representation import describe_split
+from parley.studies.representatives.substitution import ALL, MUTE, MUTE_ALL, ONE, TRUE, named
 from parley.training.tuning.preferences import SHUFFLED, TRAINED
 
 OWN_CRITIQUE = "log-probability of the person's own critique"

@@ -16,7 +16,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis.deliberation.episode import Episode
-from parley.analysis.deliberation.payoff_measures import (
+from parley.analysis.deliberation.position_change import ClusteredMean
+from parley.analysis.figures import draw_points, new_figure
+from parley.analysis.formatting import Column, count_phrase, estimate, format_estimate, format_number
+from parley.analysis.journaled_calls import CallDesk
+from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import ALIKE_OR_UNEVEN, FEWEST, Floats, too_few, with_interval
+from parley.studies.representatives.payoff_measures import (
     BRIER,
     ERROR,
     GAIN,
@@ -33,13 +39,7 @@ from parley.analysis.deliberation.payoff_measures import (
     score_table,
     values,
 )
-from parley.analysis.deliberation.payoffs import AGREEMENT
-from parley.analysis.deliberation.position_change import ClusteredMean
-from parley.analysis.figures import draw_points, new_figure
-from parley.analysis.formatting import Column, count_phrase, estimate, format_estimate, format_number
-from parley.analysis.journaled_calls import CallDesk
-from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import ALIKE_OR_UNEVEN, FEWEST, Floats, too_few, with_interval
+from parley.studies.representatives.payoffs import AGREEMENT
 
 FIT, PEOPLE, QUESTIONS = "fit", "people", "questions"
 CELLS = {PEOPLE: "New people, questions of the training", QUESTIONS: "New people, new questions"}

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from parley.agents.reply_cleaning import one_line
 from parley.analysis.deliberation.episode import Episode, Voice
-from parley.analysis.deliberation.payoffs import AGREEMENT
 from parley.analysis.judging import Item, Verdict, compose, load_rubric, missing, read
 from parley.llm.driver import Conversation, ask_all
+from parley.studies.representatives.payoffs import AGREEMENT
 
 UNIT = AGREEMENT
 MOST: int | None = None

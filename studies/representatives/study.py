@@ -17,18 +17,14 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.deliberation.likelihood import MEASURES, against
-from parley.analysis.deliberation.preference_judge import win_rate
-from parley.analysis.deliberation.representation import describe_split
-from parley.analysis.deliberation.resimulation import Substitution, Writer
-from parley.analysis.deliberation.substitution_study import run_substitution
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, estimate
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import with_interval
-from parley.training.representatives import grid
-from parley.training.representatives.measures import (
+from parley.studies.representatives import grid
+from parley.studies.representatives.likelihood import MEASURES, against
+from parley.studies.representatives.measures import (
     BASE,
     OWN,
     PERSON,
@@ -38,7 +34,11 @@ from parley.training.representatives.measures import (
     kept_scores,
     untrained,
 )
-from parley.training.representatives.pipeline import DatasetBuilder, Lesson
+from parley.studies.representatives.pipeline import DatasetBuilder, Lesson
+from parley.studies.representatives.preference_judge import win_rate
+from parley.studies.representatives.representation import describe_split
+from parley.studies.representatives.resimulation import Substitution, Writer
+from parley.studies.representatives.substitution_study import run_substitution
 
 CONSENSUS = "consensus"
 AGAINST = {STRANGER: "a stranger's representative", BASE: "the untrained model", PERSON: "the person's own critique"}

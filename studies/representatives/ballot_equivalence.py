@@ -27,8 +27,8 @@ import pandas as pd
 
 from parley.agents.choice_rules import RULES, points_of
 from parley.agents.social_choice import Places, break_ties, preference_levels
-from parley.analysis.deliberation.ballots import UNIT
 from parley.analysis.statistics.intervals import mean_interval, why_no_interval, with_interval
+from parley.studies.representatives.ballots import UNIT
 
 LOT = "lot"
 """The null: a strict ballot drawn at random."""

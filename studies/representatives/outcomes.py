@@ -2,7 +2,7 @@
 
     outcomes/BASE/NAME/tries/       critiques of the trained representative, the statements that they lead to, their payoffs
     outcomes/BASE/NAME/adapters/    an adapter for the payoffs, and one for each shuffle of them
-    outcomes/BASE/NAME/groups-N/    the test with N shuffles: groups simulated again (analysis/deliberation/substitution_study.py)
+    outcomes/BASE/NAME/groups-N/    the test with N shuffles: groups simulated again (substitution_study.py)
 
 The representative writes several critiques for each person of the training side. Each takes the place of the person's own
 critique, the mediator writes the statement anew, and the payoff of that statement for the person is the critique's score. The
@@ -24,8 +24,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from parley.agents.representative import Representative, knowledge_line
-from parley.analysis.deliberation.representation import Author, RepresentationCase, WritingOrder, write_texts
-from parley.analysis.deliberation.resimulation import (
+from parley.analysis.formatting import slug
+from parley.analysis.journaled_calls import CallDesk, check_manifest
+from parley.llm.backends import identity_spec
+from parley.llm.errors import UserError
+from parley.studies.representatives.measures import kept_scores, untrained
+from parley.studies.representatives.pipeline import DatasetBuilder, Lesson, TrainedRepresentative, written
+from parley.studies.representatives.representation import Author, RepresentationCase, WritingOrder, write_texts
+from parley.studies.representatives.resimulation import (
     Procedure,
     Substitution,
     Writer,
@@ -33,15 +39,9 @@ from parley.analysis.deliberation.resimulation import (
     score_payoffs,
     write_statements,
 )
-from parley.analysis.deliberation.substitution import ONE, OWN, Profile
-from parley.analysis.deliberation.substitution_study import run_substitution
-from parley.analysis.formatting import slug
-from parley.analysis.journaled_calls import CallDesk, check_manifest
-from parley.llm.backends import identity_spec
-from parley.llm.errors import UserError
+from parley.studies.representatives.substitution import ONE, OWN, Profile
+from parley.studies.representatives.substitution_study import run_substitution
 from parley.training.base_model import BaseModel
-from parley.training.representatives.measures import kept_scores, untrained
-from parley.training.representatives.pipeline import DatasetBuilder, Lesson, TrainedRepresentative, written
 from parley.training.tuning.adapter import make_adapter
 from parley.training.tuning.preferences import (
     SHUFFLED,

@@ -30,12 +30,12 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
 from parley.analysis.deliberation.episode import STATEMENTS, Episode
-from parley.analysis.deliberation.payoffs import own_model
 from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean, clustered_mean
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.judging import UNASKED, Verdict
 from parley.analysis.statistics.intervals import POSITIVE, SHARE, Floats, correlation, correlation_interval
 from parley.llm.seeding import derive
+from parley.studies.representatives.payoffs import own_model
 
 
 def score_table(

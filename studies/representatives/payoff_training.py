@@ -2,7 +2,7 @@
 
     payoffs/BASE/NAME/    a trained payoff model, its card, its losses (`--payoff trained:FOLDER`)
 
-The folder is that of `run.py representatives` (training/representatives/pipeline.py), with the same split. An eighth of the
+The folder is that of `run.py representatives` (studies/representatives/pipeline.py), with the same split. An eighth of the
 groups of the training side is held out as well: new people on questions that were trained on.
 
 The form `rating` learns the rating by squared error. The form `pairs` learns which of two statements a participant rated higher
@@ -30,11 +30,6 @@ import transformers
 import trl
 
 from parley.analysis.deliberation.episode import Episode
-from parley.analysis.deliberation.payoff_measures import ERROR, STATEMENT, deal_ratings, groups_of, rating_table
-from parley.analysis.deliberation.payoff_report import FIT, PEOPLE, QUESTIONS, Trained, score_all, write_payoffs
-from parley.analysis.deliberation.payoffs import open_payoff
-from parley.analysis.deliberation.payoffs.trained import payoff_question
-from parley.analysis.deliberation.representation import describe_split
 from parley.analysis.journaled_calls import CallDesk
 from parley.llm.backends.hf.checkpoint import fingerprint
 from parley.llm.backends.hf.reward import FORMS, PAIRS, RATING, Head, encode_questions, load_scorer, write_head
@@ -42,8 +37,13 @@ from parley.llm.driver import Bar, Progress
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.model_catalogue import cached_files
 from parley.llm.seeding import digest, stream
+from parley.studies.representatives.payoff_measures import ERROR, STATEMENT, deal_ratings, groups_of, rating_table
+from parley.studies.representatives.payoff_report import FIT, PEOPLE, QUESTIONS, Trained, score_all, write_payoffs
+from parley.studies.representatives.payoffs import open_payoff
+from parley.studies.representatives.payoffs.trained import payoff_question
+from parley.studies.representatives.pipeline import FULL_RATES, DatasetBuilder
+from parley.studies.representatives.representation import describe_split
 from parley.training.base_model import BaseModel, base_model
-from parley.training.representatives.pipeline import FULL_RATES, DatasetBuilder
 from parley.training.tuning.model_card import read_values, write_card
 from parley.training.tuning.pipeline import training_folders
 from parley.training.tuning.recipe import PROJECTIONS, RATES, SFT, EarlyStopping, Recipe, TrainingResult

@@ -15,16 +15,16 @@ import pandas as pd
 from parley.agents.mediators import open_mediator
 from parley.agents.mediators.base import Statement
 from parley.agents.representative import parse_knowledge
-from parley.analysis.deliberation import representation
 from parley.analysis.deliberation.episode import Episode, Voice
-from parley.analysis.deliberation.payoff_measures import score_failure
-from parley.analysis.deliberation.payoffs import open_payoff, own_model
-from parley.analysis.deliberation.substitution import SILENT, Profile, Resimulation, Texts, resimulated, substituted
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.judging import Verdict, missing
 from parley.llm.backends import check_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
+from parley.studies.representatives import representation
+from parley.studies.representatives.payoff_measures import score_failure
+from parley.studies.representatives.payoffs import open_payoff, own_model
+from parley.studies.representatives.substitution import SILENT, Profile, Resimulation, Texts, resimulated, substituted
 
 PREDICTED = "predicted"
 

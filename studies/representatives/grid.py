@@ -18,15 +18,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from parley.agents.representative import KINDS
-from parley.analysis.deliberation.likelihood import MEASURES, against
 from parley.analysis.figures import draw_points, new_figure
 from parley.analysis.formatting import Column, estimate
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import with_interval
 from parley.llm.errors import UserError
+from parley.studies.representatives.likelihood import MEASURES, against
+from parley.studies.representatives.measures import OWN, STRANGER, kept_scores
+from parley.studies.representatives.pipeline import NOTHING, DatasetBuilder, Lesson
 from parley.training.base_model import base_model
-from parley.training.representatives.measures import OWN, STRANGER, kept_scores
-from parley.training.representatives.pipeline import NOTHING, DatasetBuilder, Lesson
 
 PAPER = ("", "D", "O", "C", "P", "OC", "DOCP")
 """The study's choices: the base, each alone, the best, all of it."""

@@ -9,11 +9,16 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.deliberation.ballot_equivalence import ALL, LOT, ONE, equivalence_table
-from parley.analysis.deliberation.payoffs import open_payoff, scored_by
 from parley.analysis.deliberation.position_change import sharing_caution
-from parley.analysis.deliberation.step_cases import Sessions
-from parley.analysis.deliberation.step_study import (
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_table, estimate, format_estimate
+from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import verdict
+from parley.model.titles import join_phrases
+from parley.studies.representatives.ballot_equivalence import ALL, LOT, ONE, equivalence_table
+from parley.studies.representatives.payoffs import open_payoff, scored_by
+from parley.studies.representatives.step_cases import Sessions
+from parley.studies.representatives.step_study import (
     NOT_ASKED,
     OWN,
     STRANGER,
@@ -23,11 +28,6 @@ from parley.analysis.deliberation.step_study import (
     StepStudy,
     step_table,
 )
-from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import Column, count_table, estimate, format_estimate
-from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import verdict
-from parley.model.titles import join_phrases
 
 TITLES = {
     OWN: "own representative",

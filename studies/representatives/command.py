@@ -14,7 +14,7 @@ from parley.model import cli
 from parley.model.arguments import model_from_args, models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, natural, positive
 from parley.model.progress import bar
-from parley.training.commands.payoff import (
+from parley.studies.representatives.payoff_command import (
     EXAMPLES,
     LETTERS,
     SUBSTITUTION,
@@ -31,7 +31,7 @@ from parley.training.commands.tuning import from_args
 
 if TYPE_CHECKING:
     from parley.analysis.journaled_calls import CallDesk
-    from parley.training.representatives.pipeline import DatasetBuilder
+    from parley.studies.representatives.pipeline import DatasetBuilder
 
 TRAIN = "Train a representative on the training side of some episodes."
 CHOICES = (
@@ -96,7 +96,7 @@ def episodes_parser() -> Parser:
 
 def episodes(options: argparse.Namespace) -> int:
     """Run many deliberations as training data."""
-    from parley.analysis.deliberation.population import populate
+    from parley.studies.representatives.population import populate
 
     *specs, people = models_from_args(options, "people")
     llm, out = only_model(specs, "oracle"), results_folder(options, "episodes")
@@ -130,7 +130,7 @@ def measure_parser() -> Parser:
 def measure(options: argparse.Namespace) -> int:
     """Measure a representative on the test side."""
     from parley.analysis.journaled_calls import CallDesk
-    from parley.training.representatives import measures
+    from parley.studies.representatives import measures
 
     *specs, judge = models_from_args(options, "judge")
     llm, builder = only_model(specs, "pocket"), dataset_builder(options)
@@ -153,7 +153,7 @@ def grid_parser() -> Parser:
 
 def grid(options: argparse.Namespace) -> int:
     """Train and compare representatives by what they know and by model size."""
-    from parley.training.representatives import grid as knowledge
+    from parley.studies.representatives import grid as knowledge
 
     named = list(dict.fromkeys(models_from_args(options))) or ["pocket"]
     choices = _choices(options.choices, knowledge.PAPER, knowledge.EVERY)
@@ -197,8 +197,8 @@ def study_parser() -> Parser:
 def study(options: argparse.Namespace) -> int:
     """Run the whole study and write one page."""
     from parley.analysis.journaled_calls import CallDesk
-    from parley.training.representatives import grid as knowledge
-    from parley.training.representatives.study import StudyPlan, run_study
+    from parley.studies.representatives import grid as knowledge
+    from parley.studies.representatives.study import StudyPlan, run_study
 
     *specs, options.mediator_llm, options.judge = models_from_args(options, "mediator_llm", "judge")
     choices = _choices(options.choices, knowledge.PAPER, knowledge.EVERY)
@@ -220,7 +220,7 @@ def study(options: argparse.Namespace) -> int:
 def _choices(text: str | None, usual: Sequence[str], every: Sequence[str]) -> Sequence[str]:
     """Return `base,D,OC` as ("", "D", "OC"). Errors: UserError on an unknown letter."""
     from parley.agents.representative import parse_knowledge
-    from parley.training.representatives.pipeline import NOTHING
+    from parley.studies.representatives.pipeline import NOTHING
 
     if text is None or text == "all":
         return every if text else usual
@@ -249,9 +249,9 @@ def substitute_parser() -> Parser:
 def substitute(options: argparse.Namespace) -> int:
     """Simulate groups again with representatives, and compare."""
     from parley.analysis.deliberation.episode_readers import read_all
-    from parley.analysis.deliberation.resimulation import Substitution, Writer
-    from parley.analysis.deliberation.substitution_study import run_substitution
     from parley.analysis.journaled_calls import CallDesk
+    from parley.studies.representatives.resimulation import Substitution, Writer
+    from parley.studies.representatives.substitution_study import run_substitution
 
     *specs, options.mediator_llm, options.judge = models_from_args(options, "mediator_llm", "judge")
     options.llm, *others = list(dict.fromkeys(specs)) or ["pocket"]
@@ -281,8 +281,8 @@ def ballots_parser() -> Parser:
 
 def ballots(options: argparse.Namespace) -> int:
     """Write the report on the ballots of some runs."""
-    from parley.analysis.deliberation.ballot_report import write_ballots
-    from parley.analysis.deliberation.ballots import read_ballots
+    from parley.studies.representatives.ballot_report import write_ballots
+    from parley.studies.representatives.ballots import read_ballots
 
     found, out = read_ballots(options.run), results_folder(options, "ballots")
     out.mkdir(parents=True, exist_ok=True)
@@ -309,9 +309,9 @@ def steps_parser() -> Parser:
 
 def steps(options: argparse.Namespace) -> int:
     """Compare representatives with people at each step."""
-    from parley.analysis.deliberation.step_report import write_steps
-    from parley.analysis.deliberation.step_study import StepStudy, compare_steps
     from parley.analysis.journaled_calls import CallDesk
+    from parley.studies.representatives.step_report import write_steps
+    from parley.studies.representatives.step_study import StepStudy, compare_steps
 
     *specs, options.judge = models_from_args(options, "judge")
     options.llm = only_model(specs, "pocket")

@@ -13,20 +13,7 @@ from typing import Any
 import pandas as pd
 
 from parley.agents.representative import Critique
-from parley.analysis.deliberation import preference_judge, representation, substitution
 from parley.analysis.deliberation.episode import Episode, to_line
-from parley.analysis.deliberation.payoff_measures import Calibration, calibrate_payoff, rating_table, score_table
-from parley.analysis.deliberation.payoffs import AGREEMENT, open_payoff
-from parley.analysis.deliberation.preference_judge import statement_pairs
-from parley.analysis.deliberation.resimulation import (
-    Substitution,
-    check_capacity,
-    score_payoffs,
-    statements_each,
-    write_statements,
-)
-from parley.analysis.deliberation.substitution import OWN, STRANGER, Resimulation, named
-from parley.analysis.deliberation.substitution_report import SubstitutionResult, write_substitution
 from parley.analysis.journaled_calls import CallDesk, check_manifest
 from parley.analysis.judging import undecided
 from parley.analysis.table_export import write_csv
@@ -35,6 +22,19 @@ from parley.llm.errors import UserError
 from parley.llm.request import Backend
 from parley.llm.seeding import digest
 from parley.model.scenario_run import lock_folder
+from parley.studies.representatives import preference_judge, representation, substitution
+from parley.studies.representatives.payoff_measures import Calibration, calibrate_payoff, rating_table, score_table
+from parley.studies.representatives.payoffs import AGREEMENT, open_payoff
+from parley.studies.representatives.preference_judge import statement_pairs
+from parley.studies.representatives.resimulation import (
+    Substitution,
+    check_capacity,
+    score_payoffs,
+    statements_each,
+    write_statements,
+)
+from parley.studies.representatives.substitution import OWN, STRANGER, Resimulation, named
+from parley.studies.representatives.substitution_report import SubstitutionResult, write_substitution
 
 
 def run_substitution(episodes: Sequence[Episode], settings: Substitution, desk: CallDesk) -> Path:

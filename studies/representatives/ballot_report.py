@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.deliberation.ballots import BY_LOT, UNIT, Ballots, accuracy_table, rule_table, vote_row
 from parley.analysis.deliberation.position_change import sharing_caution
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few, verdict
+from parley.studies.representatives.ballots import BY_LOT, UNIT, Ballots, accuracy_table, rule_table, vote_row
 
 RULE_COLUMNS: Mapping[str, Column] = {
     "rule": "rule", "same winner as schulze": estimate("same"), "mean points": estimate("mean"),
