@@ -37,7 +37,8 @@ HOW = (
 )
 ROUNDS = (
     "Statements of a room in a round are averaged first; numbers are means over rooms, with 95% intervals over rooms. Rooms "
-    "without a statement in a round count as 0 statements, and have no score there."
+    "without a statement in a round count as 0 statements, and have no score there. A figure of several scores averages topics "
+    "and groups within repetitions first."
 )
 PARTIES: Mapping[str, Column] = {
     "party": "party", "score": "score", "statements": "statements", "missing": "missing", "rooms": "rooms",
@@ -120,7 +121,8 @@ def write_rubric(
     report.figure(drawn, rubric.name, "Scores by party")
     report.table(shown, PARTIES)
     report.section("By round", ROUNDS)
-    report.figure(draw_rounds(points, rubric, label, data), "rounds", "Scores and number of statements by round")
+    shown = points if len(scores) == 1 else by_round(_pooled(rooms, scores), scores, bounds)
+    report.figure(draw_rounds(shown, rubric, label, data), "rounds", "Scores and number of statements by round")
     lines: dict[str, Column] = {name: name for name in LINE} if points[LINE].drop_duplicates().shape[0] > 1 else {}
     columns: dict[str, Column] = {"round": "round", "rooms": "rooms", "statements in a room": estimate("texts")}
     report.table(points, {**lines, **columns, "missing": "missing", **{name: estimate(name) for name in scores}})
@@ -129,6 +131,12 @@ def write_rubric(
     if data is not None:
         add_comparison(report, rooms, data)
     return report.write()
+
+
+def _pooled(rooms: pd.DataFrame, scores: Sequence[str]) -> pd.DataFrame:
+    """Return the rows of `rounds_of_rooms` averaged over topics and groups: the same people meet on every topic, as one unit."""
+    means = rooms.groupby(["repetition", "round"])[["texts", "missing", *scores]].mean()
+    return means.reset_index().assign(**dict.fromkeys(LINE, "all"))
 
 
 def _answers(rubric: Rubric) -> str:
@@ -143,11 +151,12 @@ def _span(bounds: Ends) -> str:
 
 
 def draw_rounds(points: pd.DataFrame, rubric: Rubric, caption: str, data: pd.DataFrame | None = None) -> Figure:
-    """Draw scores above the number of statements, a line per topic, group and score; data as one line more, its posts on the
-    same sum.
+    """Draw scores above the number of statements, a line per score (of one score: per topic and group); data as one line more,
+    its posts on the same sum.
     """
     low, high = rubric.bounds
-    with new_figure(4.6, 4.4, f"{caption}. {rooms_phrase(points['rooms'])}") as figure:
+    means = "Means over repetitions; bars are 95% intervals" if rubric.aspects else rooms_phrase(points["rooms"])
+    with new_figure(4.6, 4.4, f"{caption}. {means}") as figure:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1.6, 1])
         lines = list(points.groupby(LINE, sort=False))
         looks = iter(OTHERS * (1 + len(lines) * len(rubric.columns) // len(OTHERS)))
