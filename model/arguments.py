@@ -178,14 +178,15 @@ def budgets_from_args(options: argparse.Namespace, *asked: Scenario | str) -> li
 
 
 def study_budgets(
-    options: argparse.Namespace, base: Scenario, folder: Path, names: Sequence[str]
+    options: argparse.Namespace, asked: Sequence[Scenario | str], folder: Path, names: Sequence[str]
 ) -> tuple[list[Budget], Ledger | None]:
-    """Return the limits of runs of one scenario in these subfolders of `folder`, and the ledger that they share."""
+    """Return the limits of runs of scenarios, or models, in these subfolders of `folder`, and the ledger that they share."""
     from parley.llm.journal import shared_ledger
     from parley.model.files import JOURNAL
 
-    (limits,) = budgets_from_args(options, base)
-    return [limits] * len(names), shared_ledger(limits, [(folder / name / JOURNAL, limits) for name in names])
+    budgets = budgets_from_args(options, *asked)
+    journals = [(folder / name / JOURNAL, budget) for name, budget in zip(names, budgets, strict=True)]
+    return budgets, shared_ledger(budgets[0], journals)
 
 
 def shared_budget(options: argparse.Namespace, folder: Path, *specs: str) -> SharedBudget:

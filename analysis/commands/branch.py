@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parley.analysis.commands.runs import hold_all, print_paths, results_folder
+from parley.analysis.commands.runs import print_paths, results_folder, run_continued
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, model_fields, prices_from_args, scenario_from_args, with_base_url
@@ -144,9 +144,6 @@ def intervene(words: Sequence[str]) -> int:
     options = intervene_parser().parse_args(words)
     from parley.analysis.run_report import SUMMARY, write_report
     from parley.analysis.studies import intervention as study
-    from parley.llm.journal import shared_ledger
-    from parley.llm.router import open_all
-    from parley.model.files import JOURNAL
 
     base, given = scenario_from_args(options)
     placebo, why_none = study.placebo_of(base, options.placebo)
@@ -163,12 +160,7 @@ def intervene(words: Sequence[str]) -> int:
     folder = results_folder(options, "intervene")
     print_paths(folder=folder)
     (budget,) = budgets_from_args(options, base)
-    journals = [path for branch in branches if (path := folder / branch / JOURNAL).exists()]
-    ledger = shared_ledger(budget, [(path, budget) for path in journals[-1:]])  # each begins with those before it
-    models = open_all(base.models.llm, base.llm_by_party)
-    result = hold_all(
-        scenarios, branches, folder, given, models, [budget] * len(branches), ledger, not options.no_qualify
-    )
+    result, _ = run_continued(options, base, given, scenarios, branches, folder, budget)
     for branch in branches:
         if not (folder / branch / SUMMARY).exists():
             write_report(folder / branch)

@@ -116,9 +116,33 @@ def run_study(
     folder: Path,
 ) -> Any:
     """Run a study whose scenarios all use the models of `base`, within the limits of the options; return its result."""
-    budgets, ledger = study_budgets(options, base, folder, names)
+    budgets, ledger = study_budgets(options, [base] * len(names), folder, names)
     print_paths(folder=folder)
     return hold_all(study, names, folder, given, None, budgets, ledger, not options.no_qualify)
+
+
+def run_continued(
+    options: argparse.Namespace,
+    base: Scenario,
+    given: tuple[str, ...],
+    study: Generator[Scenario, Tables, Any],
+    names: Sequence[str],
+    folder: Path,
+    budget: Budget,
+    judged: Sequence[tuple[Path, Budget]] = (),
+) -> tuple[Any, Ledger | None]:
+    """Run a study whose scenarios all use the models of `base`, each with the replies of the one before it.
+
+    Return its result, and the ledger of all calls. judged: journals of judges, which count too.
+    """
+    from parley.llm.journal import shared_ledger
+    from parley.llm.router import open_all
+    from parley.model.files import JOURNAL
+
+    last = [path for name in names if (path := folder / name / JOURNAL).exists()][-1:]
+    ledger = shared_ledger(budget, [*((path, budget) for path in last), *judged])
+    models, budgets = open_all(base.models.llm, base.llm_by_party), [budget] * len(names)
+    return hold_all(study, names, folder, given, models, budgets, ledger, not options.no_qualify), ledger
 
 
 @contextmanager
@@ -133,21 +157,13 @@ def judged_runs(
     rubric: Rubric,
     of: str = "judge",
 ) -> Iterator[tuple[Any, Judge]]:
-    """Run a study whose scenarios all use the models of `base`, each with the replies of the one before it.
-
-    Give its result and the judge of its lines, within the limits of the options. of: the judge's folder in `folder`.
-    """
+    """Run a study by `run_continued`; give its result and the judge of its lines. of: the judge's folder in `folder`."""
     from parley.analysis.judging import VERDICTS, open_judge
-    from parley.llm.journal import shared_ledger
-    from parley.llm.router import open_all
-    from parley.model.files import JOURNAL
 
     budget, limit = budgets_from_args(options, base, judge)
     print_paths(folder=folder)
-    last = [path for name in names if (path := folder / name / JOURNAL).exists()][-1:]
-    ledger = shared_ledger(budget, [*((path, budget) for path in last), (folder / of / VERDICTS, limit)])
-    models, budgets = open_all(base.models.llm, base.llm_by_party), [budget] * len(names)
-    runs = hold_all(study, names, folder, given, models, budgets, ledger, not options.no_qualify)
+    judged = [(folder / of / VERDICTS, limit)]
+    runs, ledger = run_continued(options, base, given, study, names, folder, budget, judged)
     with open_judge(rubric, judge, folder / of, bar, {"seed": base.seed}, limit, ledger) as opened:
         yield runs, opened
 

@@ -19,12 +19,12 @@ from parley.analysis.commands.runs import (
 )
 from parley.llm.errors import UserError
 from parley.model.arguments import (
-    budgets_from_args,
     models_from_args,
     party_of,
     scenario_from_args,
     shared_budget,
     society_from_args,
+    study_budgets,
 )
 from parley.model.cli import Parser, add_option, positive
 from parley.training.commands.optional_training import NUMBERS, add_training, check_train_only, training_from_args
@@ -74,8 +74,6 @@ def run(words: Sequence[str]) -> int:
 def _judged(options: argparse.Namespace, conditions: Mapping[str, Mapping[str, Any]]) -> int:
     """Run the conditions, let the judge decide every debate, and write the report."""
     from parley.llm.backends import check_spec, identity_spec
-    from parley.llm.journal import shared_ledger
-    from parley.model.files import JOURNAL
 
     from .bets import WINNING, write_judged
     from .verdicts import judge_debates
@@ -89,11 +87,9 @@ def _judged(options: argparse.Namespace, conditions: Mapping[str, Mapping[str, A
     if options.dry_run:
         return print_plan(dict(zip(settings, scenarios, strict=True)), options, judge)
     folder, names = results_folder(options, "bets"), [name.replace(", ", "_").replace(" ", "_") for name in settings]
-    budgets = budgets_from_args(options, *scenarios)
-    journals = [(folder / name / JOURNAL, budget) for name, budget in zip(names, budgets, strict=True)]
+    budgets, ledger = study_budgets(options, scenarios, folder, names)
     print_paths(folder=folder)
     study = each_condition(base, settings)
-    ledger = shared_ledger(budgets[0], journals)
     runs = hold_all(study, names, folder, given, None, budgets, ledger, not options.no_qualify)
     manifest, about = folder / "verdicts" / "judge.json", {"judge": identity_spec(judge)}
     with open_desk(options, manifest, about, "judge", shared_budget(options, folder, judge)) as desk:

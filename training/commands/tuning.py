@@ -194,8 +194,6 @@ def fine_tuned(arguments: Sequence[str]) -> int:
     """Run the debates before and after fine-tuning and with adapters per seat, and compare them."""
     options = fine_tuned_parser().parse_args(arguments)
     from parley.analysis.studies import fine_tuned as study
-    from parley.llm.journal import shared_ledger
-    from parley.model.files import JOURNAL
     from parley.model.scenario import load_preset
     from parley.training.estimate import of_debates, show
 
@@ -209,11 +207,9 @@ def fine_tuned(arguments: Sequence[str]) -> int:
     if options.dry_run:
         return show(of_debates(base, planned[0].spec, len(planned)))
     out = results_folder(options, "fine_tuned")
-    budgets = args.budgets_from_args(options, *[arm.spec for arm in planned])
-    journals = [(out / arm.name / JOURNAL, budget) for arm, budget in zip(planned, budgets, strict=True)]
-    ledger = shared_ledger(budgets[0], journals)
-    print(f"folder   {out}", flush=True)
     names = [arm.name for arm in planned]
+    budgets, ledger = args.study_budgets(options, [arm.spec for arm in planned], out, names)
+    print(f"folder   {out}", flush=True)
     result = hold_all(study.fine_tuned(base, planned), names, out, tuple(settings), None, budgets, ledger)
     print(f"report   {study.write_fine_tuned(result, out, base)}\nfigure   {out / 'fine_tuned.png'}")
     return 0
