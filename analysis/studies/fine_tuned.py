@@ -288,13 +288,16 @@ def fine_tuned_figure(result: TuningResult, caption: str) -> Figure:
 
 
 def _bars(points: pd.DataFrame) -> str:
-    seeds = points.loc[points["kind"] != BEFORE, "seeds"].max()
+    """Return what the bars and the marks of the figure are: a training with shuffled parties is no seed of the trained ones."""
+    seeds = points.groupby("kind")["seeds"].max()
+    trained = seeds.drop([BEFORE, SHUFFLED], errors="ignore").max()
     over = (
-        f"over {seeds} training seeds (before fine-tuning: over rooms)"
-        if seeds > 1
+        f"over {trained} training seeds (before fine-tuning: over rooms)"
+        if trained > 1
         else "over rooms: one training seed"
     )
-    return f"Bars: one standard error, {over}."
+    shuffled = f"; with shuffled parties, over {seeds[SHUFFLED]} adapters" if seeds.get(SHUFFLED, 0) > 1 else ""
+    return f"Open marks: after fine-tuning. Bars: one standard error, {over}{shuffled}."
 
 
 def _looks(header: Header) -> dict[str, dict[str, Any]]:
