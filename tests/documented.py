@@ -276,7 +276,7 @@ RULES = (
     Rule(r"^run\.py validate", "--personas simple"),
     Rule(r"^run\.py representatives substitute .*trained:", why=TORCH, how="parse"),
     Rule(r"^run\.py representatives substitute", "--limit 2 --repetitions 1"),
-    Rule(r"^run\.py mediators", why="tests/analysis/test_fairness.py runs it", how="parse"),
+    Rule(r"^run\.py mediators", why="tests/studies/test_fairness.py runs it", how="parse"),
     Rule(r"^run\.py representatives study", why=TORCH, how="parse"),
     Rule(r"^run\.py representatives (payoff|outcomes)", why=TORCH, how="parse"),
     Rule(r"^run\.py opinion-groups votes", why="needs a table of your own; tests make one", how="parse"),
@@ -284,10 +284,10 @@ RULES = (
     Rule(r"^run\.py opinion-groups runs", why="tests/studies/test_opinion_groups.py runs it", how="parse"),
     Rule(
         r"^run\.py representatives steps",
-        why="needs ballots of a run; tests/analysis/test_representative_steps.py has some",
+        why="needs ballots of a run; tests/studies/test_representative_steps.py has some",
         how="parse",
     ),
-    Rule(r"^run\.py representatives ballots", why="tests/analysis/test_ballots.py runs it", how="parse"),
+    Rule(r"^run\.py representatives ballots", why="tests/studies/test_ballots.py runs it", how="parse"),
     Rule(
         r"^run\.py judge .*--notes",
         why="needs a run with notes; tests/analysis/test_note_alignment.py has one",

@@ -77,7 +77,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.qualify.measures.shuffled_p": "tests/analysis/test_qualify.py",
     "analysis.qualify.own_voice.agreement": "tests/analysis/test_own_voice.py",
     "analysis.qualify.own_voice.own_party": "tests/analysis/test_own_voice.py",
-    "studies.representatives.fairness._gaps": "tests/analysis/test_fairness.py; false alarms in tools/log",
+    "studies.representatives.fairness._gaps": "tests/studies/test_fairness.py; false alarms in tools/log",
     "studies.representatives.payoff_measures.null_ranges": A_NULL,
     "studies.opinion_groups.clusters._deal": "tests/studies/test_opinion_groups.py; false alarms in tools/log",
     "studies.news.deviation._dimension": "the p of a mean, which is examined",
