@@ -25,7 +25,7 @@ STAND_IN = {
     r"surrogate(:| )runs/net": r"surrogate\1runs/a",
     r"--data FOLDER": "--data data",
     r"\bFILE\b": "scores.csv",
-    r"--topic T --probe P": "--topic racism --probe attitude",
+    r"--topic T --probes P": "--topic racism --probes attitude",
     r"compare runs/a runs/b": "compare runs/x runs/y",
     r"branch runs/a --round 3": "branch runs/a --round 2",
 }
@@ -78,7 +78,7 @@ SERVER, TORCH, HERE = (
     "needs a file that is not in the box",
 )
 RULES = (
-    Rule(r"^run\.py representatives \w+$", why="a name", how="exists"),
+    Rule(r"^run\.py (representatives|questionnaire) \w+$", why="a name", how="exists"),
     Rule(
         r"^run\.py [a-z][a-z-]*$(?<!calibrate)(?<!archetypes)(?<!intervene)(?<!sweep-lora)", why="a name", how="exists"
     ),

@@ -174,7 +174,6 @@ HOSTILE: dict[str, Callable[[Place], list[str]]] = {
     "claim: model": lambda place: ["claim", place.claim(model=place.spec)],
     "claim: outcome": lambda place: ["claim", place.claim(outcome="./evil.py:drift")],
     "claim: registered": lambda place: ["register", place.claim(model=place.spec), "--units", "6"],
-    "record: control": lambda place: ["control", place.record(environment=CODE)],
     "record: bundle": lambda place: ["bundle", place.record(environment=CODE), "--out", "b.zip"],
     "record: branch": lambda place: ["branch", place.record(environment=CODE), "--round", "1"],
     "record: branch on a server": lambda place: ["branch", place.record(llm=place.spec), "--round", "1"],
@@ -267,7 +266,7 @@ USERS: dict[str, Callable[[Place], list[str]]] = {
     ],
     "trusted preset": lambda place: ["--scenario", place.preset(environment=CODE), "--dry-run", "--trust", "./evil.py"],
     "trusted claim": lambda place: ["claim", place.claim(f'"environment={CODE}"'), "--dry-run", "--trust", "evil.py"],
-    "trusted record": lambda place: ["control", place.record(environment=CODE), "--trust", "evil.py"],
+    "trusted record": lambda place: ["sheet", place.record(environment=CODE), "--trust", "evil.py"],
 }
 """Commands of a user who names the file."""
 
