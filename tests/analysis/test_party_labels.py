@@ -13,6 +13,7 @@ from matplotlib.text import Text
 
 from parley.__main__ import main
 from parley.agents.society import NO_NAMES, PartyNames, load_society
+from parley.analysis import figures
 from parley.analysis.sweep.report import crossing, figure
 from parley.analysis.sweep.tables import title_cells
 from parley.studies.structured.experiments import experiment
@@ -27,13 +28,13 @@ def drawn() -> Iterator[set[str]]:
     """The texts of every figure that is saved."""
     texts: set[str] = set()
     with pytest.MonkeyPatch.context() as patch:
-        save = Figure.savefig
+        write = figures._write
 
-        def savefig(self: Figure, *given: object, **named: object) -> None:
-            texts.update(text.get_text() for text in self.findobj(Text))
-            save(self, *given, **named)
+        def noted(figure: Figure, path: Path, kind: str) -> None:
+            texts.update(text.get_text() for text in figure.findobj(Text))
+            write(figure, path, kind)
 
-        patch.setattr(Figure, "savefig", savefig)
+        patch.setattr(figures, "_write", noted)
         yield texts
 
 
