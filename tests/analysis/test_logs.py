@@ -162,7 +162,7 @@ def test_report_says_what_does_not_apply(tmp_path: Path, monkeypatch: pytest.Mon
     assert "&lt;script" in transcript
     assert not Path("log/figures").exists()
     assert run.main(["report", "log"]) == 0
-    for words in (["show", "log", "--agent", "1"], ["control", "log"], ["judge", "log", "--llm", "oracle"]):
+    for words in (["show", "log", "--agent", "1"], ["judge", "log", "--llm", "oracle"]):
         assert run.main(words) == 2
         assert "the run was read from a log" in capsys.readouterr().err
     assert "<script>x" not in Path("log/report.html").read_text()
