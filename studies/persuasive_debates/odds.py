@@ -3,7 +3,8 @@
 The measure of Salvi et al. 2025: agreement with the opponent's side on five points, after the debate, by condition and agreement
 before it. An odds ratio of 2 doubles the odds of each higher answer. Intervals allow for people of one debate, or of one set
 that meets in several debates, being alike. They are Student's, with a degree of freedom less than effective debates or sets
-(analysis/statistics/clusters.py), because normal ones are too narrow for few (Cameron and Miller 2015, Journal of Human Resources 50(2)).
+(analysis/statistics/clusters.py), because normal ones are too narrow for few (Cameron and Miller 2015, Journal of Human
+Resources 50(2)).
 """
 
 from __future__ import annotations
