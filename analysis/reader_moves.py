@@ -71,7 +71,7 @@ def effects(verdicts: pd.DataFrame, moved: pd.DataFrame, tags: Sequence[str]) ->
         ends = interval(sums, pair, sizes) if np.isfinite(difference) else (np.nan, np.nan)
         unsure = why_no_interval(sums, "repetition", sizes) if np.isnan(ends[0]) else ""
         why = NOT_APART if np.isnan(difference) else unsure
-        tag, other = tags[int(weights.argmax())], tags[int(weights.argmin())] if weights.min() < 0 else WITHOUT
+        tag, other = tags[int(np.argmax(weights))], tags[int(np.argmin(weights))] if np.min(weights) < 0 else WITHOUT
         counts = int((joined[tag] == 1).sum()), len(joined), joined["room"].nunique()
         rows.append((tag, other, *counts, difference, *ends, why))
     columns = ["tag", "other", "with", "steps", "rooms", "difference", "difference_low", "difference_high", "reason"]
