@@ -198,6 +198,8 @@ def test_texts_are_embedded_by_a_model(monkeypatch: pytest.MonkeyPatch, tmp_path
         lambda spec: Fake(lambda request: speak[request.messages[-1].content]),
     )
     texts = pd.Series({"a": "one", "b": "two", "c": "three"})
-    found = embed(texts, "fake", tmp_path / "new", lambda title, total: contextlib.nullcontext(lambda count: None))
+    found = embed(
+        texts, "fake", tmp_path / "new", lambda title, total, unit="call": contextlib.nullcontext(lambda count: None)
+    )
     assert found.to_numpy().tolist() == [[1, 0], [0.5, 2]]
     assert found.index.tolist() == ["a", "b"]

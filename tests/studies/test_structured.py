@@ -396,6 +396,11 @@ def test_conditions_do_not_share_their_chances() -> None:
     """With one seed for all, the first statements of both conditions would be word for word the same."""
     chosen, base = experiment("closing", ["oracle"], load_society()), load_preset(PRESET)
     steps = run_experiment(
-        chosen, base, Path("unused"), "oracle", Judging(), lambda title, total: nullcontext(lambda done: None)
+        chosen,
+        base,
+        Path("unused"),
+        "oracle",
+        Judging(),
+        lambda title, total, unit="call": nullcontext(lambda done: None),
     )
     assert next(steps).seed != base.seed

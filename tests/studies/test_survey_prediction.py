@@ -43,7 +43,7 @@ ITEMS = "question,text,yes,no\nparks,More parks?,yes,no\nroads,More roads?,agree
 
 
 def desk(folder: Path) -> CallDesk:
-    return CallDesk(folder, lambda title, total: contextlib.nullcontext(lambda count: None))
+    return CallDesk(folder, lambda title, total, unit="call": contextlib.nullcontext(lambda count: None))
 
 
 def interviewer(survey: Survey, folder: Path, llm: str = "oracle", **more: Any) -> Interviewer:

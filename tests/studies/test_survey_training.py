@@ -68,7 +68,9 @@ def test_one_real_step_of_training(tmp_path: Path) -> None:
     """One step makes an adapter of pocket, which answers and is not made again; other examples are refused."""
     pytest.importorskip("torch")
     own = training(tmp_path, "pocket")
-    desk = CallDesk(tmp_path, lambda title, total: contextlib.nullcontext(lambda count: None), keep_going=True)
+    desk = CallDesk(
+        tmp_path, lambda title, total, unit="call": contextlib.nullcontext(lambda count: None), keep_going=True
+    )
     base, survey = own.base(), own.study.survey
     examples = own.examples(survey)[:4]
     path = own.adapter(TRAINED, examples, base, desk)
