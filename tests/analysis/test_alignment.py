@@ -63,7 +63,7 @@ ITEM = Item("simple", ALEX, Question("Should Teachers Get Tenure?", "left"))
 COMMAND = ["validate", "--llm", "oracle", "--judge", "oracle", "--personas", "simple"]
 
 
-def bar(title: str, total: int) -> nullcontext[Callable[[int], object]]:
+def bar(title: str, total: int, unit: str = "call") -> nullcontext[Callable[[int], object]]:
     return nullcontext(lambda steps: None)
 
 

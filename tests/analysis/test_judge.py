@@ -51,7 +51,7 @@ from parley.model.scenario_run import RunSpec, run_scenario
 QUIET = {"topics": "abortion,racism", "repetitions": 5, "rounds": 2, "llm": "oracle"}
 
 
-def bar(title: str, total: int) -> nullcontext[Callable[[int], object]]:
+def bar(title: str, total: int, unit: str = "call") -> nullcontext[Callable[[int], object]]:
     return nullcontext(lambda steps: None)
 
 

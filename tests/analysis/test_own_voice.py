@@ -27,7 +27,7 @@ from parley.llm.backends import open_spec
 from parley.llm.budget import NO_LIMIT
 
 
-def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
+def quiet(title: str, total: int, unit: str = "call") -> contextlib.AbstractContextManager:
     return contextlib.nullcontext(lambda count: None)
 
 

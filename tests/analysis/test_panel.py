@@ -23,7 +23,7 @@ ITEMS = items_of(load_society("us"), ["racism", "abortion"], ["attitude"])
 SMALL = Questionnaire(PANEL, ITEMS, CONDITIONS, of_each_party("voters", 4), 2)
 
 
-def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
+def quiet(title: str, total: int, unit: str = "call") -> contextlib.AbstractContextManager:
     return contextlib.nullcontext(lambda count: None)
 
 

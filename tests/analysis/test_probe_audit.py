@@ -25,7 +25,7 @@ ITEMS = items_of(load_society("us"), ["racism"], ["agreement"])
 HALF = Questionnaire(ORDERS, ITEMS, CONDITIONS, of_each_party("voters"), 2)
 
 
-def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
+def quiet(title: str, total: int, unit: str = "call") -> contextlib.AbstractContextManager:
     return contextlib.nullcontext(lambda count: None)
 
 

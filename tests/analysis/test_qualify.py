@@ -45,7 +45,7 @@ from parley.llm.errors import UserError
 LEVELS, BLOCKS = range(4), [f"block {number}" for number in range(8)]
 
 
-def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
+def quiet(title: str, total: int, unit: str = "call") -> contextlib.AbstractContextManager:
     return contextlib.nullcontext(lambda count: None)
 
 

@@ -25,7 +25,7 @@ RUBRIC = load_rubric("appeal")
 APPEALS = RUBRIC.columns
 
 
-def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
+def quiet(title: str, total: int, unit: str = "call") -> contextlib.AbstractContextManager:
     return contextlib.nullcontext(lambda count: None)
 
 

@@ -39,7 +39,7 @@ answer = "Rude"
 """
 
 
-def bar(title: str, total: int) -> nullcontext[Callable[[int], object]]:
+def bar(title: str, total: int, unit: str = "call") -> nullcontext[Callable[[int], object]]:
     return nullcontext(lambda steps: None)
 
 

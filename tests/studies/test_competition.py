@@ -37,7 +37,7 @@ from parley.studies.competition.report import corrected
 from parley.studies.competition.writers import NAMES, Competition, Pitch, load_competition, read_pitches
 
 
-def quiet(title: str, total: int) -> Any:
+def quiet(title: str, total: int, unit: str = "call") -> Any:
     return contextlib.nullcontext(lambda count: None)
 
 

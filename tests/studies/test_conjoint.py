@@ -43,7 +43,7 @@ LINKED = ConjointDesign(
 )
 
 
-def quiet(title: str, total: int) -> contextlib.AbstractContextManager[Callable[[int], object]]:
+def quiet(title: str, total: int, unit: str = "call") -> contextlib.AbstractContextManager[Callable[[int], object]]:
     return contextlib.nullcontext(lambda done: None)
 
 

@@ -39,7 +39,7 @@ from parley.studies.corrections.report import (
 )
 
 
-def quiet(title: str, total: int) -> Any:
+def quiet(title: str, total: int, unit: str = "call") -> Any:
     return contextlib.nullcontext(lambda count: None)
 
 

@@ -40,7 +40,7 @@ from parley.studies.distributions.measures import compare_naming, score_conditio
 from parley.studies.distributions.report import NAMING, _naming_line, findings, write_distributions
 
 
-def quiet(title: str, total: int) -> Any:
+def quiet(title: str, total: int, unit: str = "call") -> Any:
     return contextlib.nullcontext(lambda count: None)
 
 

@@ -24,7 +24,7 @@ from parley.studies.deep_personas.evolution_report import compare_lines, gain_li
 from parley.studies.deep_personas.variety import TYPICAL, survey_of_kinds
 
 
-def quiet(title: str, total: int) -> contextlib.AbstractContextManager[Callable[[int], object]]:
+def quiet(title: str, total: int, unit: str = "call") -> contextlib.AbstractContextManager[Callable[[int], object]]:
     return contextlib.nullcontext(lambda done: None)
 
 

@@ -101,7 +101,7 @@ def test_scenarios_in_which_the_gap_means_nothing_are_refused(settings: dict[str
         measures.conditions(load_preset("honesty", settings))
 
 
-def quiet(title: str, total: int) -> contextlib.AbstractContextManager[Callable[[int], object]]:
+def quiet(title: str, total: int, unit: str = "call") -> contextlib.AbstractContextManager[Callable[[int], object]]:
     return contextlib.nullcontext(lambda done: None)
 
 

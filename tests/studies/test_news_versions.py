@@ -41,7 +41,7 @@ from parley.studies.news.versions import (
 SMALL = {"topics": "bridge", "size": 10, "repetitions": 5, "rounds": 3}
 
 
-def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
+def quiet(title: str, total: int, unit: str = "call") -> contextlib.AbstractContextManager:
     return contextlib.nullcontext(lambda count: None)
 
 

@@ -48,7 +48,7 @@ def _few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("parley.studies.stereotypes.perception.DRAWS", 99)
 
 
-def quiet(title: str, total: int) -> contextlib.AbstractContextManager[Callable[[int], object]]:
+def quiet(title: str, total: int, unit: str = "call") -> contextlib.AbstractContextManager[Callable[[int], object]]:
     return contextlib.nullcontext(lambda done: None)
 
 
@@ -274,7 +274,7 @@ def test_the_plan_counts_what_is_asked(
     asked: list[int] = []
     survey = PersonaSurvey("twins", ("racism", "abortion"), 2)
 
-    def count(title: str, total: int) -> contextlib.AbstractContextManager[Callable[[int], object]]:
+    def count(title: str, total: int, unit: str = "call") -> contextlib.AbstractContextManager[Callable[[int], object]]:
         return contextlib.nullcontext(asked.append)
 
     run_survey(survey, "oracle", tmp_path / "run", count)

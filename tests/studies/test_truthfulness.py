@@ -31,7 +31,7 @@ from parley.studies.truthfulness.report import findings
 NAN = np.nan
 
 
-def quiet(title: str, total: int) -> contextlib.AbstractContextManager[Callable[[int], object]]:
+def quiet(title: str, total: int, unit: str = "call") -> contextlib.AbstractContextManager[Callable[[int], object]]:
     return contextlib.nullcontext(lambda done: None)
 
 

@@ -21,7 +21,7 @@ from parley.llm.errors import UserError
 NET = BeliefNetwork(1.0, 0.0, 0.0)
 
 
-def quiet(title: str, total: int) -> contextlib.AbstractContextManager:
+def quiet(title: str, total: int, unit: str = "call") -> contextlib.AbstractContextManager:
     return contextlib.nullcontext(lambda count: None)
 
 
