@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from parley.agents.scales import LABELLED
 from parley.analysis import disclaimers
@@ -121,8 +122,9 @@ def write_rubric(
     report.figure(drawn, rubric.name, "Scores by party")
     report.table(shown, PARTIES)
     report.section("By round", ROUNDS)
-    shown = points if len(scores) == 1 else by_round(_pooled(rooms, scores), scores, bounds)
-    report.figure(draw_rounds(shown, rubric, label, data), "rounds", "Scores and number of statements by round")
+    if points["round"].nunique() > 1:  # of one round, the table says the same
+        shown = points if len(scores) == 1 else by_round(_pooled(rooms, scores), scores, bounds)
+        report.figure(draw_rounds(shown, rubric, label, data), "rounds", "Scores and number of statements by round")
     lines: dict[str, Column] = {name: name for name in LINE} if points[LINE].drop_duplicates().shape[0] > 1 else {}
     columns: dict[str, Column] = {"round": "round", "rooms": "rooms", "statements in a room": estimate("texts")}
     report.table(points, {**lines, **columns, "missing": "missing", **{name: estimate(name) for name in scores}})
@@ -171,6 +173,7 @@ def draw_rounds(points: pd.DataFrame, rubric: Rubric, caption: str, data: pd.Dat
             ylim=(low - 0.03 * (high - low), high + 0.03 * (high - low)), ylabel=f"Score ({_span(rubric.bounds)})"
         )
         below.set(ylim=(0, None), ylabel="Statements in a room", xlabel="Round")
+        below.xaxis.set_major_locator(MaxNLocator(integer=True))
         for axis in (above, below):
             axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
         add_legend(figure, [above], 3)
