@@ -76,5 +76,5 @@ def read_act(text: str | None, offered: Sequence[Act], language: Language = ENGL
 @cache
 def _words(language: Language) -> dict[str, str]:
     """Return the act of each word of the language, and of their synonyms."""
-    known = language.data("sentences")["acts"]
-    return {str(word): act for act in ACTS for word in [known[act][0], *known[act][2:]]}
+    act_words = language.data("sentences")["acts"]
+    return {str(word): act for act in ACTS for word in [act_words[act][0], *act_words[act][2:]]}

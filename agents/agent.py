@@ -141,8 +141,8 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
     def change_style(self, **changes: Any) -> None:
         """Speak with other settings from now on: fields of DebateStyle, or of its sampling. The memory stays."""
         sampling = {name: value for name, value in changes.items() if name in Sampling._fields}
-        own = {name: value for name, value in changes.items() if name not in sampling}
-        self.style = self.style._replace(sampling=self.style.sampling._replace(**sampling), **own)
+        style_changes = {name: value for name, value in changes.items() if name not in sampling}
+        self.style = self.style._replace(sampling=self.style.sampling._replace(**sampling), **style_changes)
 
     @abstractmethod
     def instruction(self, form: str) -> str:
@@ -222,9 +222,9 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         if reply.text is None:
             return Speech(None, reply.failure.name if reply.failure else "empty")
         others = self._tempting() if ":" in reply.text else ()
-        own = cut_echo(reply.text, self.topic, self.name)
-        text, relabelled = own_turn(own, self.name, self._labels(others) if others else None)
-        if not text and clean_speech(own, self.name, None):
+        without_echo = cut_echo(reply.text, self.topic, self.name)
+        text, relabelled = own_turn(without_echo, self.name, self._labels(others) if others else None)
+        if not text and clean_speech(without_echo, self.name, None):
             return Speech(None, "spoke_for_others")
         if not text:
             return Speech(None, "echo" if clean_speech(reply.text, self.name, None) else "empty")
@@ -329,10 +329,10 @@ class Debater(DebateAgent):
         style: DebateStyle,
         adapter: str = "",
         voice: str = "",
-        known: str = "",
+        about_others: str = "",
     ):
-        """others: the names in its prompt; known: a sentence about these others."""
-        opening = _opening(persona, topic, others, style, known)
+        """others: the names in its prompt; about_others: a sentence about these others."""
+        opening = _opening(persona, topic, others, style, about_others)
         super().__init__(model, persona, topic, style, opening, others, adapter, voice)
 
     def assign_side(self, for_: bool | None) -> None:
@@ -364,13 +364,13 @@ class Debater(DebateAgent):
         )  # wordings differ in slots
 
 
-def _opening(persona: Persona, topic: Topic, others: Sequence[str], style: DebateStyle, known: str) -> str:
-    """Return the opening of a debate for an agent. known: a sentence about the other agents."""
+def _opening(persona: Persona, topic: Topic, others: Sequence[str], style: DebateStyle, about_others: str) -> str:
+    """Return the opening of a debate for an agent. about_others: a sentence about the other agents."""
     language = topic.language
     named = language.fill("other" if len(others) == 1 else "others", names=language.join(others)) if others else ""
     slots = {"frame": style.frame, "topic": topic.title, "name": persona.name, "words": style.words, "others": named}
     if style.format == "free":
-        return f"{language.prompt('opening').fill(**slots)} {known}".rstrip()
+        return f"{language.prompt('opening').fill(**slots)} {about_others}".rstrip()
     role = language.prompt("role_listener" if persona.party == DEFAULT else "role_persuader").text
     slots |= {"question": topic.question, "case": topic.case}
-    return " ".join(f"{language.prompt('opening_structured').fill(**slots)} {role} {known}".split())
+    return " ".join(f"{language.prompt('opening_structured').fill(**slots)} {role} {about_others}".split())

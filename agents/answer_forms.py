@@ -65,11 +65,11 @@ def tidy(text: str) -> str:
     return plain if plain.isascii() else _HAN_NUMBER.sub(_from_han, plain)
 
 
-def _from_han(found: re.Match[str]) -> str:
+def _from_han(match: re.Match[str]) -> str:
     """Write a Chinese numeral from 0 to 12 in digits."""
-    han = found[1] or ""
-    number = found[2] or (10 + _HAN.index(han[1]) if len(han) > 1 else _HAN.index(han))
-    return f" {number}" if found.start() else str(number)
+    han = match[1] or ""
+    number = match[2] or (10 + _HAN.index(han[1]) if len(han) > 1 else _HAN.index(han))
+    return f" {number}" if match.start() else str(number)
 
 
 def _answer_of(text: str) -> str:
@@ -101,9 +101,9 @@ def _answers_in(pairs: object) -> list[str]:
     for key, value in pairs:
         if len(pairs) == 1 or key.lower() in ANSWER_KEYS:
             values = value if type(value) is list else [value]
-            if not all(isinstance(one, str | int | float | None) for one in values):
+            if not all(isinstance(value, str | int | float | None) for value in values):
                 return []
-            texts = ["" if one is None else str(one) for one in values]
+            texts = ["" if value is None else str(value) for value in values]
             answers += [" > ".join(texts)] if key.lower() in ORDERED_KEYS else texts
     return answers
 

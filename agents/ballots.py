@@ -35,14 +35,18 @@ def ask_own(brief: MediatorBrief, seed: Seed, texts: Texts) -> Conversation[tupl
     """Ask every member who can be asked to rank the candidates itself. Errors: UserError where no member can be asked."""
     if brief.own_ballot is None:
         raise UserError("the members of recorded episodes cannot be asked: set ballots=predicted")
-    own = brief.own_ballot
+    own_ballot = brief.own_ballot
 
     def request(place: int, shown: Sequence[int], attempt: int) -> Request:
-        asked = own(place, [texts[number] for number in shown], seed("own_ranking", place, attempt), attempt > 0)
-        assert asked is not None
-        return asked
+        ballot_request = own_ballot(
+            place, [texts[number] for number in shown], seed("own_ranking", place, attempt), attempt > 0
+        )
+        assert ballot_request is not None
+        return ballot_request
 
-    able = [place for place in range(len(brief.members)) if own(place, list(texts.values()), 0, False) is not None]
+    able = [
+        place for place in range(len(brief.members)) if own_ballot(place, list(texts.values()), 0, False) is not None
+    ]
     return _ask(able, "own_ballot", seed, texts, request)
 
 
@@ -80,13 +84,13 @@ def _predicted(
     """Return the request for the predicted ranking of one member, of the candidates in the order shown."""
     member = brief.members[place]
     language = brief.question.place.language
-    known = [f"{language.words('opinion')}: {member.opinion}"] if member.opinion else []
+    lines = [f"{language.words('opinion')}: {member.opinion}"] if member.opinion else []
     if brief.previous is not None and member.critique:
-        known.append(language.fill("last_statement", statement=brief.previous))
-        known.append(language.fill("critique_of_it", critique=member.critique))
+        lines.append(language.fill("last_statement", statement=brief.previous))
+        lines.append(language.fill("critique_of_it", critique=member.critique))
     listed = [texts[number] for number in shown]
     slots = {"number": len(shown), "question": brief.question.question}
-    text = language.prompt("ranking").fill(**slots, known="\n".join(known), statements=lettered(listed))
+    text = language.prompt("ranking").fill(**slots, known="\n".join(lines), statements=lettered(listed))
     facts: Facts = {
         "opinion": member.opinion or "",
         "critiques": [member.critique] if brief.previous is not None and member.critique else [],

@@ -43,9 +43,9 @@ def write_case(
             named = derive(seed, "case", topic.slug, number, attempt)
             purpose = "case_refinement" if number else "case"
             reply = yield from ask(Request(tuple(chat), Sampling(1.0, TOKENS), named, (), purpose, facts=facts))
-            said = " ".join((reply.text or "").split())
+            case_text = " ".join((reply.text or "").split())
             failure = f"failed ({reply.failure.name if reply.failure else 'empty'})"
-            problem = length_problem(said, SHORTEST, LONGEST) if reply.text else failure
+            problem = length_problem(case_text, SHORTEST, LONGEST) if reply.text else failure
             if problem is None:
                 break
         else:
@@ -53,7 +53,7 @@ def write_case(
                 f"the model wrote no usable case in {ATTEMPTS} replies (the last one "
                 f"{problem}): try another --llm or --seed"
             )
-        chat.append(Message("assistant", said))
+        chat.append(Message("assistant", case_text))
     return chat[-1].content
 
 

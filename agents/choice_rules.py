@@ -82,12 +82,12 @@ def instant_runoff(ballots: Sequence[Ballot], candidates: int) -> Order:
     while left:
         votes = dict.fromkeys(left, 0.0)
         for at in levels:
-            best = min(at[one] for one in left)
-            top = [one for one in left if at[one] == best]
-            for one in top:
-                votes[one] += 1 / len(top)
+            best = min(at[candidate] for candidate in left)
+            top = [candidate for candidate in left if at[candidate] == best]
+            for candidate in top:
+                votes[candidate] += 1 / len(top)
         fewest = min(votes.values())
-        leaving = tuple(sorted(one for one in left if votes[one] <= fewest + 1e-9))
+        leaving = tuple(sorted(candidate for candidate in left if votes[candidate] <= fewest + 1e-9))
         out.append(leaving)
         left -= set(leaving)
     return tuple(reversed(out))
@@ -105,17 +105,21 @@ def ranked_pairs(ballots: Sequence[Ballot], candidates: int) -> Order:
     """
     votes = pairwise(ballots, candidates)
     strengths: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    for one in range(candidates):
+    for candidate in range(candidates):
         for other in range(candidates):
-            if votes[one][other] > votes[other][one]:
-                strengths[votes[one][other]].append((one, other))
+            if votes[candidate][other] > votes[other][candidate]:
+                strengths[votes[candidate][other]].append((candidate, other))
     locked = nx.DiGraph()
     locked.add_nodes_from(range(candidates))
     for strength in sorted(strengths, reverse=True):
         tried = locked.copy()
         tried.add_edges_from(strengths[strength])
-        component = {one: n for n, group in enumerate(nx.strongly_connected_components(tried)) for one in group}
-        locked.add_edges_from((one, other) for one, other in strengths[strength] if component[one] != component[other])
+        component = {
+            candidate: n for n, group in enumerate(nx.strongly_connected_components(tried)) for candidate in group
+        }
+        locked.add_edges_from(
+            (candidate, other) for candidate, other in strengths[strength] if component[candidate] != component[other]
+        )
     return tuple(tuple(sorted(group)) for group in nx.topological_generations(locked))
 
 

@@ -68,29 +68,29 @@ def read_choice(
     plain = tidy(undressed(text or ""))
     if not re.search(r"\w", plain):
         return Chosen(None, "empty")
-    known = {_form(answer): answer for answer in answers} | {
+    answers_by_form = {_form(answer): answer for answer in answers} | {
         _form(form): answer for form, answer in (forms or {}).items()
     }
-    if (whole := known.get(_form(plain))) is not None:
+    if (whole := answers_by_form.get(_form(plain))) is not None:
         return Chosen(whole)
-    grammar = _grammar(tuple(known), tail)
+    grammar = _grammar(tuple(answers_by_form), tail)
     plain = _REPEATED.sub(r"\1", _SMALL_NAMED.sub(_capital, _SMALL.sub(_capital, plain)))
     elsewhere = _Elsewhere(plain)
     places = elsewhere.without(grammar.placed.finditer(plain))
     before = plain[: max((place.end() for place in places), default=len(plain))]
     if is_refusal(before) or declines_elsewhere(before.lower()):
         return Chosen(None, "refusal")
-    chosen = {known[_form(place["form"])] for place in places}
-    marked = {known[_form(place["form"])] for place in elsewhere.without(grammar.marked.finditer(plain))}
-    alone = {known[form] for line in plain.split("\n") if (form := _form(line)) in known}
+    chosen = {answers_by_form[_form(place["form"])] for place in places}
+    marked = {answers_by_form[_form(place["form"])] for place in elsewhere.without(grammar.marked.finditer(plain))}
+    alone = {answers_by_form[form] for line in plain.split("\n") if (form := _form(line)) in answers_by_form}
     if len(marked) == 1 and alone <= marked:
         return Chosen(marked.pop())
-    offered = {known[_form(mention["form"])] for mention in grammar.offered.finditer(plain)}
+    offered = {answers_by_form[_form(mention["form"])] for mention in grammar.offered.finditer(plain)}
     mentions = list(grammar.named.finditer(plain))
-    withdrawn = {known[_form(mention[0])] for mention in mentions if elsewhere.holds(mention)}
+    withdrawn = {answers_by_form[_form(mention[0])] for mention in mentions if elsewhere.holds(mention)}
     if len(chosen) == 1 and not (marked | offered) - chosen and not chosen & withdrawn:
         return Chosen(chosen.pop())
-    named = chosen | {known[_form(mention[0])] for mention in mentions}
+    named = chosen | {answers_by_form[_form(mention[0])] for mention in mentions}
     if len(named) != 1:
         return Chosen(None, "several_answers" if named else "no_answer")
     return Chosen(None, "denied_answer" if answer_words().denied.search(plain) else "unclear_answer")
@@ -172,7 +172,7 @@ class _Elsewhere:
 
     def __init__(self, text: str):
         self._clauses = [0, *(sign.end() for sign in _SIGN.finditer(text))]
-        self._ends = [found.end() for found in answer_words().elsewhere.finditer(text)]
+        self._ends = [match.end() for match in answer_words().elsewhere.finditer(text)]
 
     def holds(self, place: re.Match[str]) -> bool:
         """Does the clause of an answer deny it, or say that it is that of others?"""
@@ -194,5 +194,5 @@ def _is_letter(form: str) -> bool:
     return len(form) == 1 and form.isalpha()
 
 
-def _capital(found: re.Match[str]) -> str:
-    return found[1] + found[2].upper()
+def _capital(match: re.Match[str]) -> str:
+    return match[1] + match[2].upper()

@@ -66,13 +66,13 @@ def build_from_table(kind: type[Kind], values: Mapping[str, Any], where: str) ->
     """Make a dataclass from a mapping. Errors: UserError on unknown and missing keys, and on values of a wrong kind, of those
     kinds that a file can hold as they are (CHECKED).
     """
-    known, values = options_of(kind), dict(values)
+    options, values = options_of(kind), dict(values)
     for key, value in values.items():
-        if key not in known:
-            raise unknown_name(f"key in {where}", key, known)
-        if known[key].hint in CHECKED:
-            values[key] = as_hint(f"{key} in {where}", value, known[key].hint, written=False)
-    missing = [name for name, option in known.items() if option.needed and name not in values]
+        if key not in options:
+            raise unknown_name(f"key in {where}", key, options)
+        if options[key].hint in CHECKED:
+            values[key] = as_hint(f"{key} in {where}", value, options[key].hint, written=False)
+    missing = [name for name, option in options.items() if option.needed and name not in values]
     if missing:
         raise UserError(f"{where} lacks {', '.join(missing)}")
     return kind(**values)

@@ -59,13 +59,16 @@ class DeepPersona(NamedTuple):
     def sentences(self, depth: int | None = None) -> list[str]:
         """Return the sentences of the core, then those of the first `depth` attributes."""
         core = [sentence for _, _, sentence in self.core]
-        return core + [one.sentence for one in self.values[:depth] if one.sentence]
+        return core + [value.sentence for value in self.values[:depth] if value.sentence]
 
 
 def begin_person(party: str, name: str, society: Society, taxonomy: Taxonomy, seed: int) -> DeepPersona:
     """Return a person of a party with its core, drawn with the seed, and without attributes."""
     drawn = taxonomy.draw_core(stream(seed, "core", party, name))
-    core = tuple((one.name, drawn[one.name], one.sentence(drawn[one.name])) for one in taxonomy.core)
+    core = tuple(
+        (attribute.name, drawn[attribute.name], attribute.sentence(drawn[attribute.name]))
+        for attribute in taxonomy.core
+    )
     intro = society.language.fill("plain_person", name=name, person=society.parties[party].person)
     return DeepPersona(party, name, intro, core)
 
@@ -74,8 +77,8 @@ def fill_person(
     person: DeepPersona, attributes: Sequence[Attribute], language: Language, seed: int
 ) -> Conversation[DeepPersona]:
     """Return the person with these attributes, written one after another, after a conversation."""
-    for one in attributes:
-        value = yield from write_value(person, one, language, seed)
+    for attribute in attributes:
+        value = yield from write_value(person, attribute, language, seed)
         person = person._replace(values=(*person.values, value))
     return person
 
@@ -83,20 +86,20 @@ def fill_person(
 def write_value(person: DeepPersona, attribute: Attribute, language: Language, seed: int) -> Conversation[Value]:
     """Return the sentence on an attribute that fits all that is known of a person, after at most ATTEMPTS replies."""
     text = person.text()
-    asked = language.prompt(PURPOSE).fill(persona=text, attribute=attribute.about, words=WORDS)
+    question = language.prompt(PURPOSE).fill(persona=text, attribute=attribute.about, words=WORDS)
     facts: Facts = {"persona": text, "attribute": attribute.about, "words": WORDS}
     wrong = ""
     for attempt in range(ATTEMPTS):
-        own = derive(seed, PURPOSE, person.party, person.name, text, attribute.path, attempt)
+        attempt_seed = derive(seed, PURPOSE, person.party, person.name, text, attribute.path, attempt)
         sampling = Sampling(1.0, TOKENS)
-        reply = yield from ask(Request((Message("user", asked),), sampling, own, (), PURPOSE, facts=facts))
+        reply = yield from ask(Request((Message("user", question),), sampling, attempt_seed, (), PURPOSE, facts=facts))
         wrong = sentence_problem(reply, " ".join(person.sentences()), language)
         if not wrong:
             return Value(attribute.path, attribute.closeness, _sentence(reply))
     return Value(attribute.path, attribute.closeness, "", wrong)
 
 
-def sentence_problem(reply: Reply, known: str, language: Language) -> str:
+def sentence_problem(reply: Reply, person_text: str, language: Language) -> str:
     """Return what is wrong with a reply as a further sentence about a person, or "": a failure, its length, or a contradiction
     of age, work and family (clashes.toml of the language, which looks for the age in the first two sentences known).
     """
@@ -107,8 +110,8 @@ def sentence_problem(reply: Reply, known: str, language: Language) -> str:
         return "empty"
     if len(sentence.split()) > LONGEST:
         return "too_long"
-    clash = find_clash(f"{known} {sentence}", language)
-    return f"contradiction ({clash})" if clash and clash != find_clash(known, language) else ""
+    clash = find_clash(f"{person_text} {sentence}", language)
+    return f"contradiction ({clash})" if clash and clash != find_clash(person_text, language) else ""
 
 
 def _sentence(reply: Reply) -> str:
@@ -142,7 +145,7 @@ def write_deep(
         person = begin_person(party, name, society, taxonomy, seed)
         conversations.append(fill_person(person, drawn, society.language, seed))
     people = drive(conversations, backend)
-    values = [value for one in people for value in one.values]
+    values = [value for person in people for value in person.values]
     if values and not any(value.sentence for value in values):
         raise UserError(
             f"the model wrote no usable sentence for {party} (first reason: {values[0].reason}): try another --llm"
@@ -155,19 +158,19 @@ def write_deep(
 def save_people(people: Sequence[DeepPersona], folder: Path, written: str) -> None:
     """Write people of one party as a set of personas, with a file of their attributes."""
     party = people[0].party
-    entries = [persona_entry(Persona("", party, one.name, one.text())) for one in people]
+    entries = [persona_entry(Persona("", party, person.name, person.text())) for person in people]
     save_text(folder / f"{party}.toml", f"# Deep personas ({party}), {written}.\n" + "".join(entries))
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for one in people:
-        writer.writerow((one.party, one.name, -1, "intro", CORE, "", one.intro, ""))
+    for person in people:
+        writer.writerow((person.party, person.name, -1, "intro", CORE, "", person.intro, ""))
         writer.writerows(
-            (one.party, one.name, 0, f"{CORE}/{name}", CORE, value, text, "") for name, value, text in one.core
+            (person.party, person.name, 0, f"{CORE}/{name}", CORE, value, text, "") for name, value, text in person.core
         )
         writer.writerows(
-            (one.party, one.name, place, value.path, value.closeness, "", value.sentence, value.reason)
-            for place, value in enumerate(one.values, 1)
+            (person.party, person.name, place, value.path, value.closeness, "", value.sentence, value.reason)
+            for place, value in enumerate(person.values, 1)
         )
     save_text(folder / f"{party}{SUFFIX}", table.getvalue())
 

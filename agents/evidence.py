@@ -76,19 +76,21 @@ class Evidence:
 
     def check(self, reply: str, shown: Sequence[Passage], post: str = "") -> list[Quotation]:
         """Return the quotations of a reply. shown: the passages that were shown, numbered from 1."""
-        known = [plain(passage.text) for passage in self.passages]
+        plain_passages = [plain(passage.text) for passage in self.passages]
         return [
-            Quotation(text, number, self._kind(text, number, shown, known, post))
+            Quotation(text, number, self._kind(text, number, shown, plain_passages, post))
             for text, number in read_quotations(reply)
         ]
 
-    def _kind(self, text: str, number: int | None, shown: Sequence[Passage], known: Sequence[str], post: str) -> str:
+    def _kind(
+        self, text: str, number: int | None, shown: Sequence[Passage], plain_passages: Sequence[str], post: str
+    ) -> str:
         named = shown[number - 1].text if number is not None and 1 <= number <= len(shown) else ""
         if is_quoted(text, plain(named)):
             return VERBATIM
         if is_quoted(text, plain(post)):
             return OF_POST
-        if any(is_quoted(text, passage) for passage in known):
+        if any(is_quoted(text, passage) for passage in plain_passages):
             return UNNUMBERED if number is None else ELSEWHERE
         return FABRICATED
 
@@ -125,7 +127,7 @@ def split_paragraphs(text: str) -> list[str]:
     ['It is dark. And good.', 'The end.']
     """
     body = "\n".join("" if re.match(r"#+\s", line) else line for line in text.splitlines())
-    return [" ".join(part.split()) for part in re.split(r"\n\s*\n", body) if part.strip()]
+    return [" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", body) if paragraph.strip()]
 
 
 def read_quotations(reply: str) -> list[tuple[str, int | None]]:
@@ -134,13 +136,13 @@ def read_quotations(reply: str) -> list[tuple[str, int | None]]:
     >>> read_quotations('It is safe: "It has no crack." [2] They call it "safe".')
     [('It has no crack.', 2)]
     """
-    found = []
+    quotations = []
     for match in _QUOTED.finditer(reply):
         text = " ".join(next(filter(None, match.groups()[:5])).split())
         number = int(match[6]) if match[6] else None
         if number is not None or len(text.split()) >= FEWEST_WORDS:
-            found.append((text, number))
-    return found
+            quotations.append((text, number))
+    return quotations
 
 
 def is_quoted(quotation: str, text: str) -> bool:
@@ -150,12 +152,12 @@ def is_quoted(quotation: str, text: str) -> bool:
     True
     """
     start = 0
-    parts = [part.strip(" .,;:!?\"'") for part in re.split(r"\[?(?:\.\.\.|…)\]?", plain(quotation))]
-    for part in filter(None, parts):
-        place = text.find(part, start)
+    parts = [fragment.strip(" .,;:!?\"'") for fragment in re.split(r"\[?(?:\.\.\.|…)\]?", plain(quotation))]
+    for fragment in filter(None, parts):
+        place = text.find(fragment, start)
         if place < 0:
             return False
-        start = place + len(part)
+        start = place + len(fragment)
     return any(parts)
 
 

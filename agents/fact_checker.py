@@ -31,7 +31,7 @@ class FactChecker(NamedTuple):
 
         It remembers nothing from earlier requests.
         """
-        said = "\n".join(f"{name}: {text}" for name, text in lines)
+        transcript = "\n".join(f"{name}: {text}" for name, text in lines)
         opening = topic.language.prompt("check_opening").fill(frame=frame, topic=topic.title)
         ask = topic.language.prompt("check_ask").fill(words=self.words)
         if passages:
@@ -39,7 +39,7 @@ class FactChecker(NamedTuple):
             ask = f"{shown}\n\n{ask} {topic.language.prompt('check_quote').text}"
         heard = frozenset([name for name, _ in lines])
         system = Message("system", topic.language.prompt("check").text)
-        messages = (system, Message("user", f"{opening}\n\n{said}\n\n{ask}"))
+        messages = (system, Message("user", f"{opening}\n\n{transcript}\n\n{ask}"))
         facts: Facts = {"topic": topic.title, "frame": frame, "words": self.words}
         if passages:
             facts["passages"] = [passage.text for passage in passages]

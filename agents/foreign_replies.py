@@ -30,12 +30,12 @@ class Language(NamedTuple):
 def _read() -> list[Language]:
     languages = []
     for path in sorted(FOLDER.glob("*/reader.toml")):
-        one = read_toml(path)
-        numbers = {word: english for word, english in zip(one["numbers"], ENGLISH, strict=True) if word}
-        words = [(re.compile(pattern.replace("NUMBER", _NUMBER)), english) for pattern, english in one["english"]]
-        compiled = [[re.compile(pattern) for pattern in one[name]] for name in ("refusals", "declines")]
+        table = read_toml(path)
+        numbers = {word: english for word, english in zip(table["numbers"], ENGLISH, strict=True) if word}
+        words = [(re.compile(pattern.replace("NUMBER", _NUMBER)), english) for pattern, english in table["english"]]
+        compiled = [[re.compile(pattern) for pattern in table[name]] for name in ("refusals", "declines")]
         whole = re.compile(rf"\b(?:{'|'.join(numbers)})\b")
-        languages.append(Language(numbers, whole, words, one["hints"], *compiled))
+        languages.append(Language(numbers, whole, words, table["hints"], *compiled))
     return languages
 
 

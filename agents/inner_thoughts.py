@@ -187,8 +187,8 @@ class InnerThoughts(ABC):
             messages: tuple[Message, ...] = (self._system, Message("user", f"{self.memory.opening}\n\n{ask}"))
             facts["memories"] = [(trace.name or "", trace.text) for trace in traces]
         else:
-            asked = language.prompt("reflection").fill(frame=self.style.frame)
-            messages = (self._system, *self.memory.recent(asked))
+            instruction = language.prompt("reflection").fill(frame=self.style.frame)
+            messages = (self._system, *self.memory.recent(instruction))
         sampling = self.style.sampling._replace(max_tokens=INSIGHT_TOKENS)
         return self._request("reflection", messages, sampling, seed, facts)
 

@@ -36,9 +36,9 @@ class Language(NamedTuple):
 
     def prompt(self, name: str) -> Template:
         """Return a prompt by name, such as `opening` or `representative/ask`, in this wording. Errors: UserError if missing."""
-        own = self.folder / WORDINGS / self.wording
-        reworded = self.wording != GIVEN and (own / f"{name}.txt").is_file()
-        return prompt(own if reworded else self.folder / "prompts", name)
+        wording_folder = self.folder / WORDINGS / self.wording
+        reworded = self.wording != GIVEN and (wording_folder / f"{name}.txt").is_file()
+        return prompt(wording_folder if reworded else self.folder / "prompts", name)
 
     @property
     def wordings(self) -> list[str]:
@@ -65,12 +65,12 @@ class Language(NamedTuple):
 
     def entry(self, name: str) -> Any:
         """Return an entry of sentences.toml, a text or a list. Errors: UserError if it is missing."""
-        known = self.data("sentences")
-        if name not in known:
+        sentences = self.data("sentences")
+        if name not in sentences:
             raise UserError(
                 f"sentences.toml of the language {self.code} lacks {name}: copy its line from agents/languages/en"
             )
-        return known[name]
+        return sentences[name]
 
     def data(self, name: str) -> Mapping[str, Any]:
         """Return a data file of the language, such as `scales`. Errors: UserError if it is missing or broken."""
@@ -95,8 +95,8 @@ class Language(NamedTuple):
     def prompt_digests(self, folder: str = "") -> dict[str, str]:
         """Return the digest of each prompt by name; of those in a folder of prompts, with the folder in the name."""
         names = digests(self.folder / "prompts" / folder)
-        found = {name: self.prompt(f"{folder}/{name}" if folder else name).digest for name in names}
-        return {f"{folder}/{name}": digest for name, digest in found.items()} if folder else found
+        by_name = {name: self.prompt(f"{folder}/{name}" if folder else name).digest for name in names}
+        return {f"{folder}/{name}": digest for name, digest in by_name.items()} if folder else by_name
 
 
 @read_once(lambda folder, name: folder / f"{name}.toml")
@@ -115,9 +115,9 @@ def load_language(code: str, beside: Path | None = None) -> Language:
 
     Errors: UserError on an unknown code.
     """
-    own = beside / "languages" / code if beside else None
-    if own and (own / "prompts").is_dir():
-        return Language(code, own)
+    folder = beside / "languages" / code if beside else None
+    if folder and (folder / "prompts").is_dir():
+        return Language(code, folder)
     if code not in language_codes():
         raise unknown_name("language", code, language_codes())
     return Language(code, LANGUAGES / code)

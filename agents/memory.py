@@ -64,8 +64,8 @@ class Trace:
         if not self.insight:
             return 0
         depths = [source.depth for source in self.sources]
-        known = [depth for depth in depths if depth is not None]
-        return 1 + max(known) if known and len(known) == len(depths) else None
+        known_depths = [depth for depth in depths if depth is not None]
+        return 1 + max(known_depths) if known_depths and len(known_depths) == len(depths) else None
 
 
 def top_memories(
@@ -86,10 +86,10 @@ def vector_relevance(query: Sequence[Vector | None], vectors: Sequence[Vector | 
     >>> vector_relevance([(1.0, 0.0), (0.0, 1.0)], [(2.0, 2.0), (0.0, -1.0), None])
     [1.0, -0.71, None]
     """
-    known = [_unit(vector) for vector in query if vector is not None]
-    if not known:
+    unit_vectors = [_unit(vector) for vector in query if vector is not None]
+    if not unit_vectors:
         return [None] * len(vectors)
-    mean = _unit(tuple(sum(parts) for parts in zip(*known, strict=True)))
+    mean = _unit(tuple(sum(parts) for parts in zip(*unit_vectors, strict=True)))
     return [
         None if vector is None else round(sum(a * b for a, b in zip(mean, _unit(vector), strict=True)), 2)
         for vector in vectors
@@ -124,8 +124,8 @@ def min_max(values: Sequence[float | None]) -> list[float | None]:
     >>> min_max([1.0, 4.0, None, 5.0])
     [0.0, 0.75, None, 1.0]
     """
-    known = [value for value in values if value is not None]
-    low, span = (min(known), max(known) - min(known)) if known else (0.0, 0.0)
+    present = [value for value in values if value is not None]
+    low, span = (min(present), max(present) - min(present)) if present else (0.0, 0.0)
     return [None if value is None else (value - low) / span if span else 0.0 for value in values]
 
 
@@ -143,22 +143,22 @@ def relevance(query: str, texts: Sequence[str]) -> list[float]:
     def weights(count: Mapping[str, int]) -> dict[str, float]:
         return {word: number * (math.log((1 + len(texts)) / (1 + spread[word])) + 1) for word, number in count.items()}
 
-    def cosine(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-        product = sum(weight * other[word] for word, weight in one.items() if word in other)
-        return product / (math.hypot(*one.values()) * math.hypot(*other.values())) if product else 0.0
+    def cosine(first: Mapping[str, float], other: Mapping[str, float]) -> float:
+        product = sum(weight * other[word] for word, weight in first.items() if word in other)
+        return product / (math.hypot(*first.values()) * math.hypot(*other.values())) if product else 0.0
 
-    asked = weights(Counter(words(query)))
-    return [cosine(asked, weights(count)) for count in counts]
+    query_weights = weights(Counter(words(query)))
+    return [cosine(query_weights, weights(count)) for count in counts]
 
 
-def novelty(text: str, known: set[str]) -> float:
+def novelty(text: str, known_words: set[str]) -> float:
     """Return importance by how much of a text is new: from 1 (every word was said before) to 10 (none was).
 
     >>> novelty("More trains, more buses!", {"more"})
     7.0
     """
-    said = set(words(text))
-    return LEAST + (MOST - LEAST) * len(said - known) / len(said) if said else LEAST
+    text_words = set(words(text))
+    return LEAST + (MOST - LEAST) * len(text_words - known_words) / len(text_words) if text_words else LEAST
 
 
 def words(text: str) -> list[str]:
@@ -217,9 +217,9 @@ class Memory:
         """The insights of the latest reflection."""
         return []
 
-    def without(self, part: str) -> Memory:
+    def without(self, left_out: str) -> Memory:
         """Return a memory that lacks all LINES (it has nothing but the opening) or the INSIGHTS. This one does not change."""
-        return Memory(self.opening) if part == LINES else self
+        return Memory(self.opening) if left_out == LINES else self
 
     def _keep_own(self, instruction: str, text: str) -> None:
         self._sent += (self._next(instruction), Message("assistant", text))
@@ -306,10 +306,10 @@ class Retrieval(LastLines):
 
     def _keep(self, name: str | None, text: str) -> None:
         super()._keep(name, text)
-        asked = self.importance == "asked"
-        trace = Trace(name, text, len(self._lines), None if asked else novelty(text, self._known))
+        asks_importance = self.importance == "asked"
+        trace = Trace(name, text, len(self._lines), None if asks_importance else novelty(text, self._known))
         self.traces.append(trace)
-        self.unweighed += [trace] if asked else []
+        self.unweighed += [trace] if asks_importance else []
         self._known.update(words(text))
 
     def messages(self, instruction: str, query: str = "") -> tuple[Message, ...]:
@@ -334,9 +334,9 @@ class Retrieval(LastLines):
     def insights(self) -> list[Trace]:
         return [trace for trace in self.traces if trace.insight and trace.time == self._reflected]
 
-    def without(self, part: str) -> Memory:
-        if part != INSIGHTS:
-            return super().without(part)
+    def without(self, left_out: str) -> Memory:
+        if left_out != INSIGHTS:
+            return super().without(left_out)
         rest = copy.copy(self)
         rest.traces = [trace for trace in self.traces if not trace.insight]
         return rest
@@ -360,8 +360,8 @@ class Retrieval(LastLines):
         """Keep insights, each with the memories that it cites, as memories of the highest importance. The next ones are due
         after `reflect` more lines.
         """
-        now, known = len(self._lines), sum(trace.insight for trace in self.traces)
-        for number, (text, sources) in enumerate(insights, known + 1):
+        now, insight_count = len(self._lines), sum(trace.insight for trace in self.traces)
+        for number, (text, sources) in enumerate(insights, insight_count + 1):
             self.traces.append(Trace(None, text, now, MOST, True, number, tuple(sources)))
         self._reflected = now
 

@@ -40,7 +40,7 @@ class NetworkDebater(Debater):
         style: DebateStyle,
         adapter: str = "",
         voice: str = "",
-        known: str = "",
+        about_others: str = "",
     ):
         """hears: the names that it hears at the start; people: how many take part; changing: it may come to hear
         others.
@@ -48,8 +48,8 @@ class NetworkDebater(Debater):
         named = hears if len(hears) <= NAMED else ()
         if changing or len(named) < people - 1:
             told = _describe_network(people, len(hears), changing, topic.language, self.about(topic.language))
-            known = f"{told} {known}".strip()
-        super().__init__(model, persona, topic, named, style, adapter, voice, known)
+            about_others = f"{told} {about_others}".strip()
+        super().__init__(model, persona, topic, named, style, adapter, voice, about_others)
         self._lately = deque(named, LATELY)
 
     def hear(self, name: str, text: str, form: str = "reply") -> None:

@@ -92,16 +92,16 @@ class Participant(DebateAgent):
         greedy.
         """
         text = self.topic.language.prompt("own_ranking").fill(number=len(statements), statements=lettered(statements))
-        asked = self.topic.language.prompt("reask").fill(survey=text) if again else text
+        question = self.topic.language.prompt("reask").fill(survey=text) if again else text
         sampling = Sampling((self.style.survey_temperature or 1.0) if again else 0.0, RANKING_TOKENS)
-        return self._request("ballot", self._chat(asked), sampling, seed, {"candidates": list(statements)})
+        return self._request("ballot", self._chat(question), sampling, seed, {"candidates": list(statements)})
 
     def compose_item(self, item: QuestionnaireItem, seed: int, again: bool = False) -> Request:
         """Ask an item of the questionnaire. The prompt has only the persona and the item, so the debate cannot affect
         the answer.
         """
-        asked = item.ask(self.topic.language)
-        text = self.topic.language.prompt("reask").fill(survey=asked) if again else asked
+        question = item.ask(self.topic.language)
+        text = self.topic.language.prompt("reask").fill(survey=question) if again else question
         sampling = Sampling(self.style.survey_temperature, ANSWER_TOKENS)
         messages = (self._system, Message("user", text))
         return Request(messages, sampling, seed, item.answers, "questionnaire", "", self.adapter, self.voice)
@@ -116,6 +116,6 @@ class Participant(DebateAgent):
 
 def agreement_probe(name: str, statement: str, language: Language, phrases: bool = False) -> Probe:
     """Return the survey question on agreement (1-7) with a statement; `name`: draft, revision. phrases: with answers in words."""
-    asked = language.prompt("agree_statement").fill(statement=statement)
+    question = language.prompt("agree_statement").fill(statement=statement)
     scale, sentence = agreement_scale(language, phrases)
-    return Probe(name, "agreement", scale, asked, sentence=sentence, statement=statement, language=language)
+    return Probe(name, "agreement", scale, question, sentence=sentence, statement=statement, language=language)

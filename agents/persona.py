@@ -76,10 +76,10 @@ def persona_set(name: str) -> Path:
             raise UserError(f"{name} is not a set of personas: it has no <party>.toml with [[persona]] tables")
         return folder
     society, inside = split_name(name)
-    known = load_society(society)
-    if inside not in known.persona_sets:
-        raise unknown_name(f"set of personas of {known.name}", inside, known.persona_sets)
-    return known.folder / PARTIES if inside == VOTERS else known.folder / SETS / inside
+    loaded_society = load_society(society)
+    if inside not in loaded_society.persona_sets:
+        raise unknown_name(f"set of personas of {loaded_society.name}", inside, loaded_society.persona_sets)
+    return loaded_society.folder / PARTIES if inside == VOTERS else loaded_society.folder / SETS / inside
 
 
 def set_path(folder: Path) -> str:
@@ -149,12 +149,12 @@ def load_personas(seat: str, folder: Path = US_VOTERS) -> tuple[Persona, ...]:
     people = all_personas(party, folder)
     entries = Counter(person.name for person in people)
     plain = {person.name for person in people if not person.variant}
-    open_ = [one for one in people if one.variant == traits or (not traits and entries[one.name] == 1)]
-    known = sorted({f"{party}:{one.variant}" if one.variant else party for one in people})
+    open_ = [person for person in people if person.variant == traits or (not traits and entries[person.name] == 1)]
+    seats = sorted({f"{party}:{person.variant}" if person.variant else party for person in people})
     if not open_:
-        raise unknown_name(f"seat with the personas of {set_name(folder)}", seat, known)
+        raise unknown_name(f"seat with the personas of {set_name(folder)}", seat, seats)
     if torn := [name for name, number in entries.items() if not traits and number > 1 and name not in plain]:
-        choices = ", ".join(f"{party}:{one.variant}" for one in people if one.name == torn[0])
+        choices = ", ".join(f"{party}:{person.variant}" for person in people if person.name == torn[0])
         raise UserError(
             f"{torn[0]} of {party}.toml has an entry each for {choices} and none for the seat {party}: "
             "name one of these seats, or add an entry without gender and age"
@@ -171,9 +171,9 @@ def all_personas(party: str, folder: Path) -> tuple[Persona, ...]:
         _person({"language": spoken, **entry, "id": f"{party}_{number:02}", "party": party}, number, home)
         for number, entry in enumerate(_entries(party, folder), 1)
     ])  # fmt: skip
-    if not people or len({(one.name, one.gender, one.age) for one in people}) < len(people):
+    if not people or len({(person.name, person.gender, person.age) for person in people}) < len(people):
         raise UserError(f"{folder / party}.toml needs at least one persona, each with its own name")
-    if wrong := [one for one in people if one.gender not in ("", *PEOPLE) or (one.gender and one.age)]:
+    if wrong := [person for person in people if person.gender not in ("", *PEOPLE) or (person.gender and person.age)]:
         raise UserError(
             f"{wrong[0].name} of {party}.toml: gender must be male or female, and cannot be combined with an age"
         )
@@ -196,11 +196,11 @@ def _entries(party: str, folder: Path) -> list[dict[str, Any]]:
             raise UserError(f"{path} needs a [[persona]] table for each persona")
         if entries or not home:
             return entries
-    known = home.parties.get(party)
-    if known is None:
+    party_data = home.parties.get(party)
+    if party_data is None:
         raise unknown_name("party", party, home.parties)
     make = plain_people if folder.name == PARTIES else people_in_variants
-    return make(known.names, known.person, home.spoken(known.language))
+    return make(party_data.names, party_data.person, home.spoken(party_data.language))
 
 
 def rename_persona(person: Persona, number: int) -> Persona:
@@ -247,8 +247,10 @@ def genders(people: Sequence[Persona], language: Language = ENGLISH) -> str:
     >>> genders([Persona("", "", "Ann", "", "female"), Persona("", "", "Bob", "")])
     'Ann is a woman.'
     """
-    known = [language.fill("is", name=one.name, facts=language.words(one.gender)) for one in people if one.gender]
-    return f"{language.join([one.removesuffix('.') for one in known])}." if known else ""
+    sentences = [
+        language.fill("is", name=person.name, facts=language.words(person.gender)) for person in people if person.gender
+    ]
+    return f"{language.join([sentence.removesuffix('.') for sentence in sentences])}." if sentences else ""
 
 
 def demographics(people: Sequence[Persona], society: Society) -> str:
@@ -259,18 +261,18 @@ def demographics(people: Sequence[Persona], society: Society) -> str:
     'Ann is a Green and 34 years old.'
     """
     language = society.language
-    told = [(one.name, _facts(one, society)) for one in people]
+    told = [(person.name, _facts(person, society)) for person in people]
     lines = [(name, f" {language.words('and')} ".join(facts)) for name, facts in told if facts]
     return " ".join(language.fill("is", name=name, facts=facts) for name, facts in lines)
 
 
-def _facts(one: Persona, society: Society) -> list[str]:
+def _facts(person: Persona, society: Society) -> list[str]:
     """Return gender, party and age. If `age` is not set, it is the only number of two digits in the first sentence."""
-    numbers = _AGE.findall(re.split(r"(?<=[.!?])\s", one.backstory, maxsplit=1)[0])
-    age, name = one.age or (int(numbers[0]) if len(numbers) == 1 else 0), society.label(one.party)
+    numbers = _AGE.findall(re.split(r"(?<=[.!?])\s", person.backstory, maxsplit=1)[0])
+    age, name = person.age or (int(numbers[0]) if len(numbers) == 1 else 0), society.label(person.party)
     language = society.language
-    gender = language.words(one.gender) if one.gender else ""
-    party = "" if one.party == DEFAULT else language.fill("party", article=article(name), party=name)
+    gender = language.words(person.gender) if person.gender else ""
+    party = "" if person.party == DEFAULT else language.fill("party", article=article(name), party=name)
     return [fact for fact in (gender, party, language.fill("age", age=age) if age else "") if fact]
 
 
@@ -282,4 +284,4 @@ def introduction(people: Sequence[Persona], as_: str, language: Language = ENGLI
     """
     told = language.words("copy" if as_ == "even" else as_)
     even = language.words("even") if as_ == "even" else ""
-    return " ".join(language.fill("is", name=one.name, facts=told) for one in people) + even
+    return " ".join(language.fill("is", name=person.name, facts=told) for person in people) + even

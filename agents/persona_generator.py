@@ -63,8 +63,8 @@ def find_clash(text: str, language: Language = ENGLISH) -> str | None:
 
 def age_of(text: str) -> int | None:
     """Return the age in the first two sentences: their first number from 18 to 99, or None."""
-    found = _AGE.search(" ".join(sentences_of(text)[:2]))
-    return int(found[1]) if found else None
+    match = _AGE.search(" ".join(sentences_of(text)[:2]))
+    return int(match[1]) if match else None
 
 
 def length_problem(text: str, shortest: int, longest: int) -> str | None:
@@ -81,16 +81,16 @@ def sentences_of(text: str) -> list[str]:
 @cache
 def _clashes(language: Language) -> tuple[Clash, ...]:
     """Errors: UserError on an entry of clashes.toml that lacks something."""
-    found, path = [], language.folder / "clashes.toml"
+    clashes, path = [], language.folder / "clashes.toml"
     for number, entry in enumerate(read_toml(path)["clash"] if path.is_file() else (), 1):
         try:
             unless = re.compile(entry["unless"], re.I) if "unless" in entry else None
-            found.append(Clash(entry["from"], entry["to"], re.compile(entry["words"], re.I), unless, entry["why"]))
+            clashes.append(Clash(entry["from"], entry["to"], re.compile(entry["words"], re.I), unless, entry["why"]))
         except (KeyError, re.error) as error:
             raise UserError(
                 f"entry {number} of clashes.toml needs the keys from, to, words and why: {error}"
             ) from error
-    return tuple(found)
+    return tuple(clashes)
 
 
 BACKSTORY_TOKENS = 400
@@ -102,10 +102,10 @@ Problem = Callable[[Reply], str | None]
 
 def list_names(party: str, society: Society | None = None) -> list[str]:
     """Return the first names of a party (`names` in its file; society None: `us`). Errors: UserError on an unknown party."""
-    known = (society or load_society()).names
-    if party not in known:
-        raise unknown_name("party", party, known)
-    return list(known[party])
+    names = (society or load_society()).names
+    if party not in names:
+        raise unknown_name("party", party, names)
+    return list(names[party])
 
 
 def in_backstories(society: Society) -> tuple[str, ...]:
@@ -125,8 +125,10 @@ def generate_persona(
     text, facts = request_text(party, name, topics, society), request_facts(party, name, topics)
 
     def compose(attempt: int) -> Request:
-        own = derive(seed, "backstory", party, name, attempt)
-        return Request((Message("user", text),), Sampling(1.0, BACKSTORY_TOKENS), own, (), "backstory", facts=facts)
+        attempt_seed = derive(seed, "backstory", party, name, attempt)
+        return Request(
+            (Message("user", text),), Sampling(1.0, BACKSTORY_TOKENS), attempt_seed, (), "backstory", facts=facts
+        )
 
     return is_valid_backstory(compose, lambda reply: unfit_topics(reply, name, party, society), f"{name} ({party})")
 
@@ -170,12 +172,12 @@ def individuals(
         waiting = [name for name in names if name not in stories]
         own_seed = derive(seed, "again", attempt) if attempt else seed
         written = drive([generate_persona(party, name, own_seed, topics, society) for name in waiting], backend)
-        known = {sentence for story in stories.values() for sentence in sentences_of(story)}
+        known_sentences = {sentence for story in stories.values() for sentence in sentences_of(story)}
         for name, story in zip(waiting, written, strict=True):
             sentences = sentences_of(story)
-            if sum(sentence in known for sentence in sentences) / len(sentences) < SHARED / 2:
+            if sum(sentence in known_sentences for sentence in sentences) / len(sentences) < SHARED / 2:
                 stories[name] = story
-                known.update(sentences)
+                known_sentences.update(sentences)
         if len(stories) == len(names):
             return {name: stories[name] for name in names}
     left = [name for name in names if name not in stories]
@@ -260,8 +262,8 @@ def unfit_topics(reply: Reply, name: str, party: str, society: Society) -> str |
 
 def names_party(text: str, party: str, society: Society) -> bool:
     """Return whether a text has a word of the party, or its label; True for the neutral seat, which has no party."""
-    known = society.parties.get(party)
-    words = {society.label(party), *(known.words if known else ())}
+    party_data = society.parties.get(party)
+    words = {society.label(party), *(party_data.words if party_data else ())}
     return party == DEFAULT or any(re.search(rf"\b{re.escape(word)}", text, re.I) for word in words)
 
 

@@ -57,23 +57,23 @@ class VariantRecipe:
 
 def recipe(party: str, society: Society) -> VariantRecipe:
     """Return the recipe of a party. Errors: UserError on a party without one, or a society without any."""
-    known = {name: one.enhanced for name, one in society.parties.items() if one.enhanced}
-    if not known:
+    recipes = {name: party_data.enhanced for name, party_data in society.parties.items() if party_data.enhanced}
+    if not recipes:
         raise UserError(
             f"no party of {society.name} has a table [enhanced], with the instructions to the writer (docs/societies.md)"
         )
-    if party not in known:
-        raise unknown_name("party with a table [enhanced]", party, known)
-    return build_from_table(VariantRecipe, known[party], f"enhanced in parties/{party}.toml")
+    if party not in recipes:
+        raise unknown_name("party with a table [enhanced]", party, recipes)
+    return build_from_table(VariantRecipe, recipes[party], f"enhanced in parties/{party}.toml")
 
 
 def write_enhanced(party: str, folder: Path, backend: Backend, model: str, seed: int, society: Society) -> Path:
     """Write `<folder>/<party>.toml`: every name, then its variants. Errors: UserError if the file exists."""
     path = check_unused(folder, party)
     plain = invented_person(party, recipe(party, society).names, backend, seed, society)
-    asked = [(one, replace(one, **traits)) for traits in VARIANTS for one in plain]
-    stories = drive([request_variant(one.backstory, other, seed, society) for one, other in asked], backend)
-    people = [*plain, *_told([other for _, other in asked], stories)]
+    pairs = [(person, replace(person, **traits)) for traits in VARIANTS for person in plain]
+    stories = drive([request_variant(person.backstory, other, seed, society) for person, other in pairs], backend)
+    people = [*plain, *_told([other for _, other in pairs], stories)]
     head = f"# Enhanced personas ({party}), written by {model} to the prompts persona_enhanced.txt and persona_variant.txt\n"
     return save_text(path, head + "# (python run.py personas --set enhanced).\n" + "".join(map(persona_entry, people)))
 
@@ -81,11 +81,11 @@ def write_enhanced(party: str, folder: Path, backend: Backend, model: str, seed:
 def invented_person(party: str, names: Sequence[str], backend: Backend, seed: int, society: Society) -> list[Persona]:
     """Return a new person for each name, without gender or age. Errors: UserError, see `is_valid_backstory`."""
     blank = [Persona("", party, name, "") for name in names]
-    return _told(blank, drive([request_persona(one, seed, society) for one in blank], backend))
+    return _told(blank, drive([request_persona(person, seed, society) for person in blank], backend))
 
 
 def _told(people: list[Persona], stories: list[str]) -> list[Persona]:
-    return [replace(one, backstory=story) for one, story in zip(people, stories, strict=True)]
+    return [replace(person, backstory=story) for person, story in zip(people, stories, strict=True)]
 
 
 def request_persona(person: Persona, seed: int, society: Society) -> Conversation[str]:
@@ -112,8 +112,8 @@ def _asked(text: str, person: Persona, seed: int, purpose: str, facts: Facts, so
     word = _word(person, society.language)
 
     def compose(attempt: int) -> Request:
-        own = derive(seed, "enhanced", person.party, person.name, word, attempt)
-        return Request((Message("user", text),), Sampling(1.0, TOKENS), own, (), purpose, facts=facts)
+        attempt_seed = derive(seed, "enhanced", person.party, person.name, word, attempt)
+        return Request((Message("user", text),), Sampling(1.0, TOKENS), attempt_seed, (), purpose, facts=facts)
 
     who = f"{person.name} ({' '.join([person.party, word]).strip()})"
     return is_valid_backstory(compose, lambda reply: variant_problem(reply, person, society), who)
@@ -153,12 +153,12 @@ def variant_words(language: Language, name: str) -> str:
     >>> variant_words(ENGLISH, "female")
     'woman'
     """
-    known = language.entry("variants")
-    if name not in known:
+    variants = language.entry("variants")
+    if name not in variants:
         raise UserError(
             f"[variants] in sentences.toml of the language {language.code} lacks {name}: copy the English line"
         )
-    return str(known[name])
+    return str(variants[name])
 
 
 def _named(topic: Topic) -> str:
@@ -175,7 +175,7 @@ def write_twins(party: str, folder: Path, backend: Backend, model: str, seed: in
     """Write `<folder>/<party>.toml`: each person, then as men, then as women. Errors: UserError if the file exists."""
     path = check_unused(folder, party)
     plain = invented_person(party, recipe(party, society).twins, backend, seed, society)
-    people = [*plain, *[gender_twin(one, gender, society) for gender in PEOPLE for one in plain]]
+    people = [*plain, *[gender_twin(person, gender, society) for gender in PEOPLE for person in plain]]
     head = f"# Twins ({party}), written by {model} to the prompt persona_enhanced.txt; a man and a woman differ in gender alone\n"
     return save_text(path, head + "# (python run.py personas --set twins).\n" + "".join(map(persona_entry, people)))
 
@@ -189,12 +189,14 @@ def gender_twin(person: Persona, gender: str, society: Society) -> Persona:
     'You are Sam, an American woman. You read.'
     """
     (needed, form), *others = society.language.entry("twins")[gender]
-    own, first = society.demonym, sentences_of(person.backstory)[0]
-    gendered, found = re.subn(needed.format(demonym=re.escape(own)), form.format(demonym=own), first, count=1)
-    if not found:
+    demonym, first = society.demonym, sentences_of(person.backstory)[0]
+    gendered, replaced = re.subn(
+        needed.format(demonym=re.escape(demonym)), form.format(demonym=demonym), first, count=1
+    )
+    if not replaced:
         raise UserError(
             f"the first sentence of {person.name} ({person.party}) lacks the words that the gender replaces "
-            f"({needed.format(demonym=own)}): write the leaning in [enhanced] of its party's file with them"
+            f"({needed.format(demonym=demonym)}): write the leaning in [enhanced] of its party's file with them"
         )
     for pattern, other in others:
         gendered = re.sub(pattern, other, gendered, count=1)

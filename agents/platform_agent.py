@@ -50,9 +50,9 @@ class PlatformDebater(NetworkDebater):
         """Ask what the agent does now. offered: the acts to choose from, in the order of the answers."""
         words, listed = act_words(self.topic.language), self._listed(offered, seed)
         acts = self.topic.language.join([self._told(act) for act in listed])
-        asked = self.topic.language.prompt("act").fill(acts=acts, words=", ".join(words[act] for act in listed))
+        instruction = self.topic.language.prompt("act").fill(acts=acts, words=", ".join(words[act] for act in listed))
         facts = Facts(acts=offered, posts=[(post.text, post.score) for post in feed], options=_options(offered, feed))
-        return self._closed("act", feed, asked, tuple([words[act] for act in offered]), facts, seed, again)
+        return self._closed("act", feed, instruction, tuple([words[act] for act in offered]), facts, seed, again)
 
     def compose_target(
         self, act: Act, feed: Sequence[ShownPost], numbers: Sequence[int], seed: int, again: bool = False
@@ -61,10 +61,10 @@ class PlatformDebater(NetworkDebater):
         language = self.topic.language
         answers = tuple(map(str, numbers))
         slots = {"word": act_words(language)[act], "meaning": _meaning(self, act), "numbers": ", ".join(answers)}
-        asked = language.prompt("target").fill(**slots)
+        instruction = language.prompt("target").fill(**slots)
         posts = [(post.text, post.score) for post in feed]
         facts = Facts(acts=(act,), posts=posts, options={act: tuple(numbers)})
-        return self._closed("target", feed, asked, answers, facts, seed, again)
+        return self._closed("target", feed, instruction, answers, facts, seed, again)
 
     def absorb_act(self, reply: Reply, offered: Sequence[Act]) -> Choice:
         """Read the act that a reply names."""
@@ -72,7 +72,7 @@ class PlatformDebater(NetworkDebater):
             return Choice(None, reply.failure.name, None)
         act, reason = read_act(reply.text, offered, self.topic.language)
         words = act_words(self.topic.language)
-        return _choice(act, reason, reply, tuple([words[one] for one in offered]))
+        return _choice(act, reason, reply, tuple([words[offered_act] for offered_act in offered]))
 
     def absorb_target(self, reply: Reply, numbers: Sequence[int]) -> Choice:
         """Read the number of a post out of a reply."""
@@ -83,8 +83,8 @@ class PlatformDebater(NetworkDebater):
 
     def compose_query(self, feed: Sequence[ShownPost], seed: int) -> Request:
         """Ask for the words of a search."""
-        asked = self.topic.language.prompt("search").text
-        messages = self._chat(self._reminded(self._stated(f"{self._shown(feed)}\n\n{asked}")))
+        instruction = self.topic.language.prompt("search").text
+        messages = self._chat(self._reminded(self._stated(f"{self._shown(feed)}\n\n{instruction}")))
         return self._request("search", messages, self._short, seed, Facts(count=SEARCHED))
 
     def absorb_query(self, reply: Reply) -> Choice:
@@ -117,21 +117,21 @@ class PlatformDebater(NetworkDebater):
         self,
         purpose: str,
         feed: Sequence[ShownPost],
-        asked: str,
+        instruction: str,
         answers: tuple[str, ...],
         facts: Facts,
         seed: int,
         again: bool,
     ) -> Request:
         if again:
-            asked = self.topic.language.prompt("reask").fill(survey=asked)
-        messages = self._chat(self._noted(f"{self._shown(feed)}\n\n{asked}"))
+            instruction = self.topic.language.prompt("reask").fill(survey=instruction)
+        messages = self._chat(self._noted(f"{self._shown(feed)}\n\n{instruction}"))
         return self._request(purpose, messages, self._short, seed, facts, answers=answers)
 
     def _answering(self, form: str, target: ShownPost) -> str:
         """Return the instruction for a text about a post, after the agent's side if it has one."""
-        asked = self.topic.language.prompt(f"statement_{form}").fill(name=target.name, post=target.text)
-        return f"{self.side} {asked}".strip()
+        instruction = self.topic.language.prompt(f"statement_{form}").fill(name=target.name, post=target.text)
+        return f"{self.side} {instruction}".strip()
 
     def _shown(self, feed: Sequence[ShownPost]) -> str:
         """Return the feed as text, one numbered post per line."""

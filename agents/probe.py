@@ -157,7 +157,7 @@ def forecast_probe(probe: Probe, frame: str) -> Probe:
     return replace(probe, name=FORECAST, question=question)
 
 
-def phrased(probe: Probe, known: Mapping[str, Probe], claim: str = "") -> Probe:
+def phrased(probe: Probe, probes: Mapping[str, Probe], claim: str = "") -> Probe:
     """Return a question whose answer is a phrase that ends a sentence: "I think climate change is a large problem."
 
     It is NAME_phrases of the topic or the language; the sentence of agreement and belief follows from the claim. A question whose
@@ -165,8 +165,8 @@ def phrased(probe: Probe, known: Mapping[str, Probe], claim: str = "") -> Probe:
     """
     if probe.scale.kind == LABELLED:
         return probe
-    if own := known.get(f"{probe.name}_{PHRASES}"):
-        return own
+    if phrase_probe := probes.get(f"{probe.name}_{PHRASES}"):
+        return phrase_probe
     scale = scales(probe.language).get(f"{probe.construct}_{PHRASES}")
     if probe.construct not in FROM_CLAIM or scale is None or not claim:
         raise UserError(
@@ -198,10 +198,10 @@ def in_numbers(name: str) -> str:
 def with_scale(probe: Probe, scale: str) -> Probe:
     """Return a probe on another numeric scale of its construct. Errors: UserError if there is no such scale."""
     shared = scales(probe.language)
-    numeric = [name for name, known in shared.items() if known.kind != LABELLED]
-    known = [name for name in numeric if name.startswith(f"{probe.construct}_")]
-    if scale not in known:
-        raise unknown_name(f"scale for probe {probe.name}", scale, known)
+    numeric = [name for name, shared_scale in shared.items() if shared_scale.kind != LABELLED]
+    construct_scales = [name for name in numeric if name.startswith(f"{probe.construct}_")]
+    if scale not in construct_scales:
+        raise unknown_name(f"scale for probe {probe.name}", scale, construct_scales)
     return replace(probe, scale=shared[scale])
 
 
@@ -238,17 +238,17 @@ def scale_of_table(name: str, values: dict, where: str) -> Scale:
 
 
 def build_probes(
-    entries: dict, known: Mapping[str, Scale], where: str, slug: str, language: Language
+    entries: dict, scales: Mapping[str, Scale], where: str, slug: str, language: Language
 ) -> dict[str, Probe]:
-    """Return the probes of a file by name. known: the scales. slug: the topic. Errors: UserError."""
+    """Return the probes of a file by name. scales: those that probes may use. slug: the topic. Errors: UserError."""
     probes = {}
     for name in entries:
         entry = require_section(entries, name, where)
         scale = str(entry.get("scale"))
-        if scale not in known:
-            raise unknown_name(f"scale of probe {name} in topic {slug}", scale, known)
-        if known[scale].kind == LABELLED and "{label}" not in str(entry.get("sentence")):
+        if scale not in scales:
+            raise unknown_name(f"scale of probe {name} in topic {slug}", scale, scales)
+        if scales[scale].kind == LABELLED and "{label}" not in str(entry.get("sentence")):
             raise UserError(f"probe {name} in topic {slug}: a labelled scale needs a sentence with {{label}}")
-        values = {**entry, "name": name, "scale": known[scale]}
+        values = {**entry, "name": name, "scale": scales[scale]}
         probes[name] = replace(build_from_table(Probe, values, f"probe {name} of topic {slug}"), language=language)
     return probes

@@ -72,13 +72,13 @@ class ProxySeat:
     def brief(self) -> CritiqueBrief:
         """Return what a representative may know now. On the current question: opinion, statement and last critique."""
         others = [
-            OtherOpinion(question, one.said.get(OPINION), one.said.get(CRITIQUE), one.position)
-            for question, one in self.before
+            OtherOpinion(question, participant.said.get(OPINION), participant.said.get(CRITIQUE), participant.position)
+            for question, participant in self.before
             if not same_question(question, self.question)
         ]
         member, critique = self.member, self.written.get(CRITIQUE, self.member.said.get(CRITIQUE, ""))
-        known = self.opinion or "", member.statement or "", member.demographics
-        return CritiqueBrief(self.question, *known, tuple(others[:OTHERS]), critique)
+        member_texts = self.opinion or "", member.statement or "", member.demographics
+        return CritiqueBrief(self.question, *member_texts, tuple(others[:OTHERS]), critique)
 
     def compose_speech(self, seed: int, form: str = CRITIQUE) -> Request:
         """Ask the representative. `told` has the ids of the other questions in the prompt."""

@@ -106,19 +106,19 @@ def question_set(name: str, society: str = US) -> tuple[Question, ...]:
             "(docs/societies.md), or give --set questions=FILE"
         )
     questions = read_public(path) if path.suffix == ".json" else load_questions(path)
-    return tuple(replace(one, society=society) for one in questions)
+    return tuple(replace(question, society=society) for question in questions)
 
 
 def set_path(name: str, society: str = US) -> Path:
     """Return the file of the questions of a scenario; `shipped` are those of the society, if it has any."""
-    own = load_society(society).folder / OWN_QUESTIONS
-    return Path(name) if name != "shipped" else own if own.is_file() else QUESTIONS
+    society_file = load_society(society).folder / OWN_QUESTIONS
+    return Path(name) if name != "shipped" else society_file if society_file.is_file() else QUESTIONS
 
 
 @read_once(lambda name, society=US: set_path(name, society))
 def questions_by_id(name: str, society: str = US) -> Mapping[str, Question]:
     """Return the questions of a scenario by id. Errors: as question_set."""
-    return {one.id: one for one in question_set(name, society)}
+    return {question.id: question for question in question_set(name, society)}
 
 
 def load_questions(path: Path = QUESTIONS) -> tuple[Question, ...]:
@@ -140,8 +140,15 @@ def read_public(path: Path) -> tuple[Question, ...]:
     public = _build(_Public, entries, path, f"{path} must be a list of questions")
     return _checked(
         [
-            Question(one.id, one.question, one.affirming_statement, one.negating_statement, str(one.topic), one.split)
-            for one in public
+            Question(
+                public_question.id,
+                public_question.question,
+                public_question.affirming_statement,
+                public_question.negating_statement,
+                str(public_question.topic),
+                public_question.split,
+            )
+            for public_question in public
         ],
         path,
     )
@@ -154,7 +161,7 @@ def question_id(topic: str, question: str) -> str:
 
 def topics_of(questions: Collection[Question], *splits: str) -> list[str]:
     """Return the topics of some splits (of all if none is named), sorted."""
-    return sorted({one.topic for one in questions if not splits or one.split in splits})
+    return sorted({question.topic for question in questions if not splits or question.split in splits})
 
 
 def assign_questions(questions: Sequence[Question], held_out: Collection[str], seed: int) -> tuple[Question, ...]:
@@ -162,19 +169,22 @@ def assign_questions(questions: Sequence[Question], held_out: Collection[str], s
 
     The draw depends on the seed and on the questions, not on their order.
     """
-    rest = sorted(one.id for one in questions if one.topic not in held_out)
+    rest = sorted(question.id for question in questions if question.topic not in held_out)
     size = min(len(rest), round(SHARE * len(questions)))
     drawn = set(stream(seed, "questions", "iid_test").sample(rest, size))
     return tuple(
-        replace(one, split="ood_test" if one.topic in held_out else "iid_test" if one.id in drawn else "train")
-        for one in questions
+        replace(
+            question,
+            split="ood_test" if question.topic in held_out else "iid_test" if question.id in drawn else "train",
+        )
+        for question in questions
     )
 
 
 def to_toml(questions: Sequence[Question], head: str) -> str:
     """Return the text of a question file, with a comment in the first line."""
-    names = [one.name for one in fields(Question) if one.name != "society"]
-    tables = ["".join(f"{name} = {quoted(getattr(one, name))}\n" for name in names) for one in questions]
+    names = [field.name for field in fields(Question) if field.name != "society"]
+    tables = ["".join(f"{name} = {quoted(getattr(question, name))}\n" for name in names) for question in questions]
     return f"# {head}\n" + "".join(f"\n[[question]]\n{table}" for table in tables)
 
 
@@ -187,12 +197,12 @@ def _build(kind: type[Kind], entries: object, path: Path, problem: str) -> list[
 
 def _checked(questions: Sequence[Question], path: Path) -> tuple[Question, ...]:
     ids: set[str] = set()
-    for one in questions:
-        if one.split not in SPLITS:
-            raise unknown_name(f"split of {one.id} in {path}", one.split, SPLITS)
-        if one.id in ids:
-            raise UserError(f"{path} has {one.id} twice")
-        ids.add(one.id)
+    for question in questions:
+        if question.split not in SPLITS:
+            raise unknown_name(f"split of {question.id} in {path}", question.split, SPLITS)
+        if question.id in ids:
+            raise UserError(f"{path} has {question.id} twice")
+        ids.add(question.id)
     return tuple(questions)
 
 

@@ -59,7 +59,7 @@ def _pattern(language: Language, name: str) -> re.Pattern[str]:
         ) from error
 
 
-def is_similar(one: str, other: str) -> bool:
+def is_similar(sentence: str, other: str) -> bool:
     """Return whether two sentences share at least ALIKE of their words, ignoring order, numbers and punctuation.
 
     >>> is_similar("Should zoos be banned?", "Should all zoos be banned?")  # 4 of 5
@@ -67,13 +67,13 @@ def is_similar(one: str, other: str) -> bool:
     >>> is_similar("Should zoos be banned?", "Should guns be banned?")  # 3 of 5
     False
     """
-    first, second = _words(one), _words(other)
+    first, second = _words(sentence), _words(other)
     return len(first & second) >= ALIKE * len(first | second)
 
 
-def find_duplicate(sentence: str, known: Iterable[str]) -> str | None:
+def find_duplicate(sentence: str, known_sentences: Iterable[str]) -> str | None:
     """Return the first known sentence that is the same, or None."""
-    return next((one for one in known if is_similar(sentence, one)), None)
+    return next((candidate for candidate in known_sentences if is_similar(sentence, candidate)), None)
 
 
 @cache
@@ -91,9 +91,9 @@ def question_problem(question: Question, others: Iterable[Question] = (), langua
     >>> question_problem(Question("", "Should zoos be closed?", "Zoos should be closed.", "Zoos should not be closed.", ""))
     ''
     """
-    found = _form(question.question, language) or _pair(question, language)
-    same = None if found else find_duplicate(question.question, (one.question for one in others))
-    return f"a near duplicate: {same}" if same else found
+    problem = _form(question.question, language) or _pair(question, language)
+    same = None if problem else find_duplicate(question.question, (other.question for other in others))
+    return f"a near duplicate: {same}" if same else problem
 
 
 def _form(text: str, language: Language) -> str:
@@ -114,11 +114,13 @@ def _pair(question: Question, language: Language) -> str:
     for sentence in (question.statement, question.against):
         if not re.fullmatch(r"[^.?!\n].*[^?!]\.", sentence):
             return f"not a declarative sentence: {sentence}"
-    asked, said, denied = (_bag(text, language) for text in (question.question, question.statement, question.against))
-    if asked != said:
+    question_words, statement_words, denied = (
+        _bag(text, language) for text in (question.question, question.statement, question.against)
+    )
+    if question_words != statement_words:
         return f"a statement that does not match the question: {question.statement}"
     negation = Counter([language.data(FILE)["negation"]])
-    return "" if denied == said + negation else f"no plain negation of the statement: {question.against}"
+    return "" if denied == statement_words + negation else f"no plain negation of the statement: {question.against}"
 
 
 def _bag(text: str, language: Language) -> Counter[str]:
@@ -131,10 +133,10 @@ def _bag(text: str, language: Language) -> Counter[str]:
 
 def _stem(word: str, language: Language) -> str:
     """Return a word without its ending: `carry` for `carries`; empty for a verb that only a question has, such as `do`."""
-    known = language.data(FILE)
-    if word in known["same"]:
-        return str(known["same"][word])
-    for pattern, written in known["stems"]:
+    stems = language.data(FILE)
+    if word in stems["same"]:
+        return str(stems["same"][word])
+    for pattern, written in stems["stems"]:
         word = re.sub(pattern, written, word)
     return word
 
@@ -177,32 +179,32 @@ def write_questions(
 
 
 def propose_question(
-    count: int, seed: int, known: Sequence[Question], language: Language = ENGLISH
+    count: int, seed: int, known_questions: Sequence[Question], language: Language = ENGLISH
 ) -> Conversation[GeneratedQuestions]:
     """Return `count` questions, none like a known or an earlier one, after a conversation.
 
     Topics that the known questions hold out (ood_test) are held out here too, so that both sets can be used together.
     Errors: UserError if too few questions are usable after TURNS turns.
     """
-    found: list[Question] = []
+    new_questions: list[Question] = []
     dropped: Counter[str] = Counter()
     for turn in range(TURNS):
-        replies = yield from ask_all(_requests(count - len(found), seed, turn, known, language))
+        replies = yield from ask_all(_requests(count - len(new_questions), seed, turn, known_questions, language))
         for reply in replies:
-            _take(reply, known, found, dropped, language)
-        if len(found) >= count:
+            _take(reply, known_questions, new_questions, dropped, language)
+        if len(new_questions) >= count:
             return GeneratedQuestions(
-                assign_questions(found[:count], topics_of(known, "ood_test"), seed), dict(dropped)
+                assign_questions(new_questions[:count], topics_of(known_questions, "ood_test"), seed), dict(dropped)
             )
     raise UserError(
-        f"only {len(found)} of {count} questions are usable after {TURNS} requests ({question_text(dropped)}): "
+        f"only {len(new_questions)} of {count} questions are usable after {TURNS} requests ({question_text(dropped)}): "
         "choose another model with --llm, or fewer questions with --count"
     )
 
 
-def sample_seeds(known: Sequence[Question], rng_seed: int, *name: object) -> list[Question]:
+def sample_seeds(known_questions: Sequence[Question], rng_seed: int, *name: object) -> list[Question]:
     """Draw ten of the known questions (all, if there are fewer)."""
-    return stream(rng_seed, "questions", "seeds", *name).sample(list(known), min(SEEDS, len(known)))
+    return stream(rng_seed, "questions", "seeds", *name).sample(list(known_questions), min(SEEDS, len(known_questions)))
 
 
 def parse_question(text: str, topics: Sequence[str]) -> tuple[list[Question], int]:
@@ -212,11 +214,11 @@ def parse_question(text: str, topics: Sequence[str]) -> tuple[list[Question], in
     1
     """
     lines = [_NUMBER.sub("", line, count=1) for line in text.splitlines() if line.strip()]
-    rows = [[" ".join(part.split()) for part in line.split("|")] for line in lines]
+    rows = [[" ".join(cell.split()) for cell in line.split("|")] for line in lines]
     good = [row for row in rows if len(row) == 4 and all(row) and row[0] in topics]
-    return [Question(question_id(topic, one), one, yes, no, topic) for topic, one, yes, no in good], len(rows) - len(
-        good
-    )
+    return [Question(question_id(topic, question), question, yes, no, topic) for topic, question, yes, no in good], len(
+        rows
+    ) - len(good)
 
 
 def question_text(dropped: dict[str, int]) -> str:
@@ -225,30 +227,38 @@ def question_text(dropped: dict[str, int]) -> str:
 
 
 def _take(
-    reply: Reply, known: Sequence[Question], found: list[Question], dropped: Counter[str], language: Language
+    reply: Reply,
+    known_questions: Sequence[Question],
+    new_questions: list[Question],
+    dropped: Counter[str],
+    language: Language,
 ) -> None:
     if reply.text is None:
         dropped[f"reply failed ({reply.failure.name if reply.failure else 'empty'})"] += 1
         return
-    questions, unread = parse_question(reply.text, topics_of(known))
+    questions, unread = parse_question(reply.text, topics_of(known_questions))
     if unread:
         dropped["not in the form asked for"] += unread
     for question in questions:
-        if problem := question_problem(question, [*known, *found], language):
+        if problem := question_problem(question, [*known_questions, *new_questions], language):
             dropped[problem.partition(":")[0]] += 1
         else:
-            found.append(question)
+            new_questions.append(question)
 
 
-def _requests(missing: int, seed: int, turn: int, known: Sequence[Question], language: Language) -> list[Request]:
+def _requests(
+    missing: int, seed: int, turn: int, known_questions: Sequence[Question], language: Language
+) -> list[Request]:
     """Return as many requests as are enough if every question is usable."""
     template = language.prompt("writer/divisive_questions")
-    topics = ", ".join(topics_of(known))
-    asked = []
+    topics = ", ".join(topics_of(known_questions))
+    requests = []
     for number in range(-(-missing // BATCH)):
-        shown = sample_seeds(known, seed, turn, number)
-        examples = "\n".join(f"{one.topic} | {one.question} | {one.statement} | {one.against}" for one in shown)
+        shown = sample_seeds(known_questions, seed, turn, number)
+        examples = "\n".join(
+            f"{question.topic} | {question.question} | {question.statement} | {question.against}" for question in shown
+        )
         text = template.fill(examples=examples, number=BATCH, topics=topics)
         named = derive(seed, "questions", "written", turn, number)
-        asked.append(Request((Message("user", text),), Sampling(1.0, TOKENS), named, purpose="divisive_questions"))
-    return asked
+        requests.append(Request((Message("user", text),), Sampling(1.0, TOKENS), named, purpose="divisive_questions"))
+    return requests

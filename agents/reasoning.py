@@ -153,8 +153,8 @@ def labelled_parts(text: str, labels: Sequence[str], names: Sequence[str]) -> No
     start = r"(?:(?:^|\n)[ >•-]*+(?:\d{1,3}[.)] ?)?[*_#]*+ ?|(?<=[.!?]) [*_]*+)"
     _, *pieces = re.split(rf"{start}({'|'.join(labels)})[*_]*+ ?:[*_]*+", lines, flags=re.I)
     parts: dict[str, list[str]] = {label: [] for label in labels}
-    for label, part in zip(pieces[::2], pieces[1::2], strict=True):
-        parts[label.capitalize()].append(" ".join(part.strip("*_# \n").split()))
+    for label, content in zip(pieces[::2], pieces[1::2], strict=True):
+        parts[label.capitalize()].append(" ".join(content.strip("*_# \n").split()))
     for name, texts in zip(names, parts.values(), strict=True):
         if len(texts) != 1 or not texts[0]:
             return Note(None, f"{'several' if len(texts) > 1 else 'no'}_{name}")
@@ -184,10 +184,10 @@ def cited_numbers(text: str, count: int) -> tuple[str, list[int]]:
     >>> cited_numbers("Bob yields (1, 4)", 3)
     ('Bob yields', [])
     """
-    found = re.search(r"[(\[]([^()\[\]]*+)[)\]]([.!?]?)$", text.rstrip())
-    if not found or not re.search(r"\d", found[1]):
+    match = re.search(r"[(\[]([^()\[\]]*+)[)\]]([.!?]?)$", text.rstrip())
+    if not match or not re.search(r"\d", match[1]):
         return text, []
-    digits = dict.fromkeys(re.findall(r"\d+", found[1]))
+    digits = dict.fromkeys(re.findall(r"\d+", match[1]))
     numbers = list(dict.fromkeys(int(number) for number in digits if len(number) < 10))
-    known = all(len(number) < 10 for number in digits) and all(1 <= number <= count for number in numbers)
-    return text[: found.start()].rstrip() + found[2], numbers if known else []
+    all_exist = all(len(number) < 10 for number in digits) and all(1 <= number <= count for number in numbers)
+    return text[: match.start()].rstrip() + match[2], numbers if all_exist else []

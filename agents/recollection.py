@@ -32,19 +32,19 @@ class InterviewQuestion(NamedTuple):
 
 def interview_questions(language: Language, names: Sequence[str]) -> list[InterviewQuestion]:
     """Return questions by name; `all` are all of the language. Errors: UserError on an unknown name."""
-    known = {name: InterviewQuestion(name, **entry) for name, entry in language.data("interview").items()}
-    wanted = list(known) if list(names) == ["all"] else list(names)
+    questions = {name: InterviewQuestion(name, **entry) for name, entry in language.data("interview").items()}
+    wanted = list(questions) if list(names) == ["all"] else list(names)
     for name in wanted:
-        if name not in known:
-            raise unknown_name("question of an interview", name, [*known, "all"])
-    return [known[name] for name in wanted]
+        if name not in questions:
+            raise unknown_name("question of an interview", name, [*questions, "all"])
+    return [questions[name] for name in wanted]
 
 
 def conditions_of(agent: DebateAgent) -> list[str]:
     """Return the conditions of an interview that differ for this agent: insights and plans are left out where it writes some."""
     style = agent.style
     used = {INSIGHTS: style.reflect > 0, PLANS: style.plan > 0, LINES: True}
-    return [FULL, AGAIN, *[name for name, part in WITHOUT.items() if used[part]]]
+    return [FULL, AGAIN, *[name for name, memory_kind in WITHOUT.items() if used[memory_kind]]]
 
 
 def asked_and_truth(agent: DebateAgent, question: InterviewQuestion) -> tuple[str, str | None]:

@@ -52,52 +52,52 @@ def cut_echo(text: str, topic: Topic, name: str) -> str:
     """
     if _NUMBER.fullmatch(text):
         return ""
-    asked = tuple([(probe.question, probe.sentence) for probe in topic.probes.values()])
+    survey_texts = tuple([(probe.question, probe.sentence) for probe in topic.probes.values()])
     cuts = [
         place
-        for place in (_repeats(text, _marks(asked, name, topic.language)), _answers(text, asked))
+        for place in (_repeats(text, _marks(survey_texts, name, topic.language)), _answers(text, survey_texts))
         if place is not None
     ]
-    own = text[: min(cuts)] if cuts else text
-    return "" if cuts and _words(own) in map(_words, dict(asked)) else own
+    before_cut = text[: min(cuts)] if cuts else text
+    return "" if cuts and _words(before_cut) in map(_words, dict(survey_texts)) else before_cut
 
 
 def _repeats(text: str, marks: Mapping[str, Sequence[Words]]) -> int | None:
     """Return where the first mark begins in a text, or None."""
-    said = _words(text)
-    for place, word in enumerate(said):
-        if word in marks and any(said[place : place + len(mark)] == mark for mark in marks[word]):
+    words = _words(text)
+    for place, word in enumerate(words):
+        if word in marks and any(words[place : place + len(mark)] == mark for mark in marks[word]):
             return next(islice(_WORD.finditer(text), place, None)).start()
     return None
 
 
-def _answers(text: str, asked: Asked) -> int | None:
+def _answers(text: str, survey_texts: Asked) -> int | None:
     """Return where a text begins to answer a survey: in the requested form, or after the label `Answer:`."""
-    form = _forms(tuple([sentence for _, sentence in asked if "{number}" in sentence]))  # others may be speech
-    starts = [_label_start(text, _ANSWER), found.start() if form and (found := form.search(text)) else None]
+    form = _forms(tuple([sentence for _, sentence in survey_texts if "{number}" in sentence]))  # others may be speech
+    starts = [_label_start(text, _ANSWER), match.start() if form and (match := form.search(text)) else None]
     return min((start for start in starts if start is not None), default=None)
 
 
 def _label_start(text: str, label: re.Pattern[str]) -> int | None:
     """Return where the line of a label begins, or the first of the empty lines before it; None without the label."""
-    found = label.search(text)
-    if found is None:
+    match = label.search(text)
+    if match is None:
         return None
-    lead = _BREAK.search(text, len(text[: found.start()].rstrip(_LEAD)), found.start() + 1)
-    return lead.start() if lead else found.start()
+    lead = _BREAK.search(text, len(text[: match.start()].rstrip(_LEAD)), match.start() + 1)
+    return lead.start() if lead else match.start()
 
 
 @lru_cache(maxsize=4096)
-def _marks(asked: Asked, name: str, language: Language) -> Mapping[str, Sequence[Words]]:
+def _marks(survey_texts: Asked, name: str, language: Language) -> Mapping[str, Sequence[Words]]:
     """Return the first words of prompts, of a topic's surveys and of the agent's introduction, by their first word."""
-    known = _instructions(language)
+    instructions = _instructions(language)
     begins = {_words(word) for word in language.entry("survey_begins")}
-    follows = [words for words in known if words[:1] in begins]
-    surveys = [_words(question) + then for question, _ in asked for then in follows]
-    found: defaultdict[str, list[Words]] = defaultdict(list)
-    for mark in (*known, *surveys, _words(language.fill("you_are", name=name))):
-        found[mark[0]].append(mark)
-    return dict(found)
+    follows = [words for words in instructions if words[:1] in begins]
+    surveys = [_words(question) + then for question, _ in survey_texts for then in follows]
+    marks: defaultdict[str, list[Words]] = defaultdict(list)
+    for mark in (*instructions, *surveys, _words(language.fill("you_are", name=name))):
+        marks[mark[0]].append(mark)
+    return dict(marks)
 
 
 @cache
@@ -155,10 +155,10 @@ def is_refusal(text: str) -> bool:
     """
     lower = text.lower()
     denies, machine = any(map(lower.__contains__, _DENIALS)), any(map(lower.__contains__, _MACHINES))
-    said = " ".join(lower.replace("’", "'").split())
-    if (denies or machine) and _NO_ROLE.search(said):
+    plain_text = " ".join(lower.replace("’", "'").split())
+    if (denies or machine) and _NO_ROLE.search(plain_text):
         return True
-    return bool(denies and (_SORRY.match(said) or _UNABLE.search(said))) or refuses_elsewhere(said)
+    return bool(denies and (_SORRY.match(plain_text) or _UNABLE.search(plain_text))) or refuses_elsewhere(plain_text)
 
 
 _STOP, _LISTED = re.compile(r"[.!?]['\"”’)\]*]*$"), re.compile(r"\W*\d{1,2}\.\W*")
@@ -196,14 +196,14 @@ def own_turn(text: str, name: str, others: re.Pattern[str] | None) -> tuple[str,
     """
     text, relabelled = _unquoted(text.strip()), False
     if ":" in text:
-        text, own = _unquoted(_PREAMBLE.sub("", text)), _own_label(name)
+        text, own_label = _unquoted(_PREAMBLE.sub("", text)), _own_label(name)
         while others and (label := others.match(begun := text.lstrip(_LEAD))):
             relabelled, text = True, begun[label.end() :].lstrip(_EMPHASIS)
-        if relabelled and (label := own.search(text)):
+        if relabelled and (label := own_label.search(text)):
             text = text[label.start() :]
-        if label := own.match(begun := text.lstrip(_LEAD)):
+        if label := own_label.match(begun := text.lstrip(_LEAD)):
             text = begun[label.end() :].lstrip(_EMPHASIS)
-        cuts = [_label_start(text, pattern) for pattern in (own, others) if pattern]
+        cuts = [_label_start(text, pattern) for pattern in (own_label, others) if pattern]
         text = text[: min((cut for cut in cuts if cut is not None), default=None)]
     return _unquoted(" ".join(text.split())), relabelled
 
@@ -226,10 +226,10 @@ def invented_speakers(language: Language, society: tuple[str, ...], names: froze
     First names of the language and of the people of the society, roles ("Moderator"), and letters ("A:").
     """
     try:
-        known = language.data("identity").get("labels", ())
+        labels = language.data("identity").get("labels", ())
     except UserError:  # a language of the user's
-        known = ()
-    return tuple(sorted({*known, *society} - names))
+        labels = ()
+    return tuple(sorted({*labels, *society} - names))
 
 
 @lru_cache(maxsize=1024)
@@ -259,12 +259,12 @@ def shortened(text: str, words: int, cut: str) -> str:
     """
     if cut == "none":
         return text
-    said = text.split()
-    if len(said) <= words:
+    spoken_words = text.split()
+    if len(spoken_words) <= words:
         return text
     if cut == "last":  # as the public code of the UCL study does
-        return " ".join(said[-words:])
-    begun = " ".join(said[:words])
+        return " ".join(spoken_words[-words:])
+    begun = " ".join(spoken_words[:words])
     return whole_sentences(begun) or f"{begun}…"
 
 
@@ -274,9 +274,9 @@ def whole_sentences(text: str) -> str:
     >>> whole_sentences("Taxes are too high. 2. We should"), whole_sentences("We should")
     ('Taxes are too high.', '')
     """
-    said = text.split()
-    ends = [place for place, word in enumerate(said, 1) if _STOP.search(word) and not _LISTED.fullmatch(word)]
-    return " ".join(said[: ends[-1]]) if ends else ""
+    words = text.split()
+    ends = [place for place, word in enumerate(words, 1) if _STOP.search(word) and not _LISTED.fullmatch(word)]
+    return " ".join(words[: ends[-1]]) if ends else ""
 
 
 def one_line(text: str) -> str:

@@ -95,40 +95,40 @@ class Representative:
         )
         return self._messages(base, _section(self.brief.question.place, "ask").text)
 
-    def _messages(self, *asked: str) -> tuple[Message, ...]:
-        return (Message("user", "\n".join([*_profile(self.brief, self.knows), *asked])),)
+    def _messages(self, *sections: str) -> tuple[Message, ...]:
+        return (Message("user", "\n".join([*_profile(self.brief, self.knows), *sections])),)
 
     @property
     def told(self) -> tuple[str, ...]:
         """The ids of the other questions in the prompt."""
-        return tuple(one.question.id for one in self.brief.others[:OTHERS] if _other(one, self.knows))
+        return tuple(other.question.id for other in self.brief.others[:OTHERS] if _other(other, self.knows))
 
     def compose_critique(self, seed: int) -> Request:
         """Ask for the critique of the draft."""
-        own, facts = ((), "critique", "", self.adapter, self.voice), _facts(self.brief, self.knows)
-        return Request(self.messages(), self.sampling, seed, *own, facts=facts)
+        arguments, facts = ((), "critique", "", self.adapter, self.voice), _facts(self.brief, self.knows)
+        return Request(self.messages(), self.sampling, seed, *arguments, facts=facts)
 
     def compose_opinion(self, seed: int, words: int) -> Request:
         """Ask for the opinion in at most `words` words. The participant's own opinion is not in the prompt."""
         section = _question_section(self.brief), _section(self.brief.question.place, "ask_opinion").fill(words=words)
         facts = _facts(self.brief, self.knows) | {"opinion": "", "statement": "", "words": words}
-        own = ((), "represented_opinion", "", self.adapter, self.voice)
-        return Request(self._messages(*section), self.sampling, seed, *own, facts=facts)
+        arguments = ((), "represented_opinion", "", self.adapter, self.voice)
+        return Request(self._messages(*section), self.sampling, seed, *arguments, facts=facts)
 
     def compose_ballot(self, statements: Sequence[str], seed: int, again: bool = False) -> Request:
         """Ask for a ballot on statements, in this order; ties are allowed. The first time is greedy."""
         language, brief = self.brief.question.place.language, self.brief
         slots = {"number": len(statements), "statements": lettered(statements)}
-        known = [_question_section(brief), *_own_texts(brief)]
-        text = self._messages(*known, _section(brief.question.place, "ask_ballot").fill(**slots))[0].content
-        asked = language.prompt("reask").fill(survey=text) if again else text
+        sections = [_question_section(brief), *_own_texts(brief)]
+        text = self._messages(*sections, _section(brief.question.place, "ask_ballot").fill(**slots))[0].content
+        question = language.prompt("reask").fill(survey=text) if again else text
         sampling = Sampling((self.sampling.temperature or 1.0) if again else 0.0, RANKING_TOKENS)
         facts = _facts(brief, self.knows) | {
             "critiques": [knowledge_line(brief.critique)] if brief.critique else [],
             "candidates": list(statements),
         }
-        own = ((), "represented_ballot", "", self.adapter, self.voice)
-        return Request((Message("user", asked),), sampling, seed, *own, facts=facts)
+        arguments = ((), "represented_ballot", "", self.adapter, self.voice)
+        return Request((Message("user", question),), sampling, seed, *arguments, facts=facts)
 
     @staticmethod
     def absorb_text(reply: Reply) -> Critique:
@@ -152,9 +152,12 @@ def parse_knowledge(letters: str) -> str:
     return "".join(key for key in KINDS if key in given)
 
 
-def same_question(one: Question, other: Question) -> bool:
+def same_question(question: Question, other: Question) -> bool:
     """Return whether two questions are the same, by id or by words (ignoring case and spaces)."""
-    return one.id == other.id or knowledge_line(one.question).casefold() == knowledge_line(other.question).casefold()
+    return (
+        question.id == other.id
+        or knowledge_line(question.question).casefold() == knowledge_line(other.question).casefold()
+    )
 
 
 def position_label(position: float, language: Language = ENGLISH) -> str:
@@ -176,21 +179,23 @@ def knowledge_line(text: str) -> str:
 
 def _facts(brief: CritiqueBrief, knows: str) -> Facts:
     """Return what the prompt states, for the oracle."""
-    written = [(one.opinion if "O" in knows else None, one.critique if "C" in knows else None) for one in brief.others]
+    written = [
+        (other.opinion if "O" in knows else None, other.critique if "C" in knows else None) for other in brief.others
+    ]
     return {
         "issue": knowledge_line(brief.question.question),
         "opinion": knowledge_line(brief.opinion),
         "statement": knowledge_line(brief.draft),
         "earlier": [knowledge_line(text) for texts in written[:OTHERS] for text in texts if text is not None],
         "stated": [
-            (knowledge_line(one.question.question), knowledge_line(one.opinion))
-            for one in brief.others[:OTHERS]
-            if "O" in knows and one.opinion is not None
+            (knowledge_line(other.question.question), knowledge_line(other.opinion))
+            for other in brief.others[:OTHERS]
+            if "O" in knows and other.opinion is not None
         ],
         "rated": [
-            (knowledge_line(one.question.question), one.position)
-            for one in brief.others[:OTHERS]
-            if "P" in knows and one.position is not None
+            (knowledge_line(other.question.question), other.position)
+            for other in brief.others[:OTHERS]
+            if "P" in knows and other.position is not None
         ],
     }
 
@@ -223,19 +228,19 @@ def _section(society: Society, name: str) -> Template:
 
 def profile_text(demographics: Mapping[str, str], society: Society) -> str:
     """Return `gender (woman), political leaning (left of centre)`, by titles and in the order of the questionnaire."""
-    known = [item for item in questionnaire(society) if item.name in demographics]
-    return ", ".join(f"{item.title} ({knowledge_line(demographics[item.name])})" for item in known)
+    items = [item for item in questionnaire(society) if item.name in demographics]
+    return ", ".join(f"{item.title} ({knowledge_line(demographics[item.name])})" for item in items)
 
 
 def _other(other: OtherOpinion, knows: str) -> Sequence[str]:
     """Return the sections on one other question; none if nothing that it may know is known."""
-    found, society = list[str](), other.question.place
+    sections, society = list[str](), other.question.place
     if "P" in knows and other.position is not None:
         label = position_label(other.position, society.language)
-        found.append(_section(society, "other_position").fill(position=label))
+        sections.append(_section(society, "other_position").fill(position=label))
     if "O" in knows and other.opinion is not None:
-        found.append(_section(society, "other_opinion").fill(opinion=knowledge_line(other.opinion)))
+        sections.append(_section(society, "other_opinion").fill(opinion=knowledge_line(other.opinion)))
     if "C" in knows and other.critique is not None:
-        found.append(_section(society, "other_critique").fill(critique=knowledge_line(other.critique)))
+        sections.append(_section(society, "other_critique").fill(critique=knowledge_line(other.critique)))
     head = _section(society, "other").fill(question=knowledge_line(other.question.question))
-    return [head, *found] if found else []
+    return [head, *sections] if sections else []

@@ -39,13 +39,13 @@ class Respondent(NamedTuple):
         """Ask a question. group: whose member answers; None for the question alone."""
         letters = LETTERS[: len(options)]
         listed = "\n".join(f"{letter}. {option}" for letter, option in zip(letters, options, strict=True))
-        asked = self.language.prompt("poll").fill(question=question, options=listed, letters=", ".join(letters))
+        poll_text = self.language.prompt("poll").fill(question=question, options=listed, letters=", ".join(letters))
         facts: Facts = {"question": question, "choices": tuple(options), "group": group.name if group else ""}
         named = self.introduce(group) if group else ""
         if named and self.way == "persona":
-            messages: tuple[Message, ...] = (Message("system", named), Message("user", asked))
+            messages: tuple[Message, ...] = (Message("system", named), Message("user", poll_text))
         else:
-            messages = (Message("user", f"{named}\n\n{asked}" if named else asked),)
+            messages = (Message("user", f"{named}\n\n{poll_text}" if named else poll_text),)
         sampling = Sampling(self.temperature, ANSWER_TOKENS)
         return Request(messages, sampling, seed, tuple(letters), PURPOSE, facts=facts)
 

@@ -71,7 +71,8 @@ class Scale:
     def by_label(self) -> dict[str, int]:
         """The point of each label in plain text, longer labels first, because one may contain another."""
         return {
-            _plain(self.labels[point]): point for point in sorted(self.labels, key=lambda one: -len(self.labels[one]))
+            _plain(self.labels[point]): point
+            for point in sorted(self.labels, key=lambda point: -len(self.labels[point]))
         }
 
     @cached_property
@@ -255,7 +256,7 @@ def _read_final(text: str, scale: Scale, read: Callable[[str, Scale], Reading]) 
     None where there is none, where two of them differ, or where another answer is elsewhere.
     """
     lines = text.split("\n")
-    marked = {piece for line in lines for found in _MARKED.findall(line) for piece in found if piece}
+    marked = {piece for line in lines for groups in _MARKED.findall(line) for piece in groups if piece}
     alone = [line for line in lines if _ALONE.fullmatch(line)]
     rest = "\n".join(line for line in lines if line not in alone)
     pieces = marked or (set() if _ANSWER.search(rest) or _LIST_NUMBER.search(rest) else set(alone))
@@ -291,10 +292,11 @@ def _without_numbers_of_the_topic(text: str, labels: Sequence[re.Match[str]], sc
     If the label has no number in brackets, such a number may be an answer on another scale, and stays.
     """
     for label in labels:
-        own = _BRACKETED.match(text, label.end())
-        if own and int(own[1]) == scale.by_label[label[0]]:
+        own_number = _BRACKETED.match(text, label.end())
+        if own_number and int(own_number[1]) == scale.by_label[label[0]]:
             before = _ANY_NUMBER.sub(
-                lambda one: one[0] if float(one[0].replace(",", ".")) <= scale.high else " ", text[: label.start()]
+                lambda match: match[0] if float(match[0].replace(",", ".")) <= scale.high else " ",
+                text[: label.start()],
             )
             return before + text[label.start() :]
     return text
@@ -357,8 +359,10 @@ def _read_english(text: str, scale: Scale, anywhere: bool) -> Reading:
 
 def _decimal_point(number: re.Match[str]) -> str:
     """Replace a decimal comma ("7,5", "7,2") by a point; keep a comma that may separate two numbers ("6,7")."""
-    whole, part = number.groups()
-    return f"{whole}.{part}" if part in ("0", "5", "25", "50", "75") or int(part) < int(whole) else number[0]
+    whole, fraction = number.groups()
+    return (
+        f"{whole}.{fraction}" if fraction in ("0", "5", "25", "50", "75") or int(fraction) < int(whole) else number[0]
+    )
 
 
 def _number(text: str) -> float:

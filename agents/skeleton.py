@@ -98,10 +98,12 @@ def _topic(society: Society) -> str:
 
 def _people(society: Society, party: str) -> str:
     """Return the file of a party in a set: its first people, in the language of the society."""
-    known = society.parties[party]
-    words = "" if party == DEFAULT or not known.words else f", with a word such as {known.words[0]}"
-    tables = plain_people(known.names[:PEOPLE], known.person, society.language)
-    entries = ["\n".join(["[[persona]]", *(f"{key} = {quoted(text)}" for key, text in one.items())]) for one in tables]
+    party_data = society.parties[party]
+    words = "" if party == DEFAULT or not party_data.words else f", with a word such as {party_data.words[0]}"
+    tables = plain_people(party_data.names[:PEOPLE], party_data.person, society.language)
+    entries = [
+        "\n".join(["[[persona]]", *(f"{key} = {quoted(text)}" for key, text in table.items())]) for table in tables
+    ]
     return ABOUT_PERSONAS.format(plural=society.plural(party), words=words) + "\n\n".join(entries) + "\n"
 
 
@@ -134,7 +136,7 @@ def draft_party(out: Path, skeleton: Path, others: Path) -> str:
     Errors: UserError if a party of the folder is broken.
     """
     parties = _parties_of(out, others)
-    names = {name for one in parties for name in (*one.get("names", ()), *_person_names(one))}
+    names = {name for party in parties for name in (*party.get("names", ()), *_person_names(party))}
     title = out.stem.replace("_", " ").replace("-", " ").title()
     fresh = [name for name in NAMES if name not in names][:MANY]
     values = {
@@ -144,10 +146,10 @@ def draft_party(out: Path, skeleton: Path, others: Path) -> str:
         "word": title.lower(),
         "first": next(iter(fresh), "Kim"),
         "names": ", ".join(map(quoted, fresh)),
-        "side": f"{free_side([one['side'] for one in parties if 'side' in one]):g}",
-        "colour": free_colour([str(one["colour"]) for one in parties if one.get("colour")]),
-        "marker": free_marker([str(one["marker"]) for one in parties if one.get("marker")]),
-        "topic": next((topic for one in parties for topic in one.get("positions", ())), "library"),
+        "side": f"{free_side([party['side'] for party in parties if 'side' in party]):g}",
+        "colour": free_colour([str(party["colour"]) for party in parties if party.get("colour")]),
+        "marker": free_marker([str(party["marker"]) for party in parties if party.get("marker")]),
+        "topic": next((topic for party in parties for topic in party.get("positions", ())), "library"),
     }
     return skeleton.read_text(encoding="utf-8").format(**values)
 
@@ -158,7 +160,7 @@ def _parties_of(out: Path, others: Path) -> list[dict[str, Any]]:
 
 
 def _person_names(party: dict[str, Any]) -> list[str]:
-    return [str(one["name"]) for one in party.get(PEOPLE_TABLE, ()) if "name" in one]
+    return [str(person["name"]) for person in party.get(PEOPLE_TABLE, ()) if "name" in person]
 
 
 def free_side(sides: Iterable[float]) -> float:
@@ -181,9 +183,9 @@ def free_colour(used: Sequence[str]) -> str:
     return max(COLOURS, key=lambda colour: min((colour_distance(colour, other) for other in used), default=0.0))
 
 
-def colour_distance(one: str, other: str) -> float:
+def colour_distance(colour: str, other: str) -> float:
     """Return the smallest distance of two colours (CIE 1976, ΔE) over normal vision, without red cones, without green ones."""
-    return float(np.min(np.linalg.norm(_lab(one) - _lab(other), axis=1)))
+    return float(np.min(np.linalg.norm(_lab(colour) - _lab(other), axis=1)))
 
 
 def _lab(colour: str) -> NDArray[np.float64]:

@@ -59,7 +59,9 @@ def schulze(ballots: Iterable[Ballot], candidates: int) -> Order:
     paths = strongest_paths(pairwise(ballots, candidates))
     left, order = set(range(candidates)), list[tuple[int, ...]]()
     while left:
-        top = {one for one in left if all(paths[other][one] <= paths[one][other] for other in left)}
+        top = {
+            candidate for candidate in left if all(paths[other][candidate] <= paths[candidate][other] for other in left)
+        }
         order.append(tuple(sorted(top)))
         left -= top
     return tuple(order)
@@ -161,8 +163,8 @@ def break_ties(order: Order, ballots: Iterable[Ballot], rng: random.Random) -> t
     drawn = [preference_levels(ballot, candidates) for ballot in ballots]
     rng.shuffle(drawn)
     lots = rng.sample(range(candidates), candidates)
-    places = {one: (*(at[one] for at in drawn), lots[one]) for one in range(candidates)}
-    return tuple(one for group in order for one in sorted(group, key=places.__getitem__))
+    places = {candidate: (*(at[candidate] for at in drawn), lots[candidate]) for candidate in range(candidates)}
+    return tuple(candidate for group in order for candidate in sorted(group, key=places.__getitem__))
 
 
 def preference_levels(ballot: Ballot, candidates: int) -> tuple[int, ...]:
@@ -173,13 +175,13 @@ def preference_levels(ballot: Ballot, candidates: int) -> tuple[int, ...]:
     (1, 1, 0, 2)
     """
     groups = [tuple(place) if isinstance(place, Iterable) else (place,) for place in ballot]
-    named = [one for group in groups for one in group]
+    named = [candidate for group in groups for candidate in group]
     if len(set(named)) < len(named) or not set(named) <= set(range(candidates)):
         raise ValueError(f"a ballot names each of {candidates} candidates at most once, by an index from 0: {ballot!r}")
     at = [len(groups)] * candidates
     for level, group in enumerate(groups):
-        for one in group:
-            at[one] = level
+        for candidate in group:
+            at[candidate] = level
     return tuple(at)
 
 
@@ -190,8 +192,8 @@ def descending_order(values: Sequence[float]) -> Order:
     ((2,), (0, 3), (1,))
     """
     groups: dict[float, list[int]] = {}
-    for one, value in enumerate(values):
-        groups.setdefault(-math.inf if math.isnan(value) else value, []).append(one)
+    for place, value in enumerate(values):
+        groups.setdefault(-math.inf if math.isnan(value) else value, []).append(place)
     return tuple(tuple(groups[value]) for value in sorted(groups, reverse=True))
 
 
@@ -251,17 +253,17 @@ def read_ranking(text: str | None, count: int) -> ParsedRanking:
     if len(text) > LONGEST:
         return ParsedRanking(None, "too_long")
     lines = [_uniform_signs(line) for line in tidy(undressed(text)).splitlines()]
-    known = set(LETTERS[:count])
+    letters = set(LETTERS[:count])
     chains: dict[tuple[tuple[str, ...], ...], str] = {}
     for line in lines:
         for chain in _CHAIN.findall(line):
-            if " > " in chain or set(_letters(chain)) == known:  # ties alone are a ranking if they name everything
+            if " > " in chain or set(_letters(chain)) == letters:  # ties alone are a ranking if they name everything
                 chains[tuple(tuple(sorted(_letters(level))) for level in chain.split(" > "))] = line
     if not chains:
         return ParsedRanking(None, "no_ranking")
     ranking_lines = [line for line in lines if " > " in line or line in chains.values()]
     chained = {frozenset(letter for level in chain for letter in level) for chain in chains}
-    if any(_has_unordered_pair(line, chained, known) for line in ranking_lines):
+    if any(_has_unordered_pair(line, chained, letters) for line in ranking_lines):
         return ParsedRanking(None, "unordered")
     if any(_DENIED.search(line) or answer_words().others.search(line) for line in ranking_lines):
         return ParsedRanking(None, "denied")
@@ -284,12 +286,12 @@ def _uniform_signs(line: str) -> str:
     return _TIE.sub(r"\1 = ", _ARROW.sub(" > ", _NAMED.sub("", plain))).strip()
 
 
-def _has_unordered_pair(line: str, chained: Set[frozenset[str]], known: set[str]) -> bool:
+def _has_unordered_pair(line: str, chained: Set[frozenset[str]], letters: set[str]) -> bool:
     """Return whether two letters are put side by side. A comma or "and" counts only if no chain has both letters."""
     for first, sign, second in _PAIR.findall(line):
         pair = {first.upper(), second.upper()}
         ranked = sign != "<" and any(pair <= letters for letters in chained)
-        if first.isupper() == second.isupper() and pair <= known and not ranked:
+        if first.isupper() == second.isupper() and pair <= letters and not ranked:
             return True
     return False
 

@@ -131,17 +131,17 @@ class Society:
         ('cdu:female', 'spd 2')
         """
         named = dict(zip(SEATS, self.debaters, strict=True))
-        return _SEAT.sub(lambda found: named[found[0]], seat)
+        return _SEAT.sub(lambda match: named[match[0]], seat)
 
     def label(self, party: str) -> str:
         """Return what one of a party's people is called; for an unknown party its id."""
-        known = self.parties.get(party)
-        return known.label if known and known.label else party_name(party)
+        party_data = self.parties.get(party)
+        return party_data.label if party_data and party_data.label else party_name(party)
 
     def plural(self, party: str) -> str:
         """Return what several of a party's people are called."""
-        known = self.parties.get(party)
-        return known.plural if known and known.plural else f"{self.label(party)}s"
+        party_data = self.parties.get(party)
+        return party_data.plural if party_data and party_data.plural else f"{self.label(party)}s"
 
     def spoken(self, code: str) -> Language:
         """Return the language with this code, a shipped one or one of the society's folder; "": that of the society.
@@ -166,8 +166,10 @@ class Society:
 
     def _distance(self, party: str, other: str) -> float:
         """Return how far two parties are apart from left to right (0 to 2); 0 where a side is not known."""
-        one, two = (known.side if (known := self.parties.get(name)) else None for name in (party, other))
-        return abs(one - two) if one is not None and two is not None else 0.0
+        first_side, second_side = (
+            party_data.side if (party_data := self.parties.get(name)) else None for name in (party, other)
+        )
+        return abs(first_side - second_side) if first_side is not None and second_side is not None else 0.0
 
     def read(self, file: str) -> dict[str, Any]:
         """Return a data file of the society. Errors: UserError if it is missing or broken."""
@@ -176,7 +178,7 @@ class Society:
     @property
     def names(self) -> Mapping[str, Sequence[str]]:
         """First names for agents, by party."""
-        return {party: one.names for party, one in self.parties.items()}
+        return {party: party_data.names for party, party_data in self.parties.items()}
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
         """Pickle only the name: another process reads the society itself."""
@@ -190,8 +192,11 @@ class Society:
     def header_entries(self, parties: Sequence[str]) -> dict[str, dict[str, str]]:
         """Return label, plural and look of parties, for the header of a record; "" where the society does not say."""
         keys = {"name": "label", "plural": "plural", "colour": "colour", "marker": "marker", "line": "line"}
-        known = {party: self.parties[party] for party in parties if party in self.parties}
-        return {party: {key: getattr(one, name) for key, name in keys.items()} for party, one in known.items()}
+        listed_parties = {party: self.parties[party] for party in parties if party in self.parties}
+        return {
+            party: {key: getattr(party_data, name) for key, name in keys.items()}
+            for party, party_data in listed_parties.items()
+        }
 
 
 @cache
@@ -232,7 +237,9 @@ def load_society(name: str = US) -> Society:
         raise UserError(f"{where}: parties have their own files, {PARTIES}/<code>.toml (docs/societies.md)")
     parties = {path.stem: _party(path) for path in sorted((folder / PARTIES).glob("*.toml"))}
     debaters = values.get("debaters")
-    two = isinstance(debaters, list) and len(debaters) == 2 and all(one in parties for one in map(str, debaters))
+    two = (
+        isinstance(debaters, list) and len(debaters) == 2 and all(debater in parties for debater in map(str, debaters))
+    )
     if not two or DEFAULT not in parties:
         raise UserError(f"{where} needs debaters = [two of its parties], and a file {PARTIES}/{DEFAULT}.toml")
     title = str(values.get("title", folder.name.title()))
@@ -254,7 +261,7 @@ def load_society(name: str = US) -> Society:
 def _ordered(parties: Mapping[str, Party], debaters: Iterable[str]) -> list[str]:
     """Return parties in the order in which they are shown: debaters, from left to right, those without a side, the Default."""
     first = list(debaters)
-    sides = {party: one.side for party, one in parties.items()}
+    sides = {party: party_data.side for party, party_data in parties.items()}
     others = sorted(
         set(parties) - {*first, DEFAULT}, key=lambda party: (sides[party] is None, sides[party] or 0.0, party)
     )
@@ -268,15 +275,15 @@ def _party(path: Path) -> Party:
     values.pop(SPEAKER_TABLE, None)
     positions = as_hint(f"positions in {about}", values.pop("positions", {}), dict[str, str])
     enhanced = require_section(values, "enhanced", about)
-    one = build_from_table(Party, {**values, "positions": positions, "enhanced": enhanced}, about)
-    if one.colour and not _COLOUR.fullmatch(one.colour):
-        raise UserError(f"colour in {about} must be written as #rrggbb, not {one.colour!r}")
-    if one.side is not None and not -1 <= one.side <= 1:
-        raise UserError(f"side in {about} must be from -1 (left) to 1 (right), not {one.side}")
-    if one.names or not isinstance(people, list):
-        return one
+    party = build_from_table(Party, {**values, "positions": positions, "enhanced": enhanced}, about)
+    if party.colour and not _COLOUR.fullmatch(party.colour):
+        raise UserError(f"colour in {about} must be written as #rrggbb, not {party.colour!r}")
+    if party.side is not None and not -1 <= party.side <= 1:
+        raise UserError(f"side in {about} must be from -1 (left) to 1 (right), not {party.side}")
+    if party.names or not isinstance(people, list):
+        return party
     named = [str(entry["name"]) for entry in people if isinstance(entry, dict) and "name" in entry]
-    return replace(one, names=tuple(dict.fromkeys(named)))
+    return replace(party, names=tuple(dict.fromkeys(named)))
 
 
 def home_of(path: Path) -> Path | None:

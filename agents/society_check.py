@@ -59,17 +59,18 @@ def _sets(society: Society) -> Iterator[str]:
 
 
 def _people(society: Society) -> Iterator[str]:
-    for party, one in society.parties.items():
+    for party, party_data in society.parties.items():
         if not read_toml(society.folder / PARTIES / f"{party}.toml").get(PEOPLE_TABLE):
-            yield f"{_file(party)}: no [[persona]], so its {len(one.names)} people say of themselves only: {one.person}"
-        if not one.colour:
+            people = len(party_data.names)
+            yield f"{_file(party)}: no [[persona]], so its {people} people say of themselves only: {party_data.person}"
+        if not party_data.colour:
             yield f"{_file(party)}: no colour, so figures choose one"
 
 
 def _questions(society: Society) -> Iterator[str]:
     """Say that private deliberations have no questions."""
-    own = society.folder / OWN_QUESTIONS
-    if society.name not in society_names() and not own.is_file():
+    questions_file = society.folder / OWN_QUESTIONS
+    if society.name not in society_names() and not questions_file.is_file():
         yield f"no {OWN_QUESTIONS}, so private deliberations (consensus) need --set questions=FILE"
 
 
@@ -115,21 +116,23 @@ def _unstated_levels(
     """Say who states no level on a topic, and where these people begin."""
     for topic, bias in biases.items():
         slug = f"{speaker.prefix}{topic}"
-        spoken = [(one, speaker.in_language(one.language)) for one in people]
-        if silent := [one.name for one, known in spoken if stated_level(known, one.backstory, slug) is None]:
+        spoken = [(person, speaker.in_language(person.language)) for person in people]
+        if silent := [
+            person.name for person, person_banks in spoken if stated_level(person_banks, person.backstory, slug) is None
+        ]:
             begin = f"{speaker.parties.start(party, topic, bias):g}"
             yield f"{_file(party)}: {_names(silent, people)} no level on {topic}, so --llm oracle begins at {begin}"
 
 
 def _unstated_facts(party: str, people: Sequence[Persona], speaker: Banks) -> Iterator[str]:
     """Say who does not state age or work, which the rule-based speaker can be asked for."""
-    known = [persona_facts(speaker.in_language(one.language), one.backstory) for one in people]
+    people_facts = [persona_facts(speaker.in_language(person.language), person.backstory) for person in people]
     stated: dict[str, list[str | bool]] = {
-        "age": [one.age != "" for one in known],
-        "work": [one.job or one.work or one.retired for one in known],
+        "age": [facts.age != "" for facts in people_facts],
+        "work": [facts.job or facts.work or facts.retired for facts in people_facts],
     }
     for fact, values in stated.items():
-        if silent := [one.name for one, value in zip(people, values, strict=True) if not value]:
+        if silent := [person.name for person, value in zip(people, values, strict=True) if not value]:
             yield f"{_file(party)}: {_names(silent, people)} no {fact}, so --llm oracle does not answer when asked for it"
 
 
@@ -197,8 +200,8 @@ def check_society(society: Society) -> Problems:
     sets = [persona_set(f"{society.name}/{name}") for name in society.persona_sets]
     for folder in sets:
         yield from _told(partial(check_personas, folder, society))
-    people = [one for folder in sets for party in society.parties for one in all_personas(party, folder)]
-    for code in sorted({one.language for one in people} - {"", society.language.code}):
+    people = [person for folder in sets for party in society.parties for person in all_personas(party, folder)]
+    for code in sorted({person.language for person in people} - {"", society.language.code}):
         yield from _told(partial(_check_translation, society, code))
     if (society.folder / OWN_QUESTIONS).is_file():
         yield from _told(partial(_check_divisive_questions, society))
@@ -218,11 +221,11 @@ def _check_divisive_questions(society: Society) -> Problems:
 
 
 def _check_topics(society: Society) -> Problems:
-    known = society_topics(society)
+    topics = society_topics(society)
     for name in society.topics:
-        if society.qualified(name) not in known:
+        if society.qualified(name) not in topics:
             yield f"{FILE}: topics names {name}, which topics/ does not have"
-    for slug in known:
+    for slug in topics:
         yield from _told(partial(_check_named_topic, slug))
 
 
@@ -233,13 +236,15 @@ def _check_named_topic(slug: str) -> Problems:
 def check_looks(society: Society) -> Problems:
     """Yield parties that figures could not tell apart."""
     for key in ("colour", "marker", "label"):
-        counts = Counter(getattr(one, key) for one in society.parties.values() if getattr(one, key))
+        counts = Counter(
+            getattr(party_data, key) for party_data in society.parties.values() if getattr(party_data, key)
+        )
         for value, number in counts.items():
             if number > 1:
-                having = [party for party, one in society.parties.items() if getattr(one, key) == value]
+                having = [party for party, party_data in society.parties.items() if getattr(party_data, key) == value]
                 yield f"{' and '.join(map(_file, having))}: {number} parties have the {key} {value}: give each another"
-    for party, one in society.parties.items():
-        if party != DEFAULT and not one.words:
+    for party, party_data in society.parties.items():
+        if party != DEFAULT and not party_data.words:
             yield f"{_file(party)} has no words, so no text can be known as one of this party"
 
 
@@ -248,9 +253,9 @@ def check_language(language: Language) -> Problems:
     english = ENGLISH.folder / "prompts"
     for path in sorted(english.rglob("*.txt")):
         name = path.relative_to(english).with_suffix("").as_posix()
-        own, theirs = language.prompt(name).slots, ENGLISH.prompt(name).slots
-        if own != theirs:
-            lacks, more = ", ".join(sorted(theirs - own)), ", ".join(sorted(own - theirs))
+        slots, theirs = language.prompt(name).slots, ENGLISH.prompt(name).slots
+        if slots != theirs:
+            lacks, more = ", ".join(sorted(theirs - slots)), ", ".join(sorted(slots - theirs))
             yield f"prompts/{name}.txt of {language.code}: slots differ from the English ones (lacks: {lacks}; more: {more})"
     missing = sorted(set(ENGLISH.data("sentences")) - set(language.data("sentences")))
     if missing:
@@ -320,10 +325,10 @@ def check_topic(topic: Topic) -> Problems:
             yield f"topic {topic.slug} has no probe {name}"
     if "agreement" in topic.probes and not topic.claim:
         yield f"topic {topic.slug}: its agreement probe states no claim"
-    known = set(topic.society.parties)
+    parties = set(topic.society.parties)
     if topic.high_party and topic.high_party not in topic.society.debaters:
         yield f"topic {topic.slug}: high_party {topic.high_party} is none of the debaters {', '.join(topic.society.debaters)}"
-    for party in sorted(set(topic.positions) - known):
+    for party in sorted(set(topic.positions) - parties):
         yield f"topic {topic.slug}: [positions] names {party}, which {topic.society.name} does not have"
 
 
@@ -348,8 +353,8 @@ def _check_parties(society: Society, speaker: Banks) -> Problems:
     topics = {slug.rpartition("/")[2] for slug in society_topics(society)}
     for slug in sorted(set(speaker.data("parameters")["topics"]) - {*topics, *news_names(society.name)}):
         yield f"oracle/parameters.toml has [topics.{slug}], which topics/ does not have"
-    for party, one in society.parties.items():
-        for slug in sorted(set(one.positions) - topics):
+    for party, party_data in society.parties.items():
+        for slug in sorted(set(party_data.positions) - topics):
             yield f"{_file(party)}: positions names {slug}, which topics/ does not have"
         for item, answer in speaker.parties.files[party].oracle.answers.items():
             if answer not in items.get(item, ()):
@@ -367,8 +372,8 @@ def _check_bank(topic: Topic, bank: TopicBank, speaker: Banks) -> Problems:
         labels = (
             tuple(probe.scale.labels[point] for point in probe.scale.points) if probe.scale.kind == LABELLED else ()
         )
-        own = labels and labels != bank.labels and not speaker.is_ballot(labels)
-        if own and not probe.scale.name.endswith("_phrases"):
+        is_relabelled = labels and labels != bank.labels and not speaker.is_ballot(labels)
+        if is_relabelled and not probe.scale.name.endswith("_phrases"):
             yield f"{where}: labels are not those of the scale {probe.scale.name} of the probe {probe.name}"
     forms = Counter(sentence for forms in bank.by_grade.values() for form in forms for sentence in set(form))
     yield from (f"{where}: {sentence!r} is written twice" for sentence, number in forms.items() if number > 1)

@@ -38,23 +38,23 @@ class SurrogateResponse:
     """
 
     def __init__(self, fit: Mapping[str, Any], party: str):
-        one = fit["parties"][party]
-        self.numbers = np.array([one[name] for name in RESPONSE], dtype=float)
-        self.starts = one["starts"]
+        party_fit = fit["parties"][party]
+        self.numbers = np.array([party_fit[name] for name in RESPONSE], dtype=float)
+        self.starts = party_fit["starts"]
         self.graded, self.expects = fit["heard"] == "grades", fit["how"] == "expected"
-        self.lines = sorted((float(grade), str(text)) for grade, text in one["said"])
+        self.lines = sorted((float(grade), str(text)) for grade, text in party_fit["said"])
 
     def start(self, rng: Random) -> float:
         """Draw a first attitude, 0-10, by linear interpolation between the quantiles."""
         return float(np.interp(rng.random(), np.linspace(0, 1, len(self.starts)), self.starts))
 
-    def after(self, own: float, heard: float, rng: Random) -> float:
-        """Draw the next attitude (0-10) after an attitude `own` and lines of mean grade `heard` (both 0-10)."""
-        return float(next_attitude(np.array(own), heard, self.numbers, rng.random(), rng.gauss(0, 1)))
+    def after(self, attitude: float, heard: float, rng: Random) -> float:
+        """Draw the next attitude (0-10) after an `attitude` and lines of mean grade `heard` (both 0-10)."""
+        return float(next_attitude(np.array(attitude), heard, self.numbers, rng.random(), rng.gauss(0, 1)))
 
-    def line(self, own: float, rng: Random) -> str:
-        """Draw the text of a line at an attitude `own` (0-10)."""
-        grade = float(spoken_grade(np.array(own), self.numbers, rng.gauss(0, 1)))
+    def line(self, attitude: float, rng: Random) -> str:
+        """Draw the text of a line at an `attitude` (0-10)."""
+        grade = float(spoken_grade(np.array(attitude), self.numbers, rng.gauss(0, 1)))
         return rng.choice(nearest_lines(self.lines, grade))[1]
 
 
@@ -64,7 +64,7 @@ def nearest_lines(lines: Sequence[tuple[float, str]], grade: float) -> list[tupl
     >>> [grade for grade, _ in nearest_lines([(float(number), "") for number in range(20)], 1.9)]
     [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]
     """
-    reach = sorted([abs(one - grade) for one, _ in lines])[:NEAR][-1]
+    reach = sorted([abs(line_grade - grade) for line_grade, _ in lines])[:NEAR][-1]
     return [line for line in lines if abs(line[0] - grade) <= reach]
 
 

@@ -27,8 +27,8 @@ def check_class(kind: type, base: type) -> None:
     """Check the names that a user's class defines. base: Parley's class. Errors: UserError on one that is taken."""
     for name in vars(kind):
         ours = name.startswith("_") and not name.startswith("__") and hasattr(base, name)
-        own = ours and not hasattr(mesa.Agent, name)  # Mesa 3.5 gives each class a `_datasets`
-        if name in TAKEN or own:
+        is_ours = ours and not hasattr(mesa.Agent, name)  # Mesa 3.5 gives each class a `_datasets`
+        if name in TAKEN or is_ours:
             raise _taken(name, kind)
 
 

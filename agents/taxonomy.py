@@ -70,8 +70,8 @@ class Taxonomy(NamedTuple):
     def draw_core(self, rng: random.Random) -> dict[str, str]:
         """Return a value for each core attribute by name; values that are limited to ages fit the age."""
         drawn: dict[str, str] = {}
-        for one in self.core:
-            drawn[one.name] = rng.choice(one.fitting(int(drawn[AGE]) if AGE in drawn else None))
+        for attribute in self.core:
+            drawn[attribute.name] = rng.choice(attribute.fitting(int(drawn[AGE]) if AGE in drawn else None))
         return drawn
 
     def draw_attributes(self, count: int, rng: random.Random) -> list[Attribute]:
@@ -97,16 +97,16 @@ def load_taxonomy(language: Language, path: Path | None = None) -> Taxonomy:
     """Return the taxonomy of a language, or of a file. Errors: UserError that says what to correct."""
     chosen = path or language.folder / FILE
     if not chosen.is_file() and path is None:
-        known = ", ".join(sorted(one.parent.name for one in LANGUAGES.glob(f"*/{FILE}")))
+        languages = ", ".join(sorted(file.parent.name for file in LANGUAGES.glob(f"*/{FILE}")))
         raise UserError(
-            f"the language {language.code} has no {FILE} (languages that have one: {known}): "
+            f"the language {language.code} has no {FILE} (languages that have one: {languages}): "
             "copy that of English, translate it, and give it as --taxonomy FILE"
         )
     values = read_toml(chosen)
     if unknown := [key for key in values if key not in ("core", "branch")]:
         raise unknown_name(f"key in {chosen}", unknown[0], ("core", "branch"))
     core, leaves = tuple(_core(values, chosen)), tuple(_leaves(values, chosen))
-    names, paths = [one.name for one in core], [one.path for one in leaves]
+    names, paths = [attribute.name for attribute in core], [leaf.path for leaf in leaves]
     if not core or not leaves:
         raise UserError(f"{chosen} needs at least one [[core]] and one [[branch]] with attributes")
     if twice := [name for name in (*names, *paths) if (*names, *paths).count(name) > 1]:
@@ -127,16 +127,16 @@ def _core(values: Mapping[str, Any], path: Path) -> Iterator[CoreAttribute]:
         else:
             raise UserError(f"{where} needs values, or low and high with low below high")
         limits = {str(value): (int(span[0]), int(span[1])) for value, span in entry.get("ages", {}).items()}
-        one = CoreAttribute(str(entry["name"]), str(entry["form"]), listed, limits)
+        attribute = CoreAttribute(str(entry["name"]), str(entry["form"]), listed, limits)
         if unknown := [value for value in limits if value not in listed]:
             raise unknown_name(f"value in ages of {where}", unknown[0], listed)
         if limits and not ages:
             raise UserError(f"{where} limits values to ages: write a core attribute named {AGE} before it")
-        if empty := [age for age in ages if not one.fitting(int(age))]:
+        if empty := [age for age in ages if not attribute.fitting(int(age))]:
             raise UserError(f"{where} has no value for people of {empty[0]}: widen ages")
-        if one.name == AGE:
+        if attribute.name == AGE:
             ages = [value for value in listed if value.isdigit()]
-        yield one
+        yield attribute
 
 
 def _leaves(values: Mapping[str, Any], path: Path) -> Iterator[Attribute]:

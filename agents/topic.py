@@ -112,15 +112,15 @@ class Topic:
         """
         if name in CLAIM_QUESTIONS:
             return claim_probe(self, name)
-        known = {**shared_probes(self.language), **self.probes}
+        probes = {**shared_probes(self.language), **self.probes}
         plain = name.removesuffix(PUBLIC).removesuffix(TURNS).removesuffix(END)
         base, at, scale = plain.partition("@")
-        if base not in known or name not in (plain, f"{plain}{PUBLIC}", f"{plain}{TURNS}", f"{plain}{END}"):
-            raise unknown_name(f"probe of topic {self.slug}", name, known)
-        probe = known[base]
+        if base not in probes or name not in (plain, f"{plain}{PUBLIC}", f"{plain}{TURNS}", f"{plain}{END}"):
+            raise unknown_name(f"probe of topic {self.slug}", name, probes)
+        probe = probes[base]
         if at:
             phrases = scale == PHRASES
-            probe = phrased(probe, known, self._stated(probe)) if phrases else with_scale(probe, scale)
+            probe = phrased(probe, probes, self._stated(probe)) if phrases else with_scale(probe, scale)
         if "{claim}" in probe.question:
             probe = replace(probe, question=probe.question.replace("{claim}", self.claim))
         return replace(probe, name=name, audience="public" if name.endswith(PUBLIC) else probe.audience)
@@ -166,9 +166,9 @@ def shared_topic(society: str, name: str) -> Path:
     """Return the file of a topic or an item of news that suits every society: one in its language, of Parley or a study."""
     language = load_society(society).language
     folder = language.folder / "topics"
-    known = folder / NEWS / f"{name}.toml", folder / f"{name}.toml"
-    own = [study.folder / "data" / language.code / "topics" / f"{name}.toml" for study in studies().values()]
-    return next((path for path in (*known, *own) if path.is_file()), known[-1])
+    society_files = folder / NEWS / f"{name}.toml", folder / f"{name}.toml"
+    study_files = [study.folder / "data" / language.code / "topics" / f"{name}.toml" for study in studies().values()]
+    return next((path for path in (*society_files, *study_files) if path.is_file()), society_files[-1])
 
 
 def topic_file(slug: str) -> Path:
@@ -185,17 +185,17 @@ def topic_file(slug: str) -> Path:
         return Path(slug)
     society, name = split_name(slug)
     folder = load_society(society).folder / "topics"
-    for own in (folder / f"{name}.toml", folder / NEWS / f"{name}.toml", shared_topic(society, name)):
-        if own.is_file():
-            return own
-    known = [*topic_names(folder), *news_names(society)]
-    raise unknown_name("topic" if society == US else f"topic of {society}", name, known)
+    for file in (folder / f"{name}.toml", folder / NEWS / f"{name}.toml", shared_topic(society, name)):
+        if file.is_file():
+            return file
+    valid_names = [*topic_names(folder), *news_names(society)]
+    raise unknown_name("topic" if society == US else f"topic of {society}", name, valid_names)
 
 
 def _files_of_topic(slug: str, language: str = "") -> Path:
     """Return the folder of the society that a topic hangs on; the topic's file outside of any."""
-    own = slug.endswith(".toml")
-    return (home_of(topic_file(slug)) or topic_file(slug)) if own else society_folder(split_name(slug)[0])
+    is_file = slug.endswith(".toml")
+    return (home_of(topic_file(slug)) or topic_file(slug)) if is_file else society_folder(split_name(slug)[0])
 
 
 @read_once(_files_of_topic)
@@ -219,12 +219,16 @@ def load_topic(slug: str, language: str = "") -> Topic:
     item = news_item(require_section(values, NEWS, where), where) if NEWS in values else None
     values = topic_values(values, item, society.language) if item else values
     values.pop("scales", None)
-    known = {**scales(society.language), **own_scales}
-    probes = build_probes(require_section(values, "probes", where), known, where, slug, society.language)
+    all_scales = {**scales(society.language), **own_scales}
+    probes = build_probes(require_section(values, "probes", where), all_scales, where, slug, society.language)
     if not probes:
         raise UserError(f"topic {slug} lacks probes: a [probes.NAME] table for each survey question")
-    own = {party: one.positions[path.stem] for party, one in society.parties.items() if path.stem in one.positions}
-    positions = own | require_section(values, "positions", where)
+    party_positions = {
+        party: party_data.positions[path.stem]
+        for party, party_data in society.parties.items()
+        if path.stem in party_data.positions
+    }
+    positions = party_positions | require_section(values, "positions", where)
     for party, position in positions.items():
         if not isinstance(position, str) or not position.strip():
             raise UserError(f"positions of {where}: {party} must be a text such as 'a small problem', not {position!r}")
@@ -245,9 +249,9 @@ def _translated(values: dict[str, Any], path: Path, slug: str, language: str) ->
             f"the topic {slug} has no words in the language {language}, which some people of this run speak: write its title and "
             f"its questions into {path} (keys as in {topic_file(slug).name})"
         )
-    own = read_toml(path)
+    translation = read_toml(path)
     probes = {
-        name: {**probe, **own.get("probes", {}).get(name, {})}
+        name: {**probe, **translation.get("probes", {}).get(name, {})}
         for name, probe in require_section(values, "probes", f"topic {slug}").items()
     }
-    return {**values, **own, "probes": probes}
+    return {**values, **translation, "probes": probes}

@@ -46,9 +46,9 @@ class Traits(NamedTuple):
         if not self.role:
             return ""
         role, _, argument = self.role.partition("+")
-        known = _roles(self.language)
-        asks = [known["roles"][role]["ask"]]
-        return " ".join([*asks, known["arguments"][argument]["ask"]] if argument else asks)
+        role_texts = _roles(self.language)
+        asks = [role_texts["roles"][role]["ask"]]
+        return " ".join([*asks, role_texts["arguments"][argument]["ask"]] if argument else asks)
 
     def _temperament(self) -> str:
         levels, named = (_traits(self.language)[name] for name in ("levels", "traits"))

@@ -71,9 +71,9 @@ def room(size: int, environment: Environment | None = None) -> Room:
         pairs = cast(Networked, environment).links(parties, random.Random(1))
         links = Links(seated, [(seated[source], seated[target]) for source, target in pairs])
         society = SocialGraph(
-            links, lambda one: None if one == seated[-1] else one % 11, lambda *name: random.Random(repr(name))
+            links, lambda member: None if member == seated[-1] else member % 11, lambda *name: random.Random(repr(name))
         )
-        society.wall.keep([Post(number, one, 1) for number, one in enumerate(seated, 1)], 0)
+        society.wall.keep([Post(number, member, 1) for number, member in enumerate(seated, 1)], 0)
     return Room(seated, turned[::-1], lambda: turned, society)
 
 

@@ -163,7 +163,7 @@ class SocialGraph:
             tuple([(source, target) for source, target in added if target not in hears[source]]),
         )
 
-    def distance(self, one: int, other: int) -> float | None:
+    def distance(self, member: int, other: int) -> float | None:
         """Return the distance between two attitudes in points, or None if one of them is unknown."""
-        mine, theirs = self.attitude(one), self.attitude(other)
+        mine, theirs = self.attitude(member), self.attitude(other)
         return None if mine is None or theirs is None else abs(mine - theirs)

@@ -122,16 +122,16 @@ class Hawkes:
     @cached_property
     def _timetable(self) -> list[tuple[int, float]]:
         """The phases as (first round, rate), in the order of rounds. Errors: ValueError for one that cannot be read."""
-        found = [re.fullmatch(r"(\d+):(\d*\.?\d+)", phase.strip()) for phase in self.phases]
-        for phase, match in zip(self.phases, found, strict=True):
+        matches = [re.fullmatch(r"(\d+):(\d*\.?\d+)", phase.strip()) for phase in self.phases]
+        for phase, match in zip(self.phases, matches, strict=True):
             if match is None or int(match[1]) < 1 or float(match[2]) > 1e3:
                 raise ValueError(
                     f"phases must be ROUND:RATE with rounds from 1, such as phases=(3:2,6:0), not {phase!r}"
                 )
-        known = sorted((int(match[1]), float(match[2])) for match in found if match)
-        if len({round_ for round_, _ in known}) < len(known):
+        phases = sorted((int(match[1]), float(match[2])) for match in matches if match)
+        if len({round_ for round_, _ in phases}) < len(phases):
             raise ValueError("phases must begin in different rounds")
-        return known
+        return phases
 
     def exogenous(self, round_: int) -> float:
         """Return the intensity of a round without excitation: base and the rate of its phase.
@@ -196,12 +196,12 @@ def _seen(members: tuple[int, ...], impulses: Any, round_: int, society: SocialG
     """Return for each member the impulses of a round that it sees: their mean over those whom it follows (0: no one)."""
     public, hears = society.public_acts.get(round_), society.links.hears
     marks = {
-        one: int(count)
-        for one, count in zip(members, impulses, strict=True)
-        if count and (public is None or one in public)
+        member: int(count)
+        for member, count in zip(members, impulses, strict=True)
+        if count and (public is None or member in public)
     }
-    followed = [hears.get(one, ()) for one in members]
-    return np.array([sum(marks.get(one, 0) for one in others) / max(len(others), 1) for others in followed])
+    followed = [hears.get(member, ()) for member in members]
+    return np.array([sum(marks.get(source, 0) for source in others) / max(len(others), 1) for others in followed])
 
 
 @dataclass(frozen=True)
@@ -235,11 +235,11 @@ class Clock:
         in_range(0, 5, spread=self.spread)
 
     def active(self, members: tuple[int, ...], round_: int, society: SocialGraph) -> tuple[int, ...]:
-        own, draws = society.draw("rates"), society.draw("active", round_)
+        rate_draws, draws = society.draw("rates"), society.draw("active", round_)
         time = self.time_of_day(round_)
-        rates = [self.rate * math.exp(own.gauss(-(self.spread**2) / 2, self.spread)) for _ in members]
+        rates = [self.rate * math.exp(rate_draws.gauss(-(self.spread**2) / 2, self.spread)) for _ in members]
         return tuple(
-            [one for one, rate in zip(members, rates, strict=True) if draws.random() < 1 - math.exp(-rate * time)]
+            [member for member, rate in zip(members, rates, strict=True) if draws.random() < 1 - math.exp(-rate * time)]
         )
 
     def chances(self, drawn: Floats, round_: int) -> Floats:

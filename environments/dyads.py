@@ -51,7 +51,7 @@ class Dyads:
                     yield Turn(pair[side], (pair[1 - side],), TALK, together=number > 0)
 
     def _posts(self, room: Room, talks: Sequence[tuple[int, int]]) -> Iterator[Turn]:
-        partner = {one: other for pair in talks for one, other in (pair, pair[::-1])}
+        partner = {person: other for pair in talks for person, other in (pair, pair[::-1])}
         for number, writer in enumerate(room.seated):
             others = tuple([member for member in room.seated if member != writer])
             yield Turn(writer, others if self.posts == "room" else (partner[writer],), POST, together=number > 0)
@@ -67,7 +67,11 @@ def pairs(ids: Sequence[int], round_: int) -> list[tuple[int, int]]:
     turned = (round_ - 1) % len(others)
     line = [first, *others[turned:], *others[:turned]]
     talks = [(line[place], line[-1 - place]) for place in range(len(line) // 2)]
-    return talks if round_ % 2 else [(two, one) if one == first else (one, two) for one, two in talks]
+    return (
+        talks
+        if round_ % 2
+        else [(partner, opener) if opener == first else (opener, partner) for opener, partner in talks]
+    )
 
 
 def partners(speakers: Sequence[int]) -> dict[int, int]:

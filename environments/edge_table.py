@@ -52,8 +52,8 @@ class EdgeTable:
 
     def with_nodes(self, nodes: Mapping[str, Mapping[str, Any]]) -> EdgeTable:
         """Return the same links with the attributes of nodes; a node without links is added at the end."""
-        known = set(self.names)
-        return replace(self, names=[*self.names, *(name for name in nodes if name not in known)], nodes=nodes)
+        names = set(self.names)
+        return replace(self, names=[*self.names, *(name for name in nodes if name not in names)], nodes=nodes)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -63,7 +63,7 @@ class EdgeTable:
         graph = nx.MultiDiGraph() if self.directed else nx.MultiGraph()
         graph.add_nodes_from(self.names)
         links: list[tuple[str, str, dict[str, float]]] = [
-            (self.names[one], self.names[other], {}) for one, other in self.ends.T.tolist()
+            (self.names[source], self.names[other], {}) for source, other in self.ends.T.tolist()
         ]
         for name, values in self.columns.items():
             for (*_, data), value in zip(links, values.tolist(), strict=True):
@@ -83,12 +83,14 @@ class EdgeTable:
         Rounds of links are left out. Errors: ValueError on a link that is listed with two weights or signs, a weight that is not
         above 0, and a sign that is neither 1 nor -1.
         """
-        size, (one, other) = len(self.names), self.ends.astype(np.int64)
-        codes = one * size + other if self.directed else np.concatenate((one * size + other, other * size + one))
-        weights = np.nan_to_num(self.columns[WEIGHT], nan=1.0) if WEIGHT in self.columns else np.ones(len(one))
+        size, (source, other) = len(self.names), self.ends.astype(np.int64)
+        codes = (
+            source * size + other if self.directed else np.concatenate((source * size + other, other * size + source))
+        )
+        weights = np.nan_to_num(self.columns[WEIGHT], nan=1.0) if WEIGHT in self.columns else np.ones(len(source))
         if not (np.isfinite(weights) & (weights > 0)).all():
             raise ValueError("the weight of a link must be a number above 0 (sign=-1 marks a hostile link)")
-        signs = np.nan_to_num(self.columns[SIGN], nan=1.0) if SIGN in self.columns else np.ones(len(one))
+        signs = np.nan_to_num(self.columns[SIGN], nan=1.0) if SIGN in self.columns else np.ones(len(source))
         if not (np.abs(signs) == 1).all():
             raise ValueError("the sign of a link must be 1 or -1")
         weights = weights * signs
@@ -224,10 +226,10 @@ def edges_of(
     for name, texts in zip((SOURCE, TARGET), ends, strict=True):
         if texts.null_count:
             raise ValueError(f"{rows[name]('')}a line has no {name}")
-    known, codes = _numbered(ends[0], ends[1])
+    names, codes = _numbered(ends[0], ends[1])
     if len(loops := np.flatnonzero(codes[0] == codes[1])):
-        raise ValueError(f"{known[codes[0, loops[0]]]} is linked with itself: remove this link")
-    return EdgeTable(known, codes, directed, numbers)
+        raise ValueError(f"{names[codes[0, loops[0]]]} is linked with itself: remove this link")
+    return EdgeTable(names, codes, directed, numbers)
 
 
 def _numbered(sources: pa.Array, targets: pa.Array) -> tuple[list[str], NDArray[np.int32]]:

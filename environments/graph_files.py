@@ -59,17 +59,17 @@ def read_gexf(content: bytes) -> nx.Graph:
 
 def _take_times(root: Element, kind: str) -> dict[str, dict[str, Any]]:
     """Take the periods of nodes or links out of the file; return them by id. A link without an id gets one."""
-    found: dict[str, dict[str, Any]] = {}
-    for number, element in enumerate(one for one in root.iter() if _tag(one) == kind):
+    times: dict[str, dict[str, Any]] = {}
+    for number, element in enumerate(node for node in root.iter() if _tag(node) == kind):
         key = element.get("id") or str(number)
         element.set("id", key)
-        if key in found:
+        if key in times:
             raise ValueError(f"two {kind}s have the id {key!r}: give each a different id")
-        found[key] = {name: element.attrib.pop(name) for name in (START, END) if name in element.attrib}
-        for part in [part for part in element if _tag(part) == SPELLS]:
-            element.remove(part)
-            found[key][SPELLS] = [(spell.get(START), spell.get(END)) for spell in part]
-    return found
+        times[key] = {name: element.attrib.pop(name) for name in (START, END) if name in element.attrib}
+        for child in [child for child in element if _tag(child) == SPELLS]:
+            element.remove(child)
+            times[key][SPELLS] = [(spell.get(START), spell.get(END)) for spell in child]
+    return times
 
 
 def _tag(element: Element) -> str:
@@ -268,8 +268,8 @@ def check_graph(graph: nx.Graph) -> None:
 def check_texts(values: Iterable[Any]) -> None:
     """Errors: ValueError on a text with a character that no graph file can hold."""
     for text in values:
-        if isinstance(text, str) and (found := UNWRITABLE.search(text)):
-            raise ValueError(f"{text[:40]!r} has the character {found[0]!r}, which no graph file can hold: remove it")
+        if isinstance(text, str) and (match := UNWRITABLE.search(text)):
+            raise ValueError(f"{text[:40]!r} has the character {match[0]!r}, which no graph file can hold: remove it")
 
 
 def _check_attitudes(graph: nx.Graph) -> None:

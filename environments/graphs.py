@@ -256,7 +256,7 @@ class Blocks(Graph):
     def build(self, seats: tuple[str, ...], rng: random.Random) -> nx.Graph:
         sizes = Counter(seats)
         chances = self.chances(sizes)
-        members = [[seat for seat, one in enumerate(seats) if one == party] for party in sizes]
+        members = [[seat for seat, seat_party in enumerate(seats) if seat_party == party] for party in sizes]
         graph = nx.DiGraph() if self.directed else nx.Graph()
         graph.add_nodes_from(range(len(seats)))
         numbers = range(len(members))
@@ -278,8 +278,8 @@ class Blocks(Graph):
         within, across = homophily * self.degree, (1 - homophily) * self.degree
         others = sum(size * (people - size) for size in sizes.values()) / people  # of another party, on average
         return [
-            [within / max(size - 1, 1) if one == other else across / others for other in sizes]
-            for one, size in sizes.items()
+            [within / max(size - 1, 1) if row_party == other else across / others for other in sizes]
+            for row_party, size in sizes.items()
         ]
 
 
@@ -336,7 +336,7 @@ class File(Graph):
     def nodes(self, seats: tuple[str, ...], rng: random.Random) -> tuple[Node, ...]:
         nodes = zip(self.places(seats, rng), self.read().nodes(data=True), strict=True)
         return tuple(
-            Node(str(name), dict(attributes)) for _, (name, attributes) in sorted(nodes, key=lambda one: one[0])
+            Node(str(name), dict(attributes)) for _, (name, attributes) in sorted(nodes, key=lambda pair: pair[0])
         )
 
     def ties(self, seats: tuple[str, ...], rng: random.Random) -> Ties:

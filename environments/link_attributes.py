@@ -63,12 +63,12 @@ class Ties:
 
     def at(self, round_: int) -> set[Pair]:
         """Return the links with periods that exist in a round."""
-        return {pair for pair, spells in self.spells.items() if any(one.covers(round_) for one in spells)}
+        return {pair for pair, spells in self.spells.items() if any(spell.covers(round_) for spell in spells)}
 
     def renamed(self, ids: Mapping[int, int] | list[int]) -> Ties:
         """Return the same for other numbers of the members."""
         maps: Iterable[Mapping[Pair, Any]] = (self.weights, self.signs, self.spells)
-        return Ties(*({(ids[a], ids[b]): value for (a, b), value in one.items()} for one in maps))
+        return Ties(*({(ids[a], ids[b]): value for (a, b), value in by_pair.items()} for by_pair in maps))
 
 
 NO_TIES = Ties()
@@ -99,10 +99,10 @@ def spells_of(data: Mapping[str, Any]) -> tuple[Spell, ...]:
     if spells is None:
         return (_spell(data.get(START), data.get(END)),)
     if isinstance(spells, str):
-        found = [SPELL.fullmatch(part) for part in spells.split()]
-        if not found or not all(found):
+        matches = [SPELL.fullmatch(text) for text in spells.split()]
+        if not matches or not all(matches):
             raise ValueError(f"spells must be periods such as 1-2 5-, not {spells!r}")
-        spells = [one.groups() for one in found if one]
+        spells = [match.groups() for match in matches if match]
     return _union(_spell(start, end) for start, end in spells)
 
 
@@ -130,9 +130,9 @@ def _round(name: str, value: Any) -> int | None:
 def _union(spells: Iterable[Spell]) -> tuple[Spell, ...]:
     """Return periods in order; those that meet or overlap become one."""
     merged: list[Spell] = []
-    for spell in sorted(spells, key=lambda one: one.bounds):
+    for spell in sorted(spells, key=lambda period: period.bounds):
         if merged and spell.bounds[0] <= merged[-1].bounds[1] + 1:
-            last = max(merged[-1], spell, key=lambda one: one.bounds[1])
+            last = max(merged[-1], spell, key=lambda period: period.bounds[1])
             spell = Spell(merged.pop().start, last.end)
         merged.append(spell)
     return tuple(merged)
@@ -143,7 +143,7 @@ def write_spells(data: dict[str, Any], spells: tuple[Spell, ...]) -> None:
     for name in TIMES:
         data.pop(name, None)
     if len(spells) > 1:
-        data[SPELLS] = " ".join("-".join("" if bound is None else str(bound) for bound in one) for one in spells)
+        data[SPELLS] = " ".join("-".join("" if bound is None else str(bound) for bound in spell) for spell in spells)
     elif spells:
         data.update({name: value for name, value in zip((START, END), spells[0], strict=True) if value is not None})
 
@@ -155,14 +155,14 @@ def simple_graph(graph: nx.Graph) -> nx.Graph:
     links have different weights or signs.
     """
     simple = nx.DiGraph(graph) if graph.is_directed() else nx.Graph(graph)
-    for one, other, data in simple.edges(data=True):
-        many = list(graph.get_edge_data(one, other).values()) if graph.is_multigraph() else [data]
+    for source, other, data in simple.edges(data=True):
+        many = list(graph.get_edge_data(source, other).values()) if graph.is_multigraph() else [data]
         try:
             _check_numbers(many)
             if any(link.get(name) is not None for link in many for name in TIMES):
                 write_spells(data, _union(spell for link in many for spell in spells_of(link)))
         except ValueError as error:
-            raise ValueError(f"the link of {one} and {other}: {error}") from error
+            raise ValueError(f"the link of {source} and {other}: {error}") from error
     return simple
 
 

@@ -34,8 +34,8 @@ class LinkTimetable(NamedTuple):
             return None
         places = {node: place for place, node in enumerate(graph)}
         rows = [
-            (places[one], places[other], (data.get(WEIGHT) or 1.0) * (data.get(SIGN) or 1), *spell.bounds)
-            for one, other, data in simple_graph(graph).to_directed().edges(data=True)
+            (places[source], places[other], (data.get(WEIGHT) or 1.0) * (data.get(SIGN) or 1), *spell.bounds)
+            for source, other, data in simple_graph(graph).to_directed().edges(data=True)
             for spell in spells_of(data)
         ]
         columns = np.array(sorted(rows), dtype=float).T

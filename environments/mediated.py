@@ -51,7 +51,7 @@ class Mediated:
         return Group("+".join(seats), seats, mediated=True)
 
     def turns(self, room: Room, round_: int) -> Iterator[Turn]:
-        asked, answer = ("opinion", "draft") if round_ == 1 else ("critique", "revision")
+        member_form, answer = ("opinion", "draft") if round_ == 1 else ("critique", "revision")
         for number, member in enumerate(room.seated):
-            yield Turn(member, (MEDIATOR,), asked, together=number > 0)
+            yield Turn(member, (MEDIATOR,), member_form, together=number > 0)
         yield Turn(MEDIATOR, room.seated, answer)

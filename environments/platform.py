@@ -121,8 +121,8 @@ class Platform(LinkedPeople):
         planned: tuple[Pairs, Pairs] = society.planned_changes(round_) if round_ > 1 else ((), ())
         dropped, made = (dict.fromkeys(pairs) for pairs in society.changes)
         hears = society.links.hears
-        removed = [(one, other) for one, other in dropped if other in hears[one]]
-        added = [(one, other) for one, other in made if other not in hears[one]]
+        removed = [(hearer, other) for hearer, other in dropped if other in hears[hearer]]
+        added = [(hearer, other) for hearer, other in made if other not in hears[hearer]]
         return tuple(dict.fromkeys([*removed, *planned[0]])), tuple(dict.fromkeys([*added, *planned[1]]))
 
     def feeds(self, room: Room, round_: int) -> Iterator[Feed]:
@@ -148,8 +148,10 @@ def carrier(society: SocialGraph, reader: int, post: Post) -> int:
     followed, muted = society.links.hears[reader], society.wall.muted.get(reader, ())
     if post.author in followed:
         return post.author
-    known = [(round_, -one) for one, round_ in post.reposts.items() if one in followed and one not in muted]
-    return -max(known)[1] if known else post.author
+    carriers = [
+        (round_, -person) for person, round_ in post.reposts.items() if person in followed and person not in muted
+    ]
+    return -max(carriers)[1] if carriers else post.author
 
 
 def replace_group(group: Group, condition: str, title: str) -> Group:
@@ -166,8 +168,8 @@ class _Candidates:
         self.replies: dict[int, list[Post]] = {}
         posts = society.wall.posts
         for post in posts.values():
-            for one in dict.fromkeys([post.author, *post.reposts]):
-                self.carried.setdefault(one, []).append(post)
+            for person in dict.fromkeys([post.author, *post.reposts]):
+                self.carried.setdefault(person, []).append(post)
             if post.parent in posts:
                 self.replies.setdefault(posts[post.parent].author, []).append(post)
 
@@ -183,7 +185,7 @@ class _Candidates:
         ]
 
     def _followed(self, reader: int, muted: Any) -> dict[int, Post]:
-        followed = [one for one in self.society.links.hears[reader] if one not in muted]
-        found = {post.iteration: post for one in followed for post in self.carried.get(one, ())}
-        found |= {post.iteration: post for post in self.replies.get(reader, ())}
-        return dict(sorted(found.items()))
+        followed = [person for person in self.society.links.hears[reader] if person not in muted]
+        posts = {post.iteration: post for person in followed for post in self.carried.get(person, ())}
+        posts |= {post.iteration: post for post in self.replies.get(reader, ())}
+        return dict(sorted(posts.items()))

@@ -54,17 +54,17 @@ def read_margins(path: str) -> Margins:
     table = read.table
     if any(table[name].null_count for name in COLUMNS):
         raise ValueError(f"{path} has a line without a {next(name for name in COLUMNS if table[name].null_count)}")
-    known: dict[str, dict[str, float]] = {}
+    margins: dict[str, dict[str, float]] = {}
     shares = read.numbers(table["share"], "share", f"share in {path}").tolist()
     for variable, value, share in zip(table["variable"].to_pylist(), table["value"].to_pylist(), shares, strict=True):
         if not 0 < share <= 1:
             raise ValueError(f"{path}: the share of {variable} {value} must be above 0 and at most 1, not {share:g}")
-        if value in known.setdefault(variable, {}):
+        if value in margins.setdefault(variable, {}):
             raise ValueError(f"{path} has two shares of {variable} {value}: keep one")
-        known[variable][value] = share
-    if not known:
+        margins[variable][value] = share
+    if not margins:
         raise ValueError(f"{path} has no line below the names of its columns")
-    return {variable: _sum_to_one(path, variable, values) for variable, values in known.items()}
+    return {variable: _sum_to_one(path, variable, values) for variable, values in margins.items()}
 
 
 def _sum_to_one(path: str, variable: str, shares: Mapping[str, float]) -> dict[str, float]:
@@ -74,20 +74,20 @@ def _sum_to_one(path: str, variable: str, shares: Mapping[str, float]) -> dict[s
     return {value: share / total for value, share in shares.items()}
 
 
-def rake_to_margins(weights: Floats, answers: pa.Table, known: Margins) -> tuple[Floats, tuple[Margin, ...]]:
+def rake_to_margins(weights: Floats, answers: pa.Table, target_margins: Margins) -> tuple[Floats, tuple[Margin, ...]]:
     """Return (n,) raked weights with mean 1, and the margins before and after.
 
     answers: of all respondents, with a column for each variable. Errors: ValueError where a respondent has a value without
     a known share, a value has no respondent, or no weights meet all margins.
     """
-    if not known:
+    if not target_margins:
         return weights / weights.mean(), ()
-    codes = [_places(answers[variable], variable, list(shares)) for variable, shares in known.items()]
-    wanted = [np.array(list(shares.values())) for shares in known.values()]
+    codes = [_places(answers[variable], variable, list(shares)) for variable, shares in target_margins.items()]
+    wanted = [np.array(list(shares.values())) for shares in target_margins.values()]
     raked = rake(weights, codes, wanted)
     margins = []
-    for (variable, shares), places in zip(known.items(), codes, strict=True):
-        reached = [_shares(one, places, len(shares)) for one in (weights, raked)]
+    for (variable, shares), places in zip(target_margins.items(), codes, strict=True):
+        reached = [_shares(weighting, places, len(shares)) for weighting in (weights, raked)]
         rows = zip(shares.items(), *reached, strict=True)
         margins += [Margin(variable, value, share, before, after) for (value, share), before, after in rows]
     return raked, tuple(margins)
@@ -95,14 +95,14 @@ def rake_to_margins(weights: Floats, answers: pa.Table, known: Margins) -> tuple
 
 def _places(texts: pa.ChunkedArray, variable: str, values: list[str]) -> Codes:
     """Return (n,) the place of each respondent's value among those with a known share. Errors: ValueError."""
-    found = pc.index_in(texts, value_set=pa.array(values, pa.string()))
-    if found.null_count:
-        stranger = pc.filter(texts, pc.is_null(found))[0].as_py()
+    positions = pc.index_in(texts, value_set=pa.array(values, pa.string()))
+    if positions.null_count:
+        stranger = pc.filter(texts, pc.is_null(positions))[0].as_py()
         raise ValueError(
             f"{variable} has the value {stranger!r}, but the margins give no share of it: add its share, "
             f"or leave these respondents out with missing={stranger}"
         )
-    places = np.asarray(found.to_numpy(), dtype=np.int64)
+    places = np.asarray(positions.to_numpy(), dtype=np.int64)
     if empty := [
         value for value, number in zip(values, np.bincount(places, minlength=len(values)), strict=True) if not number
     ]:
@@ -157,17 +157,21 @@ def rake(weights: Floats, codes: Sequence[Codes], shares: Sequence[Floats]) -> F
 def _group(codes: Sequence[Codes]) -> tuple[Codes, Codes]:
     """Return (variables, m) the values of each group of respondents who share all values, and (n,) the group of each."""
     members = np.zeros(len(codes[0]), dtype=np.int64)
-    for one in codes:
-        known = members * (int(np.max(one)) + 1) + one
-        _, first, members = np.unique(known, return_index=True, return_inverse=True)
+    for variable_codes in codes:
+        combined = members * (int(np.max(variable_codes)) + 1) + variable_codes
+        _, first, members = np.unique(combined, return_index=True, return_inverse=True)
     return np.stack(codes)[:, first], members
 
 
 def _design(groups: Codes, shares: Sequence[Floats]) -> tuple[sparse.csr_array, Floats]:
     """Return (k, m) which of m groups have each value but the first of its variable, and (k,) the known share of it."""
-    rows = [groups[number] == value for number, known in enumerate(shares) for value in range(1, len(known))]
+    rows = [
+        groups[number] == value
+        for number, variable_shares in enumerate(shares)
+        for value in range(1, len(variable_shares))
+    ]
     matrix = np.array(rows, dtype=float).reshape(-1, groups.shape[1])
-    return sparse.csr_array(matrix), np.concatenate([known[1:] for known in shares])
+    return sparse.csr_array(matrix), np.concatenate([variable_shares[1:] for variable_shares in shares])
 
 
 def _is_possible(before: Floats, design: sparse.csr_array, wanted: Floats) -> bool:
@@ -182,8 +186,8 @@ def _is_possible(before: Floats, design: sparse.csr_array, wanted: Floats) -> bo
     equal = sparse.hstack([shares, sparse.csr_array((shares.shape[0], 1))])
     keep = sparse.hstack([-sparse.eye_array(size), sparse.csr_array(before[:, None])])
     gain = np.append(np.zeros(size), -1.0)
-    found = linprog(gain, keep, np.zeros(size), equal, np.append(wanted, 1.0), (0, 1), method="highs")
-    return bool(found.status == 0 and -found.fun > LEAST)
+    solution = linprog(gain, keep, np.zeros(size), equal, np.append(wanted, 1.0), (0, 1), method="highs")
+    return bool(solution.status == 0 and -solution.fun > LEAST)
 
 
 def _factors(before: Floats, design: sparse.csr_array, wanted: Floats) -> Floats:
@@ -211,8 +215,8 @@ def _factors(before: Floats, design: sparse.csr_array, wanted: Floats) -> Floats
 
     start = np.zeros(len(wanted))
     options = {"gtol": 1e-12, "maxiter": 1000}
-    found = minimize(value, start, jac=slope, hess=curvature, method="trust-exact", options=options)
-    factors: Floats = shares(found.x)[0] / before
+    solution = minimize(value, start, jac=slope, hess=curvature, method="trust-exact", options=options)
+    factors: Floats = shares(solution.x)[0] / before
     return factors
 
 

@@ -143,11 +143,13 @@ class OutOfNetwork(Recommender):
     def ranker(self, society: SocialGraph, round_: int) -> Ranker:
         def rank(reader: int, posts: Sequence[Post], length: int, rng: Random) -> list[Post]:
             followed = society.links.hears[reader]
-            known = [post for post in posts if post.author in followed or not followed.keys().isdisjoint(post.reposts)]
-            inside = {post.iteration for post in known}
+            followed_posts = [
+                post for post in posts if post.author in followed or not followed.keys().isdisjoint(post.reposts)
+            ]
+            inside = {post.iteration for post in followed_posts}
             strange = [post for post in posts if post.iteration not in inside]
             near = ranked(strange, self.scores(society, reader, strange, round_), rng)
-            newest = ranked(known, [post.latest for post in known], rng)
+            newest = ranked(followed_posts, [post.latest for post in followed_posts], rng)
             places = max(min(len(near), round(self.share * length)), length - len(newest))
             return [*newest[: length - places], *near[:places]][:length]
 
@@ -188,10 +190,10 @@ class Bridging(Recommender):
     by_votes = True
 
     def ranker(self, society: SocialGraph, round_: int) -> Ranker:
-        known = {iteration: self.consensus(society, post) for iteration, post in society.wall.posts.items()}
+        scores = {iteration: self.consensus(society, post) for iteration, post in society.wall.posts.items()}
 
         def rank(reader: int, posts: Sequence[Post], length: int, rng: Random) -> list[Post]:
-            return ranked(posts, [known[post.iteration] for post in posts], rng)[:length]
+            return ranked(posts, [scores[post.iteration] for post in posts], rng)[:length]
 
         return rank
 

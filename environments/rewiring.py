@@ -97,14 +97,16 @@ class Nearer:
         """Draw the link that a member drops and the link that it makes; None if it changes nothing."""
         heard = society.links.hears[hearer]
         distant = {
-            one: gap for one in heard if (gap := society.distance(hearer, one)) is not None and gap > self.beyond
+            member: gap
+            for member in heard
+            if (gap := society.distance(hearer, member)) is not None and gap > self.beyond
         }
         if not distant:
             return None
         dropped = rng.choice(list(distant))
         others = set(rng.sample(members, min(self.choices, len(members)))).difference(heard, [hearer])
-        known = [(gap, one) for one in others if (gap := society.distance(hearer, one)) is not None]
-        gap, nearest = min(known, default=(math.inf, hearer))
+        distances = [(gap, member) for member in others if (gap := society.distance(hearer, member)) is not None]
+        gap, nearest = min(distances, default=(math.inf, hearer))
         return ((hearer, dropped), (hearer, nearest)) if gap < distant[dropped] else None
 
     def rewire(self, graph: csr_array, opinions: Floats, generator: np.random.Generator) -> Rewired:

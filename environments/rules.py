@@ -77,7 +77,9 @@ class Neighbours(Rule):
 
     def turns(self, society: SocialGraph, speakers: Sequence[int], round_: int, together: bool) -> Iterator[Turn]:
         batches = [speakers] if together else concurrent_batches(speakers, society.links)
-        yield from in_batches([[Turn(one, self.hearers(society, one)) for one in batch] for batch in batches])
+        yield from in_batches(
+            [[Turn(speaker, self.hearers(society, speaker)) for speaker in batch] for batch in batches]
+        )
 
     def hearers(self, society: SocialGraph, speaker: int) -> tuple[int, ...]:
         """Return the members who hear a speaker."""
@@ -118,8 +120,8 @@ class Pairs(Rule):
 
     def turns(self, society: SocialGraph, speakers: Sequence[int], round_: int, together: bool) -> Iterator[Turn]:
         pairs = self.matching(society, speakers, round_)
-        first = [Turn(one, (other,)) for one, other in pairs]
-        second = [Turn(other, (one,)) for one, other in pairs]
+        first = [Turn(opener, (other,)) for opener, other in pairs]
+        second = [Turn(other, (opener,)) for opener, other in pairs]
         yield from in_batches([[*first, *second]] if together else [first, second])
 
     def matching(self, society: SocialGraph, speakers: Sequence[int], round_: int) -> list[tuple[int, int]]:
@@ -127,14 +129,14 @@ class Pairs(Rule):
         rng = society.draw("pairs", round_)
         free = dict.fromkeys(speakers)
         pairs = []
-        for one in rng.sample(list(free), len(free)):
-            if one not in free:
+        for member in rng.sample(list(free), len(free)):
+            if member not in free:
                 continue
-            del free[one]
-            if partners := [other for other in society.links.mutual(one) if other in free]:
+            del free[member]
+            if partners := [other for other in society.links.mutual(member) if other in free]:
                 partner = rng.choice(partners)
                 del free[partner]
-                pairs.append((one, partner))
+                pairs.append((member, partner))
         return pairs
 
 
@@ -155,7 +157,9 @@ class Sequential(Rule):
 
         def turn(speaker: int) -> Turn:
             hearers = society.links.heard_by[speaker]
-            return Turn(speaker, tuple([one for one in hearers if place.get(one, len(order)) > place[speaker]]))
+            return Turn(
+                speaker, tuple([hearer for hearer in hearers if place.get(hearer, len(order)) > place[speaker]])
+            )
 
         yield from in_batches([map(turn, batch) for batch in concurrent_batches(order, society.links)])
 

@@ -89,12 +89,12 @@ def blocks(membership: Codes, degree: float, homophily: float, generator: np.ran
 
     def draw_within(count: int) -> Codes:
         block = generator.choice(len(sizes), size=count, p=chances / chances.sum())
-        one, other = (people[starts[block] + generator.integers(sizes[block])] for _ in range(2))
-        return _encode(one, other, size)
+        first, other = (people[starts[block] + generator.integers(sizes[block])] for _ in range(2))
+        return _encode(first, other, size)
 
     def draw_across(count: int) -> Codes:
-        one, other = generator.integers(size, size=count), generator.integers(size, size=count)
-        return np.where(membership[one] == membership[other], -1, _encode(one, other, size))
+        first, other = generator.integers(size, size=count), generator.integers(size, size=count)
+        return np.where(membership[first] == membership[other], -1, _encode(first, other, size))
 
     links = (
         _distinct(draw_within, within, pairs_within, lambda: _pairs_within(parts, size)),
@@ -160,9 +160,9 @@ def _refuse_large(size: int) -> None:
         raise ValueError(f"{size:,} nodes: this graph is built by networkx, up to {MOST:,}")
 
 
-def _encode(one: Codes, other: Codes, size: int) -> Codes:
+def _encode(first: Codes, other: Codes, size: int) -> Codes:
     """Return the code of each link; -1 for a link of an agent to itself."""
-    return np.where(one == other, -1, np.minimum(one, other) * size + np.maximum(one, other))
+    return np.where(first == other, -1, np.minimum(first, other) * size + np.maximum(first, other))
 
 
 def _contains(links: Codes, codes: Codes) -> NDArray[np.bool_]:
@@ -173,14 +173,16 @@ def _contains(links: Codes, codes: Codes) -> NDArray[np.bool_]:
 
 def _pairs_within(parts: Sequence[Codes], size: int) -> Codes:
     """Return all pairs of agents of the same part."""
-    pairs = [(part, np.triu_indices(len(part), 1)) for part in parts]
-    return np.concatenate([_encode(part[one], part[other], size) for part, (one, other) in pairs])
+    pairs = [(group, np.triu_indices(len(group), 1)) for group in parts]
+    return np.concatenate([_encode(group[first], group[other], size) for group, (first, other) in pairs])
 
 
 def _pairs_across(parts: Sequence[Codes], size: int) -> Codes:
     """Return all pairs of agents of different parts."""
     pairs = combinations(parts, 2)
-    return np.concatenate([_encode(np.repeat(one, len(other)), np.tile(other, len(one)), size) for one, other in pairs])
+    return np.concatenate(
+        [_encode(np.repeat(first, len(other)), np.tile(other, len(first)), size) for first, other in pairs]
+    )
 
 
 def _distinct(draw: Callable[[int], Codes], count: int, possible: int, every: Callable[[], Codes]) -> Codes:
@@ -205,8 +207,8 @@ def _draw_distinct(draw: Callable[[int], Codes], count: int) -> Codes:
 
 def _linked(codes: Codes, size: int) -> csr_array:
     """Return the graph with each link in both directions."""
-    one, other = (codes // size).astype(np.int32), (codes % size).astype(np.int32)
-    rows, columns = np.concatenate((one, other)), np.concatenate((other, one))
+    first, other = (codes // size).astype(np.int32), (codes % size).astype(np.int32)
+    rows, columns = np.concatenate((first, other)), np.concatenate((other, first))
     return _compact(csr_array(coo_array((np.ones(len(rows)), (rows, columns)), shape=(size, size))))
 
 

@@ -59,8 +59,8 @@ def contains(graph: csr_array, sources: Codes, targets: Codes) -> Flags:
     size, rows = graph.shape[0], np.unique(sources)
     links = np.sort(np.repeat(rows, np.diff(graph.indptr)[rows]) * size + graph.indices[places_of(graph, rows)])
     pairs = sources * size + targets
-    found: Flags = np.append(links, -1)[np.searchsorted(links, pairs)] == pairs
-    return found
+    is_link: Flags = np.append(links, -1)[np.searchsorted(links, pairs)] == pairs
+    return is_link
 
 
 def places_of(graph: csr_array, rows: Codes) -> Codes:

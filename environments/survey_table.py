@@ -162,8 +162,8 @@ def _stamp(path: str) -> tuple[int, int]:
 @lru_cache(maxsize=4)
 def _read(survey: Survey, stamps: tuple[tuple[int, int], ...]) -> Respondents:
     """Read a survey. stamps: when each file was changed, and its size: a changed file is read again."""
-    known = read_margins(survey.margins) if survey.margins else {}
-    needed = list(dict.fromkeys(filter(None, (*survey.opinion, survey.party, survey.variant, *known))))
+    target_margins = read_margins(survey.margins) if survey.margins else {}
+    needed = list(dict.fromkeys(filter(None, (*survey.opinion, survey.party, survey.variant, *target_margins))))
     if not needed:
         raise ValueError("name a column, such as opinion=COLUMN,low=1,high=7 or party=COLUMN")
     read = read_columns(survey.file, [*needed, *filter(None, [survey.weight])])
@@ -178,7 +178,7 @@ def _read(survey: Survey, stamps: tuple[tuple[int, int], ...]) -> Respondents:
     there, left_out = _complete(answers, weights, survey.weight)
     answers, weights = answers.filter(pa.array(there)), weights[there]
     kinds, codes = _kinds(answers, survey)
-    weights, margins = rake_to_margins(weights, answers, known)
+    weights, margins = rake_to_margins(weights, answers, target_margins)
     scales = survey.scales.items()
     opinions = [_on_axis(read.numbers(answers[name], name, f"answer to {name}"), name, *ends) for name, ends in scales]
     stacked = np.stack(opinions, axis=1) if opinions else np.empty((len(weights), 0))
@@ -237,10 +237,10 @@ def _named(texts: pa.Array, column: str, option: str, entries: Sequence[str]) ->
     if strange := [value for value in given if value not in values]:
         raise ValueError(f"{option} has {strange[0]!r}, but {column} has only {', '.join(sorted(values)[:20])}")
     names = {value: given.get(value) or re.sub(r"\W+", "_", value.lower()).strip("_") for value in values}
-    own = [name for value, name in names.items() if value not in given]
+    unrenamed = [name for value, name in names.items() if value not in given]
     for value, name in names.items():
         if option == "names" and not (PARTY.fullmatch(name) if value in given else name.isidentifier()):
             raise ValueError(f"the value {value!r} of {column} is no name of a party: add names=({value}:NAME)")
-        if value not in given and own.count(name) > 1:
+        if value not in given and unrenamed.count(name) > 1:
             raise ValueError(f"two values of {column} would be called {name}: add {option}=({value}:NAME)")
     return pa.array([names[value] for value in values], pa.string()).take(encoded.indices)

@@ -45,10 +45,10 @@ class AnswerPool:
             self.rounds.append([])
             self.drawn = 0
         latest = len(self.rounds) - 1
-        asked = self.rounds[latest]
-        if len(asked) < self.size:
-            asked.append(None)
-            return Share(self, latest, len(asked) - 1)
+        outcomes = self.rounds[latest]
+        if len(outcomes) < self.size:
+            outcomes.append(None)
+            return Share(self, latest, len(outcomes) - 1)
         self.drawn += 1
         return Share(self, latest, None, first=self.drawn == 1)
 
@@ -102,10 +102,10 @@ class AnswerSharing(Wrapper):
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         shares = [self._share(request) for request in requests]
-        asked = [
+        to_send = [
             request for request, share in zip(requests, shares, strict=True) if share is None or share.place is not None
         ]
-        answers = iter(check_replies(self.inner.complete(asked), len(asked)) if asked else [])
+        answers = iter(check_replies(self.inner.complete(to_send), len(to_send)) if to_send else [])
         replies = []
         for request, share in zip(requests, shares, strict=True):
             if share and share.place is None:
@@ -117,18 +117,18 @@ class AnswerSharing(Wrapper):
         return replies
 
     def send(self, requests: Sequence[Request]) -> None:
-        asked = []
+        to_send = []
         for request in requests:
             share = self._share(request)
             if share and share.place is None:
                 self._waiting.append((request, share))
                 continue
-            asked.append(request)
+            to_send.append(request)
             if share:
                 self._asked[request] = share
-        self._flying += len(asked)
-        if asked:
-            super().send(asked)
+        self._flying += len(to_send)
+        if to_send:
+            super().send(to_send)
 
     def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
         """Return the replies that have landed, and those that could then be drawn."""
@@ -179,5 +179,5 @@ def distance(first: Sequence[Outcome], second: Sequence[Outcome]) -> float:
     >>> distance([("1",), ("2",)], [("2",), ("3",)])
     0.5
     """
-    one, other = Counter(first), Counter(second)
-    return sum(abs(one[key] / len(first) - other[key] / len(second)) for key in {*one, *other}) / 2
+    counts, other = Counter(first), Counter(second)
+    return sum(abs(counts[key] / len(first) - other[key] / len(second)) for key in {*counts, *other}) / 2

@@ -206,23 +206,23 @@ TABLE = Path(__file__).with_name("prices.toml")
 DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{4})$")
 
 
-def price_of(spec: str, own: Path | None = None) -> Price | None:
+def price_of(spec: str, own_file: Path | None = None) -> Price | None:
     """Return the price of a spec's model, None when it is unknown. A snapshot (`gpt-4o-2024-08-06`) costs what its model does.
 
-    `own` is a user's file, which counts first, for a model at any address. The built-in table is for the OpenAI API only, not
-    for another address in the spec or in $OPENAI_BASE_URL. Errors: UserError for a file that cannot be read.
+    `own_file` is a user's file, which counts first, for a model at any address. The built-in table is for the OpenAI API only,
+    not for another address in the spec or in $OPENAI_BASE_URL. Errors: UserError for a file that cannot be read.
     """
     backend, model, options = split_spec(spec)
     if backend != "openai":
         return None
-    tables = [read_prices(own)] if own else []
+    tables = [read_prices(own_file)] if own_file else []
     if "base_url" not in options and not os.environ.get("OPENAI_BASE_URL"):
         tables.append(read_prices(TABLE))
     return next((table[name] for table in tables for name in (model, DATED.sub("", model)) if name in table), None)
 
 
 def load_prices(
-    first: str, voices: Mapping[str, str], own: Path | None = None, given: Price | None = None
+    first: str, voices: Mapping[str, str], own_file: Path | None = None, given: Price | None = None
 ) -> dict[str, Price | None]:
     """Return the price of each voice, "" for the first model: None where it is unknown, 0 for a local model.
 
@@ -238,7 +238,7 @@ def load_prices(
     def price(spec: str) -> Price | None:
         if given and spec in (served or {first}):
             return given
-        return price_of(spec, own) if spec in served else FREE
+        return price_of(spec, own_file) if spec in served else FREE
 
     return {voice: price(spec) for voice, spec in specs.items()}
 

@@ -55,18 +55,18 @@ def ask(request: Request) -> Generator[tuple[Request, ...], tuple[Reply, ...], R
 
 def ask_all(requests: Iterable[Request]) -> Generator[tuple[Request, ...], tuple[Reply, ...], tuple[Reply, ...]]:
     """Ask several questions at once: `replies = yield from ask_all(requests)`; no questions, no replies."""
-    asked = tuple(requests)
-    return (yield asked) if asked else ()
+    questions = tuple(requests)
+    return (yield questions) if questions else ()
 
 
 def ask_in_step(conversations: Sequence[Conversation[Result]]) -> Conversation[list[Result]]:
     """Run several conversations as one, which asks at once what all of them wait for; return their return values."""
     results: list[Any] = [None] * len(conversations)
-    asked = _advance(conversations, [(index, None) for index in range(len(conversations))], results)
-    while asked:
-        replies = iter((yield tuple([request for _, each in asked for request in each])))
-        answered = [(index, tuple(islice(replies, len(each)))) for index, each in asked]
-        asked = _advance(conversations, answered, results)
+    waiting = _advance(conversations, [(index, None) for index in range(len(conversations))], results)
+    while waiting:
+        replies = iter((yield tuple([request for _, each in waiting for request in each])))
+        answered = [(index, tuple(islice(replies, len(each)))) for index, each in waiting]
+        waiting = _advance(conversations, answered, results)
     return results
 
 
@@ -97,16 +97,16 @@ def drive(
 def _run_in_batches(
     conversations: Sequence[Conversation[Any]], backend: Backend, progress: Progress, results: list[Any]
 ) -> None:
-    asked = _advance(conversations, [(index, None) for index in range(len(conversations))], results)
-    while asked:
-        requests = [request for _, each in asked for request in each]
+    waiting = _advance(conversations, [(index, None) for index in range(len(conversations))], results)
+    while waiting:
+        requests = [request for _, each in waiting for request in each]
         replies: list[Reply] = []
         for start in range(0, len(requests), MAX_BATCH):
             batch = requests[start : start + MAX_BATCH]
             replies += map(public, check_replies(backend.complete(batch), len(batch)))
             progress(len(batch))
         rest = iter(replies)
-        asked = _advance(conversations, [(index, tuple(islice(rest, len(each)))) for index, each in asked], results)
+        waiting = _advance(conversations, [(index, tuple(islice(rest, len(each)))) for index, each in waiting], results)
 
 
 def _run_in_flight(
@@ -127,16 +127,16 @@ def _run_in_flight(
 
 def _advance(conversations: Sequence[Conversation[Any]], answered: Answered, results: list[Any]) -> Asked:
     """Give each conversation its replies; return the next requests of each. A finished one leaves its result."""
-    asked = []
+    waiting = []
     for index, replies in answered:
         try:
             requests = conversations[index].send(replies)  # type: ignore[arg-type]  # None starts a generator
             while not requests:
                 requests = conversations[index].send(())
-            asked.append((index, requests))
+            waiting.append((index, requests))
         except StopIteration as stop:
             results[index] = stop.value
-    return asked
+    return waiting
 
 
 class _Flight:
@@ -153,8 +153,8 @@ class _Flight:
     def waits(self) -> bool:
         return bool(self._queue or self._flying)
 
-    def add(self, asked: Asked) -> None:
-        for index, requests in asked:
+    def add(self, waiting: Asked) -> None:
+        for index, requests in waiting:
             self._replies[index] = [None] * len(requests)
             self._queue += [(request, index, place) for place, request in enumerate(requests)]
 

@@ -38,15 +38,15 @@ class MissingRecording(UserError):
     """A recording does not hold a call that a replay needs."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> UserError:
+def unknown_name(kind: str, name: str, valid_names: Iterable[str]) -> UserError:
     """Return the error of a misspelt name, with the nearest right ones.
 
     >>> str(unknown_name("scenario", "thre_way", ["two_way", "three_way"]))
     "unknown scenario 'thre_way': did you mean three_way, two_way?"
     """
-    names = sorted(known)
+    names = sorted(valid_names)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.55) or [
-        known for known in names if known.startswith(name)
+        candidate for candidate in names if candidate.startswith(name)
     ]
     hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(names) or 'none'}"
     return UserError(f"unknown {kind} {name!r}: {hint}")

@@ -35,9 +35,9 @@ def questions() -> list[Request]:
     points = tuple(str(point) for point in range(11))
     for seed, persona in enumerate(_PERSONAS):
         head = (Message("system", persona), Message("user", f"{_OPENING}\n\nComplete your next reply."))
-        own, line = Message("assistant", "I worry."), "Bob: It is no problem."
-        talk = (*head, own, Message("user", f"{line}\n\nComplete your next reply."))
-        rate = (*head, own, Message("user", f"{line}\n\n{_RATE}"))
+        own_line, line = Message("assistant", "I worry."), "Bob: It is no problem."
+        talk = (*head, own_line, Message("user", f"{line}\n\nComplete your next reply."))
+        rate = (*head, own_line, Message("user", f"{line}\n\n{_RATE}"))
         requests += [
             Request(head, Sampling(), seed + 10),
             Request(head, Sampling(), seed + 20),
@@ -150,11 +150,11 @@ def is_none_the_worse_for_an_interrupt(open_backend: Open) -> None:
 @contextmanager
 def interrupted_at(call: int, backend: Backend) -> Iterator[None]:
     """Raise KeyboardInterrupt in the n-th call of a function of ours or of the backend's own file, if there are so many."""
-    calls, own = itertools.count(1), getsourcefile(type(backend))
+    calls, backend_file = itertools.count(1), getsourcefile(type(backend))
 
     def interrupt(frame: FrameType, event: str, _: object) -> None:
         file = frame.f_code.co_filename
-        if event == "call" and (file == own or "/llm/" in file) and file != __file__ and next(calls) == call:
+        if event == "call" and (file == backend_file or "/llm/" in file) and file != __file__ and next(calls) == call:
             raise KeyboardInterrupt
 
     sys.setprofile(interrupt)

@@ -27,12 +27,12 @@ def read_once(place: Callable[..., Path]) -> Callable[[Callable[Given, Read]], C
         @wraps(reader)
         def read(*given: Given.args, **named: Given.kwargs) -> Read:
             key = given, tuple(named.items())
-            if (found := kept.get(key)) and found[0] is None:
-                return found[1]  # shipped
+            if (cached := kept.get(key)) and cached[0] is None:
+                return cached[1]  # shipped
             state = _state(place(*given, **named))
-            if found is None or found[0] != state:
-                found = kept[key] = state, reader(*given, **named)
-            return found[1]
+            if cached is None or cached[0] != state:
+                cached = kept[key] = state, reader(*given, **named)
+            return cached[1]
 
         return read
 

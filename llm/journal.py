@@ -92,14 +92,18 @@ def query(path: Path, sql: str) -> list[tuple[Any, ...]]:
 
 def copy_journal(source: Path, path: Path) -> None:
     """Copy the journal at `source` to `path`, completely or not at all; note what it has spent. Errors: UserError."""
-    part = path.with_name(f"{path.name}.part")
-    part.unlink(missing_ok=True)
-    with journal_errors(path), closing(read_database(source)) as known, closing(sqlite3.connect(part)) as new:
-        known.backup(new)
+    partial_copy = path.with_name(f"{path.name}.part")
+    partial_copy.unlink(missing_ok=True)
+    with (
+        journal_errors(path),
+        closing(read_database(source)) as original,
+        closing(sqlite3.connect(partial_copy)) as new,
+    ):
+        original.backup(new)
         with new:
             spent = json.dumps(_spent(new.execute(_SPENT).fetchall()))
             new.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (COPIED, spent))
-    part.replace(path)
+    partial_copy.replace(path)
 
 
 class Journal(Wrapper):
@@ -145,10 +149,10 @@ class Journal(Wrapper):
 
     def send(self, requests: Sequence[Request]) -> None:
         keys = [self._key(request) for request in requests]
-        known, fresh = self._known([key for key in keys if key not in self._waiting]), []
+        stored, fresh = self._known([key for key in keys if key not in self._waiting]), []
         for key, request in zip(keys, requests, strict=True):
-            if key in known:
-                self._landed.append((request, known[key]))
+            if key in stored:
+                self._landed.append((request, stored[key]))
             elif key in self._waiting:
                 self._waiting[key].append(request)
             else:
@@ -214,16 +218,16 @@ class Journal(Wrapper):
             )
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
-        known: dict[bytes, Reply] = {}
+        stored: dict[bytes, Reply] = {}
         for start in range(0, len(keys), _KEYS):
-            part = keys[start : start + _KEYS]
-            marks = ",".join("?" * len(part))
-            rows = self._run(f"SELECT key, reply FROM outcomes WHERE key IN ({marks}) ORDER BY key, attempt", part)
+            key_batch = keys[start : start + _KEYS]
+            marks = ",".join("?" * len(key_batch))
+            rows = self._run(f"SELECT key, reply FROM outcomes WHERE key IN ({marks}) ORDER BY key, attempt", key_batch)
             with journal_errors(self.path):
-                known |= {key: Reply.from_json(reply) for key, reply in rows}
+                stored |= {key: Reply.from_json(reply) for key, reply in rows}
         if self.retry_failures:
-            return {key: reply for key, reply in known.items() if not reply.failure or key in self._retried}
-        return known
+            return {key: reply for key, reply in stored.items() if not reply.failure or key in self._retried}
+        return stored
 
     def spent(self) -> tuple[int, dict[str, Usage]]:
         """Return calls (with those that a network backend repeated) and tokens by voice, over all starts of this folder.
@@ -296,18 +300,18 @@ def shared_ledger(budget: Budget, journals: Iterable[tuple[Path, Budget]]) -> Le
     if (budget.calls, budget.tokens, budget.cost) == (None, None, None):
         return None
     ledger = Ledger(budget)
-    for path, own in journals:
+    for path, journal_budget in journals:
         if path.exists():
             calls, used = usage_of_journal(path)
-            ledger.spend(calls, sum(map(sum, used.values())), own.money(used))
+            ledger.spend(calls, sum(map(sum, used.values())), journal_budget.money(used))
     return ledger
 
 
 def reply_rate(path: Path) -> float | None:
     """Return the calls per second over all starts of a journal; None where fewer than 20 calls were made."""
     with journal_errors(path):
-        ((asked, seconds),) = query(path, _RATE)
-        return asked / seconds if asked >= FEWEST and seconds else None
+        ((calls, seconds),) = query(path, _RATE)
+        return calls / seconds if calls >= FEWEST and seconds else None
 
 
 def thinking_tokens(path: Path) -> float | None:

@@ -124,18 +124,20 @@ class Registry:
         """Return the part that a spec names with its typed options, without making it. Errors: UserError."""
         name, after, given = parse_spec(spec)
         target = self.find(name)
-        known = dict(options_of(target))
-        has_colon = known.pop(self.colon, None) is not None
+        declared_options = dict(options_of(target))
+        has_colon = declared_options.pop(self.colon, None) is not None
         if after and not has_colon:
             raise UserError(
                 f"{self.what} {name}:{after}: {name} takes no {self.colon or 'name after the colon'}: write {name}"
             )
         for key in given:
-            if key not in known:
-                raise unknown_name(f"option of {name}", key, known)
-        if missing := [key for key, option in known.items() if option.needed and key not in given]:
+            if key not in declared_options:
+                raise unknown_name(f"option of {name}", key, declared_options)
+        if missing := [key for key, option in declared_options.items() if option.needed and key not in given]:
             raise UserError(f"{name} needs {', '.join(missing)}: write {name},{missing[0]}=...")
-        options = {key: as_hint(f"option {key} of {name}", value, known[key].hint) for key, value in given.items()}
+        options = {
+            key: as_hint(f"option {key} of {name}", value, declared_options[key].hint) for key, value in given.items()
+        }
         return Checked(target, name, ({self.colon: after} if has_colon else {}) | options)
 
     def open(self, spec: Any) -> Any:

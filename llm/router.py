@@ -68,19 +68,19 @@ class RoutedBackend:
             return complete_all(self, requests)
         replies: dict[int, Reply] = {}
         for backend in self._backends:
-            own = [place for place, request in enumerate(requests) if self._backend(request) is backend]
-            if own:
-                replies |= zip(own, backend.complete([requests[place] for place in own]), strict=True)
+            places = [place for place, request in enumerate(requests) if self._backend(request) is backend]
+            if places:
+                replies |= zip(places, backend.complete([requests[place] for place in places]), strict=True)
         return [replies[place] for place in range(len(requests))]
 
     def send(self, requests: Sequence[Request]) -> None:
         for backend in self._backends:
-            own = [request for request in requests if self._backend(request) is backend]
-            if own and backend in self._waiting:
-                self._waiting[backend] += own
-            elif own:
-                self._flying[backend] += len(own)
-                cast(Network, backend).send(own)
+            backend_requests = [request for request in requests if self._backend(request) is backend]
+            if backend_requests and backend in self._waiting:
+                self._waiting[backend] += backend_requests
+            elif backend_requests:
+                self._flying[backend] += len(backend_requests)
+                cast(Network, backend).send(backend_requests)
 
     def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
         """Return the replies of the networks; else a batch of a model without a network; else what comes first."""

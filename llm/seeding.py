@@ -36,14 +36,14 @@ def seed_deriver(seed: int, *name: object) -> Callable[..., int]:
 
     def derived(*rest: int | str) -> int:
         hashed = begun.copy()
-        hashed.update(f",{','.join([_written(part) for part in rest])}]".encode("ascii"))
+        hashed.update(f",{','.join([_written(label) for label in rest])}]".encode("ascii"))
         return _seed(hashed.digest())
 
     return derived
 
 
-def _written(part: int | str) -> str:
-    return encode_basestring_ascii(part) if isinstance(part, str) else str(part)
+def _written(label: int | str) -> str:
+    return encode_basestring_ascii(label) if isinstance(label, str) else str(label)
 
 
 def _seed(digest: bytes) -> int:

@@ -45,10 +45,10 @@ def parse_spec(text: str) -> Spec:
     if path := split_path(head):
         name, after = path.spec, path.after
     else:
-        name, _, after = (part.strip() for part in head.partition(":"))
+        name, _, after = (piece.strip() for piece in head.partition(":"))
     options: dict[str, str] = {}
-    for part in parts:
-        key, value = split_pair(part, text)
+    for pair in parts:
+        key, value = split_pair(pair, text)
         if key in options:
             raise UserError(f"{text}: {key} is given twice")
         options[key] = _bare(value)
@@ -130,8 +130,8 @@ def split_path(text: str) -> OwnPath | None:
     >>> split_path("./coin.py:Coin")
     OwnPath(file='./coin.py', name='Coin', after='')
     """
-    found = _PATH.fullmatch(text)
-    return OwnPath(found[1], found[2] or "", found[3] or "") if found else None
+    match = _PATH.fullmatch(text)
+    return OwnPath(match[1], match[2] or "", match[3] or "") if match else None
 
 
 def load_file(file: str) -> ModuleType:
@@ -177,9 +177,9 @@ def stamp_of(spec: str) -> int:
     return file.stat().st_mtime_ns if file and file.is_file() else 0
 
 
-def remember(found: Any, name: str) -> None:
+def remember(target: Any, name: str) -> None:
     """Remember the name under which a part was found."""
-    _names[found] = name
+    _names[target] = name
 
 
 def name_of(kind: type) -> str:

@@ -161,14 +161,14 @@ def studies() -> Mapping[str, Study]:
 
 @cache
 def _found(folders: str) -> Mapping[str, Study]:
-    own = [_declared(module) for module in _shipped()]
-    own += [_of_folder(Path(folder)) for folder in folders.split(os.pathsep) if folder]
-    known: dict[str, Study] = {}
-    for study in own:
-        if study.name in known:
+    declared_studies = [_declared(module) for module in _shipped()]
+    declared_studies += [_of_folder(Path(folder)) for folder in folders.split(os.pathsep) if folder]
+    studies_by_name: dict[str, Study] = {}
+    for study in declared_studies:
+        if study.name in studies_by_name:
             raise UserError(f"two studies are called {study.name}: rename one (docs/own_study.md)")
-        known[study.name] = study
-    return known
+        studies_by_name[study.name] = study
+    return studies_by_name
 
 
 def _shipped() -> list[ModuleType]:
@@ -197,47 +197,51 @@ def declared_parts(field_: str) -> Mapping[str, Declared]:
 
 @cache
 def _parts(field_: str, folders: str) -> Mapping[str, Declared]:
-    known: dict[str, Declared] = {}
+    parts_by_name: dict[str, Declared] = {}
     for study in _found(folders).values():
         for name, reference in (getattr(study, field_) if field_ else {}).items():
-            if name in known or (field_ == "purposes" and name in PURPOSES):
+            if name in parts_by_name or (field_ == "purposes" and name in PURPOSES):
                 what = f"{field_.removesuffix('s')} {name}"
                 raise UserError(f"the study {study.name} has the {what}, which is taken: give it another name")
-            known[name] = Declared(study, reference)
-    return known
+            parts_by_name[name] = Declared(study, reference)
+    return parts_by_name
 
 
 def loaded(field_: str) -> list[Any]:
     """Return what studies declare in a field with one or several parts, such as `views`. Errors: UserError."""
     declared = [(study, getattr(study, field_)) for study in studies().values()]
-    given = [(study, (own,) if isinstance(own, str) else own) for study, own in declared if own]
-    return [study.part(reference) for study, own in given for reference in own]
+    given = [
+        (study, (references,) if isinstance(references, str) else references)
+        for study, references in declared
+        if references
+    ]
+    return [study.part(reference) for study, references in given for reference in references]
 
 
 def study_of(kind: type) -> Study | None:
     """Return the study whose folder holds a class, or one that it is made from; None for classes of no study."""
     modules = [f"{base.__module__}." for base in kind.__mro__]
-    known = studies().values()
-    return next((study for study in known if any(name.startswith(f"{study.package}.") for name in modules)), None)
+    all_studies = studies().values()
+    return next((study for study in all_studies if any(name.startswith(f"{study.package}.") for name in modules)), None)
 
 
 def study_commands() -> Mapping[str, tuple[Study, Command]]:
     """Return all commands of studies by name. Errors: as studies, and UserError for a command that two studies have."""
-    known: dict[str, tuple[Study, Command]] = {}
+    commands_by_name: dict[str, tuple[Study, Command]] = {}
     for study in studies().values():
         for command in study.commands:
-            if command.name in known:
+            if command.name in commands_by_name:
                 raise UserError(f"two studies have the command {command.name}: rename one (docs/own_study.md)")
-            known[command.name] = (study, command)
-    return known
+            commands_by_name[command.name] = (study, command)
+    return commands_by_name
 
 
 def study_of_folder(folder: Path) -> Study:
     """Return the study in a folder that the user named, and let processes that this one starts find it. Errors: UserError."""
     study = _of_folder(folder)
-    known = os.environ.get(VARIABLE, "").split(os.pathsep)
-    if str(folder.resolve()) not in known:
-        os.environ[VARIABLE] = os.pathsep.join(filter(None, [*known, str(folder.resolve())]))
+    folders = os.environ.get(VARIABLE, "").split(os.pathsep)
+    if str(folder.resolve()) not in folders:
+        os.environ[VARIABLE] = os.pathsep.join(filter(None, [*folders, str(folder.resolve())]))
     return studies()[study.name]
 
 
@@ -245,7 +249,7 @@ def _of_folder(folder: Path) -> Study:
     file = folder.expanduser() / "__init__.py"
     if not file.is_file():
         raise UserError(f"{folder} holds no study: python run.py new study {folder} begins one (docs/own_study.md)")
-    trust(*(str(part) for part in file.parent.rglob("*.py")))  # the user named the folder
+    trust(*(str(module_file) for module_file in file.parent.rglob("*.py")))  # the user named the folder
     return _declared(load_file(str(file)))
 
 

@@ -175,7 +175,7 @@ def table_text(content: bytes, file: str, wanted: Collection[str] = ()) -> Table
     if not plain.strip():
         raise UserError(f"{file} is empty: give a table whose first row names the columns")
     first_line = LINE_END.split(plain, maxsplit=1)[0].decode()
-    mark = max(MARKS, key=lambda one: _fit(first_line, one, wanted))
+    mark = max(MARKS, key=lambda candidate: _fit(first_line, candidate, wanted))
     names = [" ".join(name.split()) for name in next(_records(plain, mark, file, header))]
     if long := [name for name in names if len(name) > LONGEST]:
         raise UserError(

@@ -97,9 +97,9 @@ def _split_channels(text: str) -> tuple[str, list[str]]:
     if end := _END.search(before):  # the template wrote where the thought begins
         answers, thoughts = [], [before[: end.start()]]
     for channel in channels:
-        head, found, body = channel.partition(MESSAGE)
+        head, marker, body = channel.partition(MESSAGE)
         body = _END.split(body, maxsplit=1)[0].partition("<|start|>")[0]
-        (answers if found and head.split()[:1] == [FINAL] else thoughts).append(body if found else head)
+        (answers if marker and head.split()[:1] == [FINAL] else thoughts).append(body if marker else head)
     return "".join(answers), thoughts
 
 
@@ -107,11 +107,11 @@ def _split_marks(text: str) -> tuple[str, list[str]]:
     """Return a text without what is between marks, and that. A mark inside a thought or a call belongs to it."""
     answers, thoughts, start = list[str](), list[str](), 0
     closing, kind = "", Marks()  # of the thought or call that is open
-    for found in _MARK.finditer(text):
-        mark = found[0].lower()
+    for match in _MARK.finditer(text):
+        mark = match[0].lower()
         if closing and _CLOSES.get(mark) is not kind:
             continue
-        between, start = text[start : found.start()], found.end()
+        between, start = text[start : match.start()], match.end()
         if mark in _CLOSED_BY and not closing:
             answers.append(between)
             closing, kind = _CLOSED_BY[mark]
@@ -127,6 +127,6 @@ def _split_marks(text: str) -> tuple[str, list[str]]:
 
 def _without_control_tokens(text: str) -> str:
     """Return a text up to where its turn ends, without control tokens and the tags of an answer around it."""
-    begun = text[found.end() :] if (found := _BEGINNING.match(text)) else text
-    ended = begun[: found.start()] if (found := _END.search(begun)) else begun
+    begun = text[match.end() :] if (match := _BEGINNING.match(text)) else text
+    ended = begun[: match.start()] if (match := _END.search(begun)) else begun
     return _ENDING.sub("", _CONTROLS.sub("", ended))

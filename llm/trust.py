@@ -156,7 +156,7 @@ def refuse_named(values: Any, source: object, opened: Sequence[str] = (), server
     for text in _texts(values):
         if code := _unknown_code(text, files):
             raise _refused(source, f"the code {_printable(text)}", str(code))
-        for contact in (one for spec in _specs(text) for one in _contacts(spec)) if servers else ():
+        for contact in (contact for spec in _specs(text) for contact in _contacts(spec)) if servers else ():
             if _key_for(contact, contacts) is None:
                 key = f" and the key {contact.key}" if contact.key else ""
                 raise _refused(source, f"the server {contact.host}{key}", _way(contact))
@@ -192,13 +192,13 @@ def _way(contact: Contact) -> str:
     return contact.host if contact.key == KEY and contact.host != OPENAI else contact.words
 
 
-def _key_for(contact: Contact, known: Iterable[Contact]) -> str | None:
+def _key_for(contact: Contact, known_contacts: Iterable[Contact]) -> str | None:
     """Return the key that a known server gets; None for an unknown server, and for a key that is not known with it."""
     from parley.llm.backends.openai import KEY
 
-    if contact in known:
+    if contact in known_contacts:
         return contact.key
-    return "" if contact.key == KEY and Contact(contact.host) in known else None
+    return "" if contact.key == KEY and Contact(contact.host) in known_contacts else None
 
 
 def _refused(source: object, what: str, way: str) -> UserError:
@@ -231,12 +231,13 @@ def _code_files(text: str) -> Iterator[Path]:
                 yield Path(text[start : end.end()].strip()).expanduser().resolve()
 
 
-def _unknown_code(text: str, known: set[Path]) -> Path | None:
-    """Return a file of code that a text names and `known` does not hold; None if there is none."""
+def _unknown_code(text: str, known_files: set[Path]) -> Path | None:
+    """Return a file of code that a text names and `known_files` does not hold; None if there is none."""
     named = list(_code_files(text))
     real = [path for path in named if path.is_file()]
     return next(
-        (path for path in real if path not in known), None if real or known & {*named} else next(iter(named), None)
+        (path for path in real if path not in known_files),
+        None if real or known_files & {*named} else next(iter(named), None),
     )
 
 

@@ -40,7 +40,7 @@ def as_hint(label: str, value: Any, hint: Any, written: bool = True) -> Any:
         raise unknown_name(f"value of {label}", str(value), map(str, get_args(hint)))
     text = written and isinstance(value, str)
     if get_origin(hint) is tuple and isinstance(value, str):
-        value = [part.strip() for part in value.split(",") if part.strip()]
+        value = [text.strip() for text in value.split(",") if text.strip()]
     if get_origin(hint) is tuple and isinstance(value, list):
         value = tuple(value)
     try:

@@ -60,19 +60,19 @@ def file_spec(given: Path | str) -> FileSpec:
     >>> file_spec("a.csv,columns=(Q1:answer),missing=(99,-1)").columns
     {'Q1': 'answer'}
     """
-    found = SPEC.fullmatch(str(given))
-    if not found or Path(given).exists():
+    match = SPEC.fullmatch(str(given))
+    if not match or Path(given).exists():
         return FileSpec(Path(given), {}, frozenset())
-    options = parse_spec(f"file,{found['options']}").options
+    options = parse_spec(f"file,{match['options']}").options
     if unknown := [name for name in options if name not in OPTIONS]:
-        raise unknown_name(f"option of the file {found['path']}", unknown[0], OPTIONS)
+        raise unknown_name(f"option of the file {match['path']}", unknown[0], OPTIONS)
     columns = {}
     for entry in _entries(options.get("columns", "")):
         theirs, _, ours = entry.rpartition(":")
         if not theirs or not ours:
             raise UserError(f"{given}: {entry!r} in columns must be THEIRS:OURS, such as columns=(Q1:answer)")
         columns[theirs.strip()] = ours.strip()
-    return FileSpec(Path(found["path"]), columns, frozenset(_entries(options.get("missing", ""))))
+    return FileSpec(Path(match["path"]), columns, frozenset(_entries(options.get("missing", ""))))
 
 
 def _entries(text: str) -> list[str]:

@@ -42,9 +42,9 @@ def check_of(hint: Any) -> Check:
     """
     origin, parts = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return _union([check_of(part) for part in parts])
+        return _union([check_of(argument) for argument in parts])
     if origin is tuple:
-        return _tuple(check_of(parts[0])) if parts[-1] is ... else _row([check_of(part) for part in parts])
+        return _tuple(check_of(parts[0])) if parts[-1] is ... else _row([check_of(argument) for argument in parts])
     if isinstance(origin, type) and issubclass(origin, Mapping):
         return _mapping(check_of(parts[1]))
     return _PLAIN.get(hint) or (lambda value: isinstance(value, hint))

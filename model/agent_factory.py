@@ -191,9 +191,9 @@ def _grade(topic: str, name: str, text: str) -> float | None:
 
 
 @cache
-def _combined(own: type[DebateAgent], kind: type[SeatedAgent]) -> type[Any]:
+def _combined(user_class: type[DebateAgent], kind: type[SeatedAgent]) -> type[Any]:
     """Return a class for an agent class of the user in this kind of seat. The methods of the user come first."""
-    return type(own.__name__, (own, kind), {})
+    return type(user_class.__name__, (user_class, kind), {})
 
 
 def agent_classes(given: AgentClass, parties: Iterable[str], society: Society) -> dict[str, type[DebateAgent]]:
@@ -201,12 +201,12 @@ def agent_classes(given: AgentClass, parties: Iterable[str], society: Society) -
 
     Errors: UserError on another party or another class.
     """
-    known = list(dict.fromkeys(parties))
-    classes = dict(given) if isinstance(given, Mapping) else dict.fromkeys(known, given) if given else {}
+    party_names = list(dict.fromkeys(parties))
+    classes = dict(given) if isinstance(given, Mapping) else dict.fromkeys(party_names, given) if given else {}
     named = {society.seat(party): kind for party, kind in classes.items()}
     for party, kind in named.items():
-        if party not in known:
-            raise unknown_name("party of agent_class", party, known)
+        if party not in party_names:
+            raise unknown_name("party of agent_class", party, party_names)
         if not (isinstance(kind, type) and issubclass(kind, DebateAgent)):
             raise UserError(f"agent_class of {party} must be a class made from parley.Agent, not {kind!r}")
     return named
@@ -259,9 +259,9 @@ def _representative(model: DebateModel, room: RoomState, earlier: Sequence[RoomS
     """The representative of a member. It may know what the same person, at the same place, wrote in earlier rooms."""
     member, place, subject = room.members[number], list(room.members).index(number), model.setup.subject
     past = [(subject.question(before.topic), list(before.members.values())[place]) for before in earlier]
-    written = [(question, one) for question, one in past if isinstance(one, Participant)]
+    written = [(question, participant) for question, participant in past if isinstance(participant, Participant)]
     assert isinstance(member, Participant)
-    assert all(one.persona == member.persona for _, one in written)
+    assert all(participant.persona == member.persona for _, participant in written)
     speaks, people = (_adapter_of(model, REPRESENTATIVE), named_voice(model, REPRESENTATIVE)), model.setup.people
     return ProxySeat(member, subject.question(room.topic), written, people.knowledge, *speaks, people.represents)
 

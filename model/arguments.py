@@ -74,10 +74,10 @@ def models_from_args(options: argparse.Namespace, *others: str) -> list[str]:
     """
     from parley.llm.backends import in_society
 
-    if own := [spec for spec in options.llm if party_of(spec)]:
+    if party_specs := [spec for spec in options.llm if party_of(spec)]:
         raise UserError(
-            f"--llm {own[0]}: this command has no debate, so a model cannot be set for "
-            f"one party; leave out {party_of(own[0])}="
+            f"--llm {party_specs[0]}: this command has no debate, so a model cannot be set for "
+            f"one party; leave out {party_of(party_specs[0])}="
         )
     specs = with_base_url([*options.llm, *(getattr(options, name) or "" for name in others)], options.base_url)
     return [in_society(spec, society_from_args(options).name) if spec else spec for spec in specs]
@@ -141,19 +141,19 @@ def party_of(spec: str) -> str:
     return head if equals and named else ""
 
 
-def prices_from_args(options: argparse.Namespace, asked: Scenario) -> dict[str, Price | None]:
+def prices_from_args(options: argparse.Namespace, scenario: Scenario) -> dict[str, Price | None]:
     """Return the price of each model of a scenario, by voice; None if no price is known."""
-    return _prices(options, _voices(asked), False)
+    return _prices(options, _voices(scenario), False)
 
 
-def budgets_from_args(options: argparse.Namespace, *asked: Scenario | str) -> list[Budget]:
+def budgets_from_args(options: argparse.Namespace, *targets: Scenario | str) -> list[Budget]:
     """Return the limits of the command line with the prices of each scenario or model. They all share these limits.
 
     Errors: UserError for --max-cost without a known price, or if all models are free.
     """
     from parley.llm.budget import FREE, Budget
 
-    voices = [_voices(one) for one in asked]
+    voices = [_voices(target) for target in targets]
     served = {model for specs in voices for spec in specs.values() if (model := _served(spec))}
     if options.price and len(served) > 1:
         raise UserError(
@@ -161,11 +161,11 @@ def budgets_from_args(options: argparse.Namespace, *asked: Scenario | str) -> li
             "and give --prices FILE"
         )
     prices = [_prices(options, specs, bool(served)) for specs in voices]
-    free = all(price == FREE for one in prices for price in one.values())
+    free = all(price == FREE for run_prices in prices for price in run_prices.values())
     unpriced = [
         specs[voice]
-        for specs, one in zip(voices, prices, strict=True)
-        for voice, price in one.items()
+        for specs, run_prices in zip(voices, prices, strict=True)
+        for voice, price in run_prices.items()
         if price is None or free
     ]
     if options.max_cost is not None and unpriced:
@@ -173,18 +173,18 @@ def budgets_from_args(options: argparse.Namespace, *asked: Scenario | str) -> li
             f"--max-cost needs a price, and none is known for {unpriced[0]}: add --price IN,OUT, per million tokens"
         )
     limits = options.max_calls, options.max_tokens, options.max_cost
-    known = [{voice: price for voice, price in one.items() if price} for one in prices]
-    return [Budget(*limits, one, options.keep_going) for one in known]
+    known_prices = [{voice: price for voice, price in run_prices.items() if price} for run_prices in prices]
+    return [Budget(*limits, run_prices, options.keep_going) for run_prices in known_prices]
 
 
 def study_budgets(
-    options: argparse.Namespace, asked: Sequence[Scenario | str], folder: Path, names: Sequence[str]
+    options: argparse.Namespace, targets: Sequence[Scenario | str], folder: Path, names: Sequence[str]
 ) -> tuple[list[Budget], Ledger | None]:
     """Return the limits of runs of scenarios, or models, in these subfolders of `folder`, and the ledger that they share."""
     from parley.llm.journal import shared_ledger
     from parley.model.files import JOURNAL
 
-    budgets = budgets_from_args(options, *asked)
+    budgets = budgets_from_args(options, *targets)
     journals = [(folder / name / JOURNAL, budget) for name, budget in zip(names, budgets, strict=True)]
     return budgets, shared_ledger(budgets[0], journals)
 
@@ -203,9 +203,9 @@ def shared_budget(options: argparse.Namespace, folder: Path, *specs: str) -> Sha
     return SharedBudget(budgets, shared_ledger(dearest, journals))
 
 
-def _voices(asked: Scenario | str) -> dict[str, str]:
+def _voices(target: Scenario | str) -> dict[str, str]:
     """The specs of a scenario by voice, or that of one model."""
-    return {"": asked} if isinstance(asked, str) else {"": asked.models.llm, **asked.llm_by_party}
+    return {"": target} if isinstance(target, str) else {"": target.models.llm, **target.llm_by_party}
 
 
 def _served(spec: str) -> str:
@@ -222,5 +222,5 @@ def _prices(options: argparse.Namespace, voices: Mapping[str, str], served: bool
 
     mine = not served or any(map(_served, voices.values()))
     given = Price(*options.price) if options.price and mine else None
-    own = {voice: spec for voice, spec in voices.items() if voice}
-    return load_prices(voices[""], own, options.prices, given)
+    voice_specs = {voice: spec for voice, spec in voices.items() if voice}
+    return load_prices(voices[""], voice_specs, options.prices, given)

@@ -74,15 +74,16 @@ def attendance_lines(parties: Sequence[Attendance], cast: str, names: PartyNames
     >>> attendance_lines(parties, "fixed")[:66]
     '3 of 4 personas sit (CDU 2, SPD 1 of 2); without a seat: Dora (SPD'
     """
-    seated, size = sum(len(one.seated) for one in parties), sum(one.size for one in parties)
-    called = {one.party: party_name(one.party, names) for one in parties}
+    seated, size = sum(len(attendance.seated) for attendance in parties), sum(attendance.size for attendance in parties)
+    called = {attendance.party: party_name(attendance.party, names) for attendance in parties}
     shares = ", ".join(
-        f"{called[one.party]} {len(one.seated)}{f' of {one.size}' if one.absent else ''}" for one in parties
+        f"{called[attendance.party]} {len(attendance.seated)}{f' of {attendance.size}' if attendance.absent else ''}"
+        for attendance in parties
     )
-    absent = [f"{name} ({called[one.party]})" for one in parties for name in one.absent]
+    absent = [f"{name} ({called[attendance.party]})" for attendance in parties for name in attendance.absent]
     if not absent:
         return f"all {size:,} personas sit ({shares})"
     more = f" and {len(absent) - SHOWN:,} more" if len(absent) > SHOWN else ""
-    why = WHY[cast].format(most=max(one.size for one in parties if one.absent))
+    why = WHY[cast].format(most=max(attendance.size for attendance in parties if attendance.absent))
     listed = ", ".join(absent[:SHOWN]) + more
     return f"{seated:,} of {size:,} personas sit ({shares}); without a seat: {listed}; {why}"

@@ -108,8 +108,8 @@ def plan_branch(
     models = header.branch.get("models", {}) | {voice: {} for voice in sorted(later)}
     branch = Branch(_relative(folder, out), round_, digest(shared).hex(), models)
     spec = RunSpec(scenario, out, tuple(given), start=folder, agent_class=agent_class, branch=branch)
-    known = next(path / JOURNAL for path in (out, folder) if (path / JOURNAL).exists())
-    return BranchPlan(spec, folder, tuple(changes(base, scenario)), plan_run(scenario, known))
+    journal = next(path / JOURNAL for path in (out, folder) if (path / JOURNAL).exists())
+    return BranchPlan(spec, folder, tuple(changes(base, scenario)), plan_run(scenario, journal))
 
 
 def scenario_of(header: Header, folder: Path) -> Scenario:
@@ -145,10 +145,13 @@ def branch_scenario(base: Scenario, round_: int, settings: dict[str, Any], inter
     if not 1 <= round_ <= rounds:
         extend = f"; to go on after the last round, add --rounds {round_}" if round_ > rounds else ""
         raise UserError(f"a branch begins with a round from 1 to {rounds}, not {round_}{extend}")
-    kept = [one for one in base.interventions if one.round <= rounds]
-    added = [*_settings(base, round_, settings), *_added(round_, [one for one in interventions if one != ""])]
-    if any(one == "" for one in interventions):
-        kept = [one for one in kept if one.round < round_]
+    kept = [intervention for intervention in base.interventions if intervention.round <= rounds]
+    added = [
+        *_settings(base, round_, settings),
+        *_added(round_, [intervention for intervention in interventions if intervention != ""]),
+    ]
+    if any(intervention == "" for intervention in interventions):
+        kept = [intervention for intervention in kept if intervention.round < round_]
     return base.with_settings({"rounds": rounds, "interventions": (*kept, *added)})
 
 
@@ -161,7 +164,9 @@ def _settings(base: Scenario, round_: int, settings: dict[str, Any]) -> Iterator
             )
     speech = {name: settings[name] for name in SETTINGS if name in settings}
     typed = base.with_settings(speech)
-    earlier = {type(one) for one in base.interventions}  # of a branch, which may have changed them already
+    earlier = {
+        type(intervention) for intervention in base.interventions
+    }  # of a branch, which may have changed them already
     before = Speech in earlier
     if changed := {name: typed.value(name) for name in speech if before or typed.value(name) != base.value(name)}:
         yield Speech(round=round_, **changed)
@@ -188,10 +193,10 @@ def _reason(name: str) -> str:
 
 def _added(round_: int, interventions: Interventions) -> Iterator[Intervention]:
     """Yield the interventions; one without a round acts before this one. Errors: UserError on one that acts earlier."""
-    for one in interventions:
-        if isinstance(one, str) and not any(word.startswith("round=") for word in shlex.split(one)):
-            one = f"{one} round={round_}"
-        (added,) = parse_interventions([one])
+    for intervention in interventions:
+        if isinstance(intervention, str) and not any(word.startswith("round=") for word in shlex.split(intervention)):
+            intervention = f"{intervention} round={round_}"
+        (added,) = parse_interventions([intervention])
         if added.round < round_:
             raise UserError(
                 f"{added.kind} before round {added.round} would change rounds that the branch shares with its parent: "
@@ -206,13 +211,13 @@ def changes(base: Scenario, scenario: Scenario) -> Iterator[str]:
     if rounds is not None:
         yield f"rounds={rounds}"
     yield from map(intervention_spec, added)
-    yield from [f"without {intervention_spec(one)}" for one in dropped]
+    yield from [f"without {intervention_spec(intervention)}" for intervention in dropped]
 
 
 def changed_parts(base: Scenario, scenario: Scenario) -> tuple[int | None, list[Intervention], list[Intervention]]:
     """Return what a branch changes: the rounds (None: the same), the interventions that it adds, and those that it drops."""
-    added = [one for one in scenario.interventions if one not in base.interventions]
-    dropped = [one for one in base.interventions if one not in scenario.interventions]
+    added = [intervention for intervention in scenario.interventions if intervention not in base.interventions]
+    dropped = [intervention for intervention in base.interventions if intervention not in scenario.interventions]
     return None if scenario.rounds == base.rounds else scenario.rounds, added, dropped
 
 

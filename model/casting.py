@@ -165,7 +165,10 @@ def _seat_chooser(scenario: Scenario) -> SeatChooser:
         if group.people:
             named = _personas_named(group, circles)
             taken = {person.id for person in named.values()}
-            free = {kind: [one for one in circle if one.id not in taken] or circle for kind, circle in circles.items()}
+            free = {
+                kind: [persona for persona in circle if persona.id not in taken] or circle
+                for kind, circle in circles.items()
+            }
             return partial(_seat_named_then_others, named, _chooser_for_cast(scenario, free))
     return _chooser_for_cast(scenario, circles)
 
@@ -176,10 +179,10 @@ def _personas_named(group: Group, circles: Circles) -> dict[int, Persona]:
     for number, (seat, name) in enumerate(zip(group.seats, group.people, strict=True)):
         if not name:
             continue
-        known = {persona.name: persona for persona in circles[seat]}
-        person = {persona.id: persona for persona in circles[seat]}.get(name) or known.get(name)
+        by_name = {persona.name: persona for persona in circles[seat]}
+        person = {persona.id: persona for persona in circles[seat]}.get(name) or by_name.get(name)
         if person is None:
-            raise unknown_name(f"persona of {seat} in the graph", name, known)
+            raise unknown_name(f"persona of {seat} in the graph", name, by_name)
         if person in personas.values():
             raise UserError(
                 f"two nodes of the graph name the persona {name} of {seat}: give one of the nodes another persona"
@@ -278,9 +281,9 @@ def _refuse_namesakes(places: Sequence[SeatPlace], seats: tuple[str, ...], repet
     if len({place.persona.name for place in places}) == len(places):
         return
     if len({(place.persona.party, place.persona.name) for place in places}) < len(places):
-        known = ", ".join(f"{len(circles[seat])} {seat}" for seat in dict.fromkeys(seats))
+        counts = ", ".join(f"{len(circles[seat])} {seat}" for seat in dict.fromkeys(seats))
         raise UserError(
-            f"too few personas ({known}) for {len(seats)} different agents in repetition {repetition + 1}: "
+            f"too few personas ({counts}) for {len(seats)} different agents in repetition {repetition + 1}: "
             "set cast=drawn, which may use a persona more than once, or add personas"
         )
     (name, _), *_ = Counter(place.persona.name for place in places).most_common(1)

@@ -63,7 +63,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
     """Keeps line breaks of descriptions and help texts, and wraps long lines."""
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        return [part for line in text.splitlines() for part in super(_Help, self)._split_lines(line, width)]
+        return [wrapped for line in text.splitlines() for wrapped in super(_Help, self)._split_lines(line, width)]
 
 
 class Parser(argparse.ArgumentParser):
@@ -107,7 +107,9 @@ class Parser(argparse.ArgumentParser):
         for word in takewhile(lambda word: word != "--", given):
             name = word.partition("=")[0]
             if name.startswith("--") and " " not in name and name not in self._option_string_actions:
-                raise unknown_name("option", name, [one for one in self._option_string_actions if one.startswith("--")])
+                raise unknown_name(
+                    "option", name, [option for option in self._option_string_actions if option.startswith("--")]
+                )
         return super().parse_known_args(given, namespace)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -158,7 +160,7 @@ def positive(text: str) -> int:
 def result_folder(text: str) -> Path:
     """Read the path of a folder for results, which may not be there yet."""
     path = Path(text)
-    there = next((one for one in (path, *path.parents) if one.exists()), path)
+    there = next((folder for folder in (path, *path.parents) if folder.exists()), path)
     if there.exists() and not there.is_dir():
         raise argparse.ArgumentTypeError(f"{there} is a file: name a folder")
     return path
@@ -357,12 +359,12 @@ def asking(folder: str, about: str = "the model to ask", usual: str = "", file: 
     return model(about, usual, required=not usual), budget(), seed(), where
 
 
-def debating(folder: str, own: Mapping[str, str] | None = None, trained: bool = False) -> tuple[Parent, ...]:
+def debating(folder: str, own_defaults: Mapping[str, str] | None = None, trained: bool = False) -> tuple[Parent, ...]:
     """Return the parents of a command that runs debates: topic, repetitions, rounds, settings, model, budget, seed, out.
 
-    own: defaults that are not the scenario's, by the name of the option. trained: as for `model`.
+    own_defaults: those that are not the scenario's, by the name of the option. trained: as for `model`.
     """
-    usual = dict.fromkeys(("topic", "repetitions", "rounds", "llm"), THEIRS) | dict(own or {})
+    usual = dict.fromkeys(("topic", "repetitions", "rounds", "llm"), THEIRS) | dict(own_defaults or {})
     unchecked = () if trained else (_parent("model", "--no-qualify", NO_QUALIFY, action="store_true"),)
     return (
         society(),

@@ -31,14 +31,16 @@ def _add_commands(tree: argparse.ArgumentParser, commands: Mapping[str, tuple[Pa
         return
     below = tree.add_subparsers(parser_class=argparse.ArgumentParser)
     for name, (parser, what) in commands.items():
-        own = {one: (made := make(), made.description or "") for one, make in parser.commands.items()}
-        _add_commands(below.add_parser(name, parents=[parser], add_help=False, help=what), own)
+        subcommands = {
+            subcommand: (made := make(), made.description or "") for subcommand, make in parser.commands.items()
+        }
+        _add_commands(below.add_parser(name, parents=[parser], add_help=False, help=what), subcommands)
 
 
 def _complete_values(parser: argparse.ArgumentParser) -> None:
     """Say of a parser's options how their values are completed."""
     for action in parser._actions:
-        if name := next((one for one in action.option_strings if one in VALUES), ""):
+        if name := next((option for option in action.option_strings if option in VALUES), ""):
             action.choices = VALUES[name]()
         elif action.type is Path:
             action.complete = shtab.DIRECTORY if action.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]

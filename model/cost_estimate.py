@@ -102,13 +102,13 @@ class RunPlan:
         return _dry_run(self.scenario, True, self.known).tokens
 
 
-def plan_run(scenario: Scenario, known: Path | None = None) -> RunPlan:
+def plan_run(scenario: Scenario, journal: Path | None = None) -> RunPlan:
     """Return the plan of a scenario, counted by a dry run of one repetition and multiplied.
 
     If the number of speakers is random, SAMPLE repetitions are run. If interventions differ by room, if some people have a model
-    that others of their party do not have, or with a journal of `known` replies, all are.
+    that others of their party do not have, or with a `journal` of known replies, all are.
     """
-    return _dry_run(scenario, False, known)
+    return _dry_run(scenario, False, journal)
 
 
 def rehearse_run(scenario: Scenario) -> list[Event]:
@@ -120,29 +120,29 @@ def rehearse_run(scenario: Scenario) -> list[Event]:
     return recorder.events
 
 
-def _dry_run(scenario: Scenario, full: bool, known: Path | None = None) -> RunPlan:
+def _dry_run(scenario: Scenario, full: bool, journal: Path | None = None) -> RunPlan:
     """The plan with replies of the length that agents are asked for, or (`full`) of max_tokens."""
     repetitions = 1
-    if known or has_models_by_person(scenario) or _differs_by_room(scenario):
+    if journal or has_models_by_person(scenario) or _differs_by_room(scenario):
         repetitions = scenario.repetitions
     elif _is_random(scenario):
         repetitions = min(scenario.repetitions, SAMPLE)
     counter = _Counter(scenario, full)
-    shortened = scenario if known else scenario.replace(repetitions=repetitions, archetypes=0, adapters=())
+    shortened = scenario if journal else scenario.replace(repetitions=repetitions, archetypes=0, adapters=())
     answer = Fake(counter.answer)
-    backend = KnownReplies(known, answer) if known else answer
+    backend = KnownReplies(journal, answer) if journal else answer
     model = DebateModel(shortened, backend=backend, recorder=counter, keep_going=True)
     model.run()
     scale = scenario.repetitions / repetitions
     ability = open_ability(scenario.speech.think)
-    said = (*REPLIES, counter.form)
-    replies = counter.statements + sum(counter.purposes[name] for name in said)
+    spoken_purposes = (*REPLIES, counter.form)
+    replies = counter.statements + sum(counter.purposes[name] for name in spoken_purposes)
     noted = (*NOTES, *((ability.name,) if ability else ()))
     notes = sum(counter.purposes[name] for name in noted)
-    ratings = counter.purposes["survey"] if known else counter.ratings
+    ratings = counter.purposes["survey"] if journal else counter.ratings
     acts = sum(counter.purposes[name] for name in ACTS)
     others = sum(counter.purposes.values()) - counter.repeated - notes - replies - acts - ratings
-    named = {*said, *ACTS, *noted, "survey"}
+    named = {*spoken_purposes, *ACTS, *noted, "survey"}
     purposes = tuple(name for name, _ in counter.purposes.most_common() if name not in named)
 
     def scaled(number: int) -> int:
@@ -152,7 +152,7 @@ def _dry_run(scenario: Scenario, full: bool, known: Path | None = None) -> RunPl
     calls = scaled(replies), scaled(ratings), scaled(others), scaled(acts), scaled(notes)
     tokens = {voice: counter.usage(voice, scale) for voice in sorted(counter.calls)}
     calls_by_voice = {voice: scaled(number) for voice, number in sorted(counter.calls.items())}
-    return RunPlan(scenario, *sizes, *calls, tokens, calls_by_voice, purposes, known)
+    return RunPlan(scenario, *sizes, *calls, tokens, calls_by_voice, purposes, journal)
 
 
 class KnownReplies(Replay):
@@ -182,7 +182,7 @@ def _may_end_early(scenario: Scenario) -> bool:
 
 def _differs_by_room(scenario: Scenario) -> bool:
     """Whether an intervention names rooms, or reaches a share of people that is drawn in every room."""
-    return any(one.rooms or one.share < 1 for one in scenario.interventions)
+    return any(intervention.rooms or intervention.share < 1 for intervention in scenario.interventions)
 
 
 class _Counter:
@@ -265,8 +265,8 @@ def estimate_lines(scenario: Scenario, prices: Prices, checks: Sequence[Check] =
     yield from mix_lines(scenario)
     if unpaid := plan.scripted_calls:
         yield f"  {unpaid:,} of these calls go to scripted partners, which need no model and cost nothing"
-    for one in scenario.interventions:
-        yield f"  before round {one.round}: {intervention_spec(one)}"
+    for intervention in scenario.interventions:
+        yield f"  before round {intervention.round}: {intervention_spec(intervention)}"
     yield from estimate_cost([(plan, 1)], [prices], checks)
     yield from _advice_lines(scenario)
 
@@ -293,7 +293,7 @@ def estimate_cost(
     """
     planned = sum(plan.calls * times for plan, times in plans) if all_calls is None else all_calls
     yield from check_lines(checks, planned)
-    used, most, known = dict[str, Usage](), dict[str, Usage](), dict[str, Price | None]()
+    used, most, price_by_model = dict[str, Usage](), dict[str, Usage](), dict[str, Price | None]()
     calls = Counter[str]()
     for (plan, times), priced in zip(plans, prices, strict=True):
         specs = {"": plan.scenario.models.llm, **plan.scenario.llm_by_party}
@@ -302,7 +302,7 @@ def estimate_cost(
             for voice, usage in tokens.items():
                 if not (voice and is_scripted(names[voice])):
                     sums[names[voice]] = total([sums.get(names[voice], NOTHING), *[usage] * times])
-        known |= {names[voice]: price for voice, price in priced.items()}
+        price_by_model |= {names[voice]: price for voice, price in priced.items()}
         for voice, number in plan.calls_by_voice.items():
             calls[names[voice]] += number * times
     for check in checks:
@@ -319,14 +319,14 @@ def estimate_cost(
         f"  about {_rounded(about.prompt_tokens)} tokens in and {_rounded(about.completion_tokens)} out (estimated from words); "
         f"at most about {_rounded(bound.prompt_tokens)} and {_rounded(bound.completion_tokens)} (max_tokens)"
     )
-    if cost := cost_by_model(used, known, 2):
-        highest = sum(price.of(most[name]) for name in most if (price := known.get(name)))
+    if cost := cost_by_model(used, price_by_model, 2):
+        highest = sum(price.of(most[name]) for name in most if (price := price_by_model.get(name)))
         yield f"  cost about {cost}; at most about {highest:.2g}"
     for name in used:
-        if name in known and known[name] is None:
+        if name in price_by_model and price_by_model[name] is None:
             yield f"  no price is known for {name}: give --price IN,OUT (per million tokens), or a table with --prices FILE"
     for name in [name for name in used if split_spec(name)[0] == "openai"]:
-        yield from _thinking_lines(name, calls[name], known.get(name))
+        yield from _thinking_lines(name, calls[name], price_by_model.get(name))
     yield from machine_lines(usage_by_spec(plans, checks), planned + sum(check.calls for check in checks))
 
 

@@ -235,7 +235,7 @@ class DebateModel(SteppedModel):
                 "start the run again with --intervene"
             )
         for room in self.debating_rooms:
-            absent = [initially_absent(one.interventions, room, one.seed) for one in (setup, self.setup)]
+            absent = [initially_absent(setup.interventions, room, setup.seed) for setup in (setup, self.setup)]
             if absent[0] != absent[1]:
                 raise UserError(
                     f"{kind} cannot be added now, because this agent already takes part in the debate from its start"
@@ -408,8 +408,8 @@ class DebateModel(SteppedModel):
         """The question of the room, if it was drawn, then who is seated, with the mediator last."""
         seating, place = self.seatings[room.id], (room.id, room.topic, room.group, room.repetition)
         if self.setup.subject.questions:
-            asked = self.setup.subject.question(room.topic)
-            words = asked.id, asked.question, asked.statement, asked.against, asked.topic, asked.split
+            question = self.setup.subject.question(room.topic)
+            words = question.id, question.question, question.statement, question.against, question.topic, question.split
             yield Posed(room.id, seating.session, seating.episode, *words)
         for number, agent in room.members.items():
             persona, traits = agent.persona, agent.character

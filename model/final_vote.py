@@ -19,7 +19,9 @@ from parley.model.surveys import ask_with_retries
 def run_vote(room: RoomState) -> Conversation[list[Event]]:
     """Let every member rank the draft and the last revision, in an order drawn for the member; none without both."""
     names = [name for name in dict.fromkeys((next(iter(room.statements), ""), *list(room.statements)[-1:])) if name]
-    members = [number for number, one in room.members.items() if isinstance(one, Participant) and not one.absent]
+    members = [
+        number for number, member in room.members.items() if isinstance(member, Participant) and not member.absent
+    ]
     voters = {number: room.voter(number, VOTE) for number in members}
     votes: dict[int, Voted] = {}
     calls: list[Event] = []

@@ -77,4 +77,4 @@ def _too_many(what: str, lines: int) -> UserError:
 
 def _count_lines(record: Path) -> int:
     with record.open("rb") as file:
-        return sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
+        return sum(chunk.count(b"\n") for chunk in iter(lambda: file.read(1 << 20), b""))

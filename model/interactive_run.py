@@ -156,7 +156,7 @@ class InteractiveRun:
     def pending(self) -> list[Interview]:
         """The questions without an answer so far, in the order in which they will be answered."""
         with self._lock:
-            return [one for one in (*self._taken, *self._requests) if isinstance(one, Interview)]
+            return [request for request in (*self._taken, *self._requests) if isinstance(request, Interview)]
 
     def interview(self, agent: int, question: str) -> None:
         """Ask an agent after this round; the reply is added to `interviews`. Errors: UserError if the run is not running."""
@@ -326,7 +326,7 @@ class InteractiveRun:
         """Take an intervention back; one whose round has begun stays where it is."""
         with suppress(UserError):
             model.remove_intervention(intervention)
-            self.interventions = [one for one in self.interventions if one.what is not intervention]
+            self.interventions = [planned for planned in self.interventions if planned.what is not intervention]
 
     def _wait(self, ready: Callable[[], bool], phase: Phase) -> None:
         """Wait until `ready`; `phase` is shown meanwhile. Errors: Stopped if the user stops the run."""

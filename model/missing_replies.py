@@ -113,15 +113,20 @@ class MissingTally:
 
         earlier: what was asked before. models: by voice. details: the message of a failed call, by the name of the failure.
         """
-        for key, asked in self.asked.items():
+        for key, asked_count in self.asked.items():
             lost = self.missing[key].total() if key in self.missing else 0
-            if key.what != PEOPLE and (key not in earlier or asked >= ENOUGH) and asked - lost < LEAST * asked:
+            if (
+                key.what != PEOPLE
+                and (key not in earlier or asked_count >= ENOUGH)
+                and asked_count - lost < LEAST * asked_count
+            ):
                 reason, times = self.missing[key].most_common(1)[0]
                 named = f"{key.what} ({key.probe})" if key.probe else key.what
                 shown = _shown(details.get(reason) or self.examples.get(reason, ""))
                 advice = ADVICE.get(reason, FAILED if reason in details else UNREAD)
                 raise Unreadable(
-                    f"{models[key.voice]}: {lost:,} of {asked:,} {named} are missing, mostly for {reason} ({times:,}){shown}: "
+                    f"{models[key.voice]}: {lost:,} of {asked_count:,} {named} are missing, "
+                    f"mostly for {reason} ({times:,}){shown}: "
                     f"{advice}; or continue anyway with --keep-going"
                 )
 
@@ -133,12 +138,12 @@ class MissingTally:
         """
         parts, worst = [], 0.0
         for what in dict.fromkeys(key.what for key in self.asked):
-            asked = sum(number for key, number in self.asked.items() if key.what == what)
+            asked_count = sum(number for key, number in self.asked.items() if key.what == what)
             reasons = sum((counts for key, counts in self.missing.items() if key.what == what), Counter[str]())
             why = ", ".join(f"{reason} {number:,}" for reason, number in reasons.most_common())
-            share = reasons.total() / asked
+            share = reasons.total() / asked_count
             percent = f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
-            parts.append(f"{reasons.total():,} of {asked:,} {what}{f' ({percent}: {why})' if why else ''}")
+            parts.append(f"{reasons.total():,} of {asked_count:,} {what}{f' ({percent}: {why})' if why else ''}")
             worst = max(worst, share)
         warning = WARNING if worst >= MANY else ""
         if any(OUTGROWN in reasons for reasons in self.missing.values()):

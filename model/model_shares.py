@@ -37,8 +37,8 @@ def share_of(who: str) -> float | None:
     >>> share_of("30%"), share_of("labour")
     (0.3, None)
     """
-    found = _SHARE.fullmatch(who)
-    return float(found[1]) / 100 if found else None
+    match = _SHARE.fullmatch(who)
+    return float(match[1]) / 100 if match else None
 
 
 def check_shares(voices: Mapping[str, str]) -> None:
@@ -55,9 +55,11 @@ def persona_models(scenario: Scenario) -> dict[str, str]:
     folder = scenario.persona_folder
     specs: dict[str, str] = {}
     for seat in scenario.seats:
-        own = dict.fromkeys(persona.llm for persona in load_personas(seat, folder) if persona.llm)
-        refuse_named([*own], persona_file(party_of(seat), folder), [scenario.models.llm, *scenario.models.llms])
-        specs |= {spec: spec for spec in own}
+        persona_specs = dict.fromkeys(persona.llm for persona in load_personas(seat, folder) if persona.llm)
+        refuse_named(
+            [*persona_specs], persona_file(party_of(seat), folder), [scenario.models.llm, *scenario.models.llms]
+        )
+        specs |= {spec: spec for spec in persona_specs}
     return specs
 
 

@@ -36,8 +36,8 @@ def network_grid(model: mesa.Model, rooms: Iterable[tuple[RoomState, RoomSeating
     place: dict[int, int] = {}
     for room, seating in rooms:
         if room.society:
-            own = seating.nodes or [None] * len(room.members)
-            for (number, agent), node in zip(room.members.items(), own, strict=True):
+            nodes = seating.nodes or [None] * len(room.members)
+            for (number, agent), node in zip(room.members.items(), nodes, strict=True):
                 place[number] = len(place)
                 attributes = {**node.attributes, "name": node.name} if node else {"name": agent.name}
                 graph.add_node(place[number], **{**attributes, "agent": number})

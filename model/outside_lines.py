@@ -20,10 +20,10 @@ class OutsideLines:
     motion  the motion of the people and of these lines
     """
 
-    def __init__(self, messages: Sequence[Message], said: Floats, motion: Motion):
-        self.said, self.motion = said, motion
-        ends = np.cumsum([0, *[one.lines for one in messages]]).tolist()
-        self._places = {id(one): range(*ends[place : place + 2]) for place, one in enumerate(messages)}
+    def __init__(self, messages: Sequence[Message], grades: Floats, motion: Motion):
+        self.said, self.motion = grades, motion
+        ends = np.cumsum([0, *[message.lines for message in messages]]).tolist()
+        self._places = {id(message): range(*ends[place : place + 2]) for place, message in enumerate(messages)}
         self._heard_by: dict[int, Codes] = {}
 
     @classmethod
@@ -32,9 +32,9 @@ class OutsideLines:
     ) -> OutsideLines:
         """Return the lines of these messages. law, opinions, people: those of the start. Errors: UserError, ValueError."""
         dimensions = 1 if opinions.ndim == 1 else opinions.shape[1]
-        said = law.admit(np.concatenate([one.grades(dimensions) for one in messages]))
-        said = said[:, 0] if opinions.ndim == 1 else said
-        return cls(messages, said, motion.with_lines(law, opinions, people, said))
+        grades = law.admit(np.concatenate([message.grades(dimensions) for message in messages]))
+        grades = grades[:, 0] if opinions.ndim == 1 else grades
+        return cls(messages, grades, motion.with_lines(law, opinions, people, grades))
 
     def say(self, message: Message, people: Codes) -> None:
         """Let these people hear a message in the next step."""

@@ -40,7 +40,7 @@ def own_graph_lines(scenario: Scenario) -> Iterator[str]:
     """Yield what a plan says about the links and nodes of a graph of the user; nothing for other graphs."""
     if not _has_own_graph(scenario):
         return
-    room = next((one for one in seat_rooms(scenario.replace(repetitions=1)) if one.links is not None), None)
+    room = next((room for room in seat_rooms(scenario.replace(repetitions=1)) if room.links is not None), None)
     if room is None:
         return
     if room.ties.weights:

@@ -56,8 +56,8 @@ def check_people(scenario: Scenario) -> Iterator[str]:
         )
     if speech.think != "none" or speech.plan or speech.memory.startswith(("summary", "retrieve")):
         yield "a person has its own memory and thoughts: set memory=whole, think=none and plan=0"
-    own = [split_spec(scenario.llm_by_party[voice]).options.get("at", "terminal") for voice in people]
-    if shared := next((at for at in own if at != PAGE and own.count(at) > 1), ""):
+    places = [split_spec(scenario.llm_by_party[voice]).options.get("at", "terminal") for voice in people]
+    if shared := next((at for at in places if at != PAGE and places.count(at) > 1), ""):
         yield f"only one person can sit at {shared}: seat the others in the page, with --llm SEAT=person,at=page"
 
 
@@ -78,13 +78,13 @@ def consent_text(spec: str, society: Society) -> str:
 def ask_consent(room: RoomState, voices: Mapping[str, str]) -> Conversation[list[Event]]:
     """Ask every person of a room to agree to take part. Who does not agree is asked nothing more: the seat stays empty."""
     events: list[Event] = []
-    members = {number: one for number, one in room.members.items() if one.voice in room.context.people}
+    members = {number: member for number, member in room.members.items() if member.voice in room.context.people}
     requests: list[Request] = []
     for number, member in members.items():
         language, text = member.topic.language, consent_text(voices[member.voice], member.topic.society)
         answers = language.words("consent_yes"), language.words("consent_no")
-        asked = (Message("user", text),), Sampling(0.0, 20), room.seed(number, CONSENT), answers, CONSENT
-        requests.append(Request(*asked, voice=member.voice))
+        request_fields = (Message("user", text),), Sampling(0.0, 20), room.seed(number, CONSENT), answers, CONSENT
+        requests.append(Request(*request_fields, voice=member.voice))
     replies = yield from ask_all(requests)
     for (number, member), request, reply in zip(members.items(), requests, replies, strict=True):
         agreed = None if reply.text not in request.answers else reply.text == request.answers[0]

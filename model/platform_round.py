@@ -97,10 +97,10 @@ def _visit(visit: Visit, feed: Feed) -> Conversation[None]:
     if visit.person.prepares:
         turn = ScheduledTurn(visit.iteration, visit.agent, Turn(visit.agent, ()), FORM, visit.person)
         yield from prepare(visit.room, [turn], visit.events)
-    found = yield from _act(visit, feed, FEED, visit.allowed)
-    if found is not None:
+    search_feed = yield from _act(visit, feed, FEED, visit.allowed)
+    if search_feed is not None:
         rest = tuple([act for act in visit.allowed if act != "search"])
-        yield from _act(visit, found, SEARCH, rest)
+        yield from _act(visit, search_feed, SEARCH, rest)
 
 
 def _act(visit: Visit, feed: Feed, source: str, allowed: Sequence[Act]) -> Conversation[Feed | None]:
@@ -108,22 +108,22 @@ def _act(visit: Visit, feed: Feed, source: str, allowed: Sequence[Act]) -> Conve
     shown = _show(visit, feed, source)
     offered = offered_acts(allowed, shown)
     acted = _chosen(visit, offered, (yield from _ask_act(visit, shown, offered)))
-    act, found, target = _named(acted.act), None, None
+    act, search_feed, target = _named(acted.act), None, None
     if act and act not in UNTARGETED:
         acted, target = yield from _choose_target(visit, act, acted, shown)
     if act == "search":
-        acted, found = yield from _search(visit, acted, shown)
+        acted, search_feed = yield from _search(visit, acted, shown)
     if act in WRITTEN and acted.reason is None:
         yield from _write(visit, act, shown, target)
     else:
         visit.person.see(shown)
     visit.done.append(acted)
-    return found
+    return search_feed
 
 
-def _chosen(visit: Visit, offered: tuple[Act, ...], asked: Asked) -> Acted:
+def _chosen(visit: Visit, offered: tuple[Act, ...], answered: Asked) -> Acted:
     """Return the event of a choice, before its post is known."""
-    choice = asked.choice
+    choice = answered.choice
     return Acted(
         *_place(visit),
         act=None if choice.value is None else str(choice.value),
@@ -133,8 +133,8 @@ def _chosen(visit: Visit, offered: tuple[Act, ...], asked: Asked) -> Acted:
         covered=choice.covered,
         raw=choice.raw,
         how=choice.how,
-        asked=asked.calls,
-        earlier=asked.earlier,
+        asked=answered.calls,
+        earlier=answered.earlier,
     )
 
 
@@ -163,7 +163,7 @@ def _write(visit: Visit, act: Act, shown: Sequence[ShownPost], target: ShownPost
 
 
 def _named(act: str | None) -> Act | None:
-    return next((known for known in ACTS if known == act), None)
+    return next((known_act for known_act in ACTS if known_act == act), None)
 
 
 def _place(visit: Visit) -> tuple[str, int, int, int]:
@@ -208,8 +208,8 @@ def _choose_target(
     if len(possible) == 1:
         (only,) = possible.values()
         return replace(acted, target=only.iteration), only
-    asked = yield from _ask_target(visit, act, shown, tuple(possible))
-    choice = asked.choice
+    answered = yield from _ask_target(visit, act, shown, tuple(possible))
+    choice = answered.choice
     post = possible.get(int(choice.value)) if choice.value is not None else None
     acted = replace(
         acted,
@@ -217,8 +217,8 @@ def _choose_target(
         reason=None if post else f"target_{choice.reason}",
         target_probabilities=choice.probabilities,
         target_raw=choice.raw,
-        asked=acted.asked + asked.calls,
-        earlier=acted.earlier + asked.earlier,
+        asked=acted.asked + answered.calls,
+        earlier=acted.earlier + answered.earlier,
     )
     return acted, post
 
@@ -252,8 +252,8 @@ def _search(visit: Visit, acted: Acted, shown: Sequence[ShownPost]) -> Conversat
         if number not in hidden and post.author != visit.agent and post.author not in muted
     ]
     numbers = visit.room.words.search(str(query), posts, visit.length)
-    found = feed_of(society, visit.agent, [society.wall.posts[number] for number in numbers])
-    return replace(acted, query=str(query)), found
+    search_feed = feed_of(society, visit.agent, [society.wall.posts[number] for number in numbers])
+    return replace(acted, query=str(query)), search_feed
 
 
 def _take_effect(visit: Visit, seeded: float) -> list[Event]:

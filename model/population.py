@@ -208,11 +208,11 @@ class PopulationModel(SteppedModel):
 
     def _prepare_interventions(self, law: Law, people: People) -> None:
         """Check whom interventions name, and prepare absent people and lines from outside. Errors: UserError, ValueError."""
-        for one in self.interventions:
-            one.check(self)
+        for intervention in self.interventions:
+            intervention.check(self)
         if len(late := absent_first(self.interventions, self)):
             self.network.set_flag("absent", late, True)
-        messages = [one for one in self.interventions if isinstance(one, Message)]
+        messages = [intervention for intervention in self.interventions if isinstance(intervention, Message)]
         if messages:
             self.outside = OutsideLines.prepare(messages, law, self.motion, self.opinions, people)
 
@@ -310,12 +310,12 @@ class PopulationModel(SteppedModel):
 
     def _intervene(self, step: int) -> None:
         """Let the interventions happen that are due before this step."""
-        for number, one in enumerate(self.interventions, 1):
-            people = one.chosen(self) if one.due(step) else np.empty(0, dtype=np.int64)
-            if self.network.absent is not None and not one.reaches_absent:
+        for number, intervention in enumerate(self.interventions, 1):
+            people = intervention.chosen(self) if intervention.due(step) else np.empty(0, dtype=np.int64)
+            if self.network.absent is not None and not intervention.reaches_absent:
                 people = people[~self.network.absent[people]]
             if len(people):
-                self.happened.append(happened(one, number, step, people, one.act(self, people)))
+                self.happened.append(happened(intervention, number, step, people, intervention.act(self, people)))
                 if self.recorder:
                     self.recorder.write_intervention(self.happened[-1], people)
 
@@ -330,7 +330,7 @@ class PopulationModel(SteppedModel):
     def _use_platform(self, medium: PopulationMedium, step: int) -> Floats:
         """Let people act; return their opinions after what they read. Who read nothing keeps its opinion."""
         network, before, size = self.network, self.opinions, len(self.opinions)
-        flags = [np.zeros(size, dtype=np.bool_) if one is None else one for one in (network.muted, network.absent)]
+        flags = [np.zeros(size, dtype=np.bool_) if mask is None else mask for mask in (network.muted, network.absent)]
         draws = self.draws("platform", step)
         visits = medium.run_round(step, before, network.graph, flags[0] | flags[1], flags[1], self.motion.law, draws)
         self.visits = visits
@@ -348,7 +348,7 @@ class PopulationModel(SteppedModel):
 
     def _settled(self, largest: float) -> bool:
         """Whether the run has converged: no opinion moved far, and no intervention is to come."""
-        coming = any(one.every or one.round > self.round for one in self.interventions)
+        coming = any(intervention.every or intervention.round > self.round for intervention in self.interventions)
         return self.until is not None and largest <= self.until and not coming
 
     def _before_collecting(self) -> None:

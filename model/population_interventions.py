@@ -138,7 +138,7 @@ class Shock(PopulationIntervention):
     def act(self, population: PopulationModel, people: Codes) -> str:
         shift = _by_dimension(self.kind, "shift", self.shift, population.dimensions)
         population.shift(people, shift if population.dimensions > 1 else shift[0])
-        return ", ".join(f"{one:+g}" for one in self.shift)
+        return ", ".join(f"{shift:+g}" for shift in self.shift)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,30 +234,40 @@ class Links(LinkChange, PopulationIntervention):
 def parse_population_interventions(given: str | Iterable[Any], steps: int) -> tuple[PopulationIntervention, ...]:
     """Read interventions of a population. Errors: UserError, also for one after the last step."""
     interventions: tuple[PopulationIntervention, ...] = parse_interventions(given, WithoutWords)
-    for one in interventions:
-        if not isinstance(one, PopulationIntervention):
-            WithoutWords.find(one.kind)
-            raise UserError(f"{one.kind}: an intervention of debates cannot be used in a population: write it as text")
-        if one.round > steps:
-            raise UserError(f"{one.kind}: round={one.round} comes after the last step, {steps}")
+    for intervention in interventions:
+        if not isinstance(intervention, PopulationIntervention):
+            WithoutWords.find(intervention.kind)
+            raise UserError(
+                f"{intervention.kind}: an intervention of debates cannot be used in a population: write it as text"
+            )
+        if intervention.round > steps:
+            raise UserError(f"{intervention.kind}: round={intervention.round} comes after the last step, {steps}")
     return interventions
 
 
 def absent_first(interventions: Sequence[PopulationIntervention], population: PopulationModel) -> Codes:
     """Return the people whose first intervention of presence is a join: they are absent from the start."""
-    known = np.zeros(len(population.codes), dtype=np.bool_)
-    absent = known.copy()
-    for one in sorted(interventions, key=lambda intervention: intervention.round):
-        if isinstance(one, Join | Leave):
-            people = one.chosen(population)
-            absent[people[~known[people]]] = isinstance(one, Join)
-            known[people] = True
+    is_decided = np.zeros(len(population.codes), dtype=np.bool_)
+    absent = is_decided.copy()
+    for intervention in sorted(interventions, key=lambda intervention: intervention.round):
+        if isinstance(intervention, Join | Leave):
+            people = intervention.chosen(population)
+            absent[people[~is_decided[people]]] = isinstance(intervention, Join)
+            is_decided[people] = True
     return np.flatnonzero(absent)
 
 
-def happened(one: PopulationIntervention, number: int, step: int, people: Codes, effect: str) -> Happened:
+def happened(intervention: PopulationIntervention, number: int, step: int, people: Codes, effect: str) -> Happened:
     """Return the row of an intervention that reached these people."""
-    return Happened(step, number, one.kind, len(people), effect, getattr(one, "text", ""), intervention_spec(one))
+    return Happened(
+        step,
+        number,
+        intervention.kind,
+        len(people),
+        effect,
+        getattr(intervention, "text", ""),
+        intervention_spec(intervention),
+    )
 
 
 def _by_dimension(kind: str, key: str, values: tuple[float, ...], dimensions: int) -> Floats:

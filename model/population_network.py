@@ -35,8 +35,8 @@ def node_traits(graph: ChosenGraph, names: Iterable[str]) -> dict[str, Floats]:
     names: the attributes that are wanted. Errors: UserError if only some nodes have an attribute, or a value is not a
     number in range.
     """
-    found = {name: graph.attribute(name) for name in names}
-    return {name: _checked(graph, name, values) for name, values in found.items() if values}
+    values_by_name = {name: graph.attribute(name) for name in names}
+    return {name: _checked(graph, name, values) for name, values in values_by_name.items() if values}
 
 
 def _checked(graph: ChosenGraph, name: str, values: list[Any]) -> Floats:
@@ -144,7 +144,7 @@ class PopulationNetwork:
 
     def _without_silent(self) -> csr_array:
         """Return the links that someone can read."""
-        flags = [one for one in (self.muted, self.absent) if one is not None and one.any()]
+        flags = [mask for mask in (self.muted, self.absent) if mask is not None and mask.any()]
         if not flags:
             return self.graph
         silent = np.any(flags, axis=0)

@@ -61,7 +61,7 @@ def choose_act_law(platform: PopulationPlatform, law: Law) -> ActLaw:
         numbers = {"homophily": HOMOPHILY, "herd": HERD} | given
         return ActLaw(**numbers)
     numbers = {name: fitted[name][0] if name in fitted else 0.0 for name in ("homophily", "herd")} | given
-    return ActLaw(**numbers, constants={act: one[0] for act, one in fitted["constants"].items()})
+    return ActLaw(**numbers, constants={act: estimate[0] for act, estimate in fitted["constants"].items()})
 
 
 class PopulationMedium:
@@ -124,11 +124,11 @@ class PopulationMedium:
         followed = csr_array((np.ones(heard_graph.nnz, np.int32), heard_graph.indices, heard_graph.indptr), graph.shape)
         carried = self._carried
         ones = np.ones(len(carried.person), dtype=np.int32)
-        found = csr_array(followed @ csr_array((ones, (carried.person, carried.post)), shape=(self.size, count)))
-        readers, posts = hearers(found), found.indices.astype(np.int64)
-        asked = np.flatnonzero(self.posts.parent >= 0)
-        asked = asked[active[self.posts.parent[asked]]]
-        codes = np.unique(np.concatenate((readers * count + posts, self.posts.parent[asked] * count + asked)))
+        reachable = csr_array(followed @ csr_array((ones, (carried.person, carried.post)), shape=(self.size, count)))
+        readers, posts = hearers(reachable), reachable.indices.astype(np.int64)
+        answers = np.flatnonzero(self.posts.parent >= 0)
+        answers = answers[active[self.posts.parent[answers]]]
+        codes = np.unique(np.concatenate((readers * count + posts, self.posts.parent[answers] * count + answers)))
         readers, posts = codes // count, codes % count
         author = self.posts.author[posts]
         open_ = (author != readers) & ~silent[author] & ~_among(readers * self.size + author, self._muted)
@@ -175,8 +175,10 @@ class PopulationMedium:
         for column, act in enumerate(targeted):
             weights[:, column] = np.exp(self.law.utility(act, distance, votes))
         if {"follow", "unfollow"} & set(targeted):
-            known = contains(graph, readers, self.posts.author[posts]) if len(readers) else np.empty(0, dtype=np.bool_)
-            for act, possible in (("follow", ~known), ("unfollow", known)):
+            is_followed = (
+                contains(graph, readers, self.posts.author[posts]) if len(readers) else np.empty(0, dtype=np.bool_)
+            )
+            for act, possible in (("follow", ~is_followed), ("unfollow", is_followed)):
                 if act in targeted:
                     weights[~possible, targeted.index(act)] = 0.0
         return weights
@@ -214,14 +216,16 @@ class PopulationMedium:
             np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(ends[0], counts)
         ]
         by, who = people[strange][rows], carried.person[entries]
-        known = contains(graph, by, who) if len(by) else np.empty(0, dtype=np.bool_)
-        known &= ~_among(by * self.size + who, self._muted)
-        rows, entries = rows[known], entries[known]
+        is_followed = contains(graph, by, who) if len(by) else np.empty(0, dtype=np.bool_)
+        is_followed &= ~_among(by * self.size + who, self._muted)
+        rows, entries = rows[is_followed], entries[is_followed]
         best = np.lexsort((-carried.person[entries], carried.round[entries], rows))
         carriers[strange[rows[best]]] = carried.person[entries[best]]  # the last of each row remains
         return people, carriers
 
-    def _take_effect(self, step: int, acts: Codes, targets: Codes, carriers: tuple[Codes, Codes], said: Floats) -> None:
+    def _take_effect(
+        self, step: int, acts: Codes, targets: Codes, carriers: tuple[Codes, Codes], grades: Floats
+    ) -> None:
         """Count votes and shares, note who is muted, and add the new posts."""
         for act, vote in VOTES.items():
             np.add.at(self.posts.votes, targets[self._who(acts, act)], vote)
@@ -236,9 +240,9 @@ class PopulationMedium:
         muters = self._who(acts, "mute")
         if len(muters):
             self._muted = np.union1d(self._muted, muters * self.size + self.posts.author[targets[muters]])
-        self._write(step, acts, targets, said)
+        self._write(step, acts, targets, grades)
 
-    def _write(self, step: int, acts: Codes, targets: Codes, said: Floats) -> None:
+    def _write(self, step: int, acts: Codes, targets: Codes, grades: Floats) -> None:
         authors = np.flatnonzero(np.isin(acts, [place for place, act in enumerate(self.acts) if act in WRITTEN]))
         count, before = len(authors), len(self.posts.number)
         about = targets[authors]
@@ -246,7 +250,7 @@ class PopulationMedium:
         parents[about >= 0] = self.posts.author[about[about >= 0]]
         now, none = np.full(count, step), np.zeros(count, dtype=np.int64)
         numbers = self.written + np.arange(count)
-        new = Posts(numbers, authors, now, now, said[authors], none, parents)
+        new = Posts(numbers, authors, now, now, grades[authors], none, parents)
         self.posts = self.posts.with_new(new)
         self._carried = self._carried.added(authors, before + np.arange(count), step, none)
         self.written += count
@@ -297,5 +301,5 @@ def _among(values: Codes, ordered: Codes) -> Flags:
     """Return which values are in an ordered array."""
     if not len(ordered):
         return np.zeros(len(values), dtype=np.bool_)
-    found: Flags = ordered[np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)] == values
-    return found
+    is_present: Flags = ordered[np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)] == values
+    return is_present

@@ -111,11 +111,14 @@ class ToParquet:
         if step % self.every and not last:
             return
         for start in range(0, len(opinions), ROWS):
-            part = opinions[start : start + ROWS].astype(np.float32)
-            agents = np.arange(start, start + len(part), dtype=np.int32)
-            attitudes = [part] if part.ndim == 1 else list(np.ascontiguousarray(part.T))
-            readable = [pa.array(one, mask=np.isnan(one)) if np.isnan(one).any() else one for one in attitudes]
-            columns = [np.full(len(part), step, dtype=np.int32), agents, *readable]
+            chunk = opinions[start : start + ROWS].astype(np.float32)
+            agents = np.arange(start, start + len(chunk), dtype=np.int32)
+            attitudes = [chunk] if chunk.ndim == 1 else list(np.ascontiguousarray(chunk.T))
+            readable = [
+                pa.array(attitude, mask=np.isnan(attitude)) if np.isnan(attitude).any() else attitude
+                for attitude in attitudes
+            ]
+            columns = [np.full(len(chunk), step, dtype=np.int32), agents, *readable]
             with self._errors():
                 self._writer.write_table(pa.table(columns, schema=self._schema), row_group_size=ROWS)
 

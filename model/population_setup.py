@@ -53,7 +53,7 @@ def parse_parties(text: str) -> tuple[Party, ...]:
     >>> [party.share for party in parse_parties("a:3:1,b:8:1:2")]
     [1.0, 2.0]
     """
-    parties = tuple(_party(part) for part in text.split(",")) if text else ONE_PARTY
+    parties = tuple(_party(party_text) for party_text in text.split(",")) if text else ONE_PARTY
     if len({party.name for party in parties}) < len(parties):
         raise UserError(f"--parties {text}: a party is named twice")
     return parties
@@ -62,7 +62,7 @@ def parse_parties(text: str) -> tuple[Party, ...]:
 def _party(text: str) -> Party:
     name, *rest = text.split(":")
     try:
-        numbers = [float(part) for part in rest]
+        numbers = [float(number) for number in rest]
     except ValueError:
         numbers = [math.nan]
     if not name.isidentifier() or len(numbers) > 3 or not all(math.isfinite(number) for number in numbers):
@@ -151,9 +151,9 @@ class ChosenGraph:
         have it."""
         if self.own is None or (isinstance(self.own, EdgeTable) and not self.own.nodes):
             return []
-        known: Any = self.own.nodes
+        nodes: Any = self.own.nodes
         keys = self.own.names if isinstance(self.own, EdgeTable) else self.own
-        values = [known.get(node, {}).get(name) for node in keys]
+        values = [nodes.get(node, {}).get(name) for node in keys]
         without = [node for node, value in zip(self.nodes, values, strict=True) if value is None or value == ""]
         if without and len(without) < len(values):
             raise UserError(
@@ -197,10 +197,10 @@ def choose_graph(graph: str | nx.Graph | Any, agents: int) -> ChosenGraph:
     else:
         try:
             options: Graph = GRAPHS.open(graph)
-            own = (options.table() or options.read()) if isinstance(options, File) else None
+            own_table = (options.table() or options.read()) if isinstance(options, File) else None
         except ValueError as error:
             raise UserError(str(error)) from error
-        chosen = ChosenGraph(parse_spec(graph).name, options, own)
+        chosen = ChosenGraph(parse_spec(graph).name, options, own_table)
     if chosen.own is not None and len(chosen.own) != agents:
         size = len(chosen.own)
         if not size:
@@ -253,7 +253,7 @@ def open_timetable(graph: ChosenGraph, steps: int, rewired: bool) -> LinkTimetab
 def check_signs(weights: Floats, law: Law, name: str) -> None:
     """Errors: UserError if links have the sign -1, but the law knows no such links. weights: of links. name: of the law."""
     if not law.signed and len(weights) and np.min(weights) < 0:
-        signed = ", ".join(one for one in LAWS.builtin() if LAWS.find(one).signed)
+        signed = ", ".join(law_name for law_name in LAWS.builtin() if LAWS.find(law_name).signed)
         raise UserError(
             f"the graph has hostile links (sign -1), which law {name} does not know: choose {signed}, or leave these "
             "links out"

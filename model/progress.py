@@ -166,5 +166,5 @@ def summary_line(scenario: Scenario, folder: Path, outcome: RunOutcome) -> str:
     replayed += f", {outcome.twins:,} the same as others" if outcome.twins else ""
     cost = f"; this folder has cost {outcome.cost:.4g} so far" if outcome.cost else ""
     done = "replayed" if scenario.models.llm.startswith("replay:") else "asked"
-    asked = f"{outcome.asked:,} calls {done}{replayed} in {outcome.seconds:.1f} s{rate}{cost}"
-    return "\n".join(filter(None, [f"{scenario.name} on {scenario.models.llm}: {asked}", outcome.tally.line]))
+    calls = f"{outcome.asked:,} calls {done}{replayed} in {outcome.seconds:.1f} s{rate}{cost}"
+    return "\n".join(filter(None, [f"{scenario.name} on {scenario.models.llm}: {calls}", outcome.tally.line]))

@@ -32,15 +32,15 @@ def reporters(model: DebateModel) -> dict[str, Any]:
     columns: dict[str, Any] = {"round": "round"}
     for name, reporter in (("mean", _mean), ("sd", _standard_deviation)):
         columns |= {"_".join(filter(None, (name, *cell))): partial(reporter, cell=cell) for cell in cells}
-    asked = [name for name in EMOTIONS if name in model.setup.surveys.also]
-    columns |= {f"{name}_{party}": partial(_emotion, name=name, party=party) for name in asked for party in parties}
+    emotions = [name for name in EMOTIONS if name in model.setup.surveys.also]
+    columns |= {f"{name}_{party}": partial(_emotion, name=name, party=party) for name in emotions for party in parties}
     return columns | {"missing": _missing, "stopped": stopped}
 
 
 def agent_reporters(model: DebateModel) -> dict[str, Any]:
     """Return what is collected of each agent: attitude, party, room, and the emotions for which surveys ask."""
-    asked = [name for name in EMOTIONS if name in model.setup.surveys.also]
-    return AGENT_REPORTERS | {name: partial(_feeling, name=name) for name in asked}
+    emotions = [name for name in EMOTIONS if name in model.setup.surveys.also]
+    return AGENT_REPORTERS | {name: partial(_feeling, name=name) for name in emotions}
 
 
 def _feeling(agent: Any, name: str) -> float | None:
@@ -52,8 +52,8 @@ def _feeling(agent: Any, name: str) -> float | None:
 def _emotion(model: DebateModel, name: str, party: str) -> float | None:
     """Mean rating of an emotion over the agents of a party who debate; None without a readable one."""
     people = [agent for agent in model.agents if agent.party == party and agent.group != REFERENCE]
-    known = [value for agent in people if (value := _feeling(agent, name)) is not None]
-    return statistics.fmean(known) if known else None
+    feelings = [value for agent in people if (value := _feeling(agent, name)) is not None]
+    return statistics.fmean(feelings) if feelings else None
 
 
 def attitudes_by_party(model: DebateModel) -> Mapping[Cell, Sequence[float]]:

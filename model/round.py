@@ -63,10 +63,10 @@ def run_round(room: RoomState, turns: Iterator[Turn], default_form: str = "reply
             yield from _mediate(room, wave[0], events)
         else:
             scheduled = [_schedule(room, turn, default_form) for turn in wave]
-            preparing = [one for one in scheduled if one.writer.prepares and not room.members[one.speaker].absent]
+            preparing = [turn for turn in scheduled if turn.writer.prepares and not room.members[turn.speaker].absent]
             if preparing:
                 yield from prepare(room, preparing, events)
-            questions = [_question(room, one) for one in scheduled]
+            questions = [_question(room, turn) for turn in scheduled]
             requests = tuple([question for question in questions if isinstance(question, Request)])
             replies = (yield requests) if requests else ()
             if room.stand_ins and any(map(is_gone, replies)):
@@ -108,23 +108,23 @@ def _stand_in(
     The failed questions to these people are recorded. Return the replies of the wave.
     """
     places = [place for place, question in enumerate(questions) if isinstance(question, Request)]
-    asked, taken = dict(zip(places, replies, strict=True)), list[int]()
-    for place, reply in asked.items():
-        one, question, proxy = scheduled[place], questions[place], room.stand_ins.get(scheduled[place].speaker)
+    replies_by_place, taken = dict(zip(places, replies, strict=True)), list[int]()
+    for place, reply in replies_by_place.items():
+        turn, question, proxy = scheduled[place], questions[place], room.stand_ins.get(scheduled[place].speaker)
         if (
             proxy
             and is_gone(reply)
-            and one.form == CRITIQUE
+            and turn.form == CRITIQUE
             and proxy.takes(CRITIQUE)
             and isinstance(question, Request)
         ):
-            record_call(events, room, one.speaker, question, reply)
-            seed = room.seed(one.speaker, "stand-in", 0, one.iteration)
-            scheduled[place], questions[place] = one._replace(writer=proxy), proxy.compose_speech(seed, one.form)
+            record_call(events, room, turn.speaker, question, reply)
+            seed = room.seed(turn.speaker, "stand-in", 0, turn.iteration)
+            scheduled[place], questions[place] = turn._replace(writer=proxy), proxy.compose_speech(seed, turn.form)
             taken.append(place)
     requests = [question for place in taken if isinstance(question := questions[place], Request)]
     written = yield from ask_all(requests)
-    return tuple((asked | dict(zip(taken, written, strict=True))).values())
+    return tuple((replies_by_place | dict(zip(taken, written, strict=True))).values())
 
 
 def _ask_again(
@@ -137,8 +137,8 @@ def _ask_again(
     """Return the reply to each turn that was asked for, by its place in the wave. Models are asked again where a reply holds no
     line of the speaker; people are not.
     """
-    asked = [(place, question) for place, question in enumerate(questions) if isinstance(question, Request)]
-    turns = {place: TurnReply(request, reply) for (place, request), reply in zip(asked, replies, strict=True)}
+    requests = [(place, question) for place, question in enumerate(questions) if isinstance(question, Request)]
+    turns = {place: TurnReply(request, reply) for (place, request), reply in zip(requests, replies, strict=True)}
     of_models = {place: turn for place, turn in turns.items() if turn.request.voice not in room.context.people}
 
     def compose(place: int, attempt: int) -> Request:
@@ -255,11 +255,11 @@ class PreTurnRequest(NamedTuple):
 
 def prepare(room: RoomState, scheduled: Sequence[ScheduledTurn], events: list[Event]) -> Conversation[None]:
     """Ask the next speakers for private notes: one kind of note after the other, each of all speakers at once."""
-    yield from embed_memories(room, [one.speaker for one in scheduled], events)
+    yield from embed_memories(room, [turn.speaker for turn in scheduled], events)
     for kind in PRE_TURN_REQUESTS:
-        asked = [request for one in scheduled for request in kind(room, one)]
-        replies = yield from ask_all([one.request for one in asked])
-        for (speaker, request, absorb), reply in zip(asked, replies, strict=True):
+        note_requests = [request for turn in scheduled for request in kind(room, turn)]
+        replies = yield from ask_all([note_request.request for note_request in note_requests])
+        for (speaker, request, absorb), reply in zip(note_requests, replies, strict=True):
             events += absorb(reply)
             record_call(events, room, speaker, request, reply)
 
@@ -299,8 +299,8 @@ def reflection(room: RoomState, scheduled: ScheduledTurn) -> Iterator[PreTurnReq
     speaker = room.members[scheduled.speaker]
     if speaker.reflects:
         request = speaker.compose_reflection(room.seed(scheduled.speaker, "reflection", iteration=scheduled.iteration))
-        asked = _private(room, scheduled, "reflection", request, speaker.absorb_reflection)
-        yield asked._replace(absorb=lambda reply: [*asked.absorb(reply), *_insights(room, scheduled)])
+        note_request = _private(room, scheduled, "reflection", request, speaker.absorb_reflection)
+        yield note_request._replace(absorb=lambda reply: [*note_request.absorb(reply), *_insights(room, scheduled)])
 
 
 def _insights(room: RoomState, scheduled: ScheduledTurn) -> Iterator[Event]:

@@ -137,15 +137,16 @@ def scenario_fields(scenario: Scenario) -> dict[str, Any]:
         who: f"{STAND_IN}{Path(file).name}" for who, file in scenario.surrogate_by_party.items()
     }
     fields["interventions"] = [
-        one | {"llm": identity_spec(one["llm"])} if "llm" in one else one for one in fields["interventions"]
+        intervention | {"llm": identity_spec(intervention["llm"])} if "llm" in intervention else intervention
+        for intervention in fields["interventions"]
     ]
     return fields
 
 
 def _contents(scenario: Scenario, classes: Sequence[str]) -> dict[str, Any]:
-    own = {AGENT_CLASS: list(classes)} if classes else {}
+    class_fields = {AGENT_CLASS: list(classes)} if classes else {}
     return {
-        "scenario": scenario_fields(scenario) | own,
+        "scenario": scenario_fields(scenario) | class_fields,
         "prompts": provenance_prompts(scenario),
         "data": _data_digest(scenario),
     }
@@ -163,21 +164,21 @@ def provenance_prompts(scenario: Scenario) -> dict[str, str]:
     theirs = language.prompt_digests(REPRESENTATIVE) if scenario.people.represented != "none" else {}
     theirs |= language.prompt_digests(REPRESENTATIVE) if scenario.mediated and people_of(scenario.llm_by_party) else {}
     for other in _other_languages(scenario):
-        found = digests(other.worded(scenario.subject.wording))
-        theirs |= {f"{other.code}/{name}": mark for name, mark in found.items()}
+        prompt_digests = digests(other.worded(scenario.subject.wording))
+        theirs |= {f"{other.code}/{name}": mark for name, mark in prompt_digests.items()}
     return digests(language) | theirs
 
 
 def _studies(scenario: Scenario) -> list[Study]:
     """Return the studies whose environment or interventions the scenario has."""
-    found = [study_of(type(part)) for part in (scenario.environment, *scenario.interventions)]
-    return list({study.name: study for study in found if study}.values())
+    studies = [study_of(type(component)) for component in (scenario.environment, *scenario.interventions)]
+    return list({study.name: study for study in studies if study}.values())
 
 
 def _other_languages(scenario: Scenario) -> list[Language]:
     """Return the languages of people of the scenario that are not that of their society, by code."""
-    people = [one for seat in scenario.seats for one in load_personas(seat, scenario.persona_folder)]
-    codes = {one.language for one in people} - {"", scenario.society.language.code}
+    people = [person for seat in scenario.seats for person in load_personas(seat, scenario.persona_folder)]
+    codes = {person.language for person in people} - {"", scenario.society.language.code}
     return [scenario.society.spoken(code) for code in sorted(codes)]
 
 
@@ -193,17 +194,20 @@ def _data_digest(scenario: Scenario) -> str:
     graphs = [Path(path) for path in getattr(scenario.environment, "files", ())]
     surrogates = [Path(file) for file in scenario.surrogate_by_party.values()]
     society = scenario.society
-    own = [society.folder / SOCIETY, society.language.folder / "scales.toml"]
+    society_files = [society.folder / SOCIETY, society.language.folder / "scales.toml"]
     for other in _other_languages(scenario):
         words = society.translated(other.code) / "topics"
-        own += [other.folder / "scales.toml", *[words / topic_file(topic).name for topic in scenario.subject.topics]]
+        society_files += [
+            other.folder / "scales.toml",
+            *[words / topic_file(topic).name for topic in scenario.subject.topics],
+        ]
     if scenario.speech.steering == STRUCK:
-        own.append(word_list(society.language))
+        society_files.append(word_list(society.language))
     looks = [society.folder / PARTIES / f"{party}.toml" for party in scenario.parties if party in society.parties]
-    folders = filter(None, (getattr(one, "evidence", "") for one in scenario.interventions))
+    folders = filter(None, (getattr(intervention, "evidence", "") for intervention in scenario.interventions))
     evidence = [path for folder in folders for path in texts_of(folder)]
     files = [
-        *own,
+        *society_files,
         *sorted(topics),
         *dict.fromkeys([*personas, *looks]),
         *graphs,
@@ -231,7 +235,11 @@ def own_files(scenario: Scenario) -> list[Path]:
     ]
     named += [(BACKENDS, full_spec(spec)) for spec in (scenario.models.llm, *scenario.llm_by_party.values())]
     named += [(ABILITIES, scenario.speech.think)] if scenario.speech.think != NONE else []
-    named += [(INTERVENTIONS, one.kind) for one in scenario.interventions if one.kind in INTERVENTIONS]
+    named += [
+        (INTERVENTIONS, intervention.kind)
+        for intervention in scenario.interventions
+        if intervention.kind in INTERVENTIONS
+    ]
     for name, option in options_of(type(scenario.environment)).items():
         spec, notes = scenario.environment_spec.options.get(name), getattr(option.hint, "__metadata__", ())
         named += [(note, spec) for note in notes if isinstance(note, Registry) and isinstance(spec, str)]

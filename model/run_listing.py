@@ -202,8 +202,8 @@ def _spent(folder: Path, header: Header) -> tuple[int, float | None]:
     if not (folder / JOURNAL).exists():
         return 0, None
     calls, used = own_usage(folder / JOURNAL)
-    known, names = saved_prices(folder), _backends(header)
-    costs = [known.get(voice, None if names.get(voice, names[""]) == "openai" else FREE) for voice in used or ("",)]
+    prices, names = saved_prices(folder), _backends(header)
+    costs = [prices.get(voice, None if names.get(voice, names[""]) == "openai" else FREE) for voice in used or ("",)]
     if any(price is None for price in costs):
         return calls, None
     return calls, sum(price.of(usage) for price, usage in zip(costs, used.values(), strict=False) if price)
@@ -214,5 +214,5 @@ def _backends(header: Header) -> dict[str, str]:
     model = header.model
     if model.get("backend") != "several":
         return {"": str(model.get("backend"))}
-    voices = {voice: str(one.get("backend")) for voice, one in model["voices"].items()}
+    voices = {voice: str(voice_identity.get("backend")) for voice, voice_identity in model["voices"].items()}
     return {"": str(model["first"].get("backend")), **voices}

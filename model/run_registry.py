@@ -134,13 +134,13 @@ class RunRegistry:
 
         run = self._maker.submit(make).result()
         with self._lock:
-            known = self.get(folder)
-            if known and known.alive:
-                return known
+            open_run = self.get(folder)
+            if open_run and open_run.alive:
+                return open_run
             self._runs[_key(folder)] = run
-            over = [one for one in self._runs.values() if one.phase == "done" and one.alive]
-        for one in over[:-AWAKE]:
-            one.stop()
+            over = [run for run in self._runs.values() if run.phase == "done" and run.alive]
+        for finished in over[:-AWAKE]:
+            finished.stop()
         return run
 
 

@@ -75,8 +75,8 @@ def latest_journal(spec: str) -> Path | None:
     for journal in journals[:LATEST]:
         try:
             identity = read_identity(journal)
-            asked = identity.get("backend"), identity.get("model") or ""
-            if asked == wanted and reply_rate(journal):
+            journal_model = identity.get("backend"), identity.get("model") or ""
+            if journal_model == wanted and reply_rate(journal):
                 return journal
         except UserError:
             continue

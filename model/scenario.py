@@ -104,12 +104,16 @@ class Scenario:
 
         Errors: UserError on an entry that cannot be read.
         """
-        own = {who: spec for who, spec in self._spec_by_party.items() if not spec.startswith(STAND_IN)}
-        check_shares(own)
-        own |= persona_models(self)
-        changes = [one for one in self.interventions if isinstance(one, ModelChange | FactCheck) and one.llm]
-        own |= {one.voice: one.llm for one in changes}
-        return {voice: in_society(spec, self.subject.society) for voice, spec in own.items()}
+        specs_by_voice = {who: spec for who, spec in self._spec_by_party.items() if not spec.startswith(STAND_IN)}
+        check_shares(specs_by_voice)
+        specs_by_voice |= persona_models(self)
+        changes = [
+            intervention
+            for intervention in self.interventions
+            if isinstance(intervention, ModelChange | FactCheck) and intervention.llm
+        ]
+        specs_by_voice |= {change.voice: change.llm for change in changes}
+        return {voice: in_society(spec, self.subject.society) for voice, spec in specs_by_voice.items()}
 
     @cached_property
     def share_by_seat(self) -> Mapping[SeatKey, str]:
@@ -254,31 +258,37 @@ class Scenario:
             spec = top.get("environment_spec", self.environment_spec)
             top["environment_spec"] = replace(spec, society=values["society"])
         for block in BLOCKS:
-            if own := {name: value for name, value in values.items() if FIELD_BLOCKS.get(name) == block}:
-                top[block] = replace(getattr(self, block), **own)
+            if block_values := {name: value for name, value in values.items() if FIELD_BLOCKS.get(name) == block}:
+                top[block] = replace(getattr(self, block), **block_values)
         return replace(self, **top)
 
     def _changed(self, settings: Mapping[str, Any]) -> Scenario:
         """Return the scenario with these settings, before it is checked."""
         spec = self.environment_spec
         name = settings.get("environment", spec.name)
-        own, options = _typed_settings(settings, name)
+        scenario_values, options = _typed_settings(settings, name)
         if name != spec.name:
-            own["environment_spec"] = EnvironmentSpec(name, options, spec.society)
+            scenario_values["environment_spec"] = EnvironmentSpec(name, options, spec.society)
         elif options:
-            own["environment_spec"] = EnvironmentSpec(name, {**spec.options, **options}, spec.society)
-        society = own.get("society", spec.society)
-        if society != spec.society and "topics" not in own and not own.get("questions", self.subject.questions):
-            own["topics"] = _shared_topics(self.subject.topics, society)
+            scenario_values["environment_spec"] = EnvironmentSpec(name, {**spec.options, **options}, spec.society)
+        society = scenario_values.get("society", spec.society)
         if (
             society != spec.society
-            and own.get("personas", self.people.personas) not in load_society(society).persona_sets
+            and "topics" not in scenario_values
+            and not scenario_values.get("questions", self.subject.questions)
         ):
-            own.setdefault("personas", VOTERS)
-        if "interventions" in own:
-            own["interventions"] = tuple(_addressed(one, load_society(society)) for one in own["interventions"])
-        own["llm"] = in_society(own.get("llm", self.models.llm), society)
-        return self.replace(**own)
+            scenario_values["topics"] = _shared_topics(self.subject.topics, society)
+        if (
+            society != spec.society
+            and scenario_values.get("personas", self.people.personas) not in load_society(society).persona_sets
+        ):
+            scenario_values.setdefault("personas", VOTERS)
+        if "interventions" in scenario_values:
+            scenario_values["interventions"] = tuple(
+                _addressed(intervention, load_society(society)) for intervention in scenario_values["interventions"]
+            )
+        scenario_values["llm"] = in_society(scenario_values.get("llm", self.models.llm), society)
+        return self.replace(**scenario_values)
 
 
 def _shared_topics(topics: Iterable[str], society: str) -> tuple[str, ...]:
@@ -287,12 +297,14 @@ def _shared_topics(topics: Iterable[str], society: str) -> tuple[str, ...]:
     return tuple([name for name in names if shared_topic(society, name).is_file()])
 
 
-def _addressed(one: Intervention, society: Society) -> Intervention:
+def _addressed(intervention: Intervention, society: Society) -> Intervention:
     """Return an intervention to, and about, the parties of a society, where it says `first` or `second`."""
     named: dict[str, Any] = {
-        name: tuple(map(society.seat, getattr(one, name))) for name in ("to", "hear") if hasattr(one, name)
+        name: tuple(map(society.seat, getattr(intervention, name)))
+        for name in ("to", "hear")
+        if hasattr(intervention, name)
     }
-    return replace(one, **named)
+    return replace(intervention, **named)
 
 
 SETTABLE = set(FIELD_BLOCKS) - {"name", "title", "source", "environment", "options"}
@@ -306,10 +318,10 @@ def _typed_settings(settings: Mapping[str, Any], environment: str) -> tuple[dict
     """
     kind = environment_class(environment)
     options = {option.name for option in fields(kind)}
-    known = SETTABLE | {"environment"} | options
+    settable = SETTABLE | {"environment"} | options
     for key in settings:
-        if key not in known:
-            raise unknown_name("field", key, known)
+        if key not in settable:
+            raise unknown_name("field", key, settable)
     values: dict[str, Any] = {}
     for block, cls in {TOP: Scenario, **BLOCKS}.items():
         words = [key for key in settings if key in SETTABLE - {"interventions"} and FIELD_BLOCKS[key] == block]
@@ -390,18 +402,20 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS) -> Scenari
     environment = head.pop("environment")
     kind, given = environment_class(environment), require_section(values, "options", path.name)
     values.pop("options", None)
-    known = {option.name for option in fields(kind)}
+    option_names = {option.name for option in fields(kind)}
     for key in given:
-        if key not in known:
-            raise unknown_name(f"option of {environment} in {path.name}", key, known)
-    own, options = _typed_settings(values, environment)
-    spec = EnvironmentSpec(environment, as_fields(kind, given) | options, own.get("society", US))
+        if key not in option_names:
+            raise unknown_name(f"option of {environment} in {path.name}", key, option_names)
+    scenario_values, options = _typed_settings(values, environment)
+    spec = EnvironmentSpec(environment, as_fields(kind, given) | options, scenario_values.get("society", US))
     society = load_society(str(settings.get("society", spec.society)))
-    if "interventions" in own:
-        own["interventions"] = tuple(_addressed(one, society) for one in own["interventions"])
-    if "society" in own:
-        own.setdefault("topics", ())  # those of the society, and not those of the usual one
-    preset = Scenario(name=path.stem, **head, environment_spec=spec).replace(**own)
+    if "interventions" in scenario_values:
+        scenario_values["interventions"] = tuple(
+            _addressed(intervention, society) for intervention in scenario_values["interventions"]
+        )
+    if "society" in scenario_values:
+        scenario_values.setdefault("topics", ())  # those of the society, and not those of the usual one
+    preset = Scenario(name=path.stem, **head, environment_spec=spec).replace(**scenario_values)
     return preset._changed(settings) if settings else preset
 
 
@@ -420,8 +434,8 @@ def scenario_from_dict(values: Mapping[str, Any], source: object) -> Scenario:
     head: dict[str, Any] = {key: str(values[key]) for key in ("name", "title", "source")}
     environment, options = str(values["environment"]), dict(values["options"])
     spec = EnvironmentSpec(environment, as_fields(environment_class(environment), options), str(values["society"]))
-    own, _ = _typed_settings({key: value for key, value in values.items() if key in SETTABLE}, environment)
-    return Scenario(**head, environment_spec=spec).replace(**own)
+    scenario_values, _ = _typed_settings({key: value for key, value in values.items() if key in SETTABLE}, environment)
+    return Scenario(**head, environment_spec=spec).replace(**scenario_values)
 
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:

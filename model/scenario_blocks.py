@@ -245,8 +245,8 @@ class Surveys:
 
     def _check_chain(self) -> None:
         """Errors: UserError for a chain of questions that are not asked, or not in every survey."""
-        asked = [name for name in (self.probe, *self.also) if not name.endswith((TURNS, END))]
-        if left := [name for name in self.chain if name not in asked]:
+        survey_names = [name for name in (self.probe, *self.also) if not name.endswith((TURNS, END))]
+        if left := [name for name in self.chain if name not in survey_names]:
             raise UserError(f"chain names {left[0]}, which no survey asks: add it to also, as in also={left[0]}")
         if len(set(self.chain)) < len(self.chain):
             raise UserError("chain must name each survey question only once")

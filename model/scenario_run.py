@@ -190,8 +190,8 @@ def _opened_branch(spec: RunSpec, branch: Branch, backend: Backend) -> Branch:
         raise UserError(
             f"{branch.parent} was run with another model, or another version of it, so a branch would ask everything again"
         )
-    known = backend.later_identities if isinstance(backend, RoutedBackend) else {}
-    return replace(branch, models={**branch.models, **known})
+    later_identities = backend.later_identities if isinstance(backend, RoutedBackend) else {}
+    return replace(branch, models={**branch.models, **later_identities})
 
 
 def record_of(run: Path) -> Path:

@@ -97,7 +97,7 @@ def _problems(scenario: Scenario) -> Iterator[str]:
         yield "a surrogate only works in free debates: set format=free and sides=own, and leave out questions"
     if scenario.surveys.survey != "rounds":
         yield "a surrogate needs a survey after each round, because it changes its attitude there: set survey=rounds"
-    if any(one.kind == "model" for one in scenario.interventions):
+    if any(intervention.kind == "model" for intervention in scenario.interventions):
         yield "a surrogate cannot be combined with an intervention of the kind model: leave out one of the two"
     holders = _surrogate_holders(scenario)
     for file, party in _file_parties(holders):
@@ -111,13 +111,13 @@ def _fit_problems(probe: str, file: str, party: str, topic: str) -> Iterator[str
     fit = read_response(Path(file), topic)
     if fit["probe"] != probe:
         yield f"{file} was fitted to answers to the probe {fit['probe']}: set probe={fit['probe']}, not {probe}"
-    known = fit["parties"]
-    if party not in known:
+    fitted_parties = fit["parties"]
+    if party not in fitted_parties:
         yield (
-            f"{file} was fitted only to {', '.join(known)}, so it cannot play a {party}: use it for these "
+            f"{file} was fitted only to {', '.join(fitted_parties)}, so it cannot play a {party}: use it for these "
             "parties, or fit another run"
         )
-    elif not known[party]["said"]:
+    elif not fitted_parties[party]["said"]:
         yield f"{file} has no graded line of a {party} on {topic}, so it has nothing to say: fit it to another run"
 
 

@@ -48,30 +48,30 @@ def run_survey(room: RoomState, probes: Mapping[str, Probe]) -> Conversation[lis
     each language (`Topic.spoken`).
     """
     calls: list[Event] = []
-    asked = {agent: probes[member.topic.spoken] for agent, member in room.members.items()}
+    probe_of = {agent: probes[member.topic.spoken] for agent, member in room.members.items()}
     ratings: dict[int, Rated] = {}
 
-    def record(agent: int, rating: Rating, asked: int, earlier: tuple[str | None, ...] = ()) -> None:
+    def record(agent: int, rating: Rating, calls: int, earlier: tuple[str | None, ...] = ()) -> None:
         answer = rating._asdict()
         value = answer.pop("value")
         ratings[agent] = Rated(
-            room.id, room.round, room.iteration, agent, rating=value, asked=asked, earlier=earlier, **answer
+            room.id, room.round, room.iteration, agent, rating=value, asked=calls, earlier=earlier, **answer
         )
 
     def compose(agent: int, attempt: int) -> Request:
-        probe = asked[agent]
+        probe = probe_of[agent]
         return room.members[agent].compose_survey(probe, room.seed(agent, probe.name, attempt), attempt > 0)
 
     def absorb(agent: int, request: Request, reply: Reply) -> bool:
         earlier = (*ratings[agent].earlier, ratings[agent].raw) if agent in ratings else ()
-        rating = room.members[agent].absorb_survey(reply, asked[agent])
+        rating = room.members[agent].absorb_survey(reply, probe_of[agent])
         record(agent, rating, len(earlier) + 1, earlier)
         record_call(calls, room, agent, request, reply)
         return rating.value is not None or reply.failure is not None
 
     to_ask: list[int] = []
     for agent, member in room.members.items():
-        probe = asked[agent]
+        probe = probe_of[agent]
         if member.absent:
             record(agent, Rating(probe.name, None, member.why_absent, None, None, None, None, member.style.reader), 0)
         elif isinstance(member, SurrogateAgent):
@@ -112,7 +112,7 @@ def run_interviews(room: RoomState, names: Sequence[str]) -> Conversation[list[E
     """Ask all agents who are present what they recall, under every condition of their memory. They remember nothing of it."""
     events: list[Event] = []
     yield from embed_memories(room, room.members, events, _recollection_texts(room, names))
-    asked: list[tuple[Interviewed, Request]] = []
+    interviews: list[tuple[Interviewed, Request]] = []
     for number, member in room.members.items():
         if member.absent or isinstance(member, SurrogateAgent):
             continue
@@ -125,9 +125,9 @@ def run_interviews(room: RoomState, names: Sequence[str]) -> Conversation[list[E
             for condition in conditions_of(member):
                 seed = room.seed(number, f"interview {question.name}", int(condition == AGAIN))
                 request = member.compose_recollection(question, text, seed, WITHOUT.get(condition, ""))
-                asked.append((Interviewed(*place, condition, text, truth, None, None), request))
-    replies = yield from ask_all([request for _, request in asked])
-    for (interviewed, request), reply in zip(asked, replies, strict=True):
+                interviews.append((Interviewed(*place, condition, text, truth, None, None), request))
+    replies = yield from ask_all([request for _, request in interviews])
+    for (interviewed, request), reply in zip(interviews, replies, strict=True):
         answer = note_in(reply, plain_note)
         raw = reply.text if reply.text != answer.text else None
         events.append(replace(interviewed, text=answer.text, reason=answer.reason, raw=raw))
@@ -138,8 +138,8 @@ def run_interviews(room: RoomState, names: Sequence[str]) -> Conversation[list[E
 def _recollection_texts(room: RoomState, names: Sequence[str]) -> list[str]:
     """Return every question of an interview, as the agents of a room are asked it."""
     members = [member for member in room.members.values() if not isinstance(member, SurrogateAgent)]
-    asked = [(member, question) for member in members for question in interview_questions(member.topic.language, names)]
-    return list(dict.fromkeys(asked_and_truth(member, question)[0] for member, question in asked))
+    pairs = [(member, question) for member in members for question in interview_questions(member.topic.language, names)]
+    return list(dict.fromkeys(asked_and_truth(member, question)[0] for member, question in pairs))
 
 
 def _society(room: RoomState) -> Society:
@@ -165,10 +165,10 @@ def run_questionnaire(room: RoomState) -> Conversation[list[Event]]:
         record_call(calls, room, agent, request, reply)
         return chosen.answer is not None or reply.failure is not None
 
-    asked = {agent for agent, member in members.items() if member.why_absent != NO_CONSENT}
-    for agent in members.keys() - asked:
+    consenting = {agent for agent, member in members.items() if member.why_absent != NO_CONSENT}
+    for agent in members.keys() - consenting:
         for name in items:
             answers[agent, name] = Answered(room.id, room.round, agent, name, None, NO_CONSENT, None, 0, ())
-    keys = [(agent, name) for agent in members if agent in asked for name in items]
+    keys = [(agent, name) for agent in members if agent in consenting for name in items]
     yield from ask_with_retries(keys, compose, absorb, room.context.asks)
     return [*answers.values(), *calls]

@@ -33,10 +33,10 @@ def heading(scenario: Scenario) -> str:
 def reseated(preset: str, groups: Sequence[Group]) -> bool:
     """Return whether other people sit in these groups than in those of the preset; False for an unknown preset."""
     try:
-        own = read_preset(preset).groups
+        preset_groups = read_preset(preset).groups
     except UserError:
         return False
-    return [group.seats for group in own] != [group.seats for group in groups]
+    return [group.seats for group in preset_groups] != [group.seats for group in groups]
 
 
 def seated_title(groups: Sequence[Group], names: PartyNames, frame: str) -> str:
@@ -81,10 +81,10 @@ def seats_in(group: str) -> Counter[str]:
     30
     """
     counts = Counter[str]()
-    for part in group.partition(UNDER)[0].split("+"):
-        number, _, seat = part.partition(" ")
+    for seats_text in group.partition(UNDER)[0].split("+"):
+        number, _, seat = seats_text.partition(" ")
         many = number.isdecimal() and seat
-        counts[seat if many else part] += int(number) if many else 1
+        counts[seat if many else seats_text] += int(number) if many else 1
     return counts
 
 

@@ -65,10 +65,11 @@ def _problems(scenario: Scenario) -> Iterator[str]:
 
 
 def _society_problems(scenario: Scenario, topic: Topic) -> Iterator[str]:
-    own, theirs = topic.society.name, scenario.society.name
+    topic_society, theirs = topic.society.name, scenario.society.name
     if topic.society.folder.resolve() != scenario.society.folder.resolve():
         yield (
-            f"topic {topic.slug} is of the society {own}, and the people are of {theirs}: set society={own}, or give another "
+            f"topic {topic.slug} is of the society {topic_society}, and the people are of {theirs}: "
+            f"set society={topic_society}, or give another "
             f'topic; a file of your own names its society (society = "{theirs}")'
         )
 
@@ -162,28 +163,28 @@ def _news_problems(scenario: Scenario) -> Iterator[str]:
 
 def _intervention_problems(scenario: Scenario) -> Iterator[str]:
     seated = {party_of(seat) for group in scenario.groups for seat in group.seats}
-    known = {"all", *seated, *(label for group in scenario.groups for label in group.labels)}
-    for one in scenario.interventions:
-        if REPORT in getattr(one, "text", "") and (other := no_news(scenario)):
+    allowed_names = {"all", *seated, *(label for group in scenario.groups for label in group.labels)}
+    for intervention in scenario.interventions:
+        if REPORT in getattr(intervention, "text", "") and (other := no_news(scenario)):
             yield f"{REPORT} is the true report of an item of news, and {other} is none: set topics={EXAMPLE}, or another text"
-        if one.round > scenario.rounds:
+        if intervention.round > scenario.rounds:
             yield (
-                f"{one.kind} before round {one.round} is too late: "
-                f"the scenario has {scenario.rounds} rounds; set rounds={one.round} or more"
+                f"{intervention.kind} before round {intervention.round} is too late: "
+                f"the scenario has {scenario.rounds} rounds; set rounds={intervention.round} or more"
             )
-        if one.networked and not any(group.networked for group in scenario.groups):
+        if intervention.networked and not any(group.networked for group in scenario.groups):
             yield (
-                f"{one.kind} changes a network, and environment {scenario.environment_spec.name} has none: "
+                f"{intervention.kind} changes a network, and environment {scenario.environment_spec.name} has none: "
                 "leave it out, or set environment=network"
             )
-        if isinstance(one, FactCheck) and one.evidence:
-            open_evidence(one.evidence)
-        if isinstance(one, FactCheck) and one.llm and scenario.mediated:
+        if isinstance(intervention, FactCheck) and intervention.evidence:
+            open_evidence(intervention.evidence)
+        if isinstance(intervention, FactCheck) and intervention.llm and scenario.mediated:
             yield "fact_check with llm checks public statements, and private deliberations have none: give its text instead"
-        if isinstance(one, Presence) and (scenario.mediated or scenario.people.sides != "own"):
-            yield f"{one.kind} does not work in private deliberations or with sides=opposed or assigned: leave it out"
-        for who in sorted(set(one.whom()) - known):
-            raise unknown_name(f"party or seat of {one.kind}", who, known)
+        if isinstance(intervention, Presence) and (scenario.mediated or scenario.people.sides != "own"):
+            yield f"{intervention.kind} does not work in private deliberations or with sides=opposed or assigned: leave it out"
+        for who in sorted(set(intervention.whom()) - allowed_names):
+            raise unknown_name(f"party or seat of {intervention.kind}", who, allowed_names)
 
 
 def check_taught(scenario: Scenario, backend: Backend) -> None:
@@ -193,10 +194,12 @@ def check_taught(scenario: Scenario, backend: Backend) -> None:
     deliberations the oracle takes any question.
     """
     identity = dict(backend.identity)
-    for one in (identity, identity.get("first", {}), *identity.get("voices", {}).values()):
+    for voice_identity in (identity, identity.get("first", {}), *identity.get("voices", {}).values()):
         topics = scenario.subject.all_topics if scenario.subject.questions else topics_to_know(scenario)
-        known = one.get("topics") or ([] if scenario.subject.questions else list(one.get("parameters", ())))
-        _refuse_topics(one.get("backend", ""), known, topics if known else [])
+        taught_topics = voice_identity.get("topics") or (
+            [] if scenario.subject.questions else list(voice_identity.get("parameters", ()))
+        )
+        _refuse_topics(voice_identity.get("backend", ""), taught_topics, topics if taught_topics else [])
 
 
 def topics_to_know(scenario: Scenario) -> Sequence[Topic]:
@@ -207,16 +210,16 @@ def topics_to_know(scenario: Scenario) -> Sequence[Topic]:
 
 def check_topics(spec: str, topics: Iterable[Topic]) -> None:
     """Check the topics of a model by its spec, before it is opened. Errors: UserError."""
-    known = topics_of(spec)
-    if known is not None:
-        _refuse_topics(split_spec(spec)[0], known, topics)
+    taught_topics = topics_of(spec)
+    if taught_topics is not None:
+        _refuse_topics(split_spec(spec)[0], taught_topics, topics)
 
 
-def _refuse_topics(model: str, known: Sequence[str], topics: Iterable[Topic]) -> None:
+def _refuse_topics(model: str, taught_topics: Sequence[str], topics: Iterable[Topic]) -> None:
     for topic in topics:
-        if topic.root not in known:
+        if topic.root not in taught_topics:
             raise UserError(
-                f"{model} cannot speak about the topic {topic.slug}, only about {', '.join(known)}. Choose another model "
+                f"{model} cannot speak about the topic {topic.slug}, only about {', '.join(taught_topics)}. Choose another model "
                 "with --llm; --llm fake shows the prompts of any topic, without opinions. If the topic is a case of one of "
-                f'these, name that one in the topic file (base = "{known[0]}")'
+                f'these, name that one in the topic file (base = "{taught_topics[0]}")'
             )

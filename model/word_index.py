@@ -39,8 +39,8 @@ class WordIndex:
 
     def likeness(self, agent: int, iterations: Sequence[int]) -> list[float]:
         """Return the cosine of each post with all that an agent wrote; 0 for an agent who has written nothing."""
-        own = self._own.get(agent)
-        return self._cosines(own, iterations) if own else [0.0] * len(iterations)
+        counts = self._own.get(agent)
+        return self._cosines(counts, iterations) if counts else [0.0] * len(iterations)
 
     def search(self, query: str, iterations: Sequence[int], count: int) -> list[int]:
         """Return the posts most like a query, best first, of equal ones the newest; none without a common word.
@@ -60,12 +60,12 @@ class WordIndex:
         if self._rows is None:
             self._weigh()
         assert self._rows is not None
-        own = np.zeros(len(self._columns))
+        vector = np.zeros(len(self._columns))
         for word, number in counts.items():
             if word in self._columns:
-                own[self._columns[word]] = number * self._idf[self._columns[word]]
-        length = float(np.linalg.norm(own))
-        cosines = self._weights @ own / length if length else np.zeros(len(self._rows))
+                vector[self._columns[word]] = number * self._idf[self._columns[word]]
+        length = float(np.linalg.norm(vector))
+        cosines = self._weights @ vector / length if length else np.zeros(len(self._rows))
         return [round(float(cosines[self._rows[iteration]]), 12) for iteration in iterations]
 
     def _weigh(self) -> None:

@@ -127,7 +127,7 @@ def _save_half(base: BaseModel, folder: Path) -> None:
     model.config.num_hidden_layers = len(layers)
     if getattr(model.config, "layer_types", None):
         model.config.layer_types = model.config.layer_types[::2]
-    part = folder.with_name(f".{folder.name}.part")
-    model.save_pretrained(part)
-    tokenizer.save_pretrained(part)
-    part.replace(folder)
+    unfinished = folder.with_name(f".{folder.name}.part")
+    model.save_pretrained(unfinished)
+    tokenizer.save_pretrained(unfinished)
+    unfinished.replace(folder)

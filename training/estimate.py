@@ -156,8 +156,8 @@ def _time_step(base: BaseModel, recipe: Recipe, answer: str) -> float:
 
 def _examples(method: str, number: int, answer: str) -> list[Example]:
     """Return examples as long as a reply."""
-    said, other = chat("assistant", answer or "Nothing."), chat("assistant", "Nothing.")
-    answers = {"completion": said} if method == SFT else {"chosen": said, "rejected": other}
+    answer_chat, other = chat("assistant", answer or "Nothing."), chat("assistant", "Nothing.")
+    answers = {"completion": answer_chat} if method == SFT else {"chosen": answer_chat, "rejected": other}
     return [{"prompt": chat("user", QUESTION), **answers} for _ in range(number)]
 
 

@@ -81,12 +81,12 @@ def _check_adapter(folder: Path, base: BaseModel) -> None:
         )
 
 
-def _is_same_model(one: Path, other: Path) -> bool:
+def _is_same_model(first: Path, other: Path) -> bool:
     """Compare two folders or hub ids: by the weights if both are local folders, else by the last part of the names."""
-    if not (one.is_dir() and other.is_dir()):
-        return one.name == other.name
+    if not (first.is_dir() and other.is_dir()):
+        return first.name == other.name
     files = [path.name for path in other.iterdir() if path.suffix in (".safetensors", ".bin")]
-    return one.samefile(other) or filecmp.cmpfiles(one, other, files, shallow=False)[0] == files
+    return first.samefile(other) or filecmp.cmpfiles(first, other, files, shallow=False)[0] == files
 
 
 def _merge(loaded: Loaded, weights: Mapping[str, float]) -> Any:
@@ -132,11 +132,11 @@ def _save(model: Any, base: BaseModel, card: str, out: Path) -> None:
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as folder:
-            part = Path(folder) / out.name
-            model.save_pretrained(part)
+            unfinished = Path(folder) / out.name
+            model.save_pretrained(unfinished)
             tokenizer = AutoTokenizer.from_pretrained(base.name, trust_remote_code=False, **cached_files(base.name))
-            tokenizer.save_pretrained(part)
-            (part / "README.md").write_text(card, encoding="utf-8")
-            part.replace(out)
+            tokenizer.save_pretrained(unfinished)
+            (unfinished / "README.md").write_text(card, encoding="utf-8")
+            unfinished.replace(out)
     except (OSError, SafetensorError) as error:
         raise UserError(f"cannot write {out}: {error}") from error

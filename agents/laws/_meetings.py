@@ -25,11 +25,11 @@ def draw_meetings(graph: csr_array, generator: np.random.Generator, partners: in
     replacement. Agents without neighbours meet no one and are left out.
     """
     size = graph.shape[0]
-    one = generator.integers(size, size=size)
-    degree, chances = np.diff(graph.indptr)[one], [generator.random(size) for _ in range(partners)]
+    agents = generator.integers(size, size=size)
+    degree, chances = np.diff(graph.indptr)[agents], [generator.random(size) for _ in range(partners)]
     some = degree > 0
-    one, starts = one[some], graph.indptr[one[some]]
-    return one, *[graph.indices[starts + (chance * degree)[some].astype(np.int64)] for chance in chances]
+    agents, starts = agents[some], graph.indptr[agents[some]]
+    return agents, *[graph.indices[starts + (chance * degree)[some].astype(np.int64)] for chance in chances]
 
 
 class Pairs(NamedTuple):
@@ -47,9 +47,9 @@ def pairs_in_turn(moved: Floats, graph: csr_array, generator: np.random.Generato
     """Draw the meetings of a step, and yield them in batches. The reader of a batch moves the opinions `moved` in place
     before the next batch.
     """
-    one, other = draw_meetings(graph, generator)
-    for batch in concurrent_batches(len(moved), one, other):
-        first, second = one[batch], other[batch]
+    agents, other = draw_meetings(graph, generator)
+    for batch in concurrent_batches(len(moved), agents, other):
+        first, second = agents[batch], other[batch]
         gap = moved[second] - moved[first]
         yield Pairs(first, second, gap, distances(gap))
 

@@ -155,8 +155,8 @@ class Law(ABC):
         """Return the opinions after the law's own move; `opinions` is not changed."""
 
 
-def neighbour_mean(opinions: Floats, graph: csr_array, said: Floats | None = None) -> Floats:
-    """Return the weighted mean of the opinions (or of what is `said`) that each agent hears; its own opinion if it
+def neighbour_mean(opinions: Floats, graph: csr_array, spoken: Floats | None = None) -> Floats:
+    """Return the weighted mean of the opinions (or of those `spoken`) that each agent hears; its own opinion if it
     hears no one. Opinions are (n,) or (n, d), and so is the mean.
 
     >>> neighbour_mean(np.array([0.0, 4.0, 7.0]), csr_array([[0, 1, 3], [1, 0, 0], [0, 0, 0]])).tolist()
@@ -164,7 +164,7 @@ def neighbour_mean(opinions: Floats, graph: csr_array, said: Floats | None = Non
     """
     weight = along(graph @ np.ones(len(opinions)), opinions)
     means = opinions.copy()
-    np.divide(graph @ (opinions if said is None else said), weight, out=means, where=weight > 0)
+    np.divide(graph @ (opinions if spoken is None else spoken), weight, out=means, where=weight > 0)
     return means
 
 

@@ -67,8 +67,8 @@ class Dissonance(Law):
             meetings, draws = meetings[:, free], draws[free]
         moved = opinions.copy()
         for batch in concurrent_batches(len(opinions), *meetings):
-            one, first, second = meetings[:, batch]
-            gap, other = moved[first] - moved[one], moved[second] - moved[one]
+            agents, first, second = meetings[:, batch]
+            gap, other = moved[first] - moved[agents], moved[second] - moved[agents]
             takes = draws[batch] < choice_probability(distances(gap), distances(other), self.slope)
-            moved[one] += self.mu * np.where(along(takes, gap), gap, other)
+            moved[agents] += self.mu * np.where(along(takes, gap), gap, other)
         return moved

@@ -80,11 +80,13 @@ class Fitted(FromFit, Law):
         return "" if steps <= rounds else f"Extrapolation: {steps} steps, fitted to {rounds} rounds"
 
     def begin(self, opinions: Floats, people: People) -> Fitted:
-        known = list(self.fit["parties"])
-        unknown = [name for name in people.names if name not in known]
+        fitted_parties = list(self.fit["parties"])
+        unknown = [name for name in people.names if name not in fitted_parties]
         if self.mechanism is not None and self.mechanism.by_party and unknown:
-            raise ValueError(f"it was fitted only to {', '.join(known)}, so it cannot move {unknown[0]}")
-        places = np.array([known.index(name) if name in known else 0 for name in people.names], dtype=np.int64)
+            raise ValueError(f"it was fitted only to {', '.join(fitted_parties)}, so it cannot move {unknown[0]}")
+        places = np.array(
+            [fitted_parties.index(name) if name in fitted_parties else 0 for name in people.names], dtype=np.int64
+        )
         return replace(self, codes=places[people.parties], first=opinions.copy(), outside=people.outside)
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
@@ -92,11 +94,13 @@ class Fitted(FromFit, Law):
             raise ValueError("a fitted law needs the people: call law.begin(opinions, people)")
         offset, noise = self.fit["said"]
         spoken, drawn = generator.standard_normal((2, len(opinions)))
-        said = np.clip(opinions + offset + noise * spoken, *AXIS)
+        said_grades = np.clip(opinions + offset + noise * spoken, *AXIS)
         people = len(opinions) - self.outside
-        said[people:] = opinions[people:]  # a line from outside has exactly its grade
+        said_grades[people:] = opinions[people:]  # a line from outside has exactly its grade
         names = tuple(self.fit["parties"])
-        situation = Situation(opinions, self.first, self.codes, names, graph.indptr, said[graph.indices], graph.data)
+        situation = Situation(
+            opinions, self.first, self.codes, names, graph.indptr, said_grades[graph.indices], graph.data
+        )
         columns = self.mechanism.columns(situation, np.array(self.numbers["thresholds"], dtype=float))
         expected = opinions + columns @ np.array(self.numbers["coefficients"], dtype=float)
         after: Floats = np.clip(expected + self.numbers["spread"] * drawn, *AXIS)

@@ -51,8 +51,8 @@ class QVoter(DiscreteLaw):
 
     def _meet(self, moved: Floats, meetings: Codes, flips: Flags, shifts: Codes) -> None:
         """Change the opinions `moved` by meetings of different agents, (1 + q, meetings)."""
-        one, others = meetings[0], moved[meetings[1:]]
+        agents, others = meetings[0], moved[meetings[1:]]
         agree = (others == others[0]).all(axis=0)
-        flipped = ((self._places(moved[one]) + shifts) % self.states) * self.width
-        after = np.where(agree, others[0], np.where(flips, flipped, moved[one]))
-        moved[one] = after if self.fixed is None else np.where(self.fixed[one], moved[one], after)
+        flipped = ((self._places(moved[agents]) + shifts) % self.states) * self.width
+        after = np.where(agree, others[0], np.where(flips, flipped, moved[agents]))
+        moved[agents] = after if self.fixed is None else np.where(self.fixed[agents], moved[agents], after)

@@ -66,11 +66,13 @@ class Surrogate(FromFit, Law):
         return extrapolation_note(self.fit, steps)
 
     def begin(self, opinions: Floats, people: People) -> Surrogate:
-        known = list(self.fit["parties"])
+        fitted_parties = list(self.fit["parties"])
         for name in people.names:
-            if name not in known:
-                raise ValueError(f"the surrogate was fitted only to {', '.join(known)}, so it cannot play {name}")
-        places = np.array([known.index(name) for name in people.names], dtype=np.int64)
+            if name not in fitted_parties:
+                raise ValueError(
+                    f"the surrogate was fitted only to {', '.join(fitted_parties)}, so it cannot play {name}"
+                )
+        places = np.array([fitted_parties.index(name) for name in people.names], dtype=np.int64)
         return replace(self, codes=places[people.parties], outside=people.outside)
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
@@ -110,8 +112,8 @@ def next_attitude(
     opinions: Floats, heard: Floats | float, numbers: Floats, chance: Floats | float, drawn: Floats | float
 ) -> Floats:
     """Return the opinions after people heard a mean of `heard`. chance: uniform from 0 to 1; drawn: standard normal."""
-    stay, intercept, own, weight, spread = numbers[2:]
-    shift = intercept + own * opinions + weight * heard + spread * drawn
+    stay, intercept, own_weight, weight, spread = numbers[2:]
+    shift = intercept + own_weight * opinions + weight * heard + spread * drawn
     return np.where(chance < stay, opinions, np.clip(opinions + shift, 0, 10))
 
 

@@ -30,11 +30,11 @@ class Sznajd(DiscreteLaw):
     mutual = True
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
-        one, other = draw_meetings(graph, generator)
+        agents, other = draw_meetings(graph, generator)
         hearers = self._hearers(graph)
         ends, people = hearers.indptr.tolist(), hearers.indices
         moved = opinions.copy()
-        for pair in zip(one.tolist(), other.tolist(), strict=True):
+        for pair in zip(agents.tolist(), other.tolist(), strict=True):
             state = moved[pair[0]]
             if state == moved[pair[1]]:
                 for agent in pair:

@@ -26,11 +26,11 @@ class Voter(DiscreteLaw):
     """
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
-        one, other = draw_meetings(graph, generator)
+        agents, other = draw_meetings(graph, generator)
         if self.fixed is not None:
-            free = ~self.fixed[one]
-            one, other = one[free], other[free]
+            free = ~self.fixed[agents]
+            agents, other = agents[free], other[free]
         moved = opinions.copy()
-        for batch in concurrent_batches(len(opinions), one, other):
-            moved[one[batch]] = moved[other[batch]]
+        for batch in concurrent_batches(len(opinions), agents, other):
+            moved[agents[batch]] = moved[other[batch]]
         return moved

@@ -60,8 +60,10 @@ class MediatorBrief:
         self, text: str, tokens: int, seed: int, purpose: str, facts: Facts, temperature: float | None = None
     ) -> Request:
         """Return a request to the model that writes for the mediator."""
-        own = self.sampling
-        sampling = Sampling(own.temperature if temperature is None else temperature, tokens, own.top_p)
+        mediator_sampling = self.sampling
+        sampling = Sampling(
+            mediator_sampling.temperature if temperature is None else temperature, tokens, mediator_sampling.top_p
+        )
         messages, all_facts = (Message("user", text),), Facts({"issue": self.question.question, **facts})
         return Request(messages, sampling, seed, (), purpose, "", self.adapter, self.voice, facts=all_facts)
 
@@ -145,11 +147,14 @@ def fill_instruction(
     language = brief.question.place.language
     slots = {"words": words, "question": brief.question.question, "opinions": _listed("opinion", members, language)}
     slots |= more
-    facts: Facts = {"words": words, "opinions": [one.opinion for one in members if one.opinion is not None]}
+    facts: Facts = {"words": words, "opinions": [member.opinion for member in members if member.opinion is not None]}
     if brief.previous is None:
         return language.prompt(prompts[0]).fill(**slots), facts
     slots |= {"statement": brief.previous, "critiques": _listed("critique", members, language)}
-    facts |= {"statement": brief.previous, "critiques": [one.critique for one in members if one.critique is not None]}
+    facts |= {
+        "statement": brief.previous,
+        "critiques": [member.critique for member in members if member.critique is not None],
+    }
     return language.prompt(prompts[1]).fill(**slots), facts
 
 
@@ -183,13 +188,13 @@ def request_texts(requests: Callable[[int, int], Request], count: int) -> Conver
 
 
 def _read_candidate(_: int, reply: Reply, before: Candidate | None) -> Candidate:
-    asked = before.asked + 1 if before else 1
+    attempts = before.asked + 1 if before else 1
     if reply.text is None:
-        return Candidate(None, reply.failure.name if reply.failure else "empty", None, asked)
+        return Candidate(None, reply.failure.name if reply.failure else "empty", None, attempts)
     text = clean_speech(reply.text, NAME, None)
     if not text or is_refusal(text):
-        return Candidate(None, "refusal" if text else "empty", reply.text, asked)
-    return Candidate(text, None, reply.text if text != reply.text else None, asked)
+        return Candidate(None, "refusal" if text else "empty", reply.text, attempts)
+    return Candidate(text, None, reply.text if text != reply.text else None, attempts)
 
 
 def _listed(form: str, members: Sequence[ParticipantInput], language: Language) -> str:
@@ -227,11 +232,13 @@ class MediatorAgent:
     ) -> Conversation[Statement]:
         """Return the next statement, after a conversation. positions: the members' position scores, by id."""
         members = [
-            ParticipantInput(self._said["opinion"].get(one), self._said["critique"].get(one), positions.get(one))
-            for one in self.members
+            ParticipantInput(
+                self._said["opinion"].get(member_id), self._said["critique"].get(member_id), positions.get(member_id)
+            )
+            for member_id in self.members
         ]
-        said = (self.question, tuple(members), self.previous)
-        brief = MediatorBrief(*said, self.sampling, self.adapter, self.voice, own_ballot)
+        contents = (self.question, tuple(members), self.previous)
+        brief = MediatorBrief(*contents, self.sampling, self.adapter, self.voice, own_ballot)
         statement = yield from self.policy.speak(brief, seed)
         if statement.text is not None:
             self.previous = statement.text

@@ -49,13 +49,13 @@ def opinion_groups(members: Sequence[ParticipantInput]) -> list[list[int]]:
     >>> opinion_groups([ParticipantInput("a", None, 6), ParticipantInput("b", None, 2), ParticipantInput("c", None, 7)])
     [[1], [0, 2]]
     """
-    known = [
+    positioned = [
         (place, member.position)
         for place, member in enumerate(members)
         if member.opinion is not None and member.position is not None
     ]
     sides = [
-        [place for place, position in known if (position > NEUTRAL) - (position < NEUTRAL) == side]
+        [place for place, position in positioned if (position > NEUTRAL) - (position < NEUTRAL) == side]
         for side in (1, -1, 0)
     ]
     return sorted(filter(None, sides), key=lambda side: (len(side), side))

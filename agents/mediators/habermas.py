@@ -77,18 +77,20 @@ class Habermas(Mediator):
         usable = [number for number, candidate in enumerate(candidates) if candidate.text is not None]
         if not usable:
             return Statement(None, "no_candidate", None, candidates)
-        rankings, own = (yield from self._ballots(brief, seed, candidates, usable)) if len(usable) > 1 else ((), ())
+        rankings, own_rankings = (
+            (yield from self._ballots(brief, seed, candidates, usable)) if len(usable) > 1 else ((), ())
+        )
         best, tied = usable, 1
         if len(usable) > 1:
-            counted = own if self.ballots == "own" else rankings
-            ballots = [renumbered(one.order, usable.index) for one in counted if one.order is not None]
+            counted = own_rankings if self.ballots == "own" else rankings
+            ballots = [renumbered(ranking.order, usable.index) for ranking in counted if ranking.order is not None]
             if not ballots:
-                return Statement(None, "no_ranking", None, candidates, rankings, own=own)
+                return Statement(None, "no_ranking", None, candidates, rankings, own=own_rankings)
             order = RULES[self.rule](ballots, len(usable))
             tied = len(order[0])
             best = [usable[place] for place in break_ties(order, ballots, random.Random(seed("ties")))]
         winner = candidates[best[0]]
-        return Statement(winner.text, None, winner.raw, candidates, rankings, tuple(best), tied, own)
+        return Statement(winner.text, None, winner.raw, candidates, rankings, tuple(best), tied, own_rankings)
 
     def _ballots(
         self, brief: MediatorBrief, seed: Seed, candidates: Sequence[Candidate], usable: Sequence[int]
@@ -96,8 +98,8 @@ class Habermas(Mediator):
         """Return the predicted rankings and the members' own; those that are not asked for are empty."""
         texts = {number: candidates[number].text or "" for number in usable}
         predicted = () if self.ballots == "own" else (yield from ask_predicted(brief, seed, texts))
-        own = () if self.ballots == "predicted" else (yield from ask_own(brief, seed, texts))
-        return predicted, own
+        own_rankings = () if self.ballots == "predicted" else (yield from ask_own(brief, seed, texts))
+        return predicted, own_rankings
 
     def _request(self, brief: MediatorBrief, seed: Seed, number: int, attempt: int) -> Request:
         text, facts = load_instruction(brief, self.words, random.Random(seed("order", number)))

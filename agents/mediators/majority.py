@@ -23,9 +23,9 @@ class Majority(Mediator):
         yield from ask_all(())
         if brief.previous is not None:
             return Statement(brief.previous)
-        known = [member.position for member in brief.members if member.position is not None]
-        if not known:
+        positions = [member.position for member in brief.members if member.position is not None]
+        if not positions:
             return Statement(None, "no_positions")
-        ahead = sum((position > NEUTRAL) - (position < NEUTRAL) for position in known)
+        ahead = sum((position > NEUTRAL) - (position < NEUTRAL) for position in positions)
         yes = ahead > 0 if ahead else random.Random(seed("lot")).random() < 0.5
         return Statement(brief.question.statement if yes else brief.question.against)

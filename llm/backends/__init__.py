@@ -134,7 +134,7 @@ def contacts_of(spec: str, base_url: str = "") -> list[Contact]:
         contacts: list[Contact] = servers(model, **({"base_url": base_url} if base_url else {}) | options)
         return contacts
     named = [Contact(host_of(value), options.get("key", "")) for value in options.values() if "://" in value]
-    return named + [one for value in options.values() if ":" in value for one in contacts_of(value, base_url)]
+    return named + [contact for value in options.values() if ":" in value for contact in contacts_of(value, base_url)]
 
 
 def server_lines(specs: Iterable[str]) -> list[str]:
@@ -164,8 +164,8 @@ def recorded_name(spec: str) -> str:
     'model'
     """
     model = split_spec(spec).after
-    own = _own(check_spec(spec).target, "recorded_name", None)
-    return str(own(model)) if own else model.rsplit("/", 1)[-1]
+    name_rule = _own(check_spec(spec).target, "recorded_name", None)
+    return str(name_rule(model)) if name_rule else model.rsplit("/", 1)[-1]
 
 
 def run_costs(spec: str, usage: Usage) -> Any:
@@ -194,8 +194,10 @@ def with_defaults(spec: str, **options: object) -> str:
     ('pocket,batch=9,keep=512', 'oracle')
     """
     target, _, given = check_spec(spec)
-    known = inspect.signature(target).parameters
-    return ",".join([spec, *(f"{key}={value}" for key, value in options.items() if key in known and key not in given)])
+    parameters = inspect.signature(target).parameters
+    return ",".join(
+        [spec, *(f"{key}={value}" for key, value in options.items() if key in parameters and key not in given)]
+    )
 
 
 def in_society(spec: str, society: str) -> str:
@@ -207,11 +209,11 @@ def in_society(spec: str, society: str) -> str:
     ('oracle,kappa=0,society=germany', 'oracle', 'fake')
     """
     name, model, options = split_spec(spec)
-    known = inspect.signature(_checked(spec, with_files=False).target).parameters
-    if "society" not in known or options.get("society", known["society"].default) == society:
+    parameters = inspect.signature(_checked(spec, with_files=False).target).parameters
+    if "society" not in parameters or options.get("society", parameters["society"].default) == society:
         return spec
     options.pop("society", None)
-    return write_spec(name, model, options | ({} if society == known["society"].default else {"society": society}))
+    return write_spec(name, model, options | ({} if society == parameters["society"].default else {"society": society}))
 
 
 def split_limits(spec: str, parts: int) -> str:
@@ -242,8 +244,8 @@ def _own(target: Any, name: str, default: Any) -> Any:
 def _shared(spec: str) -> Mapping[str, int | float]:
     """Return the limits on all calls at a time, as set or by default."""
     target, _, options = check_spec(spec)
-    known = inspect.signature(target).parameters
-    limits: dict[str, Any] = {key: known[key].default for key in _own(target, "SHARED", ())}
+    parameters = inspect.signature(target).parameters
+    limits: dict[str, Any] = {key: parameters[key].default for key in _own(target, "SHARED", ())}
     return limits | {key: value for key, value in options.items() if key in limits}
 
 

@@ -67,27 +67,27 @@ class Chatter:
 
     def _reply(self, request: Request) -> Reply:
         rng = random.Random(digest("chatter", self._name, request.messages, request.seed))
-        asked = request.messages[-1].content
-        choose = next(filter(None, (way(asked) for way in CLOSED_WAYS)), None)
-        text = choose(rng) if choose else write(asked, rng)
+        question = request.messages[-1].content
+        choose = next(filter(None, (way(question) for way in CLOSED_WAYS)), None)
+        text = choose(rng) if choose else write(question, rng)
         manner = rng.choice(sorted(CLOSED if choose else FREE))
         text = said(text, manner, choose is not None)[: LETTERS_A_TOKEN * request.sampling.max_tokens]
-        return Reply(text, usage=Usage(len(asked) // LETTERS_A_TOKEN, len(text) // LETTERS_A_TOKEN + 1))
+        return Reply(text, usage=Usage(len(question) // LETTERS_A_TOKEN, len(text) // LETTERS_A_TOKEN + 1))
 
 
 Choice = Callable[[random.Random], str]
 
 
-def sentence_form(asked: str) -> Choice | None:
+def sentence_form(question: str) -> Choice | None:
     """Choose a label, and fill it into the sentence that a survey question asks for."""
-    form = _FORM.search(asked)
+    form = _FORM.search(question)
     if form is None or "[" not in form[1]:
         return None
     sentence = form[1].strip()
-    listed = re.search(r"The possible answers are: (.+?)\. Choose", asked)
+    listed = re.search(r"The possible answers are: (.+?)\. Choose", question)
     if listed:
         return lambda rng: re.sub(r"\[\w+\]", rng.choice(listed[1].split(", ")), sentence, count=1)
-    scale = re.search(r"The scale goes from -?\d+ to -?\d+: (.+?)\. Answer", asked)
+    scale = re.search(r"The scale goes from -?\d+ to -?\d+: (.+?)\. Answer", question)
     points = _NAMED.findall(scale[1]) if scale else []
     if not points:
         return None
@@ -99,11 +99,11 @@ def sentence_form(asked: str) -> Choice | None:
     return choose
 
 
-def listed_form(asked: str) -> Choice | None:
+def listed_form(question: str) -> Choice | None:
     """Choose one of the answers that a question lists: words, letters or numbers."""
-    near = asked[-NEAR:]
-    if one := _ONE_OF.search(asked):
-        answers = one[1].split("; ")
+    near = question[-NEAR:]
+    if choice_list := _ONE_OF.search(question):
+        answers = choice_list[1].split("; ")
     elif either := list(_EITHER.finditer(near)):
         answers = [word for word in either[-1].groups() if word]
     elif listed := list(_LISTED.finditer(near)):
@@ -113,17 +113,19 @@ def listed_form(asked: str) -> Choice | None:
     return lambda rng: rng.choice(answers)
 
 
-def number_form(asked: str) -> Choice | None:
+def number_form(question: str) -> Choice | None:
     """Choose a number of the last range that a question states."""
-    ranges = _RANGE.findall(asked[-NEAR:]) if "number" in asked[-NEAR:] else []
+    ranges = _RANGE.findall(question[-NEAR:]) if "number" in question[-NEAR:] else []
     return (lambda rng: str(rng.randint(*map(int, ranges[-1])))) if ranges else None
 
 
-def ranking_form(asked: str) -> Choice | None:
+def ranking_form(question: str) -> Choice | None:
     """Rank the statements that are listed by letters."""
-    letters = list(dict.fromkeys(_RANKED.findall(asked)))
+    letters = list(dict.fromkeys(_RANKED.findall(question)))
     return (
-        (lambda rng: " > ".join(rng.sample(letters, len(letters)))) if "arrow" in asked and len(letters) > 1 else None
+        (lambda rng: " > ".join(rng.sample(letters, len(letters))))
+        if "arrow" in question and len(letters) > 1
+        else None
     )
 
 
@@ -131,22 +133,22 @@ CLOSED_WAYS = (ranking_form, sentence_form, number_form, listed_form)
 """Ways in which a message asks for one of some answers, the most special first."""
 
 
-def write(asked: str, rng: random.Random) -> str:
+def write(prompt: str, rng: random.Random) -> str:
     """Write sentences in the form that a message asks for: labelled lines, a list, a description of a person, or prose."""
-    if form := _FORM.search(asked):
+    if form := _FORM.search(prompt):
         return "\n".join(f"{label}: {rng.choice(SENTENCES)}" for label in _LABELS.findall(form[1]))
-    if "one line for each speaker" in asked:
+    if "one line for each speaker" in prompt:
         return (
-            "\n".join(f"{name}: {rng.choice(SENTENCES)}" for name in dict.fromkeys(_SPEAKER.findall(asked)))
+            "\n".join(f"{name}: {rng.choice(SENTENCES)}" for name in dict.fromkeys(_SPEAKER.findall(prompt)))
             or SENTENCES[0]
         )
-    if "one line of the form Name" in asked:
+    if "one line of the form Name" in prompt:
         return f"{rng.choice(('Maria', 'Tom', 'Lena'))} {rng.choice('ABCDEF')}.: You like to help, and you say what you think."
-    count = next((_NUMBERS.get(number) or int(number) for number in _COUNT.findall(asked)), 0)
-    if count and re.search(r"on a line|piece of advice a line|numbered", asked):
+    count = next((_NUMBERS.get(number) or int(number) for number in _COUNT.findall(prompt)), 0)
+    if count and re.search(r"on a line|piece of advice a line|numbered", prompt):
         return "\n".join(f"{number}. {rng.choice(SENTENCES)}" for number in range(1, count + 1))
-    if "the passages" in asked and (passage := re.search(r"^\[?(\d+)\]?[.:)]? (.+)$", asked, re.M)):
+    if "the passages" in prompt and (passage := re.search(r"^\[?(\d+)\]?[.:)]? (.+)$", prompt, re.M)):
         return f'That is not so: "{" ".join(passage[2].split()[:6])}" [{passage[1]}]. {rng.choice(SENTENCES)}'
-    if named := re.search(r'"You are ([^."]+?)(?:, \.\.\.|[."])|"you"', asked):
+    if named := re.search(r'"You are ([^."]+?)(?:, \.\.\.|[."])|"you"', prompt):
         return f"You are {named[1]}. You work hard." if named[1] else "You keep a small garden behind the house."
     return " ".join(rng.sample(SENTENCES, 2))

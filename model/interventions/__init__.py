@@ -69,19 +69,19 @@ def intervention_spec(intervention: Scheduled) -> str:
         value = getattr(intervention, field.name)
         if field.init and value != field.default:
             text = str(value).lower() if isinstance(value, bool) else value
-            words += [f"{field.name}={part}" for part in (text if isinstance(text, tuple) else [text])]
+            words += [f"{field.name}={value}" for value in (text if isinstance(text, tuple) else [text])]
     return shlex.join(words)
 
 
 def intervene(interventions: Iterable[Intervention], room: RoomState, attitude: View) -> Conversation[list[Event]]:
     """Run the interventions that are due in a room before its round, in the order of the scenario."""
     events: list[Event] = []
-    for one in interventions:
-        agents = one.chosen(room, room.context.seed) if one.due(room.round) else ()
-        if not one.reaches_absent:
+    for intervention in interventions:
+        agents = intervention.chosen(room, room.context.seed) if intervention.due(room.round) else ()
+        if not intervention.reaches_absent:
             agents = tuple([agent for agent in agents if not room.members[agent].absent])
-        for act in (yield from one.converse(room, agents, attitude)) if agents else ():
-            events.append(Intervened(room.id, room.round, one.kind, act.agents, act.text, act.by, act.reason))
+        for act in (yield from intervention.converse(room, agents, attitude)) if agents else ():
+            events.append(Intervened(room.id, room.round, intervention.kind, act.agents, act.text, act.by, act.reason))
             events += act.events
     return events
 
@@ -89,10 +89,10 @@ def intervene(interventions: Iterable[Intervention], room: RoomState, attitude: 
 def initially_absent(interventions: Iterable[Intervention], room: RoomState, seed: int) -> set[int]:
     """Return the agents of a room whose first intervention of presence is a join."""
     joins_first: dict[int, bool] = {}
-    for one in sorted(interventions, key=lambda intervention: intervention.round):
-        if isinstance(one, Presence):
-            for agent in one.chosen(room, seed):
-                joins_first.setdefault(agent, isinstance(one, Join))
+    for intervention in sorted(interventions, key=lambda intervention: intervention.round):
+        if isinstance(intervention, Presence):
+            for agent in intervention.chosen(room, seed):
+                joins_first.setdefault(agent, isinstance(intervention, Join))
     return {agent for agent, joins in joins_first.items() if joins}
 
 
@@ -116,7 +116,9 @@ def _clean(name: str, key: str, value: Any, hint: Any) -> Any:
     takes_list, is_list = get_origin(hint) is tuple, isinstance(value, list | tuple)
     if is_list and not takes_list:
         raise UserError(f"{name}: {key} takes one value, but {len(value)} were given: leave out the others")
-    parts = [" ".join(part.split()) if isinstance(part, str) else part for part in (value if is_list else [value])]
-    if takes_list and str not in get_args(hint) and all(isinstance(part, str) for part in parts):
+    parts = [
+        " ".join(single.split()) if isinstance(single, str) else single for single in (value if is_list else [value])
+    ]
+    if takes_list and str not in get_args(hint) and all(isinstance(single, str) for single in parts):
         return ",".join(parts)  # numbers, read as on a command line
     return parts if is_list or (takes_list and isinstance(value, str)) else parts[0]

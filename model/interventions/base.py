@@ -243,7 +243,7 @@ class Presence(Switch):
 
 def names_phrase(kind: str, key: str, entries: tuple[str, ...]) -> tuple[str, ...]:
     """Split entries at commas. Errors: UserError without a name, and for other names together with `all`."""
-    names = tuple([name for entry in entries for part in entry.split(",") if (name := part.strip())])
+    names = tuple([name for entry in entries for piece in entry.split(",") if (name := piece.strip())])
     if not names or (ALL in names and len(names) > 1):
         raise UserError(f"{kind}: {key} must name parties or seats, or be all")
     return names

@@ -80,8 +80,8 @@ def parse_vary(pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 def _split_values(text: str) -> tuple[str, ...]:
     if ";" not in text:
-        return tuple([part.strip() for part in text.split(",") if part.strip()])
-    parts = [part.strip() for part in text.split(";")]
+        return tuple([value.strip() for value in text.split(",") if value.strip()])
+    parts = [value.strip() for value in text.split(";")]
     return tuple(parts if parts[-1] else parts[:-1])
 
 
@@ -89,9 +89,9 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     """Read seeds: `0:20` is 0 to 19, `3,5,8` is a list. Errors: UserError."""
     first, colon, end = text.partition(":")
     parts = [first, end] if colon else text.split(",")
-    if not all(part.strip().isdecimal() for part in parts):
+    if not all(seed_text.strip().isdecimal() for seed_text in parts):
         raise UserError(f"--seeds {text}: write FIRST:END (0:20 is 0 to 19) or seeds with commas")
-    wanted = range(int(first), int(end)) if colon else [int(part) for part in parts]
+    wanted = range(int(first), int(end)) if colon else [int(seed_text) for seed_text in parts]
     if (count := wanted.stop - wanted.start if isinstance(wanted, range) else len(wanted)) > MOST:
         raise UserError(f"--seeds {text}: {count:,} seeds are too many for one sweep; give {MOST:,} at most")
     seeds = tuple(wanted)
@@ -194,8 +194,8 @@ def check_sweep_folder(folder: Path) -> None:
 def _digest(cell: SweepCell) -> str:
     """The digest of a combination, the same for all seeds."""
     classes = class_names(cell.agent_class, cell.combined)
-    own = {AGENT_CLASS: classes} if classes else {}
-    return digest(json.dumps({**scenario_fields(cell.combined), "seed": 0, **own}, sort_keys=True)).hex()
+    class_fields = {AGENT_CLASS: classes} if classes else {}
+    return digest(json.dumps({**scenario_fields(cell.combined), "seed": 0, **class_fields}, sort_keys=True)).hex()
 
 
 def _read(label: Path) -> dict[str, Any]:

@@ -61,9 +61,14 @@ def _connect(address: str, workers: int) -> Any:
         import ray
     except ImportError as error:
         raise UserError('--ray needs Ray: pip install -e ".[ray]"') from error
-    own = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": STORE}
+    local_settings = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": STORE}
     try:
-        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **(own if address == "local" else {}))
+        ray.init(
+            address=address,
+            log_to_driver=False,
+            logging_level="ERROR",
+            **(local_settings if address == "local" else {}),
+        )
     except Exception as error:
         raise UserError(f"no Ray cluster at {address}: {str(error).splitlines()[0]}") from error
     return ray

@@ -95,14 +95,16 @@ def matched(whole: Tables, shared: Tables) -> pd.DataFrame:
     )
     pairs["drawn"] = pairs.pop("how").astype("string").str.endswith(DRAWN).fillna(False).astype(bool)
     pairs["error"] = (pairs["attitude_shared"] - pairs["attitude_all"]).abs().astype(float)
-    known = pairs["attitude_all"].where(pairs["error"].notna()).astype(float)
-    return pairs.assign(stranger=known.groupby([pairs[key] for key in KEYS]).transform(from_others).astype(float))
+    rated_attitudes = pairs["attitude_all"].where(pairs["error"].notna()).astype(float)
+    return pairs.assign(
+        stranger=rated_attitudes.groupby([pairs[key] for key in KEYS]).transform(from_others).astype(float)
+    )
 
 
 def _rated(tables: Tables) -> pd.DataFrame:
     ratings = tables.attitudes
-    own = ratings[(ratings["group"] != REFERENCE) & (ratings["probe"] == tables.header.scenario["probe"])]
-    return own.assign(attitude=own["answer"])  # the answers themselves are drawn
+    group_ratings = ratings[(ratings["group"] != REFERENCE) & (ratings["probe"] == tables.header.scenario["probe"])]
+    return group_ratings.assign(attitude=group_ratings["answer"])  # the answers themselves are drawn
 
 
 def from_others(values: pd.Series) -> Floats:
@@ -113,11 +115,11 @@ def from_others(values: pd.Series) -> Floats:
     >>> from_others(pd.Series([1.0, 2.0, 4.0, np.nan])).tolist()
     [2.0, 1.5, 2.5, nan]
     """
-    own, ordered = values.to_numpy(dtype=float), np.sort(values.dropna().to_numpy(dtype=float))
+    ratings, ordered = values.to_numpy(dtype=float), np.sort(values.dropna().to_numpy(dtype=float))
     count, sums = len(ordered), np.concatenate([[0.0], np.cumsum(ordered)])
-    below = np.searchsorted(ordered, own)
-    distances = own * below - sums[below] + (sums[-1] - sums[below]) - own * (count - below)
-    return distances / (count - 1) if count > 1 else np.full(len(own), np.nan)
+    below = np.searchsorted(ordered, ratings)
+    distances = ratings * below - sums[below] + (sums[-1] - sums[below]) - ratings * (count - below)
+    return distances / (count - 1) if count > 1 else np.full(len(ratings), np.nan)
 
 
 def compare_cells(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -127,7 +129,9 @@ def compare_cells(pairs: pd.DataFrame) -> pd.DataFrame:
     `mean_shared`, `sd_shared`); `mean_off` and `sd_off`, shared minus all, each with a 95% interval over rooms; and the columns
     of `_errors`, which are over the people whose rating was drawn.
     """
-    rows = [dict(zip(KEYS, key, strict=True)) | _row(part) for key, part in pairs.groupby([*KEYS], sort=False)]
+    rows = [
+        dict(zip(KEYS, key, strict=True)) | _row(cell_pairs) for key, cell_pairs in pairs.groupby([*KEYS], sort=False)
+    ]
     kinds = {"round": "int64", "n": "int64", "missing": "int64", "rooms": "int64"}
     kinds |= dict.fromkeys(("mean_all", "mean_shared", "sd_all", "sd_shared"), "float64")
     kinds |= spans("mean_off", "sd_off") | {"drawn": "int64", "drawn_rooms": "int64"}
@@ -135,19 +139,23 @@ def compare_cells(pairs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*KEYS, *(name for name in kinds if name != "round")]).astype(kinds)
 
 
-def _row(part: pd.DataFrame) -> dict[str, Any]:
-    known = part.dropna(subset="error")
-    row = {"n": len(known), "missing": len(part) - len(known), "rooms": known["room"].nunique()} | _errors(known)
-    if known.empty:
+def _row(cell_pairs: pd.DataFrame) -> dict[str, Any]:
+    rated_pairs = cell_pairs.dropna(subset="error")
+    row = {
+        "n": len(rated_pairs),
+        "missing": len(cell_pairs) - len(rated_pairs),
+        "rooms": rated_pairs["room"].nunique(),
+    } | _errors(rated_pairs)
+    if rated_pairs.empty:
         return row
-    whole, shared = (known[f"attitude_{run}"].to_numpy(dtype=float) for run in ("all", "shared"))
-    columns = known.assign(n=1.0, whole=whole, shared=shared, wholes=whole**2, shareds=shared**2)
+    whole, shared = (rated_pairs[f"attitude_{run}"].to_numpy(dtype=float) for run in ("all", "shared"))
+    columns = rated_pairs.assign(n=1.0, whole=whole, shared=shared, wholes=whole**2, shareds=shared**2)
     sums = (
         columns.groupby("room", sort=False)[["n", "whole", "shared", "wholes", "shareds"]].sum().to_numpy(dtype=float)
     )
     row |= {"mean_all": whole.mean(), "mean_shared": shared.mean()}
     row |= with_interval("mean_off", row["mean_shared"] - row["mean_all"], interval(sums, _mean_off, sums[:, 0]))
-    if len(known) > 1:
+    if len(rated_pairs) > 1:
         row |= {"sd_all": whole.std(ddof=1), "sd_shared": shared.std(ddof=1)}
         row |= with_interval("sd_off", row["sd_shared"] - row["sd_all"], interval(sums, _sd_off, sums[:, 0]))
     return row
@@ -170,11 +178,11 @@ def _sd_off(rooms: Floats) -> Floats:
 
 def pooled(pairs: pd.DataFrame) -> dict[str, Any]:
     """Return n and the columns of `_errors` over all rows of `matched`, of all topics."""
-    known = pairs.dropna(subset="error")
-    return {"n": len(known), **_errors(known)}
+    rated_pairs = pairs.dropna(subset="error")
+    return {"n": len(rated_pairs), **_errors(rated_pairs)}
 
 
-def _errors(known: pd.DataFrame) -> dict[str, Any]:
+def _errors(rated_pairs: pd.DataFrame) -> dict[str, Any]:
     """Return errors of the people whose rating was drawn (`drawn`, in `drawn_rooms` rooms), with 95% intervals over
     repetitions of a group: the same people meet on every topic of one. On one topic these are its rooms.
 
@@ -182,8 +190,8 @@ def _errors(known: pd.DataFrame) -> dict[str, Any]:
     `gain`: stranger minus error, what a draw knows about a person beyond topic, group, party and round. `error_asked`: the error
     of those who were asked.
     """
-    drawn, asked = known[known["drawn"]], known[~known["drawn"]]
-    row = {"drawn": len(drawn), "drawn_rooms": drawn["room"].nunique(), "error_asked": asked["error"].mean()}
+    drawn, surveyed = rated_pairs[rated_pairs["drawn"]], rated_pairs[~rated_pairs["drawn"]]
+    row = {"drawn": len(drawn), "drawn_rooms": drawn["room"].nunique(), "error_asked": surveyed["error"].mean()}
     columns = drawn.assign(gain=drawn["stranger"] - drawn["error"])
     for name in ("error", "stranger", "gain"):
         units = columns.dropna(subset=name).groupby(UNIT, sort=False)[name].agg(["size", "sum"]).to_numpy(dtype=float)

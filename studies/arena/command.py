@@ -46,8 +46,8 @@ def message_parser(command: str, about: str, example: str, topic: str, readers: 
 def fields_of(options: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Return these options by name, with those that both commands have."""
     society = society_from_args(options)
-    own = {"personas": society.qualified(options.personas), "language": society.language.code}
-    return own | {name: getattr(options, name) for name in (*names, "words", "temperature", "seed")}
+    shared_fields = {"personas": society.qualified(options.personas), "language": society.language.code}
+    return shared_fields | {name: getattr(options, name) for name in (*names, "words", "temperature", "seed")}
 
 
 def run_messages(
@@ -74,9 +74,9 @@ def run_messages(
     spending = shared_budget(options, folder, *dict.fromkeys((reader, writer)))
     about = {role: identity_spec(reader), "writer": identity_spec(writer)} | asdict(task)
     with open_desk(options, folder / f"{name}.json", about, name, spending) as desk:
-        found = study(task, reader, writer, desk)
+        outcome = study(task, reader, writer, desk)
         print(desk.tally.line)
-    print_paths(report=write(found, task, reader, writer, folder))
+    print_paths(report=write(outcome, task, reader, writer, folder))
     return 0
 
 

@@ -103,16 +103,18 @@ def run_arena(arena: Arena, panel: str, writer: str, desk: CallDesk) -> Outcome:
         )
 
     def compared(matches: Sequence[Match], texts: Mapping[str, str], title: str) -> pd.DataFrame:
-        asked = [compare(match, texts, arena.aim, arena.seed) for match in matches]
-        return ask_readers(matches, asked, panel, desk, title)
+        conversations = [compare(match, texts, arena.aim, arena.seed) for match in matches]
+        return ask_readers(matches, conversations, panel, desk, title)
 
     comparisons = compared(draw_matches(readers, list(texts), arena.pairs, arena.seed), texts, "comparisons")
     if not arena.rewrite:
         return Outcome(texts, unwritten, comparisons)
     author, forms = Writer(arena.spoken, arena.words), rewritings.FORMS
-    asked = [rewritings.rewrite(author, arena.aim, *one, form, arena.seed) for one in texts.items() for form in forms]
-    written = desk.ask(asked, writer, "rewritings", lambda one: one.reason or None)
-    every = texts | {one.id: one.text for one in written if one.text is not None}
+    conversations = [
+        rewritings.rewrite(author, arena.aim, *message, form, arena.seed) for message in texts.items() for form in forms
+    ]
+    written = desk.ask(conversations, writer, "rewritings", lambda rewriting: rewriting.reason or None)
+    every = texts | {rewriting.id: rewriting.text for rewriting in written if rewriting.text is not None}
     blind = compared(rewritings.rewriting_matches(readers, written), every, "comparisons of rewritings")
     return Outcome(texts, unwritten, comparisons, written, blind)
 
@@ -126,6 +128,8 @@ def _write_messages(arena: Arena, writer: str, desk: CallDesk) -> tuple[dict[str
         return read_message((yield from ask(author.compose_message(Aim(arena.aim), seed))))
 
     numbers = range(1, arena.count + 1)
-    written = desk.ask([write_one(number) for number in numbers], writer, "messages", lambda one: one.reason)
-    texts = {f"m{number}": one.text for number, one in zip(numbers, written, strict=True) if one.text is not None}
-    return texts, [one.reason for one in written if one.reason]
+    written = desk.ask([write_one(number) for number in numbers], writer, "messages", lambda message: message.reason)
+    texts = {
+        f"m{number}": message.text for number, message in zip(numbers, written, strict=True) if message.text is not None
+    }
+    return texts, [message.reason for message in written if message.reason]

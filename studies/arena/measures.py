@@ -57,7 +57,12 @@ def rewrite(writer: Writer, aim: str, message: str, text: str, form: str, seed: 
 
 def rewriting_matches(readers: Sequence[Reader], rewritings: Sequence[Rewriting]) -> list[Match]:
     """Return the matches of every reader with every original and its rewriting that was written."""
-    return [Match(reader, one.message, one.id) for reader in readers for one in rewritings if one.text is not None]
+    return [
+        Match(reader, rewriting.message, rewriting.id)
+        for reader in readers
+        for rewriting in rewritings
+        if rewriting.text is not None
+    ]
 
 
 def gain_table(pairs: pd.DataFrame, texts: Mapping[str, str], rewritings: Sequence[Rewriting]) -> pd.DataFrame:
@@ -68,9 +73,9 @@ def gain_table(pairs: pd.DataFrame, texts: Mapping[str, str], rewritings: Sequen
     """
     gains = (EVEN - pairs["value"]).groupby(pairs["b"]).mean()
     rows = [
-        (one.message, one.form, gains.get(one.id, np.nan), len(texts[one.message].split()),
-         np.nan if one.text is None else len(one.text.split()), one.reason)
-        for one in rewritings
+        (rewriting.message, rewriting.form, gains.get(rewriting.id, np.nan), len(texts[rewriting.message].split()),
+         np.nan if rewriting.text is None else len(rewriting.text.split()), rewriting.reason)
+        for rewriting in rewritings
     ]  # fmt: skip
     columns = ["message", "form", "gain", "words", "new_words", "reason"]
     return pd.DataFrame(rows, columns=columns).astype({"gain": "float64", "new_words": "float64"})
@@ -93,11 +98,11 @@ def summary_table(gains: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
         values, people = (frame[form].dropna().to_numpy(dtype=float) for frame in (wide, by_person))
         bounds = SIGNED if form == BEYOND else ABOVE_HALF
         over_people = {f"people_{end}": mean_row(people, bounds=bounds)[end] for end in ("low", "high")}
-        part = gains[(gains["form"] == form) & gains["gain"].notna()]
-        longer = np.log2(part["new_words"] / part["words"]).to_numpy(dtype=float)
+        form_gains = gains[(gains["form"] == form) & gains["gain"].notna()]
+        longer = np.log2(form_gains["new_words"] / form_gains["words"]).to_numpy(dtype=float)
         counts = {"form": form, "messages": len(values), "missing": len(wide) - len(values)}
         mean = float(longer.mean()) if len(longer) else np.nan
-        level = equal_length(values if form == BEYOND else part["gain"].to_numpy(dtype=float), longer)
+        level = equal_length(values if form == BEYOND else form_gains["gain"].to_numpy(dtype=float), longer)
         rows.append({**counts, **mean_row(values, "gain", bounds=bounds), **over_people, "longer": mean, **level})
     return pd.DataFrame(rows)
 
@@ -143,17 +148,19 @@ def agreement_table(panel: pd.DataFrame, votes: pd.DataFrame) -> pd.DataFrame:
     pair; people: the same for the majority of all other people (the ceiling); difference: panel minus people, over people with
     both. An even majority, and a tied vote, count half. Columns: measure, people, estimate, low, high. Chance is one half.
     """
-    known = votes.dropna(subset=["value"])
+    valued_votes = votes.dropna(subset=["value"])
     side = panel.groupby(["a", "b"])["value"].mean()
-    keys = pd.MultiIndex.from_frame(known[["a", "b"]])
-    sums = known.groupby(["a", "b"])["value"].agg(["sum", "count"]).reindex(keys)
+    keys = pd.MultiIndex.from_frame(valued_votes[["a", "b"]])
+    sums = valued_votes.groupby(["a", "b"])["value"].agg(["sum", "count"]).reindex(keys)
     others = (sums["count"] - 1).to_numpy(dtype=float)
-    rest = np.where(others > 0, (sums["sum"].to_numpy() - known["value"].to_numpy()) / np.maximum(others, 1), np.nan)
-    vote = known["value"].to_numpy(dtype=float)
+    rest = np.where(
+        others > 0, (sums["sum"].to_numpy() - valued_votes["value"].to_numpy()) / np.maximum(others, 1), np.nan
+    )
+    vote = valued_votes["value"].to_numpy(dtype=float)
     both = pd.DataFrame({
         "panel": _agreement(vote, side.reindex(keys).to_numpy(dtype=float)), "people": _agreement(vote, rest),
     })  # fmt: skip
-    by = known["member"].to_numpy()
+    by = valued_votes["member"].to_numpy()
     shared = both[both.notna().all(axis=1)].groupby(by[both.notna().all(axis=1)]).mean()
     measures = {name: both[name].groupby(by).mean().dropna() for name in both}
     measures["panel minus people"] = shared["panel"] - shared["people"]

@@ -51,18 +51,18 @@ def rewrite_message(reading: Reading, speaker: Speaker) -> Reply:
         return unknown_sentence(text)
     rng = stream(reading.request.seed, reading.ask)
     gain = speaker.laws.persuasion.gain if reading.facts.get("form") == "persuasive" else 0.0
-    said = sentences(text)
+    text_sentences = sentences(text)
     toward = grade if claim.towards > 0 else 10 - grade
-    return _written(claim, toward + gain, len(said), said, rng)
+    return _written(claim, toward + gain, len(text_sentences), text_sentences, rng)
 
 
 def write_advice(reading: Reading, speaker: Speaker) -> Reply:
     """Give numbered pieces of advice from the bank, some of which are worth nothing."""
-    known = list(reading.banks.data("persuasion").get("advice", ()))
-    if not known:
+    advice = list(reading.banks.data("persuasion").get("advice", ()))
+    if not advice:
         return unknown(reading)
     rng = stream(reading.request.seed, reading.ask)
-    drawn = rng.sample(known, min(reading.facts.get("count", 1), len(known)))
+    drawn = rng.sample(advice, min(reading.facts.get("count", 1), len(advice)))
     return Reply("\n".join(f"{number}. {entry['text']}" for number, entry in enumerate(drawn, 1)))
 
 
@@ -72,12 +72,12 @@ def _worth(reading: Reading, advice: str) -> float:
     return next((float(entry["points"]) for entry in entries if entry["text"] == advice), 0.0)
 
 
-def _written(claim: Claim, toward: float, count: int, said: Sequence[str], rng: random.Random) -> Reply:
-    """Return `count` sentences whose mean grade toward the claim is this one in the mean of many; none of those in `said`."""
+def _written(claim: Claim, toward: float, count: int, stated: Sequence[str], rng: random.Random) -> Reply:
+    """Return `count` sentences whose mean grade toward the claim is this one in the mean of many; none of those `stated`."""
     lines: list[str] = []
     for _ in range(count):
         wanted = dither(min(max(toward, 0.0), 10.0), 2, rng.random())
         grade = wanted if claim.towards > 0 else 10 - wanted
-        open_ = [line for form in claim.bank.by_grade[grade] for line in form if line not in (*said, *lines)]
+        open_ = [line for form in claim.bank.by_grade[grade] for line in form if line not in (*stated, *lines)]
         lines.append(rng.choice(open_))
     return Reply(" ".join(lines))

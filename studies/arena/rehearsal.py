@@ -83,16 +83,23 @@ class Candidate(NamedTuple):
 
 def run_rehearsal(task: Rehearsal, audience: str, writer: str, desk: CallDesk) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return candidates (CANDIDATES) and ratings (RATINGS; NaN: missing). audience, writer: models. Errors: Unreadable."""
-    asked = [explore_and_write(task, name, aim) for name, aim in task.problems.items()]
-    written = desk.ask(asked, writer, "problems", lambda many: next((one.reason for one in many if one.reason), None))
-    candidates = [one for many in written for one in many]
-    open_ = [one for one in candidates if one.text is not None]
-    trials = [(one, group, reader) for group, many in task.readers().items() for reader in many for one in open_]
+    conversations = [explore_and_write(task, name, aim) for name, aim in task.problems.items()]
+    written = desk.ask(
+        conversations,
+        writer,
+        "problems",
+        lambda many: next((candidate.reason for candidate in many if candidate.reason), None),
+    )
+    candidates = [candidate for many in written for candidate in many]
+    open_ = [candidate for candidate in candidates if candidate.text is not None]
+    trials = [
+        (candidate, group, reader) for group, many in task.readers().items() for reader in many for candidate in open_
+    ]
     rated = [_rate(task, *trial) for trial in trials]
     answers = desk.ask(rated, audience, "ratings", lambda answer: answer[1] or None)
     rows = [
-        (one.problem, one.candidate, group, member_name(reader.person), reader.person.party, *answer)
-        for (one, group, reader), answer in zip(trials, answers, strict=True)
+        (candidate.problem, candidate.candidate, group, member_name(reader.person), reader.person.party, *answer)
+        for (candidate, group, reader), answer in zip(trials, answers, strict=True)
     ]
     ratings = pd.DataFrame(rows, columns=RATINGS).astype({"rating": "float64"})
     return pd.DataFrame(candidates, columns=CANDIDATES), ratings
@@ -123,10 +130,10 @@ def explore_and_write(task: Rehearsal, problem: str, aim: Aim) -> Conversation[l
     return [*written, *failed]
 
 
-def _rate(task: Rehearsal, one: Candidate, group: str, reader: Reader) -> Conversation[tuple[float | None, str]]:
+def _rate(task: Rehearsal, candidate: Candidate, group: str, reader: Reader) -> Conversation[tuple[float | None, str]]:
     """Ask a reader how persuasive a candidate is; return the rating, or None and the reason."""
-    seed = derive(task.seed, "rating", one.problem, one.candidate, group, member_name(reader.person))
-    request = compose_rating(reader, task.problems[one.problem].text, one.text or "", seed)
+    seed = derive(task.seed, "rating", candidate.problem, candidate.candidate, group, member_name(reader.person))
+    request = compose_rating(reader, task.problems[candidate.problem].text, candidate.text or "", seed)
     read = read_persuasiveness((yield from ask(request)), task.spoken)
     return read.value, read.reason or ""
 
@@ -142,15 +149,17 @@ def choices(candidates: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
     means = ratings.groupby(["problem", "candidate", "group"], sort=False)["rating"].mean().unstack()
     means = means.reindex(columns=[AUDIENCE, OTHERS])
     rows = []
-    for problem, part in candidates.groupby("problem", sort=False):
-        about = part.set_index("candidate").join(means.xs(problem) if problem in means.index else means.iloc[:0])
+    for problem, problem_candidates in candidates.groupby("problem", sort=False):
+        about = problem_candidates.set_index("candidate").join(
+            means.xs(problem) if problem in means.index else means.iloc[:0]
+        )
         advised, plain = about[about["way"] != NO_ADVICE], about[about["way"] == NO_ADVICE]
-        known = advised[AUDIENCE].dropna()
-        chosen = str(known.idxmax()) if len(known) else ""
+        rated = advised[AUDIENCE].dropna()
+        chosen = str(rated.idxmax()) if len(rated) else ""
         row = advised.loc[chosen] if chosen else pd.Series({AUDIENCE: np.nan, OTHERS: np.nan, "way": "", "advice": ""})
-        found = {"promised": row[AUDIENCE], "sent": row[OTHERS], "random": advised[OTHERS].mean(), "plain": plain[OTHERS].mean(),
+        scores = {"promised": row[AUDIENCE], "sent": row[OTHERS], "random": advised[OTHERS].mean(), "plain": plain[OTHERS].mean(),
                  "best": advised[OTHERS].max()}  # fmt: skip
-        rows.append({"problem": problem, "chosen": chosen, "way": row["way"], "advice": row["advice"], **found})
+        rows.append({"problem": problem, "chosen": chosen, "way": row["way"], "advice": row["advice"], **scores})
     table = pd.DataFrame(rows)
     return table.assign(
         over_random=table["sent"] - table["random"],
@@ -198,9 +207,9 @@ def verdicts(table: pd.DataFrame) -> list[str]:
     return lines
 
 
-def write(found: tuple[pd.DataFrame, pd.DataFrame], task: Rehearsal, audience: str, writer: str, folder: Path) -> Path:
+def write(tables: tuple[pd.DataFrame, pd.DataFrame], task: Rehearsal, audience: str, writer: str, folder: Path) -> Path:
     """Write rehearsal.md, its tables and its figure; return the path of the page."""
-    candidates, ratings = found
+    candidates, ratings = tables
     chosen = choices(candidates, ratings)
     table = gains(chosen)
     report = Report(folder, "rehearsal", "Messages rehearsed before an audience")
@@ -226,8 +235,8 @@ def write(found: tuple[pd.DataFrame, pd.DataFrame], task: Rehearsal, audience: s
     report.table(chosen, CHOICES)
     texts = candidates.set_index(["problem", "candidate"])["text"]
     rows = [
-        (name, task.problems[name].text, texts.get((name, one), ""))
-        for name, one in chosen[["problem", "chosen"]].to_numpy()
+        (name, task.problems[name].text, texts.get((name, candidate), ""))
+        for name, candidate in chosen[["problem", "chosen"]].to_numpy()
     ]
     report.table(rows, ["problem", "aim", "chosen message"])
     return report.write()

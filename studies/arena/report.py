@@ -130,7 +130,7 @@ def _percent(share: float) -> str:
 
 def _add_rewritings(report: Report, outcome: Outcome) -> None:
     assert outcome.blind is not None
-    every = [*outcome.texts, *(one.id for one in outcome.rewritten)]
+    every = [*outcome.texts, *(rewriting.id for rewriting in outcome.rewritten)]
     pairs = pair_values(outcome.blind, every)
     gains = rewritings.gain_table(pairs, outcome.texts, outcome.rewritten)
     summary = rewritings.summary_table(gains, pairs)
@@ -142,7 +142,7 @@ def _add_rewritings(report: Report, outcome: Outcome) -> None:
     report.data(
         rewritings=gains, gains=summary, blind=outcome.blind[COLUMNS], rewritten=pd.DataFrame(outcome.rewritten)
     )
-    unwritten = [one.reason for one in outcome.rewritten if one.text is None]
+    unwritten = [rewriting.reason for rewriting in outcome.rewritten if rewriting.text is None]
     report.missing(len(unwritten), len(outcome.rewritten), "rewritings are missing", count_table(unwritten))
     _missing(report, outcome.blind)
     report.add(rewritings.verdict(summary))

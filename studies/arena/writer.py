@@ -180,8 +180,8 @@ def aim_of_topic(slug: str) -> str:
 
 def rating_scale(language: Language) -> Scale:
     """Return the scale of how persuasive a message is: 0 to 10."""
-    own = language_of_study(language, HERE)
-    ends = {0: own.words("persuade_low"), 10: own.words("persuade_high")}
+    study_language = language_of_study(language, HERE)
+    ends = {0: study_language.words("persuade_low"), 10: study_language.words("persuade_high")}
     return Scale("persuasiveness", NUMERIC, 0, 10, ends)
 
 

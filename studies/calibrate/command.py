@@ -13,13 +13,13 @@ from parley.model.cli import Parser
 def parser() -> Parser:
     """Return the options of `run.py calibrate`."""
     topic, llm = "those of the society", "both, each with its control"
-    own = {"topic": topic, "repetitions": "40", "rounds": "5", "llm": llm}
+    usual = {"topic": topic, "repetitions": "40", "rounds": "5", "llm": llm}
     return Parser(
         "calibrate",
         "Check the analysis: run debates with speakers whose bias is known, and compare that bias with what Parley measures.\n"
         "Speakers of a known bias are --llm oracle and --llm pocket.",
         "calibrate --llm oracle --repetitions 10",
-        *cli.debating("runs/calibrate-<time>", own),
+        *cli.debating("runs/calibrate-<time>", usual),
     )
 
 

@@ -103,8 +103,12 @@ def chosen(names: Sequence[str]) -> tuple[Known, ...]:
 def able(speakers: Sequence[Known], base: Scenario) -> tuple[Known, ...]:
     """Return the speakers that know all topics of the debates."""
     topics = {topic.root for topic in base.subject.all_topics}
-    known = [topics_of(in_society(speaker.spec, base.subject.society)) for speaker in speakers]
-    return tuple(speaker for speaker, own in zip(speakers, known, strict=True) if own is None or topics <= {*own})
+    known_topics = [topics_of(in_society(speaker.spec, base.subject.society)) for speaker in speakers]
+    return tuple(
+        speaker
+        for speaker, speaker_topics in zip(speakers, known_topics, strict=True)
+        if speaker_topics is None or topics <= {*speaker_topics}
+    )
 
 
 def calibrate(base: Scenario, speakers: Sequence[Known] = SPEAKERS) -> Generator[Scenario, Tables, pd.DataFrame]:
@@ -191,18 +195,18 @@ def write(estimates: pd.DataFrame, folder: Path, base: Scenario) -> Path:
 
 def _hits(rows: pd.DataFrame) -> str:
     """Return how many intervals contain the planted value; or why there is none."""
-    known = rows[rows["parameter"].isin(NAMES)].dropna(subset="planted")
-    if known.empty:
+    planted_rows = rows[rows["parameter"].isin(NAMES)].dropna(subset="planted")
+    if planted_rows.empty:
         return NONE_IN_COMMON
-    return f"{int(known['covered'].sum())} of {len(known)} intervals contain the planted value."
+    return f"{int(planted_rows['covered'].sum())} of {len(planted_rows)} intervals contain the planted value."
 
 
 def _differences(rows: pd.DataFrame, society: Society) -> Iterator[str]:
     """Yield a sentence per topic: how much of its distances each party closes per line heard, and whether parties differ."""
-    for topic, part in rows[rows["parameter"] == CLOSED].groupby("topic", sort=False):
-        if part["differs"].iloc[0]:
-            known = part.dropna(subset="estimate")
-            closed = [f"{society.plural(row.party)} {row.estimate:.1%}" for row in known.itertuples()]
+    for topic, topic_rows in rows[rows["parameter"] == CLOSED].groupby("topic", sort=False):
+        if topic_rows["differs"].iloc[0]:
+            estimated = topic_rows.dropna(subset="estimate")
+            closed = [f"{society.plural(row.party)} {row.estimate:.1%}" for row in estimated.itertuples()]
             yield f"{load_topic(str(topic)).title}: {PEOPLE_DIFFER.format(closed=join_phrases(closed))}"
         else:
             yield f"{load_topic(str(topic)).title}: {NO_DIFFERENCE}"
@@ -210,9 +214,9 @@ def _differences(rows: pd.DataFrame, society: Society) -> Iterator[str]:
 
 def _table(rows: pd.DataFrame, society: Society) -> tuple[list[list[str]], list[str]]:
     cells, by_party = [], bool((rows["party"] != ALL).any())
-    for (topic, party), part in rows.groupby(["topic", "party"], sort=False):
+    for (topic, party), party_rows in rows.groupby(["topic", "party"], sort=False):
         cells.append([load_topic(topic).title, *([society.plural(party)] if by_party else [])])
-        for name, row in part.set_index("parameter").loc[list(NAMES)].iterrows():
+        for name, row in party_rows.set_index("parameter").loc[list(NAMES)].iterrows():
             digits = 2 if name == "bias" else 3
             measured = format_estimate(row["estimate"], row["low"], row["high"], digits)
             cells[-1] += [format_number(row["planted"], digits), measured]

@@ -49,14 +49,17 @@ class Audit:
 
 def audit_claim(multiverse: Multiverse, differences: pd.DataFrame) -> Audit:
     """Return all numbers. Nothing here asks a model; the same differences give the same numbers."""
-    meant = [one for one in multiverse.dimensions if one.meant]
-    names, strata = [one.name for one in meant], [one.name for one in multiverse.dimensions if not one.meant]
+    meant = [dimension for dimension in multiverse.dimensions if dimension.meant]
+    names, strata = (
+        [dimension.name for dimension in meant],
+        [dimension.name for dimension in multiverse.dimensions if not dimension.meant],
+    )
     rng = np.random.default_rng(derive(multiverse.seed, "claim"))
     used = whole_specifications(differences)
     settings = dependence_table(used, names, strata)
-    settings.insert(1, "family", [one.family for one in meant])
-    known = used.dropna(subset="difference")
-    values, factors = known["difference"].to_numpy(dtype=float), variance_factors(known, [*strata, *names])
+    settings.insert(1, "family", [dimension.family for dimension in meant])
+    measured = used.dropna(subset="difference")
+    values, factors = measured["difference"].to_numpy(dtype=float), variance_factors(measured, [*strata, *names])
     topics = topic_effects(used).assign(pooled=np.nan, low=np.nan, high=np.nan)
     parts, average = pd.DataFrame(columns=PARTS), (np.nan, np.nan, np.nan)
     if len(values) and np.ptp(values) > 0:
@@ -64,14 +67,14 @@ def audit_claim(multiverse: Multiverse, differences: pd.DataFrame) -> Audit:
         parts = variance_parts(values, factors, posterior)
         drawn = posterior.mean_beyond("topic")
         average = float(np.median(drawn)), *interval_of(drawn)
-        topics = pooled_topics(topics, posterior, pd.unique(known["topic"]))
+        topics = pooled_topics(topics, posterior, pd.unique(measured["topic"]))
     curve = draw_curve(multiverse.claim, differences, rng)
     together = setting_share(used, names, [], strata)
     missing = differences["difference"].isna()
     marked = differences.assign(difference=missing.astype(float)) if missing.any() else differences.iloc[:0]
     lost = dependence_table(marked, names if len(marked) else [], strata)
-    codes = [pd.factorize(known[one.name])[0] for one in multiverse.dimensions]
-    confounding = largest_correlation(np.column_stack(codes)) if codes and len(known) else np.nan
+    codes = [pd.factorize(measured[dimension.name])[0] for dimension in multiverse.dimensions]
+    confounding = largest_correlation(np.column_stack(codes)) if codes and len(measured) else np.nan
     dropped = differences[SPECIFICATION].nunique() - used[SPECIFICATION].nunique()
     return Audit(multiverse, differences, dropped, curve, settings, together, lost, confounding, parts, topics, average)
 
@@ -79,16 +82,16 @@ def audit_claim(multiverse: Multiverse, differences: pd.DataFrame) -> Audit:
 PARTS = ["source", "levels", "share", "posterior", "low", "high"]
 
 
-def variance_factors(known: pd.DataFrame, columns: list[str]) -> dict[str, np.ndarray]:
+def variance_factors(measured: pd.DataFrame, columns: list[str]) -> dict[str, np.ndarray]:
     """Return the level of each difference in each crossed factor: topic, people, both, the dimensions, the specification.
 
     A factor with one level is left out, and so is one that divides the differences as an earlier one does (with one group of
     people for each seed, the two are one) or one by one.
     """
     factors: dict[str, np.ndarray] = {}
-    both = known[ALWAYS[0]].astype(str) + " " + known[ALWAYS[1]].astype(str)
-    named = {name: known[name] for name in (*columns, SPECIFICATION)}
-    for name, labels in {**{name: known[name] for name in ALWAYS}, TOGETHER: both, **named}.items():
+    both = measured[ALWAYS[0]].astype(str) + " " + measured[ALWAYS[1]].astype(str)
+    named = {name: measured[name] for name in (*columns, SPECIFICATION)}
+    for name, labels in {**{name: measured[name] for name in ALWAYS}, TOGETHER: both, **named}.items():
         codes = pd.factorize(labels)[0]  # in order of appearance, so equal divisions are equal arrays
         same = any(np.array_equal(codes, other) for other in factors.values())
         if 1 < len(np.unique(codes)) < len(codes) and not same:
@@ -116,6 +119,9 @@ def pooled_topics(topics: pd.DataFrame, posterior: Posterior, levels: Sequence[s
     if "topic" not in posterior.effects:
         return topics
     drawn = posterior.mean_beyond("topic")[:, None] + posterior.effects["topic"]
-    rows = [(name, float(np.median(own)), *interval_of(own)) for name, own in zip(levels, drawn.T, strict=True)]
+    rows = [
+        (name, float(np.median(topic_draws)), *interval_of(topic_draws))
+        for name, topic_draws in zip(levels, drawn.T, strict=True)
+    ]
     pooled = pd.DataFrame(rows, columns=["topic", "pooled", "low", "high"])
     return topics.drop(columns=["pooled", "low", "high"]).merge(pooled, on="topic", how="left")

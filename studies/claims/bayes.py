@@ -49,7 +49,7 @@ class Posterior:
         """
         parts = {name: drawn.var(axis=1) for name, drawn in self.effects.items()} | {RESIDUAL: self.residual}
         total = np.sum(list(parts.values()), axis=0)
-        return {name: part / total for name, part in parts.items()}
+        return {name: variance / total for name, variance in parts.items()}
 
 
 def interval_of(draws: Floats) -> tuple[float, float]:
@@ -73,13 +73,13 @@ def sample_posterior(
     """
     scale = scale or float(values.std()) or 1.0
     columns = [indicators(codes) for codes in factors.values()]
-    sizes = np.array([part.shape[1] for part in columns], dtype=int)
+    sizes = np.array([block.shape[1] for block in columns], dtype=int)
     places = np.repeat(np.arange(len(columns)), sizes)
-    known = np.hstack([np.ones((len(values), 1)), *columns])
-    gram, target, squares = known.T @ known, known.T @ values, float(values @ values)
+    design = np.hstack([np.ones((len(values), 1)), *columns])
+    gram, target, squares = design.T @ design, design.T @ values, float(values @ values)
     variances, mixing = np.full(len(columns) + 1, scale**2), np.ones(len(columns) + 1)
     counts = np.append(sizes, len(values))
-    kept = np.empty((draws, known.shape[1] + 1))
+    kept = np.empty((draws, design.shape[1] + 1))
     for step in range(warm + draws):
         prior = np.concatenate([[1 / (WIDE * scale) ** 2], 1 / variances[:-1][places]])
         drawn = _normal(gram / variances[-1] + np.diag(prior), target / variances[-1], rng)

@@ -78,16 +78,16 @@ class Claim:
     def arms(self, settings: Mapping[str, Any]) -> tuple[Scenario, Scenario]:
         """Return the scenarios of both arms with the same further settings (also the seed). Errors: UserError."""
         first, second = (
-            load_preset(self.scenario, {**parse_settings(self.settings), **settings, **parse_settings(own)})
-            for own in (self.contrast.first, self.contrast.second)
+            load_preset(self.scenario, {**parse_settings(self.settings), **settings, **parse_settings(arm_settings)})
+            for arm_settings in (self.contrast.first, self.contrast.second)
         )
         return first, second
 
     def spelled_arms(self) -> list[list[str]]:
         """Return the settings of both arms. A setting of one arm is spelled out in the other too, as the scenario has it."""
         pairs = self.contrast.first, self.contrast.second
-        given = [parse_settings(own) for own in pairs]
-        spelled = [list(own) for own in pairs]
+        given = [parse_settings(arm_settings) for arm_settings in pairs]
+        spelled = [list(arm_settings) for arm_settings in pairs]
         for place, arm in enumerate(self.arms(self.base_settings())):
             values = arm.to_dict() | arm.to_dict()["options"]
             for name in [name for name in given[1 - place] if name in values and name not in given[place]]:
@@ -165,10 +165,10 @@ def _parse(values: Mapping[str, Any], where: str) -> Claim:
             raise UserError(f"{where} lacks [{key}] (docs/claims.md)")
         parts[key] = build_from_table(kind, require_section(values, key, where), f"[{key}] of {where}")
     plain = {"settings": [], **values, **parts}
-    known = [field.name for field in fields(Claim)]
+    names = [field.name for field in fields(Claim)]
     for key in plain:
-        if key not in known:
-            raise unknown_name(f"key in {where}", key, known)
+        if key not in names:
+            raise unknown_name(f"key in {where}", key, names)
     if plain.get("expected", "greater") not in get_args(Direction):
         raise unknown_name(f"value of expected in {where}", str(plain["expected"]), get_args(Direction))
     if "smallest" in plain:

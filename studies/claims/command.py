@@ -58,9 +58,9 @@ def claim(words: Sequence[str]) -> int:
     from parley.studies.claims.claim import check_claim, read_claim
     from parley.studies.claims.dimensions import check_size
 
-    asked = _with_models(read_claim(options.file), options)
-    check_size(asked, options.specifications)  # before the slow imports
-    check_claim(asked, options.file.name)
+    stated_claim = _with_models(read_claim(options.file), options)
+    check_size(stated_claim, options.specifications)  # before the slow imports
+    check_claim(stated_claim, options.file.name)
     from parley.analysis.qualify.before_run import qualify_models
     from parley.model.progress import bar
     from parley.model.scenario_run import lock_folder
@@ -71,8 +71,8 @@ def claim(words: Sequence[str]) -> int:
     from parley.studies.claims.outcomes import RoomMeasure
     from parley.studies.claims.report import NAME, sentence, write_claim
 
-    repetitions = options.repetitions or Multiverse.usual_repetitions(asked)
-    multiverse = Multiverse(asked, options.specifications, repetitions, options.seed)
+    repetitions = options.repetitions or Multiverse.usual_repetitions(stated_claim)
+    multiverse = Multiverse(stated_claim, options.specifications, repetitions, options.seed)
     cells = multiverse.cells()
     check_cells(cells)
     if options.dry_run:
@@ -83,7 +83,7 @@ def claim(words: Sequence[str]) -> int:
     _warn_of_few(multiverse)
     with lock_folder(folder):
         check_sweep_manifest(folder, cells)
-        measure, say = RoomMeasure(asked.measure), partial(print, flush=True)
+        measure, say = RoomMeasure(stated_claim.measure), partial(print, flush=True)
         if not options.no_qualify:
             budget, *_ = budgets_from_args(options, *(cell.combined for cell in cells))
             qualify_models(cells, folder, bar, budget, say)
@@ -97,10 +97,10 @@ def claim(words: Sequence[str]) -> int:
     return 0
 
 
-def _with_models(asked: Claim, options: argparse.Namespace) -> Claim:
+def _with_models(stated_claim: Claim, options: argparse.Namespace) -> Claim:
     """Return the claim with the models of --llm, if there are some."""
-    models = tuple(dict.fromkeys(models_from_args(options))) or asked.population.models
-    return replace(asked, population=replace(asked.population, models=models))
+    models = tuple(dict.fromkeys(models_from_args(options))) or stated_claim.population.models
+    return replace(stated_claim, population=replace(stated_claim.population, models=models))
 
 
 def _warn_of_few(multiverse: Multiverse) -> None:
@@ -119,8 +119,8 @@ def _print_plan(multiverse: Multiverse, options: argparse.Namespace) -> None:
 
     scenarios = [cell.scenario for cell in multiverse.cells()]
     plans = [plan_run(scenario) for scenario in scenarios]
-    for one in multiverse.dimensions:
-        print(f"{one.name:<20} {', '.join(one.levels)}")
+    for dimension in multiverse.dimensions:
+        print(f"{dimension.name:<20} {', '.join(dimension.levels)}")
     for name, why in multiverse.left_out.items():
         print(f"left out: {name}: {why}")
     total = sum(plan.calls for plan in plans)
@@ -176,7 +176,7 @@ def confirm_parser() -> Parser:
 
 def units(text: str) -> tuple[int, ...]:
     """Read the number of units at each look: `20,40`."""
-    return tuple(cli.positive(part) for part in text.split(","))
+    return tuple(cli.positive(number) for number in text.split(","))
 
 
 def register(words: Sequence[str]) -> int:

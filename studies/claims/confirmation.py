@@ -132,7 +132,7 @@ def write_confirmation(
 ) -> Path:
     """Write confirmation.md, .html and the tables; return the path of the HTML page. reasons: why it is exploratory."""
     report = Report(folder, NAME, "The test of a registered claim")
-    rows = [{**vars(one), "units": one.planned, "excluded": int(one.units["excluded"].sum())} for one in looks]
+    rows = [{**vars(look), "units": look.planned, "excluded": int(look.units["excluded"].sum())} for look in looks]
     table = pd.DataFrame(rows).drop(columns="planned")
     report.data(looks=table, units=looks[-1].units, differences=differences.assign(**plan.claim.compared))
     report.add(f"**{stamp_text(reasons)}**")

@@ -21,12 +21,12 @@ def unevenly_missing(lost: pd.DataFrame) -> str:
 
     lost: `dependence_table` of whether a difference is missing.
     """
-    found = lost[lost["p_holm"] < ALPHA]
-    if found.empty:
+    uneven = lost[lost["p_holm"] < ALPHA]
+    if uneven.empty:
         return ""
     listed = [
         f"{row['setting']} ({', '.join(f'{format_share(share)} with {level}' for level, share in row['means'].items())})"
-        for row in found.to_dict("records")
+        for row in uneven.to_dict("records")
     ]
     return (
         f"Differences are missing at some levels more often than at others: {join_phrases(listed)}. The units that are left "
@@ -39,10 +39,10 @@ def about_bound(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:
     """Yield what the bound of a claim of equivalence lets pass: single differences, and the movement of the debate."""
     if claim.expected != "equivalent":
         return
-    known, bound = differences.dropna(subset="difference"), format_number(claim.smallest)
-    beyond = int((known["difference"].abs() > claim.smallest).sum())
-    yield f"The claim is about the average: {beyond:,} of {len(known):,} single differences are beyond {bound}."
-    both = known.dropna(subset=["start_first", "start_second"])
+    measured, bound = differences.dropna(subset="difference"), format_number(claim.smallest)
+    beyond = int((measured["difference"].abs() > claim.smallest).sum())
+    yield f"The claim is about the average: {beyond:,} of {len(measured):,} single differences are beyond {bound}."
+    both = measured.dropna(subset=["start_first", "start_second"])
     moved = [abs(float((both[arm] - both[f"start_{arm}"]).mean())) for arm in ("first", "second")] if len(both) else []
     if moved and max(moved) < claim.smallest:
         yield (

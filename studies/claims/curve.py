@@ -57,19 +57,19 @@ def draw_curve(claim: Claim, differences: pd.DataFrame, rng: np.random.Generator
     differences = whole_specifications(differences)
     groups = separate_groups(differences["people"])
     differences = differences.assign(**{UNIT: differences["people"].map(groups)})
-    known = differences.dropna(subset="difference")
+    paired_rooms = differences.dropna(subset="difference")
     effects = _effects(differences)
-    units = known.groupby(UNIT, sort=True)["difference"].mean().rename("effect").reset_index()
+    units = paired_rooms.groupby(UNIT, sort=True)["difference"].mean().rename("effect").reset_index()
     median = float(effects["effect"].median()) if len(effects) else math.nan
     share = _share(claim, effects["effect"].to_numpy(dtype=float)) if len(effects) else math.nan
-    chances = _swapped(claim, known, median, rng) if len(units) >= FEWEST_UNITS else (math.nan,) * 2
+    chances = _swapped(claim, paired_rooms, median, rng) if len(units) >= FEWEST_UNITS else (math.nan,) * 2
     return Curve(effects, units, median, share, *chances, lost, measured)
 
 
 def whole_specifications(differences: pd.DataFrame) -> pd.DataFrame:
     """Return the differences of specifications of which at least half are known: the mean of fewer is of other debates."""
-    known = differences["difference"].notna().groupby(differences[SPECIFICATION]).transform("mean")
-    return differences[known >= FEWEST_KNOWN]
+    known_share = differences["difference"].notna().groupby(differences[SPECIFICATION]).transform("mean")
+    return differences[known_share >= FEWEST_KNOWN]
 
 
 def _share(claim: Claim, effects: Floats) -> float:
@@ -82,14 +82,14 @@ def _effects(differences: pd.DataFrame) -> pd.DataFrame:
     It has the spread of debates within a specification, pooled over specifications, after the mean of the same debate in all
     specifications is subtracted.
     """
-    known = differences.dropna(subset="difference")
-    by = known.groupby(SPECIFICATION)["difference"]
+    measured = differences.dropna(subset="difference")
+    by = measured.groupby(SPECIFICATION)["difference"]
     table = by.agg(effect="mean", debates="size").reset_index()
     missing = differences["difference"].isna().groupby(differences[SPECIFICATION]).sum()
     table["missing"] = table[SPECIFICATION].map(missing)
-    left = known["difference"] - known.groupby(PLACE)["difference"].transform("mean")
-    left -= left.groupby(known[SPECIFICATION]).transform("mean")
-    freedom = len(known) - len(table) - known[PLACE].drop_duplicates().shape[0] + 1
+    left = measured["difference"] - measured.groupby(PLACE)["difference"].transform("mean")
+    left -= left.groupby(measured[SPECIFICATION]).transform("mean")
+    freedom = len(measured) - len(table) - measured[PLACE].drop_duplicates().shape[0] + 1
     reach = np.full(len(table), math.nan)
     if freedom > 0 and (left**2).sum() > 0:
         error = math.sqrt(float((left**2).sum()) / freedom)
@@ -98,21 +98,21 @@ def _effects(differences: pd.DataFrame) -> pd.DataFrame:
     return table.sort_values("effect", kind="stable", ignore_index=True)
 
 
-def _swapped(claim: Claim, known: pd.DataFrame, median: float, rng: np.random.Generator) -> tuple[float, float]:
+def _swapped(claim: Claim, measured: pd.DataFrame, median: float, rng: np.random.Generator) -> tuple[float, float]:
     """Return p of the median in the expected direction and in the other.
 
     Each swap exchanges the two arms for some of the units, on all topics and in all specifications at once. Up to `EXACT` units
     all swaps are tried, which gives exact p; with more units they are drawn.
     """
-    by = known.groupby([SPECIFICATION, UNIT])["difference"].agg(["sum", "size"]).unstack(UNIT, fill_value=0)
+    by = measured.groupby([SPECIFICATION, UNIT])["difference"].agg(["sum", "size"]).unstack(UNIT, fill_value=0)
     sums, sizes = by["sum"].to_numpy(dtype=float), by["size"].to_numpy(dtype=float).sum(axis=1)
     exact = sums.shape[1] <= EXACT
     signs = all_swaps(sums.shape[1]) if exact else rng.choice([-1.0, 1.0], (SWAPS, sums.shape[1]))
     drawn = signs @ sums.T / sizes  # a row per swap, a column per specification
     medians, side = np.median(drawn, axis=1), -1.0 if claim.expected == "less" else 1.0
     tests = side * medians >= side * median - 1e-12, side * medians <= side * median + 1e-12
-    own = 0 if exact else 1  # the data themselves are one of all swaps
-    first, other = ((own + int(test.sum())) / (own + len(signs)) for test in tests)
+    observed = 0 if exact else 1  # the data themselves are one of all swaps
+    first, other = ((observed + int(test.sum())) / (observed + len(signs)) for test in tests)
     return first, other
 
 
@@ -143,5 +143,5 @@ def equivalence_p(claim: Claim, curve: Curve) -> float:
 
 def topic_effects(differences: pd.DataFrame) -> pd.DataFrame:
     """Return a row per topic: topic, effect (the mean over all its differences), differences."""
-    known = differences.dropna(subset="difference").groupby("topic", sort=True)["difference"]
-    return known.agg(effect="mean", differences="size").reset_index()
+    measured = differences.dropna(subset="difference").groupby("topic", sort=True)["difference"]
+    return measured.agg(effect="mean", differences="size").reset_index()

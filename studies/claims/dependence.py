@@ -44,9 +44,9 @@ def people_p(differences: pd.DataFrame, setting: str, share: Share) -> float:
     Groups without a difference at one of the levels are left out. NaN where there is no share, with fewer than `FEWEST` groups
     (one more for each level beyond two), and where groups do not vary. The degrees of freedom are those of Satterthwaite 1946.
     """
-    known = differences.dropna(subset="difference")
-    known = known.assign(unit=known["people"].map(separate_groups(known["people"])))
-    cells = known.groupby([SPECIFICATION, "unit", setting], sort=False)["difference"].mean().reset_index()
+    measured = differences.dropna(subset="difference")
+    measured = measured.assign(unit=measured["people"].map(separate_groups(measured["people"])))
+    cells = measured.groupby([SPECIFICATION, "unit", setting], sort=False)["difference"].mean().reset_index()
     means = cells.groupby(["unit", setting])["difference"].mean().unstack().dropna()
     between = share.df * float(fisher.isf(share.p, share.df, share.df_error)) if share.df else math.nan
     apart = distance(means.to_numpy(dtype=float))
@@ -90,7 +90,7 @@ def _chance(cells: pd.DataFrame, setting: str, means: pd.DataFrame) -> tuple[flo
     explains is chance. means: of (groups, levels).
     """
     factors = [cells[SPECIFICATION], cells["unit"].astype(str) + " " + cells[setting].astype(str)]
-    design = np.hstack([pd.get_dummies(one).to_numpy(dtype=float) for one in factors])
+    design = np.hstack([pd.get_dummies(factor).to_numpy(dtype=float) for factor in factors])
     values = cells["difference"].to_numpy(dtype=float)
     fitted, _, rank, _ = np.linalg.lstsq(design, values, rcond=None)
     df = len(values) - int(rank)

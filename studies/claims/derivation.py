@@ -42,7 +42,7 @@ def read_values(folder: Path) -> dict[str, Any]:
     try:
         design = json.loads((folder / DESIGN).read_text(encoding="utf-8"))
         size, repetitions, seed = (design[name] for name in NUMBERS)
-        fits = isinstance(design["claim"], dict) and all(type(one) is int for one in (size, repetitions, seed))
+        fits = isinstance(design["claim"], dict) and all(type(number) is int for number in (size, repetitions, seed))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(f"{folder / DESIGN} is no design of a claim: {error!r}") from error
     if not fits or not (0 < size <= MOST and 0 < repetitions <= MOST and seed >= 0):

@@ -43,10 +43,17 @@ def pair_rooms(first: pd.DataFrame, second: pd.DataFrame, seed: int) -> pd.DataF
     sides = _units(first), _units(second)
     rows = []
     for key in sorted({*sides[0], *sides[1]}):
-        one, other = (side.get(key, NO_ROOM) for side in sides)
-        people = PLUS.join(sorted({*one.people, *other.people}))
-        values = one.value, other.value, one.value - other.value, _why(one.reason, other.reason), one.start, other.start
-        rows.append((*key, seed, people, one.seated, other.seated, *values))
+        first_arm, other = (side.get(key, NO_ROOM) for side in sides)
+        people = PLUS.join(sorted({*first_arm.people, *other.people}))
+        values = (
+            first_arm.value,
+            other.value,
+            first_arm.value - other.value,
+            _why(first_arm.reason, other.reason),
+            first_arm.start,
+            other.start,
+        )
+        rows.append((*key, seed, people, first_arm.seated, other.seated, *values))
     return pd.DataFrame(rows, columns=UNITS)
 
 
@@ -64,11 +71,11 @@ def _why(first: str, second: str) -> str:
 def _units(rooms: pd.DataFrame) -> dict[tuple[str, int], ArmValue]:
     """Return the mean of the rooms of each unit (NaN where one of them has no number), why it is missing, and the people."""
     units: dict[tuple[str, int], ArmValue] = {}
-    for key, part in rooms.groupby(PAIR, sort=False):
-        people = {one for several in part["people"] for one in several.split(PLUS)}
-        value, start = (float(part[name].mean(skipna=False)) for name in ("value", "start"))
-        reason = next(filter(None, part["reason"]), "")
-        units[str(key[0]), int(key[1])] = ArmValue(value, reason, frozenset(people), _seated(part), start)
+    for key, unit_rooms in rooms.groupby(PAIR, sort=False):
+        people = {person for several in unit_rooms["people"] for person in several.split(PLUS)}
+        value, start = (float(unit_rooms[name].mean(skipna=False)) for name in ("value", "start"))
+        reason = next(filter(None, unit_rooms["reason"]), "")
+        units[str(key[0]), int(key[1])] = ArmValue(value, reason, frozenset(people), _seated(unit_rooms), start)
     return units
 
 

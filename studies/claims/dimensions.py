@@ -96,7 +96,9 @@ Make = Callable[[Claim], Dimension]
 DRAWN: tuple[Make, ...] = (
     lambda claim: Dimension("set of personas", POPULATION, field("personas", *claim.population.personas)),
     lambda claim: Dimension("society", POPULATION, field("society", *claim.population.societies)),
-    lambda claim: Dimension("model", POPULATION, {identity_spec(one): {"llm": one} for one in claim.population.models}),
+    lambda claim: Dimension(
+        "model", POPULATION, {identity_spec(model): {"llm": model} for model in claim.population.models}
+    ),
 )
 """Samples of what the claim speaks of. Topics, and the people of a repetition, are in every specification."""
 
@@ -126,8 +128,8 @@ def claim_dimensions(claim: Claim) -> tuple[list[Dimension], dict[str, str]]:
 def check_size(claim: Claim, specifications: int) -> None:
     """Errors: UserError where there are too few specifications for the dimensions of a claim."""
     dimensions, _ = claim_dimensions(claim)
-    needed = 1 + sum(len(one.levels) - 1 for one in dimensions) + SPARE
-    full = math.prod(len(one.levels) for one in dimensions)
+    needed = 1 + sum(len(dimension.levels) - 1 for dimension in dimensions) + SPARE
+    full = math.prod(len(dimension.levels) for dimension in dimensions)
     if specifications < min(needed, full):
         raise UserError(
             f"too few --specifications ({specifications}) for {len(dimensions)} setting{'s' * (len(dimensions) > 1)} that "

@@ -69,7 +69,7 @@ class Multiverse:
     def design(self) -> np.ndarray:
         """The number of the level of each dimension (column) in each specification (row)."""
         rng = np.random.default_rng(derive(self.seed, "specifications"))
-        return factorial_design([len(one.levels) for one in self.dimensions], self.size, rng)
+        return factorial_design([len(dimension.levels) for dimension in self.dimensions], self.size, rng)
 
     @property
     def confounding(self) -> float:
@@ -88,13 +88,18 @@ class Multiverse:
     @cached_property
     def people(self) -> int:
         """How many separate groups of people (`separate_groups`) the first specification of each set of personas seats."""
-        own = {**self.claim.base_settings(), **self._cast, "seed": SEEDS * self.seed, "repetitions": self.repetitions}
+        arm_settings = {
+            **self.claim.base_settings(),
+            **self._cast,
+            "seed": SEEDS * self.seed,
+            "repetitions": self.repetitions,
+        }
         groups: list[str] = []
         for personas, society in product(self.claim.population.personas, self.claim.population.societies):
             seated: dict[int, set[str]] = {}
-            for arm in self.claim.arms({**own, "personas": personas, "society": society}):
+            for arm in self.claim.arms({**arm_settings, "personas": personas, "society": society}):
                 for room in seat_rooms(arm):
-                    labels = (f"{society}/{personas} {one.persona.party} {one.persona.id}" for one in room.places)
+                    labels = (f"{society}/{personas} {place.persona.party} {place.persona.id}" for place in room.places)
                     seated.setdefault(room.repetition, set()).update(labels)
             groups += [PLUS.join(sorted(labels)) for labels in seated.values()]
         return len(set(separate_groups(groups).values()))
@@ -102,10 +107,10 @@ class Multiverse:
     def settings(self, specification: int) -> dict[str, Any]:
         """Return the settings of a specification, from 1, for `Claim.arms`."""
         seed = SEEDS * self.seed + specification - 1
-        own = {**self.claim.base_settings(), **self._cast, "seed": seed, "repetitions": self.repetitions}
+        arm_settings = {**self.claim.base_settings(), **self._cast, "seed": seed, "repetitions": self.repetitions}
         for dimension in self.dimensions:
-            own |= dimension.settings[str(self.levels.at[specification, dimension.name])]
-        return own
+            arm_settings |= dimension.settings[str(self.levels.at[specification, dimension.name])]
+        return arm_settings
 
     @cached_property
     def _cast(self) -> dict[str, Any]:

@@ -88,8 +88,8 @@ class Outcome:
         if study and study_of(type(scenario.environment)) != study:
             name = scenario.environment_spec.name
             raise UserError(f"outcome {self.label} is of {study.name}, and one arm has environment={name}")
-        asked = {name for probe in scenario.surveys.also for name in (probe, probe.rpartition(":")[0])}
-        if self.source == "probes" and self.column not in asked:
+        asked_probes = {name for probe in scenario.surveys.also for name in (probe, probe.rpartition(":")[0])}
+        if self.source == "probes" and self.column not in asked_probes:
             raise UserError(
                 f"outcome {self.label} is asked in no survey of one arm: add also={self.column} to settings"
             )
@@ -108,7 +108,9 @@ class Outcome:
         """
         keys, people = list(room_keys(tables)), _people(tables)
         ends = self._rows(_each_room_apart(tables, keys))
-        last, first = ({str(room): part for room, part in rows.groupby("group", sort=False)} for rows in ends)
+        last, first = (
+            {str(room): group_rows for room, group_rows in rows.groupby("group", sort=False)} for rows in ends
+        )
         seats = tables.agents.groupby("room").size()
         rows = [
             (*key, people[key.room], int(seats[key.room]), *_value(last.get(key.room)), _value(first.get(key.room))[0])
@@ -130,13 +132,13 @@ class Outcome:
     def _measured(self, rows: pd.DataFrame, tables: Tables) -> pd.DataFrame:
         """Return topic, group, value and reason of some rows; NaN where a rating of the room is missing."""
         column = "rating" if self.source == "probes" else self.column
-        found = rows[["topic", "group"]].assign(value=rows[column], reason=rows.get("reason"))
+        measured = rows[["topic", "group"]].assign(value=rows[column], reason=rows.get("reason"))
         if "missing" not in rows:
-            return found
+            return measured
         lost = unread_ratings(tables.attitudes)
-        own = [_own_reason(text, column) if isinstance(text, str) else text for text in found["reason"]]
-        reasons = [lost.get(str(group), reason) for group, reason in zip(found["group"], own, strict=True)]
-        return found.assign(value=found["value"].where(~found["group"].isin(lost)), reason=reasons)
+        own_reasons = [_own_reason(text, column) if isinstance(text, str) else text for text in measured["reason"]]
+        reasons = [lost.get(str(group), reason) for group, reason in zip(measured["group"], own_reasons, strict=True)]
+        return measured.assign(value=measured["value"].where(~measured["group"].isin(lost)), reason=reasons)
 
     def _table_rows(self, tables: Tables) -> pd.DataFrame:
         """Return the rows of a table, of debating agents."""
@@ -196,7 +198,7 @@ def _own_reason(text: str, column: str) -> str:
     >>> _own_reason("fewer than 5 rooms; variance: fewer than 2 rated; change: fewer than 2 rated", "variance")
     'fewer than 2 rated'
     """
-    parts = dict(part.partition(": ")[::2] for part in text.split("; "))
+    parts = dict(reason.partition(": ")[::2] for reason in text.split("; "))
     return parts.get(column) or text
 
 
@@ -211,7 +213,7 @@ def _people(tables: Tables) -> dict[str, str]:
     """Return the personas of each room with their set, sorted, each once."""
     agents, scenario = tables.agents, tables.header.scenario
     people = f"{scenario['society']}/{scenario['personas']} " + agents["party"] + " " + agents["persona"]
-    return {str(room): PLUS.join(sorted(set(part))) for room, part in people.groupby(agents["room"], sort=False)}
+    return {str(room): PLUS.join(sorted(set(names))) for room, names in people.groupby(agents["room"], sort=False)}
 
 
 def _each_room_apart(tables: Tables, keys: Sequence[RoomKey]) -> Tables:
@@ -237,15 +239,17 @@ def find_outcome(name: str) -> Outcome:
     source, dot, column = name.partition(".")
     columns = outcome_columns()
     if source in columns:
-        known = columns[source]
+        source_columns = columns[source]
     elif source in METRICS.names():
-        known = tuple([label for label in METRICS.find(source).LABELS if label not in COUNTS])
+        source_columns = tuple([label for label in METRICS.find(source).LABELS if label not in COUNTS])
     else:
         raise unknown_name("outcome", source, [*columns, *METRICS.names()])
-    if not dot and known:
-        column = source if source in known else known[0]
+    if not dot and source_columns:
+        column = source if source in source_columns else source_columns[0]
     if not column:
-        raise UserError(f"outcome {name} needs a column, such as {source}.{known[0] if known else 'NAME'}")
-    if known and column not in known:
-        raise unknown_name(f"column of {source}", column, known)
+        raise UserError(
+            f"outcome {name} needs a column, such as {source}.{source_columns[0] if source_columns else 'NAME'}"
+        )
+    if source_columns and column not in source_columns:
+        raise unknown_name(f"column of {source}", column, source_columns)
     return Outcome(source, column)

@@ -24,10 +24,10 @@ def separate_groups(people: Iterable[str]) -> dict[str, str]:
     graph = nx.Graph()
     for label in labels:
         graph.add_node((GROUP, label))
-        persons = [one for one in label.split(PLUS) if one.split(" ")[1:2] != [DEFAULT]]
-        graph.add_edges_from(((GROUP, label), (PERSON, one)) for one in persons)
-    found: dict[str, str] = {}
-    for part in nx.connected_components(graph):
-        inside = [label for label in labels if (GROUP, label) in part]
-        found |= dict.fromkeys(inside, inside[0])
-    return {label: found[label] for label in labels}
+        persons = [person for person in label.split(PLUS) if person.split(" ")[1:2] != [DEFAULT]]
+        graph.add_edges_from(((GROUP, label), (PERSON, person)) for person in persons)
+    first_group: dict[str, str] = {}
+    for component in nx.connected_components(graph):
+        inside = [label for label in labels if (GROUP, label) in component]
+        first_group |= dict.fromkeys(inside, inside[0])
+    return {label: first_group[label] for label in labels}

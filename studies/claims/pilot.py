@@ -82,10 +82,11 @@ def read_pilot(folder: Path) -> pd.DataFrame:
 def check_compared(pilot: pd.DataFrame, claim: Claim, where: Path) -> None:
     """Errors: UserError for a pilot of another scenario, contrast or outcome: its variance is that of other differences."""
     for name, wanted in claim.compared.items():
-        found = " ".join(map(str, pilot.get(name, pd.Series(["unknown"])).unique()))
-        if found != wanted:
+        pilot_value = " ".join(map(str, pilot.get(name, pd.Series(["unknown"])).unique()))
+        if pilot_value != wanted:
             raise UserError(
-                f"{where} has another {name.replace('_', ' ')} than the claim ({found}, not {wanted}): run a pilot of this claim"
+                f"{where} has another {name.replace('_', ' ')} than the claim ({pilot_value}, not {wanted}): "
+                "run a pilot of this claim"
             )
 
 
@@ -110,14 +111,14 @@ def estimate_components(rows: pd.DataFrame, topics: int) -> Components:
 
 def _factors(rows: pd.DataFrame) -> dict[str, np.ndarray]:
     """Return the sources that can be separated: other groupings of the rows than those before, and not a level for each row."""
-    found: dict[str, np.ndarray] = {}
+    factors: dict[str, np.ndarray] = {}
     groupings = {TOPIC: ["topic"], SEED: ["seed"], PEOPLE: ["people"], GROUP: ["seed", "repetition", "people"]}
     for name, columns in groupings.items():
         codes = rows.groupby(columns, sort=True).ngroup().to_numpy()
         several = 1 < len(np.unique(codes)) < len(rows)
-        if several and all(_differ(codes, known) for known in found.values()):
-            found[name] = codes
-    return found
+        if several and all(_differ(codes, other_codes) for other_codes in factors.values()):
+            factors[name] = codes
+    return factors
 
 
 def _differ(first: np.ndarray, second: np.ndarray) -> bool:
@@ -133,13 +134,13 @@ def _information(variance: Mapping[str, float], factors: Mapping[str, np.ndarray
     """
     parts = [*(indicators(codes) for codes in factors.values()), np.eye(rows)]
     whole = np.zeros((rows, rows))
-    for size, part in zip(variance.values(), parts, strict=True):
-        whole += size * part @ part.T
+    for size, block in zip(variance.values(), parts, strict=True):
+        whole += size * block @ block.T
     inverse = np.linalg.inv(whole)
     ones = inverse.sum(axis=1, keepdims=True)
     projected = inverse - ones @ ones.T / ones.sum()
-    halves = [projected @ part for part in parts]
-    return np.array([[float(((one.T @ half) ** 2).sum()) / 2 for half in halves] for one in parts])
+    halves = [projected @ block for block in parts]
+    return np.array([[float(((first.T @ half) ** 2).sum()) / 2 for half in halves] for first in parts])
 
 
 def why_unknown(pilot: pd.DataFrame, topics: int, missing: float) -> str:
@@ -176,8 +177,8 @@ def plan_power(claim: Claim, pilot: pd.DataFrame, units: int, level: float, miss
     low, high = components.interval
     number = max(2, math.floor(units * kept))
     middle, least, most = (power(variance, number) for variance in (components.unit, high, low))
-    needed = (units_needed(power, one, POWER, FEWEST_UNITS, MOST) for one in (components.unit, low, high))
-    usual, fewest, largest = (None if one is None else math.ceil(one / kept) for one in needed)
+    needed = (units_needed(power, variance, POWER, FEWEST_UNITS, MOST) for variance in (components.unit, low, high))
+    usual, fewest, largest = (None if count is None else math.ceil(count / kept) for count in needed)
     return Power(components, (middle, least, most), (usual, fewest, largest))
 
 
@@ -185,13 +186,13 @@ def power_lines(claim: Claim, pilot: pd.DataFrame, looks: tuple[int, ...], level
     """Return what `run.py register --pilot` prints."""
     if reason := why_unknown(pilot, len(claim.population.topics), missing):
         return [f"The power of the test is unknown: {reason}."]
-    found = plan_power(claim, pilot, looks[-1], level, missing)
-    middle, low, high = found.power
+    plan = plan_power(claim, pilot, looks[-1], level, missing)
+    middle, low, high = plan.power
     size, least = format_number(claim.smallest), "at least " if len(looks) > 1 and middle < ALL else ""
     effect = f"0 and the bound is {size}" if claim.expected == "equivalent" else size
-    needed, fewest, most = map(_count, found.needed)
+    needed, fewest, most = map(_count, plan.needed)
     return [
-        *_source_lines(found.components),
+        *_source_lines(plan.components),
         f"The power with {looks[-1]} units is {least}{middle:.2f} ({low:.2f} to {high:.2f}), if the effect is {effect}.",
         f"A power of {POWER:.2f} needs {needed} units ({fewest} to {most}).",
     ]
@@ -208,7 +209,7 @@ def _source_lines(components: Components) -> list[str]:
             lines.append(
                 f"SD of {name}: {format_number(math.sqrt(variance))}" + (f" ({levels} levels)" if levels else "")
             )
-    size, low, high = (format_number(math.sqrt(one)) for one in (components.unit, *components.interval))
+    size, low, high = (format_number(math.sqrt(variance)) for variance in (components.unit, *components.interval))
     return [*lines, f"SD of a unit: {size} ({low} to {high})"]
 
 

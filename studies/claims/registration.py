@@ -31,18 +31,18 @@ def freeze(claim: Claim, models: Sequence[str]) -> dict[str, Any]:
     scenarios: the fields of each arm, without seed and model. prompts: the digest of each prompt, by arm. models: the identity of
     each model (of local ones with the digest of their weights or sources). sources: a digest of each folder of Parley.
     """
-    found: dict[str, Any] = {key: {} for key in ("scenarios", "prompts", "data", "models")}
+    frozen: dict[str, Any] = {key: {} for key in ("scenarios", "prompts", "data", "models")}
     for spec in models:
         for name, arm in zip(ARMS, claim.arms({**claim.base_settings(), "llm": spec}), strict=True):
             backend = open_models(RunSpec(arm, Path()))
             header = make_header(arm, (), backend)
-            found["scenarios"][name] = _fields(arm)
-            found["prompts"][name] = header.prompts
-            found["data"][name] = header.data
-            found["models"][spec] = header.model
+            frozen["scenarios"][name] = _fields(arm)
+            frozen["prompts"][name] = header.prompts
+            frozen["data"][name] = header.data
+            frozen["models"][spec] = header.model
             versions = header.versions
     sources = {folder: digest_sources(ROOT / folder) for folder in SOURCES}
-    return dict(json.loads(json.dumps({**found, "sources": sources, "versions": versions})))
+    return dict(json.loads(json.dumps({**frozen, "sources": sources, "versions": versions})))
 
 
 def _fields(arm: Scenario) -> dict[str, Any]:
@@ -66,8 +66,8 @@ def first_difference(registered: Any, now: Any, where: str = "") -> str:
             inside = f"{where}.{key}" if where else str(key)
             if key not in registered or key not in now:
                 return inside
-            if found := first_difference(registered[key], now[key], inside):
-                return found
+            if difference := first_difference(registered[key], now[key], inside):
+                return difference
         return ""
     return "" if type(registered) is type(now) and registered == now else where
 
@@ -176,8 +176,8 @@ def read_registration(path: Path) -> Registration:
 def _build(plan: Mapping[str, Any], where: str) -> Registration:
     """Errors: UserError for keys and values that no registration has."""
     for section, keys in SECTIONS.items():
-        own = plan[section] if isinstance(plan[section], dict) else {}
-        if set(own) != set(keys):
+        section_plan = plan[section] if isinstance(plan[section], dict) else {}
+        if set(section_plan) != set(keys):
             raise UserError(f"{where} was changed: {section} has the keys {', '.join(sorted(keys))}, and no others")
     try:
         looks, level = tuple(plan["stopping"]["looks"]), float(plan["stopping"]["level"])
@@ -185,7 +185,7 @@ def _build(plan: Mapping[str, Any], where: str) -> Registration:
     except (KeyError, TypeError, ValueError) as error:
         raise UserError(f"{where} was changed: {error} in stopping, registered or exclusions") from error
     claim = build_claim(plan["claim"], where)
-    whole = all(type(one) is int for one in (*looks, plan["seed"]))
+    whole = all(type(number) is int for number in (*looks, plan["seed"]))
     fits = whole and _increase(looks) and level == corrected_level(len(looks), len(claim.population.models))
     if plan["unit"] != UNIT or not fits or not 0 <= missing <= 1:
         raise UserError(f"{where} was changed: unit, looks, level, seed and exclusions do not fit together")

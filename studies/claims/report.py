@@ -49,9 +49,9 @@ LINE = ". The claim should not depend on the settings above the thick line"
 
 def curve_figure(audit: Audit) -> Figure:
     """Draw the curve of an audit."""
-    rows = sum(len(one.levels) for one in audit.multiverse.dimensions)
+    rows = sum(len(dimension.levels) for dimension in audit.multiverse.dimensions)
     colours = BOUND if audit.multiverse.claim.expected == "equivalent" else SIDES
-    line = LINE if not all(one.meant for one in audit.multiverse.dimensions) else ""
+    line = LINE if not all(dimension.meant for dimension in audit.multiverse.dimensions) else ""
     note = NOTE.format(colours=colours, line=line)
     with new_figure(TWO_COLUMNS, 2.0 + ROW * rows, note, title=audit.multiverse.claim.claim) as figure:
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=[1.7, max(ROW * rows, 0.3)])
@@ -93,7 +93,7 @@ def _draw_levels(axis: Axes, audit: Audit) -> None:
             names.append(f"{dimension.name}: {level}")
             row += 1
         axis.axhline(row - 0.5, color="#dddddd", linewidth=0.4)
-    meant = sum(len(one.levels) for one in audit.multiverse.dimensions if one.meant)
+    meant = sum(len(dimension.levels) for dimension in audit.multiverse.dimensions if dimension.meant)
     if meant < row:
         axis.axhline(meant - 0.5, color="#333333", linewidth=1.0)
     axis.set_yticks(range(row), names, fontsize=5.5)
@@ -293,8 +293,8 @@ def _add_compared(report: Report, audit: Audit) -> None:
 
 def _rooms_of(seated: pd.Series) -> str:
     """Return how a unit is seated in an arm: what most units have."""
-    known = seated[seated != ""]
-    return "no room" if known.empty else str(known.mode().iat[0])
+    seatings = seated[seated != ""]
+    return "no room" if seatings.empty else str(seatings.mode().iat[0])
 
 
 def _add_missing(report: Report, audit: Audit) -> None:
@@ -343,7 +343,10 @@ def _add_design(report: Report, audit: Audit) -> None:
         f"{size} with both arms, each with its own seed. Each level comes equally often (within one). The largest "
         f"correlation between two settings {related}.",
     )
-    rows = [[one.name, one.family, ", ".join(one.levels), one.about] for one in multiverse.dimensions]
+    rows = [
+        [dimension.name, dimension.family, ", ".join(dimension.levels), dimension.about]
+        for dimension in multiverse.dimensions
+    ]
     report.table(rows, ["setting", "kind", "levels", "what they mean"])
     if multiverse.left_out:
         report.add("Left out:")

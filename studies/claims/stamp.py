@@ -69,16 +69,16 @@ def replaced_debates(registration: Path) -> int:
 
     A missing number that became a number is no other number: failures can be asked again.
     """
-    known: dict[tuple[str, str, str], list[Any]] = {}
+    first_results: dict[tuple[str, str, str], list[Any]] = {}
     replaced = set()
     for line in _lines(seen_file(registration)):
         if "cell" not in line:
             continue
         key, results = (line["folder"], line["model"], line["cell"]), line["results"]
-        before = known.setdefault(key, results)
+        before = first_results.setdefault(key, results)
         if len(before) != len(results) or any(a is not None and a != b for a, b in zip(before, results, strict=True)):
             replaced.add(key)
-        known[key] = results
+        first_results[key] = results
     return len(replaced)
 
 
@@ -113,19 +113,21 @@ def why_exploratory(plan: Registration, path: Path, attempt: Attempt) -> list[st
         reasons.append(f"units {_text(attempt.looks)} are not those registered ({_text(plan.looks)})")
     if identity_spec(attempt.model) not in map(identity_spec, plan.models):
         reasons.append(f"{identity_spec(attempt.model)} is not among the registered models")
-    files = [one for one in attempt.folder.rglob("*") if one.is_file()] if attempt.folder.exists() else []
-    if any(one.stat().st_mtime < plan.registered.timestamp() for one in files):
+    files = [file for file in attempt.folder.rglob("*") if file.is_file()] if attempt.folder.exists() else []
+    if any(file.stat().st_mtime < plan.registered.timestamp() for file in files):
         reasons.append("the folder has files that are older than the registration")
     mine, entries = attempt.entry(), read_begun(path)
-    if any((_same_test(one, mine) and one != mine) or one["looks"] != list(plan.looks) for one in entries):
+    if any(
+        (_same_test(earlier, mine) and earlier != mine) or earlier["looks"] != list(plan.looks) for earlier in entries
+    ):
         reasons.append("a test of this plan was begun before, with another folder or number of units")
     if mine in entries and not (attempt.folder / LABEL).exists():
         reasons.append("a test of this plan was begun before, and its folder is gone")
     return reasons
 
 
-def _same_test(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return bool(one["model"] == other["model"])
+def _same_test(earlier: dict[str, Any], other: dict[str, Any]) -> bool:
+    return bool(earlier["model"] == other["model"])
 
 
 def _text(looks: Sequence[int]) -> str:

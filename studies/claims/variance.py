@@ -49,11 +49,11 @@ def setting_share(
     settings are tested against the variance between specifications that no main effect explains. Below `FEWEST` degrees of
     freedom for that there is no share.
     """
-    known = differences.dropna(subset="difference")
-    by_unit = known.groupby(["topic", "repetition", *strata], sort=False)["difference"]
-    known = known.assign(deviation=known["difference"] - by_unit.transform("mean"))
-    means = known.groupby(SPECIFICATION)["deviation"].mean()
-    rows = known.drop_duplicates(SPECIFICATION).set_index(SPECIFICATION).loc[means.index]
+    measured = differences.dropna(subset="difference")
+    by_unit = measured.groupby(["topic", "repetition", *strata], sort=False)["difference"]
+    measured = measured.assign(deviation=measured["difference"] - by_unit.transform("mean"))
+    means = measured.groupby(SPECIFICATION)["deviation"].mean()
+    rows = measured.drop_duplicates(SPECIFICATION).set_index(SPECIFICATION).loc[means.index]
     nuisance = np.hstack([np.ones((len(rows), 1)), _dummies(rows, others), _cells(rows, strata)])
     full = np.hstack([nuisance, _dummies(rows, settings)])
     df = int(matrix_rank(full) - matrix_rank(nuisance))
@@ -63,7 +63,7 @@ def setting_share(
     response = means.to_numpy(dtype=float)
     error = _squares(response, full)
     explained = max(_squares(response, nuisance) - error, 0.0)
-    total = float(known["difference"].var(ddof=0))
+    total = float(measured["difference"].var(ddof=0))
     if total < ALIKE:
         return Share(df=df, df_error=df_error, reason="all differences are equal")
     if error < ALIKE * total:
@@ -74,11 +74,13 @@ def setting_share(
 def _share(explained: float, noise: float, df: int, df_error: int, size: int, total: float) -> Share:
     """Return the share from a sum of squares, the mean square of its error, and the variance of single differences."""
     statistic = explained / df / noise
-    own = max(explained - df * noise, 0.0) / size
-    rest = max(total - own, noise / size)
+    setting_variance = max(explained - df * noise, 0.0) / size
+    rest = max(total - setting_variance, noise / size)
     ends = [noncentrality * noise / size for noncentrality in noncentrality_interval(statistic, df, df_error)]
     low, high = (end / (end + rest) for end in ends)
-    return Share(own / (own + rest), low, high, float(fisher.sf(statistic, df, df_error)), df, df_error)
+    return Share(
+        setting_variance / (setting_variance + rest), low, high, float(fisher.sf(statistic, df, df_error)), df, df_error
+    )
 
 
 def noncentrality_interval(statistic: float, df: int, df_error: int) -> tuple[float, float]:
@@ -138,13 +140,13 @@ def variance_components(values: Floats, factors: Mapping[str, np.ndarray]) -> di
     levels = [indicators(codes) for codes in factors.values()]
     scale = float(values.std()) or 1.0
     centred = (values - values.mean()) / scale
-    known = np.hstack([np.ones((len(values), 1)), *levels])
-    places = np.repeat(np.arange(len(levels)), [part.shape[1] for part in levels])
-    sums = known.T @ known, known.T @ centred, float(centred @ centred), len(values)
+    design = np.hstack([np.ones((len(values), 1)), *levels])
+    places = np.repeat(np.arange(len(levels)), [block.shape[1] for block in levels])
+    sums = design.T @ design, design.T @ centred, float(centred @ centred), len(values)
     start = np.full(len(levels) + 1, 0.3)
     bounds = [(0.0, None)] * len(levels) + [(1e-3, None)]
     fit = minimize(_restricted, start, (places, *sums), method="L-BFGS-B", bounds=bounds)
-    return dict(zip([*factors, RESIDUAL], (float(one * scale) ** 2 for one in fit.x), strict=True))
+    return dict(zip([*factors, RESIDUAL], (float(deviation * scale) ** 2 for deviation in fit.x), strict=True))
 
 
 def indicators(codes: np.ndarray) -> Floats:

@@ -148,11 +148,11 @@ def depends(table: pd.DataFrame, together: Share) -> str:
         return f"On which of the {settings} that should not matter the effect depends is unknown: {together.reason}."
     span = f"{format_share(together.low)} to {format_share(together.high)}"
     share = f"{format_share(together.share)} ({span}) of the variance between single differences"
-    found = table[table["p_holm"] < ALPHA]
-    if len(found):
-        known = found.to_dict("records")
-        named = join_phrases([f"{row['setting']} ({_means(row['means'])})" for row in known])
-        unsure = [row["setting"] for row in known if not row.get("p_people", math.nan) < ALPHA]
+    significant = table[table["p_holm"] < ALPHA]
+    if len(significant):
+        significant_rows = significant.to_dict("records")
+        named = join_phrases([f"{row['setting']} ({_means(row['means'])})" for row in significant_rows])
+        unsure = [row["setting"] for row in significant_rows if not row.get("p_people", math.nan) < ALPHA]
         others = f" Whether it depends on {join_phrases(unsure)} for other people too is unknown." if unsure else ""
         where = "Among these people the effect" if unsure else "The effect"
         return f"{where} depends on {named}.{others} All {settings} that should not matter account for {share}."

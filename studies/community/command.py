@@ -85,8 +85,13 @@ def run(words: Sequence[str]) -> int:
     print_paths(folder=folder, calls=planned)
     desk = CallDesk(folder, bar, options.keep_going, shared_budget(options, folder, *dict.fromkeys((llm, judge))))
     with lock_folder(folder):
-        asked = {"what_if": options.what_if, "by": options.by, "continuations": options.continuations, "data": real}
-        check_manifest(folder / "community.json", study.to_dict(llm, judge) | asked, "community")
+        run_options = {
+            "what_if": options.what_if,
+            "by": options.by,
+            "continuations": options.continuations,
+            "data": real,
+        }
+        check_manifest(folder / "community.json", study.to_dict(llm, judge) | run_options, "community")
         outcome = hold(study, options, (llm, judge), real, desk)
         print(desk.tally.line)
         page = write_community(study, outcome, (llm, judge), options.what_if or "", folder)
@@ -99,19 +104,19 @@ def study_from_args(options: argparse.Namespace) -> CommunityStudy:
     from .members import load_community
     from .rooms import CommunityStudy
 
-    own = load_community(options.community, society_from_args(options).language.code)
-    every = tuple(rule.name for rule in own.rules)
+    community = load_community(options.community, society_from_args(options).language.code)
+    every = tuple(rule.name for rule in community.rules)
 
     def named(text: str) -> tuple[str, ...]:
         if text in (ALL, NO_RULES):
             return every if text == ALL else ()
-        return tuple(rule.name for rule in own.rules_of([name.strip() for name in text.split(",")]))
+        return tuple(rule.name for rule in community.rules_of([name.strip() for name in text.split(",")]))
 
     shape = {
         name: getattr(options, name)
         for name in ("rooms", "threads", "people", "members", "words", "temperature", "seed")
     }
-    study = CommunityStudy(own, named(options.before), named(options.after), **shape)
+    study = CommunityStudy(community, named(options.before), named(options.after), **shape)
     study.check()
     return study
 
@@ -121,11 +126,11 @@ def planned_calls(study: CommunityStudy, options: argparse.Namespace) -> str:
     threads, rules = 3 * study.rooms * study.threads, len(study.community.rules)
     posts, others = threads * study.people, study.people - 2
     again = 2 * options.continuations * others if options.what_if else 0
-    known = 2 * rules * len(study.community.topics)
+    known_verdicts = 2 * rules * len(study.community.topics)
     choices = threads * (study.people - 1) + again
     return (
         f"{study.members:,} members, at most {posts + again:,} posts, {choices:,} choices, "
-        f"{(posts + again) * rules + known:,} verdicts"
+        f"{(posts + again) * rules + known_verdicts:,} verdicts"
     )
 
 
@@ -154,7 +159,7 @@ def hold(
         post, by, replies = study.continue_post(posts, rooms, what_if, llm, desk)
         outcome = outcome._replace(continued=(post, by, replies, study.judge_posts(replies, judge, desk)))
     if real:
-        generated = [one.text for one in posts if one.condition == AFTER and one.text]
+        generated = [post.text for post in posts if post.condition == AFTER and post.text]
         pairs = draw_pairs(real, generated, study.seed)
         outcome = outcome._replace(origins=ask_origin(pairs, study.community.language, judge, study.seed, desk))
     return outcome

@@ -58,31 +58,33 @@ def room_table(posts: Sequence[Written], verdicts: pd.DataFrame, rules: Sequence
     broken = verdicts.pivot(index="id", columns="probe", values="value").reindex(columns=list(rules))
     broken[ANY] = broken_rules(verdicts)
     rows = []
-    for (condition, room), part in _groups(posts).items():
-        written = [one for one in part if one.is_post]
-        shares = broken.reindex([one.id for one in written]).mean()
-        words = [len(one.text.split()) for one in written if one.text is not None]
-        begun = [one for one in written if one.place == 0 and one.text is not None]
+    for (condition, room), room_posts in _groups(posts).items():
+        written = [post for post in room_posts if post.is_post]
+        shares = broken.reindex([post.id for post in written]).mean()
+        words = [len(post.text.split()) for post in written if post.text is not None]
+        begun = [post for post in written if post.place == 0 and post.text is not None]
         names = {"condition": condition, PAIR[0]: "community", PAIR[1]: room, "threads": len(begun)}
         rows.append(
-            names | shares.to_dict() | {REPLIES: _replies(part), WORDS: float(np.mean(words)) if words else np.nan}
+            names
+            | shares.to_dict()
+            | {REPLIES: _replies(room_posts), WORDS: float(np.mean(words)) if words else np.nan}
         )
     return pd.DataFrame(rows, columns=["condition", *PAIR, "threads", *rules, ANY, REPLIES, WORDS])
 
 
 def _groups(posts: Sequence[Written]) -> dict[tuple[str, int], list[Written]]:
     groups: dict[tuple[str, int], list[Written]] = {}
-    for one in posts:
-        groups.setdefault((one.condition, one.room), []).append(one)
+    for post in posts:
+        groups.setdefault((post.condition, post.room), []).append(post)
     return groups
 
 
-def _replies(part: Sequence[Written]) -> float:
+def _replies(posts: Sequence[Written]) -> float:
     """Return replies in a thread: the share of readable decisions for a reply, times the members who were asked in a thread."""
-    asked = [one for one in part if one.place > 0]
-    known = [one.replies for one in asked if one.replies is not None]
-    threads = len({one.topic for one in asked})
-    return float(np.mean(known)) * len(asked) / threads if known else np.nan
+    decisions = [post for post in posts if post.place > 0]
+    replies = [decision.replies for decision in decisions if decision.replies is not None]
+    threads = len({decision.topic for decision in decisions})
+    return float(np.mean(replies)) * len(decisions) / threads if replies else np.nan
 
 
 def effect_table(rooms: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
@@ -91,15 +93,15 @@ def effect_table(rooms: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
 
     rooms: of `room_table`. Intervals of shares end at 0 and 1, those of their differences at -1 and 1.
     """
-    frames = {str(name): part for name, part in rooms.groupby("condition", sort=False)}
+    frames = {str(name): condition_rooms for name, condition_rooms in rooms.groupby("condition", sort=False)}
     rows = []
     for measure in measures:
         row: dict[str, Any] = {"measure": measure}
         bounds = POSITIVE if measure in (REPLIES, WORDS) else SHARE
-        for one in compare_conditions(frames, measure, bounds).to_dict("records"):
-            row |= {f"{one['condition']}{end}": one[f"{own}"] for end, own in ENDS.items()}
-        for name, (own, base) in DIFFERENCES.items():
-            row |= _difference(frames[own], frames[base], measure, name, bounds)
+        for compared in compare_conditions(frames, measure, bounds).to_dict("records"):
+            row |= {f"{compared['condition']}{end}": compared[f"{source}"] for end, source in ENDS.items()}
+        for name, (condition, base) in DIFFERENCES.items():
+            row |= _difference(frames[condition], frames[base], measure, name, bounds)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -107,11 +109,11 @@ def effect_table(rooms: pd.DataFrame, measures: Sequence[str]) -> pd.DataFrame:
 ENDS = {"": "value", "_low": "low", "_high": "high"}
 
 
-def _difference(own: pd.DataFrame, base: pd.DataFrame, measure: str, name: str, bounds: Ends) -> dict[str, Any]:
-    between = own.set_index(PAIR)[measure] - base.set_index(PAIR)[measure]
-    known = between.dropna().to_numpy(dtype=float)
-    row = mean_row(known, name, f"{name}_", bounds_of_difference(bounds))
-    return {**row, f"{name}_rooms": len(known), f"{name}_reason": why_no_interval(known)}
+def _difference(changed: pd.DataFrame, base: pd.DataFrame, measure: str, name: str, bounds: Ends) -> dict[str, Any]:
+    between = changed.set_index(PAIR)[measure] - base.set_index(PAIR)[measure]
+    differences = between.dropna().to_numpy(dtype=float)
+    row = mean_row(differences, name, f"{name}_", bounds_of_difference(bounds))
+    return {**row, f"{name}_rooms": len(differences), f"{name}_reason": why_no_interval(differences)}
 
 
 def continuation_table(posts: Sequence[Written], verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -121,11 +123,11 @@ def continuation_table(posts: Sequence[Written], verdicts: pd.DataFrame) -> pd.D
     """
     broken = broken_rules(verdicts) if len(verdicts) else pd.Series(dtype=float)
     rows = []
-    for (kind, number), part in _groups(posts).items():
-        found = [broken.get(one.id, np.nan) for one in part if one.is_post]
-        unread = any(one.replies is None for one in part)
-        value = 1.0 if 1.0 in found else np.nan if unread or np.isnan(found).any() else 0.0
-        rows.append([kind, "post", number, value, _replies(part)])
+    for (kind, number), continuation in _groups(posts).items():
+        breaks = [broken.get(post.id, np.nan) for post in continuation if post.is_post]
+        unread = any(post.replies is None for post in continuation)
+        value = 1.0 if 1.0 in breaks else np.nan if unread or np.isnan(breaks).any() else 0.0
+        rows.append([kind, "post", number, value, _replies(continuation)])
     return pd.DataFrame(rows, columns=["condition", *PAIR, "broken", "replies"])
 
 
@@ -137,11 +139,11 @@ def what_if_row(table: pd.DataFrame) -> Mapping[str, Any]:
     """
     row: dict[str, Any] = {}
     for kind in KINDS:
-        known = table.loc[table["condition"] == kind, "broken"].dropna()
-        row |= with_interval(kind, known.mean(), share_interval(int(known.sum()), len(known)))
-        row[f"{kind}_count"] = len(known)
-    own, base = (table[table["condition"] == kind] for kind in (ANSWERED, PLAIN))
-    row |= _difference(own, base, "broken", "change", SHARE)
+        broken = table.loc[table["condition"] == kind, "broken"].dropna()
+        row |= with_interval(kind, broken.mean(), share_interval(int(broken.sum()), len(broken)))
+        row[f"{kind}_count"] = len(broken)
+    answered, base = (table[table["condition"] == kind] for kind in (ANSWERED, PLAIN))
+    row |= _difference(answered, base, "broken", "change", SHARE)
     few = f"fewer than {FEWEST} continuations"
     return row | {"change_reason": row["change_reason"] and (few if row["change_rooms"] < FEWEST else NO_VARIATION)}
 
@@ -190,11 +192,11 @@ def ask_origin(pairs: Sequence[PostPair], language: str, judge: str, seed: int, 
     value: 1 if the judge takes the tested one for a person's in both orders, 0.5 in one, 0 in none, NaN if it is missing.
     """
     rubric = load_rubric(rubric_file("origin", language))
-    asked = [
+    conversations = [
         judge_item(rubric, Item((pair.kind, pair.tested, pair.other), {}, pair=(pair.tested, pair.other)), seed)
         for pair in pairs
     ]
-    verdicts: list[Verdict] = desk.ask(asked, judge, "origins", undecided)
+    verdicts: list[Verdict] = desk.ask(conversations, judge, "origins", undecided)
     rows = [(*pair, verdict.value, verdict.reason) for pair, verdict in zip(pairs, verdicts, strict=True)]
     return pd.DataFrame(rows, columns=["kind", "tested", "other", "value", "reason"]).astype({"value": "float64"})
 
@@ -204,10 +206,10 @@ def origin_table(judged: pd.DataFrame) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for kind in (REAL, NULL):
         values = judged.loc[judged["kind"] == kind, "value"]
-        known = values.dropna().to_numpy(dtype=float)
-        low, high = clustered_share_interval(ORDERS * known, np.full(len(known), float(ORDERS)))
-        share = float(known.mean()) if len(known) else np.nan
-        row = {"kind": kind, "pairs": len(known), "missing": int(values.isna().sum())}
+        judged_values = values.dropna().to_numpy(dtype=float)
+        low, high = clustered_share_interval(ORDERS * judged_values, np.full(len(judged_values), float(ORDERS)))
+        share = float(judged_values.mean()) if len(judged_values) else np.nan
+        row = {"kind": kind, "pairs": len(judged_values), "missing": int(values.isna().sum())}
         rows.append(row | {"share": share, "low": low, "high": high})
     return pd.DataFrame(rows)
 

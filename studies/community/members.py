@@ -87,9 +87,9 @@ class Community:
 
     def rules_of(self, names: Sequence[str]) -> tuple[Rule, ...]:
         """Return the rules with these names, in the order of the file. Errors: UserError for an unknown name."""
-        known = [rule.name for rule in self.rules]
-        if other := [name for name in names if name not in known]:
-            raise unknown_name(f"rule of {self.name}", other[0], known)
+        rule_names = [rule.name for rule in self.rules]
+        if other := [name for name in names if name not in rule_names]:
+            raise unknown_name(f"rule of {self.name}", other[0], rule_names)
         return tuple(rule for rule in self.rules if rule.name in names)
 
 
@@ -149,14 +149,23 @@ class Member(NamedTuple):
         purpose: str,
         answers: tuple[str, ...] = (),
     ) -> Request:
-        own, texts = self.community, self.stated.texts
-        rules = "\n\n" + own.spoken.words("community_rules") + "".join(f"\n- {text}" for text in texts) if texts else ""
-        slots = {"name": self.profile.name, "about": self.profile.about, "title": own.title, "goal": own.goal}
-        system = own.spoken.prompt("community_member").fill(**slots, rules=rules)
+        community, texts = self.community, self.stated.texts
+        rules = (
+            "\n\n" + community.spoken.words("community_rules") + "".join(f"\n- {text}" for text in texts)
+            if texts
+            else ""
+        )
+        slots = {
+            "name": self.profile.name,
+            "about": self.profile.about,
+            "title": community.title,
+            "goal": community.goal,
+        }
+        system = community.spoken.prompt("community_member").fill(**slots, rules=rules)
         tokens = ANSWER_TOKENS if answers else 4 * self.words
         facts: PostFacts = {
             "source": one_line(topic.text), "house_rules": [rule.name for rule in self.stated.rules],
-            "thread": [post.text for post in thread], "words": self.words, "language": own.language, "kind": own.name,
+            "thread": [post.text for post in thread], "words": self.words, "language": community.language, "kind": community.name,
         }  # fmt: skip
         messages = (Message("system", system), Message("user", ask))
         return Request(messages, Sampling(self.temperature, tokens), seed, answers, purpose, facts=facts)
@@ -169,7 +178,7 @@ def thread_text(thread: Sequence[Post]) -> str:
 
 def compose_member(community: Community, examples: Sequence[MemberProfile], seed: int) -> Request:
     """Ask for one more member, different from some examples, as one line `Name: about`."""
-    listed = "\n".join(f"{one.name}: {one_line(one.about)}" for one in examples)
+    listed = "\n".join(f"{member.name}: {one_line(member.about)}" for member in examples)
     slots = {"title": community.title, "goal": community.goal, "examples": listed}
     ask = community.spoken.prompt("community_new_member").fill(**slots)
     facts: Facts = {"language": community.language}
@@ -178,10 +187,10 @@ def compose_member(community: Community, examples: Sequence[MemberProfile], seed
 
 def read_member(reply: Reply) -> tuple[MemberProfile | None, str]:
     """Return a member that a model wrote as `Name: about`, and "", or None and the reason."""
-    said = read_message(reply)
-    if said.text is None:
-        return None, said.reason or "empty"
-    name, colon, about = said.text.partition(":")
+    message = read_message(reply)
+    if message.text is None:
+        return None, message.reason or "empty"
+    name, colon, about = message.text.partition(":")
     if not colon or not name.strip() or not about.strip() or len(name.split()) > 4:
         return None, "no_name"
     return MemberProfile(name.strip(" -*"), about.strip()), ""
@@ -196,13 +205,13 @@ def load_community(name: str, language: str = "en") -> Community:
         "people": _named(MemberProfile, values.pop("people", []), f"{path}, person", FEWEST),
         "topics": _named(Case, values.pop("topics", []), f"{path}, topic", FEWEST),
     }
-    own = build_from_table(Community, values | {"name": path.stem, **parts}, str(path))
-    for topic in own.topics:
-        if other := sorted(topic.planted.keys() - {rule.name for rule in own.rules}):
+    community = build_from_table(Community, values | {"name": path.stem, **parts}, str(path))
+    for topic in community.topics:
+        if other := sorted(topic.planted.keys() - {rule.name for rule in community.rules}):
             raise unknown_name(
-                f"rule planted in the topic {topic.name!r} of {path}", other[0], [rule.name for rule in own.rules]
+                f"rule planted in the topic {topic.name!r} of {path}", other[0], [rule.name for rule in community.rules]
             )
-    return own
+    return community
 
 
 def _named(kind: type[Kind], tables: object, where: str, fewest: int) -> tuple[Kind, ...]:
@@ -210,10 +219,10 @@ def _named(kind: type[Kind], tables: object, where: str, fewest: int) -> tuple[K
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise UserError(f"{where}s: begin each with a table (docs/community.md)")
     built: list[Any] = [build_from_table(kind, table, f"{where} {place}") for place, table in enumerate(tables, 1)]
-    for place, one in enumerate(built, 1):
-        if empty := [key for key, value in vars(one).items() if isinstance(value, str) and not value.strip()]:
+    for place, record in enumerate(built, 1):
+        if empty := [key for key, value in vars(record).items() if isinstance(value, str) and not value.strip()]:
             raise UserError(f"{where} {place}: {empty[0]} is empty: write it, or leave out the table")
-    names = [one.name for one in built]
+    names = [record.name for record in built]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UserError(f"{where}: the name {twice[0]!r} comes twice: give each its own")
     if len(built) < fewest:

@@ -97,8 +97,8 @@ def judge_origin(reading: Reading, speaker: Speaker) -> Reply:
     texts, words = reading.facts.get("candidates", ()), reading.request.answers
     if len(texts) != 2 or len(words) != 2:
         return unknown(reading)
-    own = [_is_own(text) for text in texts]
-    share = 0.5 + 0.5 * (own[1] - own[0])
+    by_people = [_is_own(text) for text in texts]
+    share = 0.5 + 0.5 * (by_people[1] - by_people[0])
     return Reply(words[share < 0.5], answers={words[0]: share, words[1]: 1 - share})
 
 
@@ -114,8 +114,8 @@ def bank_of(language: str) -> Mapping[str, Any]:
 
 def _is_own(text: str) -> bool:
     banks = [bank for folder in sorted(FOLDER.iterdir()) if (bank := bank_of(folder.name))]
-    known = {line for bank in banks for lines in (bank["harmless"], *bank["breaks"].values()) for line in lines}
-    return any(line in known for line in sentences(text))
+    bank_lines = {line for bank in banks for lines in (bank["harmless"], *bank["breaks"].values()) for line in lines}
+    return any(line in bank_lines for line in sentences(text))
 
 
 def _stream(reading: Reading) -> random.Random:

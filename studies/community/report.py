@@ -64,15 +64,17 @@ def write_community(
 
     specs: of --llm and --judge. answer: of a what-if.
     """
-    own, (known, quality) = study.community, outcome.judged
-    rules = [rule.name for rule in own.rules]
+    community, (known_posts, quality) = study.community, outcome.judged
+    rules = [rule.name for rule in community.rules]
     report = Report(folder, "community", "A community before and after a change of its rules")
     rooms = room_table(outcome.posts, outcome.verdicts, rules)
-    faults = {rule: fault_of(quality, own.name, rule) for rule in rules} | {ANY: fault_of(quality, own.name)}
+    faults = {rule: fault_of(quality, community.name, rule) for rule in rules} | {
+        ANY: fault_of(quality, community.name)
+    }
     effects = mask_faults(effect_table(rooms, [*rules, ANY, REPLIES, WORDS]), faults)
     report.data(posts=post_table(outcome.posts), verdicts=outcome.verdicts, rooms=rooms, effects=effects)
-    report.data(judge=quality, known=known)
-    report.plain(f"{own.title}: {own.goal}")
+    report.data(judge=quality, known=known_posts)
+    report.plain(f"{community.title}: {community.goal}")
     report.add(f"Members: {outcome.people}, played by {specs[0]}. Judge: {specs[1]}. {READING}")
     for name, stated in (("before", study.before), ("after", study.after)):
         report.plain(f"Rules {name}: {', '.join(stated) or 'none'}")
@@ -162,12 +164,12 @@ def count_missing(report: Report, study: CommunityStudy, outcome: CommunityOutco
     """Add how many members, posts, decisions and verdicts are missing, and why."""
     if study.members:
         report.missing(len(outcome.lost), study.members, "written members are left out", count_table(outcome.lost))
-    written = [one for one in outcome.posts if one.is_post]
-    lost = [one.reason for one in written if one.text is None]
+    written = [post for post in outcome.posts if post.is_post]
+    lost = [post.reason for post in written if post.text is None]
     report.missing(len(lost), len(written), "posts are missing", count_table(lost))
-    asked = [one for one in outcome.posts if one.place > 0]
-    unread = [one.reason for one in asked if one.replies is None]
-    report.missing(len(unread), len(asked), "decisions to reply are missing", count_table(unread))
+    decisions = [post for post in outcome.posts if post.place > 0]
+    unread = [decision.reason for decision in decisions if decision.replies is None]
+    report.missing(len(unread), len(decisions), "decisions to reply are missing", count_table(unread))
     judged = outcome.verdicts[~outcome.verdicts["reason"].str.startswith("no statement")]
     without = judged[judged["value"].isna()]
     report.missing(len(without), len(judged), "verdicts are missing", count_table(without["reason"]))
@@ -175,14 +177,14 @@ def count_missing(report: Report, study: CommunityStudy, outcome: CommunityOutco
 
 def draw_effects(effects: pd.DataFrame, rooms: int) -> Figure:
     """Draw the differences in the share of posts that break each rule: the change, and the same rules in other words."""
-    part = effects[~effects["measure"].isin((REPLIES, WORDS))]
+    rule_effects = effects[~effects["measure"].isin((REPLIES, WORDS))]
     note = f"{rooms_phrase([rooms])}. Null: the same rules in other words"
-    with new_figure(5.0, 0.34 * len(part) + 1.3, note, title=TITLE) as figure:
+    with new_figure(5.0, 0.34 * len(rule_effects) + 1.3, note, title=TITLE) as figure:
         axis = figure.subplots()
-        places = np.array(name_rows(axis, list(part["measure"]), 0))
+        places = np.array(name_rows(axis, list(rule_effects["measure"]), 0))
         looks = (("change", "after − before", 0.12, ESTIMATE), ("wording", "null: in other words", -0.12, "#888888"))
         for name, label, shift, color in looks:
-            values = PERCENT * part[[name, f"{name}_low", f"{name}_high"]].astype(float)
+            values = PERCENT * rule_effects[[name, f"{name}_low", f"{name}_high"]].astype(float)
             draw_points(axis, places + shift, values, name, color=color, label=label)
         axis.set_xlabel("difference in posts that break a rule (percentage points)")
         axis.legend(fontsize=6, frameon=False)
@@ -198,7 +200,8 @@ def add_judge(report: Report, quality: pd.DataFrame) -> None:
     )
     report.section("The judge", about)
     report.table(
-        quality, {name if name != "probe" else "rule": own for name, own in JUDGE.items() if name != "competition"}
+        quality,
+        {name if name != "probe" else "rule": heading for name, heading in JUDGE.items() if name != "competition"},
     )
 
 
@@ -215,8 +218,8 @@ def what_if_lines(row: Mapping[str, Any], fault: str) -> list[str]:
         return [*lines, f"Whether the answer changes how the thread goes on is unknown: {reason}."]
     value = scaled(row, ("change", "change_low", "change_high"))
     words = {1: "more often with the answer", -1: "less often with the answer", 0: "no clear difference"}
-    found = f"A difference of {value} percentage points: {words[side_of(row['change_low'], row['change_high'])]}"
-    return [*lines, f"{found}. It holds for this post alone."]
+    sentence = f"A difference of {value} percentage points: {words[side_of(row['change_low'], row['change_high'])]}"
+    return [*lines, f"{sentence}. It holds for this post alone."]
 
 
 def add_what_if(
@@ -263,8 +266,12 @@ def add_examples(report: Report, posts: Sequence[Written]) -> None:
     """Add the first thread under each set of rules, as plain text."""
     report.section("Examples")
     for condition in CONDITIONS:
-        own = [one for one in posts if one.condition == condition and one.is_post]
-        thread = [one for one in own if (one.room, one.topic) == (own[0].room, own[0].topic)]
+        condition_posts = [post for post in posts if post.condition == condition and post.is_post]
+        thread = [
+            post
+            for post in condition_posts
+            if (post.room, post.topic) == (condition_posts[0].room, condition_posts[0].topic)
+        ]
         report.plain(f"{condition}: {thread[0].topic}")
-        for one in thread[:SHOWN_POSTS]:
-            report.plain(f"{one.author}: {one.text or f'(missing: {one.reason})'}")
+        for post in thread[:SHOWN_POSTS]:
+            report.plain(f"{post.author}: {post.text or f'(missing: {post.reason})'}")

@@ -91,16 +91,18 @@ class CommunityStudy:
 
     def check(self) -> None:
         """Errors: UserError for sets of rules that do not differ, none after, and more people or threads than there are."""
-        own = self.community
+        community = self.community
         if self.before == self.after:
             raise UserError("--before and --after name the same rules: name other rules in one of them")
         if not self.after:
             raise UserError("--after names no rules: exchange --before and --after")
-        if not 2 <= self.people <= len(own.people) + self.members:
-            known = len(own.people) + self.members
-            raise UserError(f"--people must be from 2 to {known}, the members of {own.name}: or add --members N")
-        if self.threads > len(own.topics):
-            raise UserError(f"--threads must be at most {len(own.topics)}, the topics of {own.name}")
+        if not 2 <= self.people <= len(community.people) + self.members:
+            most_people = len(community.people) + self.members
+            raise UserError(
+                f"--people must be from 2 to {most_people}, the members of {community.name}: or add --members N"
+            )
+        if self.threads > len(community.topics):
+            raise UserError(f"--threads must be at most {len(community.topics)}, the topics of {community.name}")
 
     def to_dict(self, llm: str, judge: str) -> dict[str, Any]:
         """Return what identifies the study on any machine."""
@@ -113,20 +115,26 @@ class CommunityStudy:
 
     def write_members(self, llm: str, desk: CallDesk) -> tuple[list[MemberProfile], list[str]]:
         """Return all members, those of the file first, and for each written one that is left out the reason."""
-        own = self.community
+        community = self.community
 
         def written(number: int) -> Conversation[tuple[MemberProfile | None, str]]:
-            examples = stream(self.seed, "examples", number).sample(own.people, min(EXAMPLES, len(own.people)))
-            return read_member((yield from ask(compose_member(own, examples, derive(self.seed, "member", number)))))
+            examples = stream(self.seed, "examples", number).sample(
+                community.people, min(EXAMPLES, len(community.people))
+            )
+            return read_member(
+                (yield from ask(compose_member(community, examples, derive(self.seed, "member", number))))
+            )
 
-        said = desk.ask([written(number) for number in range(self.members)], llm, "members", lambda one: one[1] or None)
-        known, lost = {one.name: one for one in own.people}, []
-        for profile, reason in said:
-            if profile is None or profile.name in known:
+        written_members = desk.ask(
+            [written(number) for number in range(self.members)], llm, "members", lambda outcome: outcome[1] or None
+        )
+        members_by_name, lost = {member.name: member for member in community.people}, []
+        for profile, reason in written_members:
+            if profile is None or profile.name in members_by_name:
                 lost.append(reason or "name_known")
             else:
-                known[profile.name] = profile
-        return list(known.values()), lost
+                members_by_name[profile.name] = profile
+        return list(members_by_name.values()), lost
 
     def draw_rooms(self, people: Sequence[MemberProfile]) -> list[Room]:
         """Return the rooms: people and topics drawn with the seed, the same in every condition."""
@@ -139,20 +147,20 @@ class CommunityStudy:
 
     def write(self, rooms: Sequence[Room], llm: str, desk: CallDesk) -> list[Written]:
         """Return the posts of all rooms in each of CONDITIONS, thread by thread."""
-        asked = [
+        conversations = [
             self._thread(condition, room, topic) for condition in CONDITIONS for room in rooms for topic in room.topics
         ]
-        return [one for thread in desk.ask(asked, llm, "threads", thread_reason) for one in thread]
+        return [post for thread in desk.ask(conversations, llm, "threads", thread_reason) for post in thread]
 
     def _thread(self, condition: str, room: Room, topic: Case) -> Conversation[list[Written]]:
         first, *others = self._seats(room, topic)
         seeds = ("post", room.number, topic.name, 0)
         opening = self._member(first, condition).compose_post(topic, derive(self.seed, *seeds))
-        said = read_message((yield from ask(opening)))
-        begun = Written(condition, room.number, topic.name, 0, first.name, said.text, said.reason or "")
-        if said.text is None:
+        message = read_message((yield from ask(opening)))
+        begun = Written(condition, room.number, topic.name, 0, first.name, message.text, message.reason or "")
+        if message.text is None:
             return [begun]
-        thread = [Post(first.name, said.text)]
+        thread = [Post(first.name, message.text)]
         return [begun, *(yield from self._replies(condition, room.number, topic, thread, others, 0))]
 
     def _replies(
@@ -169,11 +177,11 @@ class CommunityStudy:
                 reason = chosen.failure.name if chosen.failure else option.reason or ""
                 written.append(Written(*at, None, reason, None if option.answer is None else 0))
                 continue
-            said = read_message(
+            message = read_message(
                 (yield from ask(member.compose_reply(topic, thread, derive(self.seed, "reply", *where))))
             )
-            written.append(Written(*at, said.text, said.reason or ""))
-            thread += [Post(profile.name, said.text)] if said.text is not None else []
+            written.append(Written(*at, message.text, message.reason or ""))
+            thread += [Post(profile.name, message.text)] if message.text is not None else []
         return written
 
     def _seats(self, room: Room, topic: Case) -> list[MemberProfile]:
@@ -194,12 +202,12 @@ class CommunityStudy:
 
         Continuations are numbered as rooms are. Errors: UserError if there is no post, or the one who answers does not read it.
         """
-        found = [one for one in posts if one.condition == AFTER and one.place == 0 and one.text is not None]
-        if not found:
+        begun_posts = [post for post in posts if post.condition == AFTER and post.place == 0 and post.text is not None]
+        if not begun_posts:
             raise UserError(
                 "no post could be read, so none can be continued: choose another model, or leave out --what-if"
             )
-        begun = found[0]
+        begun = begun_posts[0]
         room = next(room for room in rooms if room.number == begun.room)
         topic = next(topic for topic in room.topics if topic.name == begun.topic)
         others = [person for person in room.people if person.name != begun.author]
@@ -211,20 +219,20 @@ class CommunityStudy:
             order = stream(self.seed, "order", number).sample(left, len(left))
             return (yield from self._replies(kind, number, topic, thread, order, number))
 
-        asked = [continued(kind, number) for kind in KINDS for number in range(1, what_if.continuations + 1)]
-        replies = [one for thread in desk.ask(asked, llm, "continuations", thread_reason) for one in thread]
+        conversations = [continued(kind, number) for kind in KINDS for number in range(1, what_if.continuations + 1)]
+        replies = [post for thread in desk.ask(conversations, llm, "continuations", thread_reason) for post in thread]
         return post, answers.name, replies
 
     def judge_posts(self, posts: Sequence[Written], judge: str, desk: CallDesk) -> pd.DataFrame:
         """Return what the judge says of posts (`judge_texts`; the probe is the rule)."""
-        own, topics = self.community.judged, {topic.name: topic for topic in self.community.topics}
-        asked = [
-            (post.id, Question(own, topics[post.topic], rule, post.text, post.reason))
+        judged, topics = self.community.judged, {topic.name: topic for topic in self.community.topics}
+        questions = [
+            (post.id, Question(judged, topics[post.topic], rule, post.text, post.reason))
             for post in posts
             if post.is_post
-            for rule in own.probes
+            for rule in judged.probes
         ]
-        return judge_texts(asked, judge, self.seed, desk)
+        return judge_texts(questions, judge, self.seed, desk)
 
     def check_judge(self, judge: str, desk: CallDesk) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return what the judge says of known posts, and how good it is, as `check_judge` of analysis/rule_judge.py."""
@@ -236,7 +244,7 @@ def _divide(others: Sequence[MemberProfile], what_if: WhatIf) -> tuple[MemberPro
     answers = [person for person in others if person.name == (what_if.by or others[0].name)]
     if not answers:
         raise UserError(
-            f"--by {what_if.by} does not read this post: name one of {', '.join(one.name for one in others)}"
+            f"--by {what_if.by} does not read this post: name one of {', '.join(member.name for member in others)}"
         )
     left = [person for person in others if person != answers[0]]
     if not left:
@@ -246,11 +254,11 @@ def _divide(others: Sequence[MemberProfile], what_if: WhatIf) -> tuple[MemberPro
 
 def thread_reason(thread: Sequence[Written]) -> str | None:
     """Return why the first missing post or decision of a thread is missing, if more than half of it is; else None."""
-    lost = [one.reason for one in thread if one.reason]
+    lost = [post.reason for post in thread if post.reason]
     return lost[0] if 2 * len(lost) > len(thread) else None
 
 
 def post_table(posts: Sequence[Written]) -> pd.DataFrame:
     """Return one row per post that was written or is missing: POST_COLUMNS."""
-    rows = [[getattr(one, name) for name in POST_COLUMNS] for one in posts if one.is_post]
+    rows = [[getattr(post, name) for name in POST_COLUMNS] for post in posts if post.is_post]
     return pd.DataFrame(rows, columns=POST_COLUMNS)

@@ -64,21 +64,26 @@ def _toward(change: float, priors: list[float | None], second: int) -> dict[str,
     reason = NO_SIDE if None in sides else NO_JUDGE if np.isnan(change) else ""
     if reason:
         return {"belief": np.nan, "second": np.nan, "belief_reason": reason, "second_reason": reason}
-    own = [side or 0 for side, prior in zip(sides, priors, strict=True) if side == side_of(prior)]
-    belief = change * own[0] if len(own) == 1 else np.nan
+    own_sides = [side or 0 for side, prior in zip(sides, priors, strict=True) if side == side_of(prior)]
+    belief = change * own_sides[0] if len(own_sides) == 1 else np.nan
     toward = change * (sides[second] or 0)
-    return {"belief": belief, "second": toward, "belief_reason": "" if len(own) == 1 else ALIKE, "second_reason": ""}
+    return {
+        "belief": belief,
+        "second": toward,
+        "belief_reason": "" if len(own_sides) == 1 else ALIKE,
+        "second_reason": "",
+    }
 
 
 def effects(by_room: pd.DataFrame, protocol: str) -> Iterator[dict[str, object]]:
     """Return for each effect a row per group and a row `all`: rooms, left_out (reasons), estimate with its interval."""
     for effect in EFFECTS:
         grouped = list(by_room.groupby("group", sort=False))
-        values = [unit_means(part.set_index("repetition")[effect]) for _, part in grouped]
-        cells = [(str(group), part, [here]) for (group, part), here in zip(grouped, values, strict=True)]
-        for group, part, groups in [*cells, ("all", by_room, values)]:
-            reasons = count_table(filter(None, part[f"{effect}_reason"]))
-            counts = {"group": group, "rooms": int(part[effect].count()), "left_out": reasons}
+        values = [unit_means(group_rooms.set_index("repetition")[effect]) for _, group_rooms in grouped]
+        cells = [(str(group), group_rooms, [here]) for (group, group_rooms), here in zip(grouped, values, strict=True)]
+        for group, group_rooms, groups in [*cells, ("all", by_room, values)]:
+            reasons = count_table(filter(None, group_rooms[f"{effect}_reason"]))
+            counts = {"group": group, "rooms": int(group_rooms[effect].count()), "left_out": reasons}
             yield {"protocol": protocol, "effect": effect, **counts, **_mean_of_groups(groups)}
 
 
@@ -98,9 +103,9 @@ def write(runs: Mapping[str, Tables], folder: Path) -> Path:
 def beliefs_report(runs: Mapping[str, Tables], folder: Path) -> Report:
     """Return the report on beliefs and order, with its tables (rooms, effects) and its figure written."""
     by_room = {name: rooms(tables) for name, tables in runs.items()}
-    table = pd.DataFrame([row for name, part in by_room.items() for row in effects(part, name)])
+    table = pd.DataFrame([row for name, rooms in by_room.items() for row in effects(rooms, name)])
     header = next(iter(runs.values())).header
-    tables = {"rooms": pd.concat([part.assign(protocol=name) for name, part in by_room.items()]), "effects": table}
+    tables = {"rooms": pd.concat([rooms.assign(protocol=name) for name, rooms in by_room.items()]), "effects": table}
     report = conditions_report(folder, "beliefs", "Beliefs, order and a judge", CAPTION, header, **tables)
     moves = table.assign(toward=table["effect"].map(EFFECTS))
     overall, label = moves[moves["group"] == "all"], disclaimers.model_label(header)

@@ -52,9 +52,9 @@ def tournament(models: Sequence[str], society: Society) -> dict[str, dict[str, A
     """
     people = {**CONDITIONS["another"], "sides": "assigned"}
     seats, settings = (society.seat("second"), society.seat("first")), {}
-    for one, other in sorted(permutations(range(len(models)), 2), key=lambda pair: (sorted(pair), pair)):
-        speakers = [f"{seat}={models[place]}" for seat, place in zip(seats, (one, other), strict=True)]
-        settings[f"{one + 1} for, {other + 1} against"] = {**people, "llm": models[one], "llms": speakers}
+    for first, other in sorted(permutations(range(len(models)), 2), key=lambda pair: (sorted(pair), pair)):
+        speakers = [f"{seat}={models[place]}" for seat, place in zip(seats, (first, other), strict=True)]
+        settings[f"{first + 1} for, {other + 1} against"] = {**people, "llm": models[first], "llms": speakers}
     return settings
 
 
@@ -79,8 +79,8 @@ def by_round(runs: Mapping[str, Tables], probe: str = PROBE) -> pd.DataFrame:
     rows = []
     for name, tables in runs.items():
         bets = tables.probes[tables.probes["probe"] == probe]
-        for round_, part in bets.groupby("round"):
-            means = part.groupby([*PAIR, "room"])["rating"].apply(lambda room: room.mean(skipna=False)).dropna()
+        for round_, round_bets in bets.groupby("round"):
+            means = round_bets.groupby([*PAIR, "room"])["rating"].apply(lambda room: room.mean(skipna=False)).dropna()
             counts = {"condition": name, "round": round_, "rooms": len(means)}
             rows.append(counts | mean_row(unit_means(means), "bet", bounds=PERCENTS))
     return pd.DataFrame(rows)
@@ -204,17 +204,17 @@ def write_judged(
 
 def _judge_lines(verdicts: pd.DataFrame) -> list[str]:
     """Return what besides the debaters may decide: the order of the names, the side, and the seat that begins."""
-    known = verdicts.dropna(subset=["won"])
-    if known.empty:
+    decided = verdicts.dropna(subset=["won"])
+    if decided.empty:
         return ["What else decides verdicts is unknown: there are none."]
-    known = known.assign(place=(known["named_first"] + 1 - known["named_last"]) / 2)
-    means = known.groupby(PAIRING)[["place", "for_won", "won"]].mean()
+    decided = decided.assign(place=(decided["named_first"] + 1 - decided["named_last"]) / 2)
+    means = decided.groupby(PAIRING)[["place", "for_won", "won"]].mean()
     what = ("The debater named first is chosen", "The side for the claim wins", "The debater who begins wins")
     rows = [
         (start, estimate("share", 1, PERCENT)(mean_row(means[name].to_numpy(dtype=float), "share", bounds=SHARE)))
         for start, name in zip(what, means, strict=True)
     ]
-    ties = f"The order of the names decided {PERCENT * known['decided'].mean():.0f}% of verdicts, which are ties."
+    ties = f"The order of the names decided {PERCENT * decided['decided'].mean():.0f}% of verdicts, which are ties."
     return [*(f"{start} in {share}%." for start, share in rows), ties]
 
 

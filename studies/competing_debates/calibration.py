@@ -65,8 +65,8 @@ def ends(bets: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def _whole(bets: pd.DataFrame) -> pd.DataFrame:
-    known = (bets["bet"].notna() & bets["won"].notna()).groupby([bets[name] for name in DEBATE]).transform("sum")
-    return bets[known == 2].reset_index(drop=True)
+    known_count = (bets["bet"].notna() & bets["won"].notna()).groupby([bets[name] for name in DEBATE]).transform("sum")
+    return bets[known_count == 2].reset_index(drop=True)
 
 
 def score_table(bets: Mapping[str, pd.DataFrame], seed: int) -> pd.DataFrame:
@@ -76,35 +76,35 @@ def score_table(bets: Mapping[str, pd.DataFrame], seed: int) -> pd.DataFrame:
     bets: of `ends`.
     """
     rows = []
-    for when, part in bets.items():
-        scored = part.assign(**_scores(part))
-        for model, own in [*scored.groupby("model", sort=False), (EVERYONE, scored)]:
-            means = own.groupby(PAIRING)[["bet", "won", *MEASURES]].mean()
-            counts = {"debates": own.groupby(DEBATE).ngroups, "pairings": len(means)}
+    for when, end_bets in bets.items():
+        scored = end_bets.assign(**_scores(end_bets))
+        for model, model_bets in [*scored.groupby("model", sort=False), (EVERYONE, scored)]:
+            means = model_bets.groupby(PAIRING)[["bet", "won", *MEASURES]].mean()
+            counts = {"debates": model_bets.groupby(DEBATE).ngroups, "pairings": len(means)}
             row: dict[str, object] = {"when": when, "model": model, **counts}
             row |= {name: float(means[name].mean()) if len(means) else np.nan for name in ("bet", "won")}
             for name in MEASURES:
                 row |= mean_row(means[name].to_numpy(dtype=float), name, f"{name}_", MEASURES[name])
-            everyone = part if model == EVERYONE else part.iloc[:0]
+            everyone = end_bets if model == EVERYONE else end_bets.iloc[:0]
             row |= shuffled_brier(everyone, seed) | _ahead(everyone)
             rows.append(row)
     return pd.DataFrame(rows)
 
 
-def _scores(part: pd.DataFrame) -> dict[str, Floats]:
-    bet, won = part["bet"].to_numpy(dtype=float) / PERCENT, part["won"].to_numpy(dtype=float)
+def _scores(bets: pd.DataFrame) -> dict[str, Floats]:
+    bet, won = bets["bet"].to_numpy(dtype=float) / PERCENT, bets["won"].to_numpy(dtype=float)
     return {"overconfidence": PERCENT * (bet - won), "brier": (bet - won) ** 2, "even": (0.5 - won) ** 2}
 
 
-def shuffled_brier(part: pd.DataFrame, seed: int) -> dict[str, float]:
+def shuffled_brier(bet_rows: pd.DataFrame, seed: int) -> dict[str, float]:
     """Return shuffled (the mean Brier score of bets shuffled among pairings, each with all its bets) and p.
 
     p: of a Brier score as low as that of the bets themselves. A dealt bet counts where a debate of that topic and condition is
     known. NaN below FEWEST pairings.
     """
-    if part[PAIRING].nunique() < FEWEST:
+    if bet_rows[PAIRING].nunique() < FEWEST:
         return {"shuffled": np.nan, "p": np.nan}
-    wide = part.pivot_table(index=PAIRING, columns=["topic", "condition", "seat"], values=["bet", "won"])
+    wide = bet_rows.pivot_table(index=PAIRING, columns=["topic", "condition", "seat"], values=["bet", "won"])
     bets, won = wide["bet"].to_numpy(dtype=float) / PERCENT, wide["won"].to_numpy(dtype=float)
     order = np.random.default_rng(seed).permuted(np.tile(np.arange(len(wide)), (SHUFFLES, 1)), axis=1)
     null = np.nanmean((bets[order] - won) ** 2, axis=(1, 2))
@@ -112,27 +112,27 @@ def shuffled_brier(part: pd.DataFrame, seed: int) -> dict[str, float]:
     return {"shuffled": float(null.mean()), "p": float((1 + lower) / (1 + SHUFFLES))}
 
 
-def _ahead(part: pd.DataFrame) -> dict[str, float]:
+def _ahead(bets: pd.DataFrame) -> dict[str, float]:
     """Return by how many points the winner's bet is ahead of the loser's, over debates with a winner."""
-    won = part[part["won"] != TIE]
+    won = bets[bets["won"] != TIE]
     debates = (won["bet"] * (2 * won["won"] - 1)).groupby([won[name] for name in DEBATE]).sum()
     pairings = debates.groupby(level=PAIRING).mean().to_numpy(dtype=float)
     return {"decided": len(debates), **mean_row(pairings, "ahead", "ahead_")}
 
 
-def curve(part: pd.DataFrame) -> pd.DataFrame:
+def curve(bets: pd.DataFrame) -> pd.DataFrame:
     """Return one row per range of bets: low_bet, high_bet, bets, pairings, bet (mean), won (share of debates; a tie counts half)
     with low and high over pairings. Ranges without bets are left out.
     """
     rows = []
     for low, high in pairwise(BINS):
-        own = part[(part["bet"] >= low) & ((part["bet"] < high) | ((high == BINS[-1]) & (part["bet"] == high)))]
-        if own.empty:
+        range_bets = bets[(bets["bet"] >= low) & ((bets["bet"] < high) | ((high == BINS[-1]) & (bets["bet"] == high)))]
+        if range_bets.empty:
             continue
-        grouped = own.groupby(PAIRING)["won"]
+        grouped = range_bets.groupby(PAIRING)["won"]
         interval = clustered_share_interval(grouped.sum().to_numpy(dtype=float), grouped.size().to_numpy(dtype=float))
-        counts = {"low_bet": low, "high_bet": high, "bets": len(own), "pairings": grouped.ngroups}
-        means = {"bet": float(own["bet"].mean()), "won": float(own["won"].mean())}
+        counts = {"low_bet": low, "high_bet": high, "bets": len(range_bets), "pairings": grouped.ngroups}
+        means = {"bet": float(range_bets["bet"].mean()), "won": float(range_bets["won"].mean())}
         rows.append({**counts, **means, "low": interval[0], "high": interval[1]})
     return pd.DataFrame(rows, columns=["low_bet", "high_bet", "bets", "pairings", "bet", "won", "low", "high"])
 
@@ -169,9 +169,9 @@ def _knowledge_line(row: pd.Series) -> str:
         reason = f"fewer than {FEWEST} pairings of people have a winner" if few else "the bets do not vary"
         return f"Whether debaters know who wins is unknown: {reason}."
     ahead = format_estimate(row["ahead"], row["ahead_low"], row["ahead_high"], 1)
-    known = "know something of" if row["p"] < CHANCE and row["ahead_low"] > 0 else "do not clearly know"
+    knowledge = "know something of" if row["p"] < CHANCE and row["ahead_low"] > 0 else "do not clearly know"
     return (
-        f"In their last bets debaters {known} who wins: the winner's bet is {ahead} points above the loser's. The Brier score "
-        f"is {row['brier']:.3f}, for shuffled bets {row['shuffled']:.3f} (p {format_p(row['p'])}), and {row['even']:.3f} for "
-        "a bet of 50 in every debate."
+        f"In their last bets debaters {knowledge} who wins: the winner's bet is {ahead} points above the loser's. "
+        f"The Brier score is {row['brier']:.3f}, for shuffled bets {row['shuffled']:.3f} (p {format_p(row['p'])}), "
+        f"and {row['even']:.3f} for a bet of 50 in every debate."
     )

@@ -82,8 +82,8 @@ def _judged(options: argparse.Namespace, conditions: Mapping[str, Mapping[str, A
     check_spec(judge)
     options.llm = options.llm[:1]
     base, given = scenario_from_args(options, "bets")
-    settings = {name: {**own, "also": [WINNING]} for name, own in conditions.items()}
-    scenarios = [base.with_settings(own) for own in settings.values()]
+    settings = {name: {**condition_settings, "also": [WINNING]} for name, condition_settings in conditions.items()}
+    scenarios = [base.with_settings(condition_settings) for condition_settings in settings.values()]
     if options.dry_run:
         return print_plan(dict(zip(settings, scenarios, strict=True)), options, judge)
     folder, names = results_folder(options, "bets"), [name.replace(", ", "_").replace(" ", "_") for name in settings]
@@ -233,12 +233,12 @@ def _compare(options: argparse.Namespace, spec: str, runs: dict[str, Tables], fo
     header = next(iter(runs.values())).header
     seed, personas = int(header.scenario["seed"]), str(header.scenario["personas"])
     panel = _draw_panel(options, next(iter(runs.values())).society, personas, seed)
-    pairs = speech_pairs([one for name, tables in runs.items() for one in speeches(name, tables)], seed)
+    pairs = speech_pairs([speech for name, tables in runs.items() for speech in speeches(name, tables)], seed)
     manifest, about = folder / "panel" / "panel.json", {"panel": identity_spec(spec), "people": options.panel}
     with open_desk(options, manifest, about, "panel", shared_budget(options, folder, spec)) as desk:
-        found = compare_speeches(pairs, panel, spec, desk, seed)
+        comparisons = compare_speeches(pairs, panel, spec, desk, seed)
         print(desk.tally.line)
     print_paths(panel=manifest.parent)
     report = beliefs_report(runs, folder)
-    add_quality(report, pairs, found, spec)
+    add_quality(report, pairs, comparisons, spec)
     return report.write()

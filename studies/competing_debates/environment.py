@@ -41,8 +41,8 @@ class BeforeJudge:
 
     def turns(self, room: Room, round_: int) -> Iterator[Turn]:
         debaters = room.seated[: -self.silent]
-        shuffled = tuple([one for one in room.shuffled if one in debaters])
-        here = Room(debaters, shuffled, lambda: tuple([one for one in room.reshuffle() if one in debaters]))
+        shuffled = tuple([agent for agent in room.shuffled if agent in debaters])
+        here = Room(debaters, shuffled, lambda: tuple([agent for agent in room.reshuffle() if agent in debaters]))
         for number, speaker in enumerate(speaking_order(here, self.order)):
             hearers = tuple([member for member in room.seated if member != speaker])
             yield Turn(speaker, hearers, together=self.protocol == "simultaneous" and number > 0)

@@ -60,8 +60,8 @@ class SpeechPair(NamedTuple):
     @property
     def ids(self) -> tuple[str, str]:
         """The names of the two speeches in the comparisons."""
-        one = self.first
-        name = f"{self.kind}/{one.protocol}/{one.topic}/{one.repetition}/{one.side}"
+        speech = self.first
+        name = f"{self.kind}/{speech.protocol}/{speech.topic}/{speech.repetition}/{speech.side}"
         return f"{name}/1", f"{name}/2"
 
 
@@ -69,19 +69,24 @@ def speeches(protocol: str, tables: Tables) -> Iterator[Speech]:
     """Yield the first statements of debaters whose side and belief are known."""
     ratings = tables.attitudes
     before = ratings[ratings["round"] == ratings["round"].min()].set_index("agent")["attitude"]
-    said = (
+    first_texts = (
         tables.utterances[tables.utterances["text"].notna()].sort_values("iteration").groupby("agent")["text"].first()
     )
     for _, seated in tables.agents[tables.agents["group"].isin(tables.groups)].groupby("room", sort=False):
         *debaters, _ = seated["agent"]
         topic = load_topic(str(seated["topic"].iloc[0]))
         claimed = topic.probe("agreement").polarity
-        priors = [side_of(None if pd.isna(before.get(one)) else float(before[one])) for one in debaters]
-        for one, prior, side in zip(debaters, priors, alternate_sides(priors[0], len(debaters)), strict=True):
-            if prior is not None and side is not None and one in said.index:
+        priors = [side_of(None if pd.isna(before.get(agent)) else float(before[agent])) for agent in debaters]
+        for agent, prior, side in zip(debaters, priors, alternate_sides(priors[0], len(debaters)), strict=True):
+            if prior is not None and side is not None and agent in first_texts.index:
                 stance = "for" if side == claimed else "against"
                 yield Speech(
-                    protocol, topic.slug, int(seated["repetition"].iloc[0]), stance, prior == side, str(said[one])
+                    protocol,
+                    topic.slug,
+                    int(seated["repetition"].iloc[0]),
+                    stance,
+                    prior == side,
+                    str(first_texts[agent]),
                 )
 
 
@@ -91,15 +96,15 @@ def speech_pairs(every: Sequence[Speech], seed: int) -> list[SpeechPair]:
     A null pair has the speeches of two repetitions by debaters who hold the belief, the first drawn by lot.
     """
     pairs: list[SpeechPair] = []
-    places = dict.fromkeys((one.protocol, one.topic, one.side) for one in every)
+    places = dict.fromkeys((speech.protocol, speech.topic, speech.side) for speech in every)
     for place in places:
-        here = [one for one in every if (one.protocol, one.topic, one.side) == place]
-        own = {one.repetition: one for one in here if one.own}
-        other = {one.repetition: one for one in here if not one.own}
-        pairs += [SpeechPair(BELIEF, own[number], other[number]) for number in own if number in other]
-        numbers = list(own)
-        for one, next_ in zip(numbers[::2], numbers[1::2], strict=False):
-            lot = stream(seed, "null pair", *place, one).sample([own[one], own[next_]], 2)
+        here = [speech for speech in every if (speech.protocol, speech.topic, speech.side) == place]
+        own_side = {speech.repetition: speech for speech in here if speech.own}
+        other = {speech.repetition: speech for speech in here if not speech.own}
+        pairs += [SpeechPair(BELIEF, own_side[number], other[number]) for number in own_side if number in other]
+        numbers = list(own_side)
+        for number, next_ in zip(numbers[::2], numbers[1::2], strict=False):
+            lot = stream(seed, "null pair", *place, number).sample([own_side[number], own_side[next_]], 2)
             pairs.append(SpeechPair(NULL, *lot))
     return pairs
 
@@ -126,7 +131,7 @@ def compare_speeches(
     """Return all comparisons (of `comparison_table`), and one row per pair: kind, protocol, topic, repetition, side, value (share
     that prefers the first; NaN: missing), decided.
     """
-    texts = {name: one.text for pair in pairs for name, one in zip(pair.ids, pair[1:], strict=True)}
+    texts = {name: speech.text for pair in pairs for name, speech in zip(pair.ids, pair[1:], strict=True)}
     matches = [
         Match(SpeechReader(person, load_topic(pair.first.topic), pair.first.side), *pair.ids)
         for pair in pairs
@@ -150,9 +155,14 @@ def ask_about_speeches(
 def quality_table(values: pd.DataFrame) -> pd.DataFrame:
     """Return one row per protocol and kind: pairs, units, share with low and high over units."""
     rows = []
-    for (protocol, kind), part in values.groupby(["protocol", "kind"], sort=False):
-        means = part.groupby("repetition")["value"].mean().dropna().to_numpy(dtype=float)
-        counts = {"protocol": protocol, "kind": kind, "pairs": int(part["value"].notna().sum()), "units": len(means)}
+    for (protocol, kind), kind_rows in values.groupby(["protocol", "kind"], sort=False):
+        means = kind_rows.groupby("repetition")["value"].mean().dropna().to_numpy(dtype=float)
+        counts = {
+            "protocol": protocol,
+            "kind": kind,
+            "pairs": int(kind_rows["value"].notna().sum()),
+            "units": len(means),
+        }
         rows.append(counts | mean_row(means, "share", bounds=SHARE))
     return pd.DataFrame(rows, columns=["protocol", "kind", "pairs", "units", "share", "low", "high"])
 
@@ -164,8 +174,8 @@ def verdict(row: Mapping[str, float], protocol: str) -> str:
         return f"{start}: fewer than {FEWEST} repetitions have a compared pair."
     if np.isnan(row["low"]):
         return f"{start}: the shares do not vary."
-    said = preference(row["low"], row["high"])
-    return f"{protocol}: the speech for one's own belief {said} than the one against it: in {percent(row)}% of comparisons."
+    phrase = preference(row["low"], row["high"])
+    return f"{protocol}: the speech for one's own belief {phrase} than the one against it: in {percent(row)}% of comparisons."
 
 
 def preference(low: float, high: float) -> str:
@@ -179,10 +189,10 @@ def preference(low: float, high: float) -> str:
 
 
 def add_quality(
-    report: Report, pairs: Sequence[SpeechPair], found: tuple[pd.DataFrame, pd.DataFrame], spec: str
+    report: Report, pairs: Sequence[SpeechPair], compared: tuple[pd.DataFrame, pd.DataFrame], spec: str
 ) -> None:
     """Add the section on the quality of speeches, and its tables (comparisons, speeches, speech_pairs, quality)."""
-    table, values = found
+    table, values = compared
     quality = quality_table(values)
     about = (
         f"Personas played by {spec} compared first statements for the same side of a topic, in both orders. `{BELIEF}`: share "
@@ -192,8 +202,8 @@ def add_quality(
     )
     report.section("Which speech makes the better case?", about)
     report.disclaim_models(spec)
-    shown = [(pair.kind, pair.first.side, name, one.own, one.text)
-             for pair in pairs for name, one in zip(pair.ids, pair[1:], strict=True)]  # fmt: skip
+    shown = [(pair.kind, pair.first.side, name, speech.own, speech.text)
+             for pair in pairs for name, speech in zip(pair.ids, pair[1:], strict=True)]  # fmt: skip
     every = pd.DataFrame(shown, columns=["kind", "side", "id", "own", "text"])
     report.data(comparisons=table, speeches=every, speech_pairs=values, quality=quality)
     lost = table["reason"][table["share"].isna()]

@@ -106,10 +106,11 @@ class TrainingOutcome(NamedTuple):
 
     def lines(self, llm: str, method: str) -> list[str]:
         """Return what was trained on, in a line each."""
-        own = next(iter(self.preferences.values()))
-        margins = {name: fmean(one.margin for one in given) for name, given in self.preferences.items()}
+        preferences = next(iter(self.preferences.values()))
+        margins = {name: fmean(preference.margin for preference in given) for name, given in self.preferences.items()}
+        prompts = len({preference.about for preference in preferences})
         return [
-            f"{llm} was trained by {method.upper()} on {len(own)} verdicts about {len({one.about for one in own})} prompts; "
+            f"{llm} was trained by {method.upper()} on {len(preferences)} verdicts about {prompts} prompts; "
             f"{self.ties} pairs tie",
             "mean share of comparisons won by the preferred speech minus that of the other: "
             + ", ".join(f"{name} {margin:+.2f}" for name, margin in margins.items()),
@@ -118,17 +119,17 @@ class TrainingOutcome(NamedTuple):
 
 def statements(debates: str, tables: Tables, folder: Path) -> list[Statement]:
     """Return the first statements of the debates in a folder. Errors: UserError for a prompt that cannot be derived."""
-    sent, found = sent_requests(folder), []
-    said = tables.utterances.sort_values("iteration").drop_duplicates(["room", "agent"])
-    for own in said.sort_values(["room", "agent"]).to_dict("records"):
-        requests = [each.request for each in sent.of(own["room"], own["agent"]) if each.call.purpose == "speech"]
+    sent, spoken = sent_requests(folder), []
+    first_lines = tables.utterances.sort_values("iteration").drop_duplicates(["room", "agent"])
+    for line in first_lines.sort_values(["room", "agent"]).to_dict("records"):
+        requests = [each.request for each in sent.of(line["room"], line["agent"]) if each.call.purpose == "speech"]
         if not requests or requests[0] is None:
             raise UserError(f"{folder} has a speech whose prompt cannot be derived: give another --out")
-        side, missing = requests[0].facts.get("side", ""), pd.isna(own["text"])
-        text, reason = (None, str(own["reason"])) if missing else (str(own["text"]), "")
-        place = debates, own["room"], own["seat"], own["topic"], int(own["repetition"])
-        found.append(Statement(*place, side, requests[0].messages, text, reason))
-    return found
+        side, missing = requests[0].facts.get("side", ""), pd.isna(line["text"])
+        text, reason = (None, str(line["reason"])) if missing else (str(line["text"]), "")
+        place = debates, line["room"], line["seat"], line["topic"], int(line["repetition"])
+        spoken.append(Statement(*place, side, requests[0].messages, text, reason))
+    return spoken
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ class DebaterTraining:
         tables = yield self.base.with_settings(settings)
         scored = self.score(statements(TRAINING, tables, self.folder / TRAINING), desk)
         sets, ties = self.preferences(scored)
-        adapters = {name: self.adapter(name, own, base, desk) for name, own in sets.items()}
+        adapters = {name: self.adapter(name, preferences, base, desk) for name, preferences in sets.items()}
         settings = {**AT_ONCE, "topics": ",".join(held_out)}
         tables = yield self.base.with_settings(settings)
         before, after = statements(UNTRAINED, tables, self.folder / UNTRAINED), {}
@@ -205,7 +206,18 @@ class DebaterTraining:
             tables = yield self.base.with_settings({**settings, **self.spoken_with(path)})
             after[name] = statements(name, tables, self.folder / slug(name))
         values, table, texts = self.compare(before, after, desk)
-        rows = [(one.id, one.topic, one.repetition, one.side, one.text, one.reason, score) for one, score in scored]
+        rows = [
+            (
+                statement.id,
+                statement.topic,
+                statement.repetition,
+                statement.side,
+                statement.text,
+                statement.reason,
+                score,
+            )
+            for statement, score in scored
+        ]
         frame = pd.DataFrame(rows, columns=SCORED).astype({"score": "float64"})
         return TrainingOutcome(frame, values, table, texts, sets, ties)
 
@@ -216,21 +228,23 @@ class DebaterTraining:
 
     def score(self, spoken: Sequence[Statement], desk: CallDesk) -> list[tuple[Statement, float]]:
         """Return statements with the share of comparisons that they win against others for the same prompt (NaN: unknown)."""
-        known = [one for one in spoken if one.text is not None]
-        pairs = [(one, other) for one, other in combinations(known, 2) if one.prompt == other.prompt]
+        written = [statement for statement in spoken if statement.text is not None]
+        pairs = [
+            (statement, other) for statement, other in combinations(written, 2) if statement.prompt == other.prompt
+        ]
         values = self._compared(pairs, self.readers(), desk)[0]
         wins: dict[str, list[float]] = {}
         for (a, b), value in values.items():
             wins.setdefault(a, []).append(value)
             wins.setdefault(b, []).append(1 - value)
-        return [(one, fmean(wins[one.id]) if one.id in wins else np.nan) for one in spoken]
+        return [(statement, fmean(wins[statement.id]) if statement.id in wins else np.nan) for statement in spoken]
 
     def preferences(self, scored: Sequence[tuple[Statement, float]]) -> tuple[dict[str, list[Preference]], int]:
         """Return the preferences of each adapter, and how many pairs tie. Errors: UserError for fewer than two preferences."""
         replies = [
-            ScoredReply(one.prompt, one.text, score)
-            for one, score in scored
-            if one.text is not None and not np.isnan(score)
+            ScoredReply(statement.prompt, statement.text, score)
+            for statement, score in scored
+            if statement.text is not None and not np.isnan(score)
         ]
         sets, ties = lessons(replies, self.recipe.method, self.shuffles, self.seed)
         if len(sets[TRAINED]) < FEWEST_PAIRS:
@@ -249,16 +263,21 @@ class DebaterTraining:
         self, before: Sequence[Statement], after: Mapping[str, Sequence[Statement]], desk: CallDesk
     ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, str]]:
         """Return values, comparisons and texts of held-out statements: each with the untrained one of the same debater."""
-        untrained = {one.place: one for one in before}
+        untrained = {statement.place: statement for statement in before}
         pairs = [
-            (name, one, untrained[one.place]) for name, own in after.items() for one in own if one.place in untrained
+            (name, statement, untrained[statement.place])
+            for name, statements in after.items()
+            for statement in statements
+            if statement.place in untrained
         ]
-        known = [(one, other) for _, one, other in pairs if one.text is not None and other.text is not None]
-        values, table, texts = self._compared(known, self.readers(self.people), desk)
+        written = [
+            (statement, other) for _, statement, other in pairs if statement.text is not None and other.text is not None
+        ]
+        values, table, texts = self._compared(written, self.readers(self.people), desk)
         rows = [
-            (name, DEBATE, one.topic, one.repetition, one.side, one.id, one.words, other.words,
-             values.get((one.id, other.id), np.nan))
-            for name, one, other in pairs
+            (name, DEBATE, statement.topic, statement.repetition, statement.side, statement.id, statement.words, other.words,
+             values.get((statement.id, other.id), np.nan))
+            for name, statement, other in pairs
         ]  # fmt: skip
         return pd.DataFrame(rows, columns=VALUES).astype({"value": "float64"}), table, texts
 
@@ -266,10 +285,10 @@ class DebaterTraining:
         self, pairs: Sequence[tuple[Statement, Statement]], readers: Sequence[Persona], desk: CallDesk
     ) -> tuple[dict[tuple[str, str], float], pd.DataFrame, dict[str, str]]:
         """Return the share that prefers the first statement of each pair, by ids, all comparisons, and the texts by id."""
-        texts = {one.id: str(one.text) for place in (0, 1) for one in (pair[place] for pair in pairs)}
+        texts = {statement.id: str(statement.text) for place in (0, 1) for statement in (pair[place] for pair in pairs)}
         matches = [
-            Match(SpeechReader(person, load_topic(one.topic), one.side), one.id, other.id)
-            for one, other in pairs
+            Match(SpeechReader(person, load_topic(statement.topic), statement.side), statement.id, other.id)
+            for statement, other in pairs
             for person in readers
         ]
         table = ask_about_speeches(matches, texts, self.panel, desk, self.seed)

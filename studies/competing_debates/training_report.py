@@ -55,17 +55,17 @@ def training_lines(table: pd.DataFrame, values: pd.DataFrame) -> list[str]:
     on shuffled verdicts would give. The unit of the latter is the training: five are needed.
     """
     trained, nulls = table.iloc[0], table["share"].iloc[1:]
-    found = against_nulls(float(trained["share"]), nulls, "verdicts")
-    reason = _why_unknown(trained) or found[1]
+    null_result = against_nulls(float(trained["share"]), nulls, "verdicts")
+    reason = _why_unknown(trained) or null_result[1]
     lines = [
         _share_line(trained),
-        null_line("share", found, nulls.tolist(), "verdicts", "debater"),
+        null_line("share", null_result, nulls.tolist(), "verdicts", "debater"),
         _topic_line(values),
     ]
     start = "training on verdicts makes speeches that readers prefer"
     if reason:
         return [*lines, f"Whether {start} is unknown: {reason}."]
-    if found[0] == 1 and trained["low"] > EVEN:
+    if null_result[0] == 1 and trained["low"] > EVEN:
         return [*lines, f"On these topics, {start}: more than chance, and more than training as such."]
     return [*lines, f"That {start} is not shown: the share must be clearly above 50% and above shuffled verdicts."]
 
@@ -79,14 +79,14 @@ def _why_unknown(row: pd.Series) -> str:
 def _share_line(row: pd.Series) -> str:
     if reason := _why_unknown(row):
         return f"Which speech readers prefer, the trained or the untrained one, is unknown: {reason}."
-    said = preference(row["low"], row["high"])
-    return f"The trained debater's speech {said} than the untrained one's: in {percent(row)}% of comparisons."
+    phrase = preference(row["low"], row["high"])
+    return f"The trained debater's speech {phrase} than the untrained one's: in {percent(row)}% of comparisons."
 
 
 def _topic_line(values: pd.DataFrame) -> str:
     """Return what the share is over topics, for the trained debater."""
-    own = values[values["kind"] == values["kind"].iloc[0]] if len(values) else values
-    means = own.groupby("topic")["value"].mean().dropna().to_numpy(dtype=float)
+    trained_values = values[values["kind"] == values["kind"].iloc[0]] if len(values) else values
+    means = trained_values.groupby("topic")["value"].mean().dropna().to_numpy(dtype=float)
     if reason := why_no_interval(means, "held-out topic"):
         return f"The share on other topics is unknown: {reason}."
     return f"Over {len(means)} held-out topics the share is {percent(mean_row(means, 'share', bounds=SHARE))}%."

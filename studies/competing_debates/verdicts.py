@@ -91,14 +91,16 @@ def debates(condition: str, tables: Tables) -> Iterator[Pair]:
     for room, seats in tables.agents[tables.agents["group"].isin(tables.groups)].groupby("room", sort=False):
         first, second = (row for _, row in seats.iterrows())
         topic = load_topic(str(first["topic"]))
-        claimed, own = topic.probe("agreement").polarity, before.get(first["agent"])
-        begins = claimed if assigned else side_of(None if own is None or np.isnan(own) else float(own))
+        claimed, own_rating = topic.probe("agreement").polarity, before.get(first["agent"])
+        begins = (
+            claimed if assigned else side_of(None if own_rating is None or np.isnan(own_rating) else float(own_rating))
+        )
         sides = [
             None if side is None else "for" if side == claimed else "against" for side in alternate_sides(begins, 2)
         ]
         names = str(first["name"]), str(second["name"])
-        said = tables.utterances[(tables.utterances["room"] == room) & tables.utterances["text"].notna()]
-        lines = tuple(zip(said["name"].astype(str), said["text"].astype(str), strict=True))
+        room_lines = tables.utterances[(tables.utterances["room"] == room) & tables.utterances["text"].notna()]
+        lines = tuple(zip(room_lines["name"].astype(str), room_lines["text"].astype(str), strict=True))
         key = condition, topic.slug, int(first["repetition"]), str(room), names
         reason = NO_SIDE if None in sides else "" if {name for name, _ in lines} >= set(names) else SILENT
         by_name = {name: str(side) for name, side in zip(names, sides, strict=True)}
@@ -108,9 +110,14 @@ def debates(condition: str, tables: Tables) -> Iterator[Pair]:
 def judge_debates(runs: Mapping[str, Tables], spec: str, desk: CallDesk, seed: int) -> pd.DataFrame:
     """Return one row per debate: COLUMNS. Errors: Unreadable, BudgetSpent."""
     pairs = [pair for name, tables in runs.items() for pair in debates(name, tables)]
-    asked = [_judge(pair, seed) for pair in pairs if pair.debate]
+    conversations = [_judge(pair, seed) for pair in pairs if pair.debate]
     answers = iter(
-        desk.ask(asked, spec, "verdicts", lambda both: next((one.reason for one in both if one.reason), None))
+        desk.ask(
+            conversations,
+            spec,
+            "verdicts",
+            lambda both: next((reading.reason for reading in both if reading.reason), None),
+        )
     )
     return pd.DataFrame([_row(pair, next(answers) if pair.debate else ()) for pair in pairs], columns=COLUMNS).astype(
         dict.fromkeys(("named_first", "named_last", "share", "won", "for_won"), "float64")
@@ -122,14 +129,14 @@ def _judge(pair: Pair, seed: int) -> Conversation[list[Reading]]:
     assert pair.debate is not None
     readings = []
     for place, (first, second) in enumerate((pair.names, pair.names[::-1])):
-        own = derive(seed, "verdict", pair.condition, pair.room, place)
-        readings.append(read_choice((yield from ask(pair.debate.compose_verdict(first, second, own)))))
+        verdict_seed = derive(seed, "verdict", pair.condition, pair.room, place)
+        readings.append(read_choice((yield from ask(pair.debate.compose_verdict(first, second, verdict_seed)))))
     return readings
 
 
 def _row(pair: Pair, both: Any) -> tuple[object, ...]:
     key = (pair.condition, pair.topic, pair.repetition, pair.room)
-    lost = pair.reason or next((one.reason for one in both if one.value is None), "")
+    lost = pair.reason or next((reading.reason for reading in both if reading.value is None), "")
     if lost or pair.debate is None:
         return (*key, np.nan, np.nan, np.nan, np.nan, False, np.nan, lost)
     first, last = both[0].value, 1 - both[1].value

@@ -74,8 +74,8 @@ def run(words: Sequence[str]) -> int:
     for spec in (writer, against, audience, judge):
         check_spec(spec)
     study = study_from_args(options, audience, judge)
-    for own in study.competitions:
-        study.readers(own)  # too few personas are an error before the first call
+    for competition in study.competitions:
+        study.readers(competition)  # too few personas are an error before the first call
     check_options(options)
     given = read_pitches(options.messages, study.competitions) if options.messages else None
     planned = planned_calls(study, (options.shuffles or 1) if options.train else 0, given)
@@ -107,7 +107,7 @@ def study_from_args(options: argparse.Namespace, audience: str, judge: str) -> C
     society = society_from_args(options)
     named = options.competition or NAMES
     competitions = tuple([load_competition(name, society.language.code) for name in named])
-    names = [own.name for own in competitions]
+    names = [competition.name for competition in competitions]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UserError(f"two competitions are called {twice[0]}: give each file another name")
     personas = society.qualified(options.personas)
@@ -125,13 +125,13 @@ def planned_calls(study: CompetitionStudy, shuffles: int = 0, given: GivenMessag
         messages = len(study.keys) * study.samples * (shuffles + 2)
         return f"at most {messages:,} messages, {pairs + 2 * messages * study.panel:,} choices, and {shuffles + 1} trainings"
     probes = {(key.competition.name, key.case.name): len(key.competition.probes) for key in study.keys}
-    known = 2 * sum(len(key.case.planted) for key in study.keys)
+    known_verdicts = 2 * sum(len(key.case.planted) for key in study.keys)
     if given:
         pairs = len(paired(given.pitches, given.writers))
         verdicts = sum(probes[pitch.competition, pitch.case] for pitch in given.pitches)
-        return f"at most {2 * pairs * study.panel:,} choices, at most {verdicts + known:,} verdicts"
+        return f"at most {2 * pairs * study.panel:,} choices, at most {verdicts + known_verdicts:,} verdicts"
     messages = 2 * len(study.keys) * study.samples
-    verdicts = 2 * study.samples * sum(probes.values()) + known
+    verdicts = 2 * study.samples * sum(probes.values()) + known_verdicts
     return f"{messages:,} messages, {messages * study.panel:,} choices, at most {verdicts:,} verdicts"
 
 
@@ -158,7 +158,9 @@ def train(training: WriterTraining, desk: CallDesk) -> int:
     from parley.studies.competition.training import write_training
 
     outcome = training.run(desk)
-    wins = {name: sum(win.margin for win in own) / len(own) for name, own in outcome.wins.items()}
+    wins = {
+        name: sum(win.margin for win in writer_wins) / len(writer_wins) for name, writer_wins in outcome.wins.items()
+    }
     facts = [
         f"{training.llm} was trained by {training.recipe.method.upper()} on {len(next(iter(outcome.wins.values())))} wins; "
         f"{outcome.left_out} training cases have none",

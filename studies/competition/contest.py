@@ -50,14 +50,14 @@ class CompetitionStudy:
     def to_dict(self) -> dict[str, Any]:
         """Return what identifies the study on any machine."""
         models = {"audience": identity_spec(self.audience), "judge": identity_spec(self.judge)}
-        return {**models, "competitions": [asdict(own) for own in self.competitions]} | {
+        return {**models, "competitions": [asdict(competition) for competition in self.competitions]} | {
             name: getattr(self, name) for name in ("personas", "panel", "samples", "words", "seed")
         }
 
     @cached_property
     def keys(self) -> list[CaseKey]:
         """All cases."""
-        return [CaseKey(own, case) for own in self.competitions for case in own.cases]
+        return [CaseKey(competition, case) for competition in self.competitions for case in competition.cases]
 
     def readers(self, competition: Competition) -> list[Audience]:
         """Return the audience: the same people in every competition."""
@@ -74,12 +74,12 @@ class CompetitionStudy:
         adapter: str = "",
     ) -> list[Pitch]:
         """Return the messages of a writer about some cases (None: all). writer: its name. backend: its model, if it is open."""
-        asked = [
+        conversations = [
             self._pitch(writer, key, sample, adapter)
             for key in (self.keys if keys is None else keys)
             for sample in range(1, self.samples + 1)
         ]
-        return desk.ask(asked, spec, f"messages ({writer})", lambda pitch: pitch.reason or None, backend)
+        return desk.ask(conversations, spec, f"messages ({writer})", lambda pitch: pitch.reason or None, backend)
 
     def _pitch(self, writer: str, key: CaseKey, sample: int, adapter: str) -> Conversation[Pitch]:
         author = Competitor(key.competition, self.words, adapter=adapter)
@@ -94,15 +94,15 @@ class CompetitionStudy:
         """
         texts = {pitch.id: pitch.text for pitch in pitches if pitch.text is not None}
         aims = {(key.competition.name, key.case.name): key.competition.aim_of(key.case) for key in self.keys}
-        readers = {own.name: self.readers(own) for own in self.competitions}
+        readers = {competition.name: self.readers(competition) for competition in self.competitions}
         matches = [
-            (Match(reader, one.id, other.id), aims[one.competition, one.case])
-            for one, other in pairs
-            if one.id in texts and other.id in texts
-            for reader in readers[one.competition]
+            (Match(reader, pitch.id, other.id), aims[pitch.competition, pitch.case])
+            for pitch, other in pairs
+            if pitch.id in texts and other.id in texts
+            for reader in readers[pitch.competition]
         ]
-        asked = [self._choose(match, texts, aim) for match, aim in matches]
-        table = ask_readers([match for match, _ in matches], asked, self.audience, desk, "choices")
+        conversations = [self._choose(match, texts, aim) for match, aim in matches]
+        table = ask_readers([match for match, _ in matches], conversations, self.audience, desk, "choices")
         return pair_values(table, list(texts))
 
     def _choose(self, match: Match, texts: Mapping[str, str], aim: str) -> Answers:
@@ -113,15 +113,18 @@ class CompetitionStudy:
     def judge_pitches(self, pitches: Sequence[Pitch], desk: CallDesk) -> pd.DataFrame:
         """Return what the judge says of messages (`judge_texts`)."""
         keys = {(key.competition.name, key.case.name): key for key in self.keys}
-        asked = []
+        questions = []
         for pitch in pitches:
-            own, case = keys[pitch.competition, pitch.case]
-            asked += [(pitch.id, Question(own.judged, case, probe, pitch.text, pitch.reason)) for probe in own.probes]
-        return judge_texts(asked, self.judge, self.seed, desk)
+            competition, case = keys[pitch.competition, pitch.case]
+            questions += [
+                (pitch.id, Question(competition.judged, case, probe, pitch.text, pitch.reason))
+                for probe in competition.probes
+            ]
+        return judge_texts(questions, self.judge, self.seed, desk)
 
     def check_judge(self, desk: CallDesk) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return what the judge says of known messages, and how good it is, as `check_judge` of analysis/rule_judge.py."""
-        return check_judge([own.judged for own in self.competitions], self.judge, self.seed, desk)
+        return check_judge([competition.judged for competition in self.competitions], self.judge, self.seed, desk)
 
 
 class Contest(NamedTuple):
@@ -137,11 +140,11 @@ class Contest(NamedTuple):
 
 def paired(pitches: Sequence[Pitch], names: tuple[str, str]) -> list[tuple[Pitch, Pitch]]:
     """Return the pairs of a message of the writer and one of the rival about the same case, of the same sample."""
-    own, others = (
+    writer_pitches, others = (
         {(pitch.competition, pitch.case, pitch.sample): pitch for pitch in pitches if pitch.writer == name}
         for name in names
     )
-    return [(pitch, others[key]) for key, pitch in own.items() if key in others]
+    return [(pitch, others[key]) for key, pitch in writer_pitches.items() if key in others]
 
 
 def hold_contest(study: CompetitionStudy, pitches: Sequence[Pitch], names: tuple[str, str], desk: CallDesk) -> Contest:

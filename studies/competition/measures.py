@@ -67,12 +67,12 @@ def outcome_table(cases: pd.DataFrame) -> pd.DataFrame:
     names = list(dict.fromkeys(cases["competition"]))
     parts = {name: cases[cases["competition"] == name] for name in names} | ({ALL: cases} if len(names) > 1 else {})
     rows = []
-    for name, part in parts.items():
-        row: dict[str, object] = {"competition": name, "cases": len(part)}
+    for name, competition_cases in parts.items():
+        row: dict[str, object] = {"competition": name, "cases": len(competition_cases)}
         for measure in MEASURES:
-            row |= mean_of(part[measure], measure)
+            row |= mean_of(competition_cases[measure], measure)
         for side in ("own", "other"):
-            row |= _share(part, side)
+            row |= _share(competition_cases, side)
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -84,10 +84,10 @@ def mean_of(values: pd.Series, measure: str) -> dict[str, float]:
     >>> round(mean_of(pd.Series([0.0, 0.0, 0.0, 0.0, 1.0]), "win")["win_low"], 3)
     0.018
     """
-    known = values.dropna().to_numpy(dtype=float)
-    row = mean_row(known, measure, f"{measure}_", MEASURES[measure])
-    p = np.nan if np.isnan(row[f"{measure}_low"]) else p_of_mean(known - null_of(measure))
-    return row | {f"{measure}_p": p, f"{measure}_cases": len(known)}
+    case_values = values.dropna().to_numpy(dtype=float)
+    row = mean_row(case_values, measure, f"{measure}_", MEASURES[measure])
+    p = np.nan if np.isnan(row[f"{measure}_low"]) else p_of_mean(case_values - null_of(measure))
+    return row | {f"{measure}_p": p, f"{measure}_cases": len(case_values)}
 
 
 def null_of(measure: str) -> float:
@@ -109,11 +109,11 @@ def correct(outcomes: pd.DataFrame, measures: Sequence[str] = tuple(MEASURES)) -
     return outcomes.assign(**dict(zip(names, np.apply_along_axis(holm, 1, p).T, strict=True)))
 
 
-def _share(part: pd.DataFrame, side: str) -> dict[str, float]:
-    known = part.dropna(subset=[side])
-    sizes = known[f"{side}_messages"].to_numpy(dtype=float)
-    hits = known[side].to_numpy(dtype=float) * sizes
-    ends = clustered_share_interval(hits, sizes) if len(known) else (np.nan, np.nan)
+def _share(cases: pd.DataFrame, side: str) -> dict[str, float]:
+    judged = cases.dropna(subset=[side])
+    sizes = judged[f"{side}_messages"].to_numpy(dtype=float)
+    hits = judged[side].to_numpy(dtype=float) * sizes
+    ends = clustered_share_interval(hits, sizes) if len(judged) else (np.nan, np.nan)
     return with_interval(side, hits.sum() / sizes.sum() if sizes.sum() else np.nan, ends)
 
 
@@ -122,20 +122,20 @@ def probe_table(pitches: Sequence[Pitch], verdicts: pd.DataFrame, writer: str, r
     rule), change with low and high over cases.
     """
     by_id = {pitch.id: pitch for pitch in pitches}
-    known = _with_cases(verdicts, "id", by_id).assign(writer=[by_id[name].writer for name in verdicts["id"]])
-    means = known.groupby([*CASE, "probe", "writer"], sort=False)["value"].mean().unstack("writer")
+    case_verdicts = _with_cases(verdicts, "id", by_id).assign(writer=[by_id[name].writer for name in verdicts["id"]])
+    means = case_verdicts.groupby([*CASE, "probe", "writer"], sort=False)["value"].mean().unstack("writer")
     rows = []
-    for (competition, probe), part in means.groupby(level=["competition", "probe"], sort=False):
-        change = mean_of(part[writer] - part[rival], "change")
+    for (competition, probe), probe_means in means.groupby(level=["competition", "probe"], sort=False):
+        change = mean_of(probe_means[writer] - probe_means[rival], "change")
         names = {"competition": competition, "probe": probe, "cases": change.pop("change_cases")}
-        rows.append(names | {"own": part[writer].mean(), "other": part[rival].mean()} | change)
+        rows.append(names | {"own": probe_means[writer].mean(), "other": probe_means[rival].mean()} | change)
     return pd.DataFrame(rows)
 
 
 def _with_cases(table: pd.DataFrame, column: str, by_id: Mapping[str, Pitch]) -> pd.DataFrame:
     """Return the table with the columns CASE of the message that a column names."""
     named = [by_id[name] for name in table[column]]
-    return table.assign(competition=[one.competition for one in named], case=[one.case for one in named])
+    return table.assign(competition=[pitch.competition for pitch in named], case=[pitch.case for pitch in named])
 
 
 PERCENT = 100

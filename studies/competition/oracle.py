@@ -64,9 +64,9 @@ def write_pitch(reading: Reading, speaker: Speaker) -> Reply:
     stated = sentences(facts["source"])
     chosen = sorted(rng.sample(range(len(stated)), min(FACTS, len(stated))))
     parts = [stated[place] for place in chosen]
-    known = bank["embellishments"]
+    by_kind = bank["embellishments"]
     kind = facts.get("kind", "")
-    lists = [known[EVERY], *known.get(kind, {}).values()]
+    lists = [by_kind[EVERY], *by_kind.get(kind, {}).values()]
     embellishment = rng.choice(rng.choice(lists))
     if rng.random() < speaker.laws.of("compete").embellish:
         parts.insert(rng.randrange(len(parts) + 1), embellishment)
@@ -106,7 +106,7 @@ def breaks_rule(bank: Mapping[str, Any], text: str, probe: str, stated: Sequence
     marks = bank["marks"]
     if probe in marks:
         return _has_mark(text, marks[probe])
-    every = [mark for own in marks.values() for mark in own]
+    every = [mark for rule_marks in marks.values() for mark in rule_marks]
     allowed = {*stated, *bank["harmless"]}
     return any(line not in allowed and not _has_mark(line, every) for line in sentences(text))
 
@@ -114,12 +114,18 @@ def breaks_rule(bank: Mapping[str, Any], text: str, probe: str, stated: Sequence
 @cache
 def embellishments() -> frozenset[str]:
     """Return all embellishments of the banks, in every language that has some."""
-    found: list[str] = []
+    texts: list[str] = []
     for folder in sorted(FOLDER.iterdir()):
-        known = bank_of(folder.name).get("embellishments", {})
-        found += known.get(EVERY, [])
-        found += [line for kind, lists in known.items() if kind != EVERY for own in lists.values() for line in own]
-    return frozenset(found)
+        by_kind = bank_of(folder.name).get("embellishments", {})
+        texts += by_kind.get(EVERY, [])
+        texts += [
+            line
+            for kind, lists in by_kind.items()
+            if kind != EVERY
+            for kind_lines in lists.values()
+            for line in kind_lines
+        ]
+    return frozenset(texts)
 
 
 def _has_mark(text: str, marks: Sequence[str]) -> bool:

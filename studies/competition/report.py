@@ -77,13 +77,13 @@ def write_contest(
 
     judged: known messages, and how good the judge is (judge.py). specs: the models of both writers ("" for messages of a file).
     """
-    report, (known, quality) = Report(folder, "competition", "Two writers compete for an audience"), judged
+    report, (known_verdicts, quality) = Report(folder, "competition", "Two writers compete for an audience"), judged
     outcomes = correct(mask_faults(outcome_table(contest.cases), quality))
     probes = probe_table(contest.pitches, contest.verdicts, contest.writer, contest.rival)
     faulty = [bool(fault_of(quality, row["competition"], row["probe"])) for _, row in probes.iterrows()]
     probes.loc[faulty, ["own", "other", "change", "change_low", "change_high"]] = np.nan
     report.data(messages=pitch_table(contest.pitches), comparisons=contest.values, verdicts=contest.verdicts)
-    report.data(cases=contest.cases, outcomes=outcomes, probes=probes, judge=quality, known=known)
+    report.data(cases=contest.cases, outcomes=outcomes, probes=probes, judge=quality, known=known_verdicts)
     report.plain(
         f"{contest.writer}: {specs[0] or 'messages of the file'}; {contest.rival}: {specs[1] or 'messages of the file'}"
     )
@@ -118,7 +118,7 @@ def lines_of(row: Mapping[str, Any], quality: pd.DataFrame, contest: Contest) ->
     """Return what a row of outcomes supports, in sentences."""
     name = str(row["competition"])
     fault = fault_of(quality, "" if name == ALL else name)
-    writer, rival = (f"the {one}" if one in (WRITER, RIVAL) else one for one in (contest.writer, contest.rival))
+    writer, rival = (f"the {name}" if name in (WRITER, RIVAL) else name for name in (contest.writer, contest.rival))
     return [
         win_line(row, writer, rival),
         rule_line(row, fault, writer, rival),
@@ -162,9 +162,9 @@ def count_missing(report: Report, contest: Contest) -> None:
     report.missing(len(lost), len(contest.pitches), "messages are missing", count_table(lost))
     unread = int(contest.values["value"].isna().sum())
     report.missing(unread, len(contest.values), "comparisons are missing", "one of the two orders could not be read")
-    asked = contest.verdicts[~contest.verdicts["reason"].str.startswith("no statement")]
-    unjudged = asked[asked["value"].isna()]
-    report.missing(len(unjudged), len(asked), "verdicts are missing", count_table(unjudged["reason"]))
+    stated_verdicts = contest.verdicts[~contest.verdicts["reason"].str.startswith("no statement")]
+    unjudged = stated_verdicts[stated_verdicts["value"].isna()]
+    report.missing(len(unjudged), len(stated_verdicts), "verdicts are missing", count_table(unjudged["reason"]))
 
 
 def draw_outcomes(outcomes: pd.DataFrame, caption: str) -> Figure:
@@ -173,9 +173,9 @@ def draw_outcomes(outcomes: pd.DataFrame, caption: str) -> Figure:
     with new_figure(5.6, 0.32 * len(outcomes) + 1.3, note, title=title) as figure:
         axes = figure.subplots(1, 2, sharey=True)
         for axis, (measure, title) in zip(axes, SCALES.items(), strict=True):
-            part = PERCENT * outcomes[[measure, f"{measure}_low", f"{measure}_high"]].astype(float)
+            percents = PERCENT * outcomes[[measure, f"{measure}_low", f"{measure}_high"]].astype(float)
             places = name_rows(axis, list(outcomes["competition"]), PERCENT * null_of(measure))
-            draw_points(axis, places, part, measure)
+            draw_points(axis, places, percents, measure)
             axis.set_xlabel(title)
     return figure
 
@@ -222,9 +222,9 @@ def add_examples(report: Report, contest: Contest) -> None:
     """Add the messages about the first case of each competition, as plain text."""
     report.section("Examples")
     for name in dict.fromkeys(pitch.competition for pitch in contest.pitches):
-        own = [pitch for pitch in contest.pitches if pitch.competition == name]
-        report.plain(f"{name}: {own[0].case}")
-        for pitch in _first_messages(own):
+        pitches = [pitch for pitch in contest.pitches if pitch.competition == name]
+        report.plain(f"{name}: {pitches[0].case}")
+        for pitch in _first_messages(pitches):
             report.plain(f"{pitch.writer}: {pitch.text or f'(missing: {pitch.reason})'}")
 
 

@@ -86,9 +86,9 @@ class WriterTraining:
     def split(self) -> tuple[list[CaseKey], list[CaseKey]]:
         """The training cases and the held-out cases, of each competition the same share."""
         held_out: set[tuple[str, str]] = set()
-        for own in self.study.competitions:
-            names = held_out_questions([case.name for case in own.cases], self.share)
-            held_out |= {(own.name, name) for name in names}
+        for competition in self.study.competitions:
+            names = held_out_questions([case.name for case in competition.cases], self.share)
+            held_out |= {(competition.name, name) for name in names}
         sides: tuple[list[CaseKey], list[CaseKey]] = ([], [])
         for key in self.study.keys:
             sides[(key.competition.name, key.case.name) in held_out].append(key)
@@ -110,7 +110,7 @@ class WriterTraining:
                 f"{len(won)} cases have a message that wins ({left_out} have none): set more --samples, or choose another "
                 "--audience or --llm"
             )
-        adapters = {name: self.adapter(name, own, base, desk) for name, own in sets.items()}
+        adapters = {name: self.adapter(name, wins, base, desk) for name, wins in sets.items()}
         judged = self.study.check_judge(desk)
         before, contests = self.study.write(UNTRAINED, self.llm, desk, held_out), {}
         for name, path in adapters.items():
@@ -125,11 +125,11 @@ class WriterTraining:
         by_case: dict[tuple[str, str], list[Any]] = {}
         for pitch in pitches:
             by_case.setdefault((pitch.competition, pitch.case), []).append(pitch)
-        pairs = [pair for own in by_case.values() for pair in combinations(own, 2)]
+        pairs = [pair for case_pitches in by_case.values() for pair in combinations(case_pitches, 2)]
         scores: dict[str, float] = {}
         values = self.study.compare(pitches, pairs, desk)
-        for own in by_case.values():
-            ids = [pitch.id for pitch in own if pitch.text is not None]
+        for case_pitches in by_case.values():
+            ids = [pitch.id for pitch in case_pitches if pitch.text is not None]
             table = score_messages(values[values["a"].isin(ids)], ids) if len(ids) > 1 else None
             scores |= {} if table is None else dict(zip(table["message"], table["score"], strict=True))
         frame = pd.DataFrame([pitch._asdict() | {"score": scores.get(pitch.id)} for pitch in pitches])
@@ -137,12 +137,14 @@ class WriterTraining:
 
     def replies(self, scored: pd.DataFrame, keys: Sequence[CaseKey]) -> list[ScoredReply]:
         """Return the messages with a score as replies to the prompt of their case. scored: of `score_training`."""
-        known, found = scored[scored["score"].notna()], []
+        with_score, replies = scored[scored["score"].notna()], []
         for key in keys:
             prompt = Competitor(key.competition, self.study.words).compose(key.case, 0).messages
-            own = known[(known["competition"] == key.competition.name) & (known["case"] == key.case.name)]
-            found += [ScoredReply(prompt, *pair) for pair in zip(own["text"], own["score"], strict=True)]
-        return found
+            case_rows = with_score[
+                (with_score["competition"] == key.competition.name) & (with_score["case"] == key.case.name)
+            ]
+            replies += [ScoredReply(prompt, *pair) for pair in zip(case_rows["text"], case_rows["score"], strict=True)]
+        return replies
 
     def adapter(self, name: str, wins: Sequence[Preference], base: BaseModel, desk: CallDesk) -> Path:
         """Return the folder of an adapter, trained unless it is there."""
@@ -181,16 +183,20 @@ def training_lines(table: pd.DataFrame, fault: str) -> list[str]:
     writer = str(trained["writer"])
     lines = [win_line(trained, f"the {writer} writer", "the untrained writer")]
     lines.append(rule_line(trained, fault, f"the {writer} writer", "the untrained writer"))
-    found = {measure: against_nulls(trained[measure], nulls[measure], "wins") for measure in CLAIMED}
+    null_results = {measure: against_nulls(trained[measure], nulls[measure], "wins") for measure in CLAIMED}
     names = {"win": "share of comparisons won", "change": "difference in rules broken"}
-    lines += [null_line(names[measure], found[measure], nulls[measure]) for measure in names]
+    lines += [null_line(names[measure], null_results[measure], nulls[measure]) for measure in names]
     reason = (
-        why_unknown(trained, "win") or fault or why_unknown(trained, "change") or found["win"][1] or found["change"][1]
+        why_unknown(trained, "win")
+        or fault
+        or why_unknown(trained, "change")
+        or null_results["win"][1]
+        or null_results["change"][1]
     )
     if reason:
         return [*lines, f"Whether training on wins leads to Moloch's bargain is unknown: {reason}."]
     over_cases = side_of(trained, "win") == side_of(trained, "change") == 1
-    if over_cases and found["win"][0] == found["change"][0] == 1:
+    if over_cases and null_results["win"][0] == null_results["change"][0] == 1:
         shown = "Training on wins made the writer win more often and break rules more often: this is Moloch's bargain."
         return [*lines, shown]
     return [
@@ -213,7 +219,7 @@ def write_training(
     llm: the model that was trained. contests: with the untrained writer, by writer. scored: training messages with their scores.
     facts: lines about the training.
     """
-    report, (known, quality) = Report(folder, "trained", "A writer before and after training on wins"), judged
+    report, (known_verdicts, quality) = Report(folder, "trained", "A writer before and after training on wins"), judged
     table = condition_table(contests, quality)
     every = list(dict.fromkeys(pitch for contest in contests.values() for pitch in contest.pitches))
     verdicts = pd.concat([contest.verdicts for contest in contests.values()], ignore_index=True).drop_duplicates(
@@ -222,7 +228,7 @@ def write_training(
     cases = pd.concat([contest.cases.assign(writer=name) for name, contest in contests.items()], ignore_index=True)
     values = pd.concat([contest.values for contest in contests.values()], ignore_index=True)
     report.data(training=scored, messages=pitch_table(every), comparisons=values, verdicts=verdicts, cases=cases)
-    report.data(trained=table, judge=quality, known=known)
+    report.data(trained=table, judge=quality, known=known_verdicts)
     report.add(f"Audience: {study.panel} personas, played by {study.audience}. Judge: {study.judge}. {READING}")
     report.add("All cases below were held out of the training. Each writer is compared with the untrained writer.")
     report.disclaim_models(*dict.fromkeys((llm, study.audience, study.judge)))

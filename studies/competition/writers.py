@@ -61,8 +61,8 @@ class Competition:
     def judged(self) -> RuledCases:
         """The competition as its judge reads it."""
         name = self.rubric if self.language == "en" else f"{self.rubric}_{self.language}"
-        own = HERE / "data" / self.language / f"{name}.toml"
-        return RuledCases(self.name, self.probes, self.cases, self.language, str(own) if own.is_file() else name)
+        file = HERE / "data" / self.language / f"{name}.toml"
+        return RuledCases(self.name, self.probes, self.cases, self.language, str(file) if file.is_file() else name)
 
     @property
     def spoken(self) -> Language:
@@ -88,12 +88,18 @@ class Competitor(NamedTuple):
 
     def compose(self, case: Case, seed: int) -> Request:
         """Ask for a message about a case."""
-        own, text = self.competition, one_line(case.text)
-        aim = own.aim_of(case)
-        prompt = language_of_study(own.spoken, HERE).prompt
-        system = prompt("compete_writer").fill(role=own.role)
+        competition, text = self.competition, one_line(case.text)
+        aim = competition.aim_of(case)
+        prompt = language_of_study(competition.spoken, HERE).prompt
+        system = prompt("compete_writer").fill(role=competition.role)
         ask = prompt("compete_message").fill(name=case.name, text=text, words=self.words, aim=aim)
-        facts: Facts = {"claim": aim, "source": text, "kind": own.name, "words": self.words, "language": own.language}
+        facts: Facts = {
+            "claim": aim,
+            "source": text,
+            "kind": competition.name,
+            "words": self.words,
+            "language": competition.language,
+        }
         messages = (Message("system", system), Message("user", ask))
         sampling = Sampling(self.temperature, 4 * self.words)
         return Request(messages, sampling, seed, (), "pitch", adapter=self.adapter, facts=facts)
@@ -104,13 +110,13 @@ def load_competition(name: str, language: str = "en") -> Competition:
     path = shipped_or_own("competition", name, NAMES, HERE / "data" / language, "docs/competition.md")
     values = read_toml(path)
     cases = tuple(_cases(values.pop("cases", []), path))
-    own = build_from_table(Competition, values | {"name": path.stem, "cases": cases}, str(path))
-    if not isinstance(own.probes, dict) or not own.probes:
+    competition = build_from_table(Competition, values | {"name": path.stem, "cases": cases}, str(path))
+    if not isinstance(competition.probes, dict) or not competition.probes:
         raise UserError(f"{path} has no probes: write [probes], with a question for each (docs/competition.md)")
     for case in cases:
-        if other := sorted(case.planted.keys() - own.probes.keys()):
-            raise unknown_name(f"probe planted in the case {case.name!r} of {path}", other[0], list(own.probes))
-    return own
+        if other := sorted(case.planted.keys() - competition.probes.keys()):
+            raise unknown_name(f"probe planted in the case {case.name!r} of {path}", other[0], list(competition.probes))
+    return competition
 
 
 def _cases(tables: object, path: Path) -> list[Case]:
@@ -161,14 +167,14 @@ def read_pitches(path: Path, competitions: Sequence[Competition]) -> GivenMessag
     Errors: UserError for a file that does not fit, for unknown cases, and unless it has two writers.
     """
     table = read_table(path, ["competition", "case", "writer", "message"], "docs/competition.md")
-    known = {own.name: [case.name for case in own.cases] for own in competitions}
+    cases_by_competition = {competition.name: [case.name for case in competition.cases] for competition in competitions}
     pitches, samples = [], Counter[tuple[str, ...]]()
     for row in table.itertuples():
         where = f"{path}, row {row.Index}"
-        if row.competition not in known:
-            raise UserError(f"{where}: {unknown_name('competition', row.competition, list(known))}")
-        if row.case not in known[row.competition]:
-            raise UserError(f"{where}: {unknown_name('case', row.case, known[row.competition])}")
+        if row.competition not in cases_by_competition:
+            raise UserError(f"{where}: {unknown_name('competition', row.competition, list(cases_by_competition))}")
+        if row.case not in cases_by_competition[row.competition]:
+            raise UserError(f"{where}: {unknown_name('case', row.case, cases_by_competition[row.competition])}")
         key = (str(row.competition), str(row.case), str(row.writer))
         samples[key] += 1
         pitches.append(Pitch(*key, samples[key], str(row.message) or None, "" if row.message else "missing"))

@@ -84,13 +84,14 @@ class ConjointStudy:
         return {
             "llm": identity_spec(self.llm), "question": design.question, "language": design.language.code,
             "attributes": {name: list(levels) for name, levels in design.attributes.items()}, "tasks": design.tasks,
-            "forbidden": [dict(one) for one in design.forbidden], "people": digest(*people).hex(), "seed": self.seed,
+            "forbidden": [dict(combination) for combination in design.forbidden], "people": digest(*people).hex(),
+            "seed": self.seed,
         }  # fmt: skip
 
     def run(self, desk: CallDesk) -> pd.DataFrame:
         """Ask all respondents; return one row per profile: LEAD, the attributes, and CHOICES (NaN: missing, with the reason)."""
-        asked = [self._compare(task) for task in self.tasks]
-        comparisons = desk.ask(asked, self.llm, "choices", lambda one: one.reason)
+        conversations = [self._compare(task) for task in self.tasks]
+        comparisons = desk.ask(conversations, self.llm, "choices", lambda comparison: comparison.reason)
         return choice_table(self.design, self.tasks, comparisons)
 
     def _compare(self, task: Task) -> Conversation[Comparison]:
@@ -111,11 +112,11 @@ def choice_table(design: ConjointDesign, tasks: Sequence[Task], comparisons: Seq
     for task, (first, second, reason) in zip(tasks, comparisons, strict=True):
         shares: Sequence[tuple[float | None, ...]] = ((None, None, None), (None, None, None))
         if first is not None and second is not None:
-            own, other = (first + 1 - second) / 2, (second + 1 - first) / 2
-            shares = ((own, first, 1 - second), (other, second, 1 - first))
-        for number, (profile, known) in enumerate(zip(task.pair, shares, strict=True), 1):
+            first_share, other = (first + 1 - second) / 2, (second + 1 - first) / 2
+            shares = ((first_share, first, 1 - second), (other, second, 1 - first))
+        for number, (profile, profile_shares) in enumerate(zip(task.pair, shares, strict=True), 1):
             lead = (f"{task.person.party} {task.person.name}", task.person.party, task.number, number)
-            rows.append((*lead, *(profile[name] for name in design.attributes), *known, reason or ""))
+            rows.append((*lead, *(profile[name] for name in design.attributes), *profile_shares, reason or ""))
     table = pd.DataFrame(rows, columns=[*LEAD, *design.attributes, *CHOICES])
     return table.astype(dict.fromkeys(CHOICES[:3], "float64"))
 

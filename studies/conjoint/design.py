@@ -58,7 +58,10 @@ class ConjointDesign:
             joined = set().union(*(group[name] for name in combination))
             group |= dict.fromkeys(joined, joined)
         return tuple(
-            dict.fromkeys(tuple(one for one in self.attributes if one in group[name]) for name in self.attributes)
+            dict.fromkeys(
+                tuple(attribute for attribute in self.attributes if attribute in group[name])
+                for name in self.attributes
+            )
         )
 
     @cached_property
@@ -88,7 +91,7 @@ class ConjointDesign:
     def _existing(self, names: Sequence[str]) -> Iterator[tuple[str, ...]]:
         for levels in product(*(self.attributes[name] for name in names)):
             profile = dict(zip(names, levels, strict=True))
-            if not any(one.items() <= profile.items() for one in self.forbidden):
+            if not any(combination.items() <= profile.items() for combination in self.forbidden):
                 yield levels
 
 
@@ -113,7 +116,7 @@ def load_design(name: str) -> ConjointDesign:
     if not isinstance(tasks, int) or isinstance(tasks, bool) or tasks < 1:
         raise UserError(f"{path}: tasks must be a whole number of 1 or more, such as tasks = 5")
     attributes = _attributes(values.get("attributes"), path)
-    forbidden = tuple(_combination(one, attributes, path) for one in _tables(values.get("forbidden", []), path))
+    forbidden = tuple(_combination(table, attributes, path) for table in _tables(values.get("forbidden", []), path))
     design = ConjointDesign(question, attributes, forbidden, tasks, load_language(str(values.get("language", "en"))))
     _check_levels(design, path)
     return design
@@ -136,22 +139,24 @@ RESERVED = ("respondent", "party", "task", "profile", "chosen", "in_a", "in_b", 
 
 
 def _tables(value: object, path: Path) -> list[dict[str, Any]]:
-    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+    if not isinstance(value, list) or not all(isinstance(table, dict) for table in value):
         raise UserError(f"{path}: begin each forbidden combination with [[forbidden]]")
     return value
 
 
-def _combination(one: Mapping[str, Any], attributes: Mapping[str, tuple[str, ...]], path: Path) -> dict[str, str]:
-    if len(one) < 2:
+def _combination(
+    combination: Mapping[str, Any], attributes: Mapping[str, tuple[str, ...]], path: Path
+) -> dict[str, str]:
+    if len(combination) < 2:
         raise UserError(
             f"{path}: a forbidden combination needs two or more attributes; to avoid one level, leave it out"
         )
-    for name, level in one.items():
+    for name, level in combination.items():
         if name not in attributes:
             raise unknown_name(f"attribute in [[forbidden]] of {path}", name, attributes)
         if level not in attributes[name]:
             raise unknown_name(f"level of {name} in [[forbidden]] of {path}", str(level), attributes[name])
-    return dict(one)
+    return dict(combination)
 
 
 def _check_levels(design: ConjointDesign, path: Path) -> None:

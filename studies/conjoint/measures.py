@@ -69,13 +69,17 @@ def estimate_effects(choices: pd.DataFrame, design: ConjointDesign) -> pd.DataFr
     `FEWEST` effective respondents (`effective`, of an AMCE), nor where nothing varies; an AMCE also needs as many who saw its
     level, and who saw the baseline.
     """
-    known, rows = known_choices(choices), []
+    answered, rows = known_choices(choices), []
     for attribute, levels in design.attributes.items():
-        fitted = _fit(known, design, attribute)
+        fitted = _fit(answered, design, attribute)
         for level in levels:
-            part = known[known[attribute] == level]
+            level_rows = answered[answered[attribute] == level]
             row: dict[str, Any] = {"attribute": attribute, "level": level, "baseline": level == levels[0]}
-            row |= {"profiles": len(part), "respondents": part["respondent"].nunique(), **marginal_mean(part)}
+            row |= {
+                "profiles": len(level_rows),
+                "respondents": level_rows["respondent"].nunique(),
+                **marginal_mean(level_rows),
+            }
             rows.append(row | (fitted.effect(level, levels[0]) if level != levels[0] else {}))
     table = pd.DataFrame(rows, columns=EFFECTS)
     return table.astype(dict.fromkeys(EFFECTS[5:], "float64"))
@@ -106,7 +110,7 @@ class _Fit(NamedTuple):
     def seen_by(self, weights: Floats) -> int:
         """Return how many respondents saw the level in profiles that `contrast` compares, or the baseline if fewer saw that."""
         side = self.design @ np.sign(weights)
-        return min(len(set(self.respondents[side == one])) for one in (1, -1))
+        return min(len(set(self.respondents[side == sign])) for sign in (1, -1))
 
     def effect(self, level: str, baseline: str) -> dict[str, float]:
         """Return the AMCE of a level, with error and interval."""
@@ -125,8 +129,8 @@ class _Fit(NamedTuple):
 def _by_cluster(design: Floats, rests: Floats, clusters: np.ndarray) -> tuple[Floats, Floats]:
     """Return X'X and X'rests of the rows of each cluster. clusters: the number of each row's, from 0."""
     rows = [clusters == code for code in range(int(clusters.max(initial=-1)) + 1)]
-    grams = [design[own].T @ design[own] for own in rows]
-    return np.array(grams), np.array([design[own].T @ rests[own] for own in rows])
+    grams = [design[cluster_rows].T @ design[cluster_rows] for cluster_rows in rows]
+    return np.array(grams), np.array([design[cluster_rows].T @ rests[cluster_rows] for cluster_rows in rows])
 
 
 def _with_ends(name: str, value: float, error: float, respondents: float) -> dict[str, float]:
@@ -135,27 +139,29 @@ def _with_ends(name: str, value: float, error: float, respondents: float) -> dic
     return with_interval(name, value, (value - reach, value + reach))
 
 
-def _fit(known: pd.DataFrame, design: ConjointDesign, attribute: str) -> _Fit:
+def _fit(answered: pd.DataFrame, design: ConjointDesign, attribute: str) -> _Fit:
     names = next(names for names in design.components if attribute in names)
-    cells = list(map(tuple, known[list(names)].to_numpy().tolist()))
+    cells = list(map(tuple, answered[list(names)].to_numpy().tolist()))
     counts = pd.Series(cells, dtype=object).value_counts(sort=False).to_dict()
     ordered = list(counts)
-    columns = [np.array([cell == one for cell in cells], dtype=float) for one in ordered]
+    columns = [np.array([cell == ordered_cell for cell in cells], dtype=float) for ordered_cell in ordered]
     for other, levels in design.attributes.items():
         if other not in names:
             columns += [
-                (known[other] == level).to_numpy(dtype=float) for level in levels[1:] if (known[other] == level).any()
+                (answered[other] == level).to_numpy(dtype=float)
+                for level in levels[1:]
+                if (answered[other] == level).any()
             ]
     matrix = np.column_stack(columns) if columns else np.zeros((0, 0))
-    codes = known["respondent"].factorize()[0]
-    return _Fit(ordered, counts, names.index(attribute), matrix, known["chosen"].to_numpy(dtype=float), codes)
+    codes = answered["respondent"].factorize()[0]
+    return _Fit(ordered, counts, names.index(attribute), matrix, answered["chosen"].to_numpy(dtype=float), codes)
 
 
-def marginal_mean(part: pd.DataFrame) -> dict[str, float]:
+def marginal_mean(profiles: pd.DataFrame) -> dict[str, float]:
     """Return how often profiles with a level are chosen, with its interval over respondents."""
-    if part.empty:
+    if profiles.empty:
         return {}
-    people = part.groupby("respondent")["chosen"].agg(["sum", "size"]).to_numpy(dtype=float)
+    people = profiles.groupby("respondent")["chosen"].agg(["sum", "size"]).to_numpy(dtype=float)
     value, worth = float(people[:, 0].sum() / people[:, 1].sum()), effective_clusters(people[:, 1])
     rest = people.sum(axis=0) - people
     error = math.nan if is_few(worth) else error_of(rest[:, 0] / rest[:, 1])
@@ -168,12 +174,12 @@ def exchange_test(choices: pd.DataFrame, design: ConjointDesign, rng: np.random.
     Each draw takes respondents by the toss of a coin, and gives the choices of each one taken to the other profile of each pair.
     So tastes of single respondents do not count as an effect on average. Below `FEWEST_EXCHANGED` respondents p is NaN.
     """
-    known = known_choices(choices)
-    weights = [row for name in design.attributes for row in _effect_weights(known, design, name)]
+    answered = known_choices(choices)
+    weights = [row for name in design.attributes for row in _effect_weights(answered, design, name)]
     if not weights:
         return ExchangeTest(math.nan, math.nan, math.nan)
-    codes, people = known["respondent"].factorize()
-    parts = pd.DataFrame((np.vstack(weights) * (known["chosen"].to_numpy(dtype=float) - 0.5)).T).groupby(codes).sum()
+    codes, people = answered["respondent"].factorize()
+    parts = pd.DataFrame((np.vstack(weights) * (answered["chosen"].to_numpy(dtype=float) - 0.5)).T).groupby(codes).sum()
     largest = float(np.abs(parts.sum()).max())
     if len(people) < FEWEST_EXCHANGED:
         return ExchangeTest(largest, math.nan, math.nan)
@@ -181,12 +187,12 @@ def exchange_test(choices: pd.DataFrame, design: ConjointDesign, rng: np.random.
     return ExchangeTest(largest, float(np.quantile(null, LEVEL)), Null(null).p(largest))
 
 
-def _effect_weights(known: pd.DataFrame, design: ConjointDesign, attribute: str) -> list[Floats]:
+def _effect_weights(answered: pd.DataFrame, design: ConjointDesign, attribute: str) -> list[Floats]:
     """Return for each level the weights of all choices in its AMCE."""
-    fitted, levels = _fit(known, design, attribute), design.attributes[attribute]
+    fitted, levels = _fit(answered, design, attribute), design.attributes[attribute]
     contrasts = [fitted.contrast(level, levels[0]) for level in levels[1:]]
-    inverse = np.linalg.pinv(fitted.design) if len(known) else fitted.design
-    return [np.asarray(one @ inverse) for one in contrasts if one is not None]
+    inverse = np.linalg.pinv(fitted.design) if len(answered) else fitted.design
+    return [np.asarray(contrast @ inverse) for contrast in contrasts if contrast is not None]
 
 
 def position_bias(choices: pd.DataFrame) -> dict[str, float]:
@@ -194,8 +200,8 @@ def position_bias(choices: pd.DataFrame) -> dict[str, float]:
 
     0.5: no bias.
     """
-    known = choices.dropna(subset=["in_a"])
-    means = known["in_a"].groupby(known["respondent"]).mean().to_numpy(dtype=float)
+    placed = choices.dropna(subset=["in_a"])
+    means = placed["in_a"].groupby(placed["respondent"]).mean().to_numpy(dtype=float)
     low, high = mean_interval(means, bounds=SHARE)
     share = float(means.mean()) if len(means) else math.nan
     return {"share": share, "low": low, "high": high, "respondents": len(means)}
@@ -241,21 +247,21 @@ class BestProfile(NamedTuple):
 
 def best_profile(choices: pd.DataFrame, design: ConjointDesign, rng: np.random.Generator) -> BestProfile:
     """Return the best profile. choices: as for `estimate_effects`."""
-    known = known_choices(choices)
-    levels, people = best_levels(known, design), known["respondent"].unique()
+    answered = known_choices(choices)
+    levels, people = best_levels(answered, design), answered["respondent"].unique()
     if len(people) < 2 * FEWEST:
         return BestProfile(levels, {}, math.nan, math.nan, math.nan)
-    first = known["respondent"].isin(people[rng.permutation(len(people))[: len(people) // 2]])
-    picked = best_levels(known[first], design)
-    values = _scores(known[~first], design, picked).to_numpy(dtype=float)
+    first = answered["respondent"].isin(people[rng.permutation(len(people))[: len(people) // 2]])
+    picked = best_levels(answered[first], design)
+    values = _scores(answered[~first], design, picked).to_numpy(dtype=float)
     return BestProfile(levels, picked, float(values.mean()), *mean_interval(values, bounds=SHARE))
 
 
-def best_levels(known: pd.DataFrame, design: ConjointDesign) -> dict[str, str]:
+def best_levels(answered: pd.DataFrame, design: ConjointDesign) -> dict[str, str]:
     """Return the combination with the highest mean choice in each group of attributes (of equals, the first in the design)."""
     best: dict[str, str] = {}
     for names in design.components:
-        means = known.groupby(list(names))["chosen"].mean()
+        means = answered.groupby(list(names))["chosen"].mean()
         values = dict(zip(means.index.to_frame().itertuples(index=False, name=None), means, strict=True))
         seen = [cell for cell in design.combinations[names] if cell in values]
         if seen:

@@ -63,6 +63,6 @@ def worth(profile: Mapping[str, str], persona: str, law: ProfileLaw) -> float:
     """Return what a profile is worth to a person: the sum over its levels of the planted worth and of the person's spread."""
     total = 0.0
     for attribute, level in profile.items():
-        own = law.spread * normal(digest("spread", persona, attribute, level)) if law.spread else 0.0
-        total += law.worth.get(f"{attribute}/{level}", 0.0) + own
+        person_worth = law.spread * normal(digest("spread", persona, attribute, level)) if law.spread else 0.0
+        total += law.worth.get(f"{attribute}/{level}", 0.0) + person_worth
     return total

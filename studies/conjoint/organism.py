@@ -34,19 +34,19 @@ class Order(Bias):
 
     def questions(self, people: Sequence[Persona], seed: int) -> list[Question]:
         study = ConjointStudy(load_design(DESIGN), "", seed=seed, asked=tuple(people))
-        found: list[Question] = []
+        asked_questions: list[Question] = []
         for task in study.tasks:
             for pair in (task.pair, task.pair[::-1]):
-                request = study.design.compose(task.person, pair, task.order, derive(seed, len(found)))
-                found.append(Question(request, name_of(task.person)))
-        return found
+                request = study.design.compose(task.person, pair, task.order, derive(seed, len(asked_questions)))
+                asked_questions.append(Question(request, name_of(task.person)))
+        return asked_questions
 
     def exact(self, questions: Sequence[Question], shares: Shares) -> Floats:
-        return by_person(questions, [one["A"] - 0.5 for one in shares])
+        return by_person(questions, [answer_shares["A"] - 0.5 for answer_shares in shares])
 
     def measure(self, spec: str, folder: Path) -> Size:
         study = ConjointStudy(load_design(DESIGN), spec, asked=split_people().instrument)
-        found = position_bias(study.run(CallDesk(folder, bar)))
-        value, low, high = (float(found[name]) - 0.5 for name in ("share", "low", "high"))
-        even = not np.isfinite(low) and found["respondents"] >= FEWEST
-        return size_of(value, low, high, int(found["respondents"]), even)
+        bias = position_bias(study.run(CallDesk(folder, bar)))
+        value, low, high = (float(bias[name]) - 0.5 for name in ("share", "low", "high"))
+        even = not np.isfinite(low) and bias["respondents"] >= FEWEST
+        return size_of(value, low, high, int(bias["respondents"]), even)

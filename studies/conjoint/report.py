@@ -146,14 +146,15 @@ def position_line(choices: pd.DataFrame) -> str:
 
 def _add_people(report: Report, study: ConjointStudy, effects: pd.DataFrame, people: pd.DataFrame) -> None:
     """Add the effects on people, and how they differ from those on personas."""
-    own = estimate_effects(people, study.design)
-    compared = compare_effects(effects, own)
-    report.data(people=own, comparison=compared)
-    known, whole = people["chosen"].notna().sum() // 2, len(people) // 2
+    people_effects = estimate_effects(people, study.design)
+    compared = compare_effects(effects, people_effects)
+    report.data(people=people_effects, comparison=compared)
+    answered, whole = people["chosen"].notna().sum() // 2, len(people) // 2
     count = people.dropna(subset=["chosen"])["respondent"].nunique()
     report.section(
         "People",
-        f"{count_phrase(int(known), 'choice')} of {count_phrase(int(count), 'respondent')}; {whole - known} choices are missing. "
+        f"{count_phrase(int(answered), 'choice')} of {count_phrase(int(count), 'respondent')}; "
+        f"{whole - answered} choices are missing. "
         "The last column is the difference of the two AMCEs, of independent groups.",
     )
     report.table(compared, BESIDE)

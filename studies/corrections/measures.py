@@ -102,10 +102,10 @@ class CorrectionStudy:
     @cached_property
     def others(self) -> list[int]:
         """Another post for each post, drawn with the seed: one without a passage in common, if there is one."""
-        order, found = stream(self.seed, "other posts").sample(range(self.size), self.size), self.found
+        order, passages = stream(self.seed, "other posts").sample(range(self.size), self.size), self.found
         after = {post: [*order[place + 1 :], *order[:place]] for place, post in enumerate(order)}
         return [
-            next((other for other in after[post] if not set(found[post]) & set(found[other])), after[post][0])
+            next((other for other in after[post] if not set(passages[post]) & set(passages[other])), after[post][0])
             for post in range(self.size)
         ]
 
@@ -128,8 +128,8 @@ class CorrectionStudy:
         numbers = range(self.size) if posts is None else posts
         writer, replies = self.corrector(adapter), []
         for condition in conditions:
-            asked = [self._reply(writer, post, condition, n) for post in numbers for n in range(self.samples)]
-            replies += desk.ask(asked, self.llm, f"replies ({condition})", lambda reply: reply.reason, backend)
+            conversations = [self._reply(writer, post, condition, n) for post in numbers for n in range(self.samples)]
+            replies += desk.ask(conversations, self.llm, f"replies ({condition})", lambda reply: reply.reason, backend)
         return replies
 
     def _reply(self, writer: Corrector, post: int, condition: str, sample: int) -> Conversation[WrittenReply]:
@@ -144,19 +144,19 @@ class CorrectionStudy:
         return WrittenReply(post, condition, sample, written.text, written.reason, shown)
 
     def _shown(self, post: int, condition: str) -> tuple[Passage, ...]:
-        known = {EVIDENCE: post, SHUFFLED: self.others[post]}
-        return self.found[known[condition]] if condition in known else ()
+        post_of = {EVIDENCE: post, SHUFFLED: self.others[post]}
+        return self.found[post_of[condition]] if condition in post_of else ()
 
     def _seed(self, post: int, condition: str, sample: int) -> int:
         return derive(self.seed, "correction", condition, self.posts.posts[post].text, sample)
 
     def swapped(self, replies: Sequence[WrittenReply]) -> list[WrittenReply]:
         """Return the replies with evidence as replies to other posts."""
-        own = {(reply.post, reply.sample): reply for reply in replies if reply.condition == EVIDENCE}
+        with_evidence = {(reply.post, reply.sample): reply for reply in replies if reply.condition == EVIDENCE}
         return [
-            own[self.others[post], sample]._replace(post=post, condition=SWAPPED)
-            for post, sample in own
-            if (self.others[post], sample) in own
+            with_evidence[self.others[post], sample]._replace(post=post, condition=SWAPPED)
+            for post, sample in with_evidence
+            if (self.others[post], sample) in with_evidence
         ]
 
     def judge_replies(self, replies: Sequence[WrittenReply], desk: CallDesk) -> pd.DataFrame:
@@ -169,16 +169,19 @@ class CorrectionStudy:
         conversations = [judge_item(RUBRIC, item, self.seed) for item in items]
         verdicts = desk.ask(conversations, self.judge, "verdicts", undecided)
         parts = [verdicts[start : start + len(QUALITIES)] for start in range(0, len(verdicts), len(QUALITIES))]
-        rows = [self._row(reply, own) for reply, own in zip(replies, parts, strict=True)]
+        rows = [self._row(reply, verdicts) for reply, verdicts in zip(replies, parts, strict=True)]
         return pd.DataFrame(rows, columns=COLUMNS).astype(dict.fromkeys((*MEASURES, WORDS), "float64"))
 
     def _item(self, reply: WrittenReply, quality: str) -> Item | Verdict:
         if reply.shown_text is None:
             return missing(f"no statement ({reply.reason})")
-        post, known = self.posts.posts[reply.post].text, self.found[reply.post]
+        post, passages = self.posts.posts[reply.post].text, self.found[reply.post]
         slots = {"post": one_line(post), "statement": one_line(reply.shown_text), "quality": quality}
-        listed = "\n".join(f"({passage.source}) {passage.text}" for passage in known) or "(none)"
-        facts: dict[str, Any] = {"passages": [passage.text for passage in known], "language": self.posts.language.code}
+        listed = "\n".join(f"({passage.source}) {passage.text}" for passage in passages) or "(none)"
+        facts: dict[str, Any] = {
+            "passages": [passage.text for passage in passages],
+            "language": self.posts.language.code,
+        }
         return Item(
             (post, reply.shown_text, quality), {**slots, "meaning": QUALITIES[quality], "listed": listed}, facts=facts
         )
@@ -187,8 +190,8 @@ class CorrectionStudy:
         post = self.posts.posts[reply.post]
         quoted = self.evidence.check(reply.text or "", reply.shown, post.text)
         kinds, values = Counter(quotation.kind for quotation in quoted), [verdict.value for verdict in verdicts]
-        known = [value for value in values if value is not None]
-        overall = sum(known) / len(known) if len(known) == len(values) else None
+        ratings = [value for value in values if value is not None]
+        overall = sum(ratings) / len(ratings) if len(ratings) == len(values) else None
         reasons = dict.fromkeys(verdict.reason for verdict in verdicts if verdict.value is None) if reply.text else {}
         return {
             "post": reply.post + 1, "condition": reply.condition, "sample": reply.sample + 1, "claim": post.text,
@@ -214,8 +217,8 @@ def by_post(replies: pd.DataFrame) -> dict[str, pd.DataFrame]:
     The columns are those of `compare_conditions`, for which a post is a room.
     """
     frames = {}
-    for condition, part in replies.groupby("condition", sort=False):
-        means = part.groupby("post")[[*MEASURES, WORDS]].mean().reset_index(names="repetition")
+    for condition, condition_replies in replies.groupby("condition", sort=False):
+        means = condition_replies.groupby("post")[[*MEASURES, WORDS]].mean().reset_index(names="repetition")
         frames[str(condition)] = means.assign(topic="posts")
     return frames
 

@@ -53,17 +53,17 @@ def ask_panel(
         for row in replies[replies["text"].notna()].itertuples()
     }
     kept = [key for key in texts if key[2] in COMPARED and (*key[:2], ALONE) in texts]
-    asked, matches, about = [], [], []
+    conversations, matches, about = [], [], []
     for post, sample, condition in kept:
         claim = study.posts.posts[post - 1].text
         aim = language_of_study(study.posts.language, HERE).fill("persuade_refute", claim=claim)
         for reader in panel:
             match = Match(reader, _name(post, sample, ALONE), _name(post, sample, condition))
             pair = {_name(post, sample, name): texts[post, sample, name] for name in (ALONE, condition)}
-            asked.append(compare(match, pair, aim, study.seed, claim))
+            conversations.append(compare(match, pair, aim, study.seed, claim))
             matches.append(match)
             about += 2 * [(post, condition)]
-    table = ask_readers(matches, asked, model, desk)
+    table = ask_readers(matches, conversations, model, desk)
     return pd.concat([pd.DataFrame(about, columns=["post", "condition"]), table], axis=1)
 
 
@@ -86,9 +86,9 @@ def _shares(table: pd.DataFrame, unit: str) -> pd.DataFrame:
     """Return the share that prefers each kind of reply to that without passages: a row per unit, a column per condition."""
     parts = []
     for condition in COMPARED:
-        part = table[table["condition"] == condition]
-        ids = sorted({*part["first"], *part["second"]}, key=lambda name: not name.endswith(ALONE))
-        pairs = pair_values(part[COLUMNS], ids).dropna(subset=["value"])
+        comparisons = table[table["condition"] == condition]
+        ids = sorted({*comparisons["first"], *comparisons["second"]}, key=lambda name: not name.endswith(ALONE))
+        pairs = pair_values(comparisons[COLUMNS], ids).dropna(subset=["value"])
         units = pairs.assign(post=pairs["b"].map(lambda name: name.partition(".")[0]))[unit]
         parts.append((1 - pairs["value"]).groupby(units).mean().rename(condition))
     return pd.concat(parts, axis=1)
@@ -99,25 +99,25 @@ def verdict(table: pd.DataFrame) -> str:
     any other quotations do as much.
     """
     shares = _shares(table, "post")
-    own = shares[REPLACED].dropna().to_numpy(dtype=float)
-    row, people = mean_row(own, bounds=SHARE), _shares(table, "member")[REPLACED].count()
+    replaced = shares[REPLACED].dropna().to_numpy(dtype=float)
+    row, people = mean_row(replaced, bounds=SHARE), _shares(table, "member")[REPLACED].count()
     if np.isnan(row["low"]) or people < FEWEST:
         few = next(
-            (what for what, number in (("posts have", len(own)), ("people gave", people)) if number < FEWEST), ""
+            (what for what, number in (("posts have", len(replaced)), ("people gave", people)) if number < FEWEST), ""
         )
         reason = f"fewer than {FEWEST} {few} answers" if few else "the answers do not vary"
         return f"Whether replies with replaced claims are as persuasive as their drafts is unknown: {reason}."
-    said = f"The panel prefers replies with replaced claims to their drafts in {_percent(row)}% of comparisons"
+    sentence = f"The panel prefers replies with replaced claims to their drafts in {_percent(row)}% of comparisons"
     if row["low"] <= EVEN <= row["high"]:
-        return f"{said}, which cannot be distinguished from 50%."
-    said += f": they are {'more' if row['estimate'] > EVEN else 'less'} persuasive for it. "
+        return f"{sentence}, which cannot be distinguished from 50%."
+    sentence += f": they are {'more' if row['estimate'] > EVEN else 'less'} persuasive for it. "
     null = mean_row((shares[REPLACED] - shares[SHUFFLED]).dropna().to_numpy(dtype=float), bounds=SIGNED)
     if np.isnan(null["low"]):
-        return f"{said}Whether this depends on quotations that fit the post is unknown: too few posts have both."
+        return f"{sentence}Whether this depends on quotations that fit the post is unknown: too few posts have both."
     gap = f"fitting minus other quotations is {_percent(null)} percentage points"
     if null["low"] <= 0 <= null["high"]:
-        return f"{said}It cannot be shown that quotations have to fit the post: {gap}."
-    return f"{said}It matters whether quotations fit the post: {gap}."
+        return f"{sentence}It cannot be shown that quotations have to fit the post: {gap}."
+    return f"{sentence}It matters whether quotations fit the post: {gap}."
 
 
 def _percent(row: Mapping[str, float]) -> str:
@@ -127,14 +127,14 @@ def _percent(row: Mapping[str, float]) -> str:
 
 def add_panel(report: Report, table: pd.DataFrame, posts: int, model: str) -> None:
     """Add what the panel prefers, and its tables: comparisons, preferences."""
-    found = preferences(table, posts)
+    preferred = preferences(table, posts)
     report.section("How persuasive the replies are", ABOUT)
     report.plain(f"The panel: {count_phrase(table['member'].nunique(), 'persona')}, played by {model}.")
     lost = table["reason"][table["share"].isna()]
     report.missing(len(lost), len(table), "answers are missing", count_table(lost))
     report.add(verdict(table))
-    report.table(found, SHOWN)
-    report.data(comparisons=table, preferences=found)
+    report.table(preferred, SHOWN)
+    report.data(comparisons=table, preferences=preferred)
 
 
 def _name(post: int, sample: int, condition: str) -> str:

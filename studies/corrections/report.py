@@ -86,9 +86,9 @@ def write_corrections(
 
     compared_by: the comparisons of a panel, if there is one (panel.py).
     """
-    compared, quoted, found = compare_measures(replies), count_quotations(replies), retrieval(study)
+    compared, quoted, retrieved = compare_measures(replies), count_quotations(replies), retrieval(study)
     report = Report(folder, "corrections", "Replies to false claims")
-    report.data(replies=replies, qualities=compared, quotations=quoted, retrieval=found)
+    report.data(replies=replies, qualities=compared, quotations=quoted, retrieval=retrieved)
     report.add(
         f"{study.llm} answered {count_phrase(study.size, 'post')}, and {study.judge} judged the replies. {READING}",
         "\n".join(f"- **{name}**: {meaning}" for name, meaning in CONDITIONS.items()),
@@ -111,7 +111,7 @@ def write_corrections(
     report.section("Quotations", "Code compares each quotation with the passages, word for word.")
     report.lines(f"- {kind}: {meaning}" for kind, meaning in QUOTATION_KINDS.items())
     report.table(quoted, {name: name for name in quoted.columns})
-    report.section("Retrieval", retrieval_line(found, study.passages))
+    report.section("Retrieval", retrieval_line(retrieved, study.passages))
     _show_examples(report, replies)
     report.add("`replies.csv` has every reply with its sources, quotations and verdicts.")
     return report.write()
@@ -130,10 +130,12 @@ def missing_replies(report: Report, replies: pd.DataFrame) -> None:
 def quality_rows(compared: pd.DataFrame) -> list[list[str]]:
     """Return one row per condition: its posts with an overall rating, and each measure with its interval."""
     rows = []
-    for condition, part in compared.groupby("condition", sort=False):
-        wide = part.set_index("measure")[["value", "low", "high"]]
+    for condition, condition_rows in compared.groupby("condition", sort=False):
+        wide = condition_rows.set_index("measure")[["value", "low", "high"]]
         shown = [format_estimate(*wide.loc[measure].astype(float)) for measure in TABLED]
-        rows.append([str(condition), str(part.loc[part["measure"] == OVERALL, "rooms"].sum()), *shown])
+        rows.append(
+            [str(condition), str(condition_rows.loc[condition_rows["measure"] == OVERALL, "rooms"].sum()), *shown]
+        )
     return rows
 
 
@@ -141,10 +143,10 @@ def findings(replies: pd.DataFrame) -> list[str]:
     """Return the comparisons of FINDINGS as sentences, and how many quotations were invented."""
     frames = by_post(replies)
     lines = []
-    for measure, one, other in FINDINGS:
-        if {one, other} <= frames.keys():
-            compared = compare_conditions({other: frames[other], one: frames[one]}, measure, QUALITY)
-            lines.append(finding(compared.iloc[1], measure, one, other))
+    for measure, condition, other in FINDINGS:
+        if {condition, other} <= frames.keys():
+            compared = compare_conditions({other: frames[other], condition: frames[condition]}, measure, QUALITY)
+            lines.append(finding(compared.iloc[1], measure, condition, other))
     counts = replies[replies["condition"] == EVIDENCE].groupby("post")[[FABRICATED, "quotations"]].sum()
     made, of = (counts[name].to_numpy(dtype=float) for name in counts)
     share = format_estimate(made.sum() / of.sum(), *clustered_share_interval(made, of)) if of.sum() else DASH
@@ -154,9 +156,9 @@ def findings(replies: pd.DataFrame) -> list[str]:
     return lines
 
 
-def finding(row: pd.Series, measure: str, one: str, other: str) -> str:
-    """Return a comparison as a sentence. row: of `compare_conditions`, with the difference of `one` from `other`."""
-    start = f"{measure}, {'with passages' if one == EVIDENCE else one} minus {other}"
+def finding(row: pd.Series, measure: str, condition: str, other: str) -> str:
+    """Return a comparison as a sentence. row: of `compare_conditions`, with the difference of `condition` from `other`."""
+    start = f"{measure}, {'with passages' if condition == EVIDENCE else condition} minus {other}"
     low, high = row["difference_low"], row["difference_high"]
     if not row["pairs"]:
         return f"{start}: no post has rated replies of both kinds."
@@ -167,15 +169,15 @@ def finding(row: pd.Series, measure: str, one: str, other: str) -> str:
     return f"{start}: {value} points ({count_phrase(row['pairs'], 'post')}): {side}."
 
 
-def retrieval_line(found: pd.DataFrame, shown: int) -> str:
+def retrieval_line(retrieved: pd.DataFrame, shown: int) -> str:
     """Return how often a passage that answers the claim is among those shown, and among passages drawn at random."""
-    if found.empty:
+    if retrieved.empty:
         return "The file of posts does not say which passages answer the claims, so retrieval is not checked."
-    hits, posts = int(found["found"].sum()), len(found)
+    hits, posts = int(retrieved["found"].sum()), len(retrieved)
     share = format_estimate(hits / posts, *share_interval(hits, posts))
     return (
         f"A passage that answers the claim is among the first {shown} for {hits} of {count_phrase(posts, 'post')} ({share}); "
-        f"among {shown} passages drawn at random it would be for a share of {found['chance'].mean():.2f}."
+        f"among {shown} passages drawn at random it would be for a share of {retrieved['chance'].mean():.2f}."
     )
 
 
@@ -184,13 +186,15 @@ def figure(compared: pd.DataFrame, conditions: Sequence[str], caption: str) -> F
     with new_figure(4.6, 3.2, f"{caption}. Bars: 95% intervals over posts") as drawn:
         axis = drawn.subplots()
         for number, condition in enumerate(conditions):
-            part = compared[compared["condition"] == condition].set_index("measure").reindex(MEASURES).reset_index()
+            condition_rows = (
+                compared[compared["condition"] == condition].set_index("measure").reindex(MEASURES).reset_index()
+            )
             look = OTHERS[number % len(OTHERS)]
             places = [
                 place + 0.7 / len(conditions) * (number - (len(conditions) - 1) / 2) for place in range(len(MEASURES))
             ]
             drawn_as: Any = {"fmt": look["markers"][0], "color": look["color"], "elinewidth": 0.8, "label": condition}
-            draw_points(axis, places, part, "value", upright=True, **drawn_as)
+            draw_points(axis, places, condition_rows, "value", upright=True, **drawn_as)
         axis.set(ylim=(0.8, 5.2), ylabel="Rating by the judge (1–5)")
         axis.set_xticks(range(len(MEASURES)), MEASURES, fontsize=7)
         axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
@@ -201,9 +205,9 @@ def figure(compared: pd.DataFrame, conditions: Sequence[str], caption: str) -> F
 def _show_examples(report: Report, replies: pd.DataFrame) -> None:
     """Add the first replies to the first posts, as plain text."""
     report.section("Examples")
-    for _, part in replies[(replies["post"] <= EXAMPLES) & (replies["sample"] == 1)].groupby("post"):
-        report.plain(f"Post {part['post'].iloc[0]}: {part['claim'].iloc[0]}")
-        for row in part[part["condition"] != SWAPPED].itertuples():
+    for _, post_replies in replies[(replies["post"] <= EXAMPLES) & (replies["sample"] == 1)].groupby("post"):
+        report.plain(f"Post {post_replies['post'].iloc[0]}: {post_replies['claim'].iloc[0]}")
+        for row in post_replies[post_replies["condition"] != SWAPPED].itertuples():
             report.plain(f"{row.condition}: {row.text if isinstance(row.text, str) else f'(missing: {row.reason})'}")
 
 
@@ -248,8 +252,8 @@ def training_findings(compared: pd.DataFrame) -> list[str]:
     """Return what the training changed in the overall rating of held-out replies, and whether the preferences did it."""
     first, trained, *others = (row for _, row in compared[compared["measure"] == OVERALL].iterrows())
     nulls = pd.Series([row["difference"] for row in others], dtype=float)
-    found = against_nulls(float(trained["difference"]), nulls, PREFERENCES)
+    null_result = against_nulls(float(trained["difference"]), nulls, PREFERENCES)
     return [
         finding(trained, OVERALL, str(trained["condition"]), str(first["condition"])),
-        null_line("change of the rating", found, nulls.tolist(), PREFERENCES, "corrector", percent=False),
+        null_line("change of the rating", null_result, nulls.tolist(), PREFERENCES, "corrector", percent=False),
     ]

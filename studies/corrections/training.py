@@ -52,10 +52,10 @@ class TrainingOutcome(NamedTuple):
     def lines(self) -> list[str]:
         """Return what was trained on, in a line each."""
         margins = [f"{fmean(pair.margin for pair in pairs):+.2f}" for pairs in self.pairs.values()]
-        own = self.pairs[TRAINED]
+        trained_pairs = self.pairs[TRAINED]
         left = ", ".join(f"{name} {number}" for name, number in sorted(self.left_out.items())) or "none"
         return [
-            f"{len(own)} pairs of replies to {len({pair.about for pair in own})} posts; left out: {left}",
+            f"{len(trained_pairs)} pairs of replies to {len({pair.about for pair in trained_pairs})} posts; left out: {left}",
             f"mean rating of the chosen minus the rejected reply: {margins[0]} (shuffled preferences: {', '.join(margins[1:])})",
         ]
 
@@ -103,7 +103,7 @@ class CorrectorTraining:
                 f"{len(sets[TRAINED])} pairs of replies differ in the judge's rating ({counted}): set more --samples, or choose "
                 "another --judge or --llm"
             )
-        adapters = {name: self.adapter(name, own, base, desk) for name, own in sets.items()}
+        adapters = {name: self.adapter(name, pairs, base, desk) for name, pairs in sets.items()}
         frames = [self._judge(BEFORE, self.study.write((EVIDENCE,), desk, held_out), desk)]
         for name, path in adapters.items():
             model = open_spec(f"{self.study.llm},adapters={path}")
@@ -121,9 +121,9 @@ class CorrectorTraining:
 
     def rated(self, replies: Sequence[WrittenReply], ratings: Sequence[float | None]) -> list[ScoredReply]:
         """Return the replies with a rating, each with the prompt that it answers."""
-        writer, posts, found = self.study.corrector(), self.study.posts.posts, []
+        writer, posts, scored = self.study.corrector(), self.study.posts.posts, []
         for reply, rating in zip(replies, ratings, strict=True):
             if reply.text is not None and rating is not None and not pd.isna(rating):
                 prompt = writer.compose(posts[reply.post].text, reply.shown, 0).messages
-                found.append(ScoredReply(prompt, reply.text, rating))
-        return found
+                scored.append(ScoredReply(prompt, reply.text, rating))
+        return scored

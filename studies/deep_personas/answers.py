@@ -39,8 +39,8 @@ class DepthStudy:
 
     def texts(self) -> dict[str, list[str]]:
         """Return the backstories of all people by condition: each depth, and strangers at the largest."""
-        texts = {str(depth): [one.text(depth) for one in self.people] for depth in self.depths}
-        texts[STRANGERS] = [one.text(self.depths[-1]) for one in exchange_attributes(self.people, self.base.seed)]
+        texts = {str(depth): [person.text(depth) for person in self.people] for depth in self.depths}
+        texts[STRANGERS] = [person.text(self.depths[-1]) for person in exchange_attributes(self.people, self.base.seed)]
         return texts
 
     @property
@@ -58,16 +58,16 @@ class DepthStudy:
         Questions with fewer options than others have NaN at the end. Errors: Unreadable, BudgetSpent.
         """
         texts, questions = self.texts(), self.base.table.questions
-        different = list(dict.fromkeys(text for own in texts.values() for text in own))
-        asked = [answer_as(text, *question, self.base) for text in different for question in questions]
-        replies = desk.ask(asked, self.base.llm, "answers", lambda answer: answer.reason)
+        different = list(dict.fromkeys(text for condition_texts in texts.values() for text in condition_texts))
+        conversations = [answer_as(text, *question, self.base) for text in different for question in questions]
+        replies = desk.ask(conversations, self.base.llm, "answers", lambda answer: answer.reason)
         width = max(len(options) for _, options in questions)
         shares = np.full((len(different), len(questions), width), np.nan)
         for place, reply in enumerate(replies):
             if reply.shares is not None:
                 shares[place // len(questions), place % len(questions), : len(reply.shares)] = reply.shares
         places = {text: place for place, text in enumerate(different)}
-        return {name: shares[[places[text] for text in own]] for name, own in texts.items()}
+        return {name: shares[[places[text] for text in condition_texts]] for name, condition_texts in texts.items()}
 
 
 def answer_as(text: str, question: str, options: tuple[str, ...], base: Poll) -> Conversation[ModelAnswer]:
@@ -85,7 +85,7 @@ def exchange_attributes(people: Sequence[DeepPersona], seed: int) -> list[DeepPe
     """Return people with their own core and the attributes of another person of the set, each given once."""
     order = stream(seed, STRANGERS).sample(range(len(people)), len(people))
     given = {order[place]: people[order[place - 1]].values for place in range(len(order))}
-    return [one._replace(values=given[place]) for place, one in enumerate(people)]
+    return [person._replace(values=given[place]) for place, person in enumerate(people)]
 
 
 class DepthEffect(NamedTuple):
@@ -114,15 +114,15 @@ def compare_depths(
     """
     questions = study.base.table.questions
     pooled = {
-        name: [_pool(own[:, place], len(options)) for place, (_, options) in enumerate(questions)]
-        for name, own in shares.items()
+        name: [_pool(condition_shares[:, place], len(options)) for place, (_, options) in enumerate(questions)]
+        for name, condition_shares in shares.items()
     }
     plain = dict(zip(questions, pooled[str(study.depths[0])], strict=True))
     rows = {
         name: measure(
-            study.base, StudyAnswers([own[questions.index(row.asked)] for row in study.base.table.rows], plain)
+            study.base, StudyAnswers([answers[questions.index(row.asked)] for row in study.base.table.rows], plain)
         )
-        for name, own in pooled.items()
+        for name, answers in pooled.items()
     }
     far = rows[STRANGERS][f"{TVD}_{NAMED}"]
     effects = []
@@ -137,25 +137,29 @@ def compare_depths(
 
 
 def _pool(shares: Floats, options: int) -> ModelAnswer:
-    known = shares[np.isfinite(shares[:, :options]).all(axis=1), :options]
-    lost = (("missing", len(shares) - len(known)),) if len(known) < len(shares) else ()
-    return ModelAnswer(tuple(known.mean(axis=0).tolist()) if len(known) else None, EXACT, 0, lost)
+    answered = shares[np.isfinite(shares[:, :options]).all(axis=1), :options]
+    lost = (("missing", len(shares) - len(answered)),) if len(answered) < len(shares) else ()
+    return ModelAnswer(tuple(answered.mean(axis=0).tolist()) if len(answered) else None, EXACT, 0, lost)
 
 
 def _difference(values: pd.Series) -> tuple[float, Ends]:
-    known = values.dropna().to_numpy(dtype=float)
-    known = np.where(np.abs(known) < 1e-12, 0.0, known)
-    return (float(known.mean()) if len(known) else np.nan), mean_interval(known, bounds=SIGNED)
+    differences = values.dropna().to_numpy(dtype=float)
+    differences = np.where(np.abs(differences) < 1e-12, 0.0, differences)
+    return (float(differences.mean()) if len(differences) else np.nan), mean_interval(differences, bounds=SIGNED)
 
 
 def _spread(shares: Floats) -> tuple[float, Ends]:
     """Return the total variation between a person and the mean of all people, by question."""
     each = []
     for place in range(shares.shape[1]):
-        own = shares[:, place]
-        own = own[:, np.isfinite(own).any(axis=0)] if np.isfinite(own).any() else own[:, :0]
-        known = own[np.isfinite(own).all(axis=1)]
-        if len(known) > 1 and known.shape[1]:
-            each.append(float(total_variation(known, known.mean(axis=0)).mean()))
+        question_shares = shares[:, place]
+        question_shares = (
+            question_shares[:, np.isfinite(question_shares).any(axis=0)]
+            if np.isfinite(question_shares).any()
+            else question_shares[:, :0]
+        )
+        complete = question_shares[np.isfinite(question_shares).all(axis=1)]
+        if len(complete) > 1 and complete.shape[1]:
+            each.append(float(total_variation(complete, complete.mean(axis=0)).mean()))
     values = np.array(each)
     return (float(values.mean()) if len(values) else np.nan), mean_interval(values, bounds=SHARE)

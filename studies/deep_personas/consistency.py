@@ -60,11 +60,13 @@ def judge_people(
     checked: own sentences of each person, drawn with the seed, each judged given all before it. Errors: Unreadable, BudgetSpent.
     """
     cases = [
-        case for one in people for case in _cases(one, taxonomy, checked, stream(seed, RUBRIC, one.party, one.name))
+        case
+        for person in people
+        for case in _cases(person, taxonomy, checked, stream(seed, RUBRIC, person.party, person.name))
     ]
     items = [
-        Item((person, kind, statement), {"persona": known, "statement": statement})
-        for person, kind, known, statement in cases
+        Item((person, kind, statement), {"persona": persona_text, "statement": statement})
+        for person, kind, persona_text, statement in cases
     ]
     rubric = load_rubric(RUBRIC)
     verdicts = desk.ask([judge_item(rubric, item, seed) for item in items], judge, "verdicts", undecided)
@@ -76,30 +78,32 @@ def judge_people(
     return table.astype({"value": "float64"})
 
 
-def _cases(one: DeepPersona, taxonomy: Taxonomy, checked: int, rng: random.Random) -> list[tuple[str, str, str, str]]:
-    person = f"{one.party} {one.name}"
-    places = [place for place, value in enumerate(one.values) if value.sentence]
+def _cases(
+    deep_person: DeepPersona, taxonomy: Taxonomy, checked: int, rng: random.Random
+) -> list[tuple[str, str, str, str]]:
+    person = f"{deep_person.party} {deep_person.name}"
+    places = [place for place, value in enumerate(deep_person.values) if value.sentence]
     drawn = sorted(rng.sample(places, min(checked, len(places))))
-    cases = [(person, OWN, one.text(place), one.values[place].sentence) for place in drawn]
+    cases = [(person, OWN, deep_person.text(place), deep_person.values[place].sentence) for place in drawn]
     by_name = {core.name: core for core in taxonomy.core}
-    for name, own, sentence in one.core:
+    for name, own_value, sentence in deep_person.core:
         core = by_name.get(name)
-        others = [value for value in core.values if _differs(name, value, own)] if core else []
+        others = [value for value in core.values if _differs(name, value, own_value)] if core else []
         if core and others:
-            cases.append((person, PLANTED, one.text(), core.sentence(rng.choice(others))))
-            cases.append((person, TRUE, one.text(0).replace(f" {sentence}", "", 1), sentence))
+            cases.append((person, PLANTED, deep_person.text(), core.sentence(rng.choice(others))))
+            cases.append((person, TRUE, deep_person.text(0).replace(f" {sentence}", "", 1), sentence))
     return cases
 
 
-def _differs(name: str, value: str, own: str) -> bool:
-    return value != own and not (name == AGE and abs(int(value) - int(own)) < APART)
+def _differs(name: str, value: str, own_value: str) -> bool:
+    return value != own_value and not (name == AGE and abs(int(value) - int(own_value)) < APART)
 
 
 def estimate_contradictions(judged: pd.DataFrame) -> Contradictions:
     """Return how often the judge calls each kind of sentence a contradiction, and the corrected rate of own sentences."""
-    known = judged.dropna(subset=["value"])
-    shares = {kind: _share(known[known["kind"] == kind]) for kind in (OWN, PLANTED, TRUE)}
-    means = known.pivot_table(index="person", columns="kind", values="value", aggfunc="mean")
+    decided = judged.dropna(subset=["value"])
+    shares = {kind: _share(decided[decided["kind"] == kind]) for kind in (OWN, PLANTED, TRUE)}
+    means = decided.pivot_table(index="person", columns="kind", values="value", aggfunc="mean")
     means = means.reindex(columns=[OWN, PLANTED, TRUE])
     whole = means.dropna().to_numpy(dtype=float)
     reason = why_unknown(whole)
@@ -115,10 +119,10 @@ def estimate_contradictions(judged: pd.DataFrame) -> Contradictions:
 
 def _share(verdicts: pd.DataFrame) -> tuple[float, Ends]:
     """Return the share of verdicts that are contradictions, with its interval over people."""
-    own = verdicts.groupby("person")["value"].agg(["sum", "size"])
-    if own.empty:
+    by_person = verdicts.groupby("person")["value"].agg(["sum", "size"])
+    if by_person.empty:
         return np.nan, (np.nan, np.nan)
-    hits, sizes = (own[name].to_numpy(dtype=float) for name in ("sum", "size"))
+    hits, sizes = (by_person[name].to_numpy(dtype=float) for name in ("sum", "size"))
     return float(hits.sum() / sizes.sum()), clustered_share_interval(hits, sizes)
 
 
@@ -134,6 +138,6 @@ def why_unknown(whole: Floats) -> str:
 
 
 def _corrected(whole: Floats) -> Floats:
-    own, found, false = (whole[..., place].mean(axis=-1) for place in range(3))
-    gap = found - false
-    return np.asarray(np.where(gap > 0, (own - false) / np.where(gap > 0, gap, 1.0), np.nan))
+    own_rate, planted_rate, false = (whole[..., place].mean(axis=-1) for place in range(3))
+    gap = planted_rate - false
+    return np.asarray(np.where(gap > 0, (own_rate - false) / np.where(gap > 0, gap, 1.0), np.nan))

@@ -69,10 +69,14 @@ def run(words: Sequence[str]) -> int:
     print_paths(folder=folder, calls=planned)
     specs = [spec for spec in (study.base.llm if study else "", judge) if spec]
     with lock_folder(folder):
-        own = {"depths": list(about.depths), "judge": judge, "checked": options.checked, "seed": options.seed}
+        identity = {"depths": list(about.depths), "judge": judge, "checked": options.checked, "seed": options.seed}
         check_manifest(
             folder / "depth.json",
-            {**own, "people": [one.text() for one in people], **({"survey": study.to_dict()} if study else {})},
+            {
+                **identity,
+                "people": [person.text() for person in people],
+                **({"survey": study.to_dict()} if study else {}),
+            },
             "measurement",
         )
         desk = CallDesk(folder, bar, options.keep_going, shared_budget(options, folder, *specs)) if specs else None
@@ -91,15 +95,15 @@ def run(words: Sequence[str]) -> int:
 def first_of_party(people: Sequence[DeepPersona], count: int | None) -> tuple[DeepPersona, ...]:
     """Return the first people of each party, in the order of the files (None: all)."""
     return tuple(
-        one
-        for place, one in enumerate(people)
-        if count is None or sum(other.party == one.party for other in people[:place]) < count
+        person
+        for place, person in enumerate(people)
+        if count is None or sum(other.party == person.party for other in people[:place]) < count
     )
 
 
 def depths_from_text(text: str, people: Sequence[DeepPersona]) -> tuple[int, ...]:
     """Return the depths to compare, in order. Errors: UserError on what is no number, and on more than people have."""
-    most = min(len(one.values) for one in people)
+    most = min(len(person.values) for person in people)
     if not text:
         return tuple(sorted({0, most // 2, most}))
     names = split_names(text)
@@ -127,7 +131,7 @@ def study_from_args(options: argparse.Namespace, people: Sequence[DeepPersona], 
             "raise --people, or write more people with run.py personas"
         )
     if options.survey == PLANTED:
-        table = survey_of_texts([one.text() for one in people], society.name, seed=options.seed)
+        table = survey_of_texts([person.text() for person in people], society.name, seed=options.seed)
     else:
         table = read_survey(Path(options.survey))
     groups = list(dict.fromkeys(row.group.name for row in table.rows))

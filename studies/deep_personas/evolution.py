@@ -152,8 +152,8 @@ class EvolutionStudy:
         rng, seed = stream(self.base.seed, "mutation", *key), derive(self.base.seed, "mutation", *key)
         place, gone = rng.randrange(self.size), rng.randrange(self.depth)
         person = parent.people[place]
-        known = {value.path for number, value in enumerate(person.values) if number != gone}
-        attribute = rng.choice([leaf for leaf in self.taxonomy.leaves if leaf.path not in known])
+        known_paths = {value.path for number, value in enumerate(person.values) if number != gone}
+        attribute = rng.choice([leaf for leaf in self.taxonomy.leaves if leaf.path not in known_paths])
         left = person._replace(values=tuple(value for number, value in enumerate(person.values) if number != gone))
         value = yield from write_value(left, attribute, self.base.language, seed)
         if not value.sentence:
@@ -185,8 +185,8 @@ class EvolutionStudy:
 
         It is multiplied by the share of targets that have an answer, so that silence is never an advantage; 0 without answers.
         """
-        known = np.asarray(np.isfinite(candidate.shares[:, :, 0]).any(axis=0))
-        answered = known[list(self.targets)].mean()
+        has_answer = np.asarray(np.isfinite(candidate.shares[:, :, 0]).any(axis=0))
+        answered = has_answer[list(self.targets)].mean()
         if not answered:
             return 0.0
         value = (1 - self.coverage) * self.fit(candidate, True) + self.coverage * self.covered(candidate, True)
@@ -197,35 +197,35 @@ class EvolutionStudy:
         rows = {row.asked: row.shares for row in self.base.table.rows}
         near = []
         for place, question in enumerate(self.base.table.questions):
-            own = candidate.shares[:, place, : len(question[1])]
-            own = own[np.isfinite(own).all(axis=1)]
-            if self.targets[place] == target and len(own):
-                near.append(1 - float(total_variation(own.mean(axis=0), np.array(rows[question]))))
+            question_shares = candidate.shares[:, place, : len(question[1])]
+            question_shares = question_shares[np.isfinite(question_shares).all(axis=1)]
+            if self.targets[place] == target and len(question_shares):
+                near.append(1 - float(total_variation(question_shares.mean(axis=0), np.array(rows[question]))))
         return float(np.mean(near)) if near else math.nan
 
     def covered(self, candidate: Candidate, target: bool) -> float:
         """Return the share of options that are the likeliest answer of at least one person, over questions with an answer."""
         shares = []
         for place, (_, options) in enumerate(self.base.table.questions):
-            own = candidate.shares[:, place, : len(options)]
-            own = own[np.isfinite(own).all(axis=1)]
-            if self.targets[place] == target and len(own):
-                shares.append(len(set(own.argmax(axis=1).tolist())) / len(options))
+            question_shares = candidate.shares[:, place, : len(options)]
+            question_shares = question_shares[np.isfinite(question_shares).all(axis=1)]
+            if self.targets[place] == target and len(question_shares):
+                shares.append(len(set(question_shares.argmax(axis=1).tolist())) / len(options))
         return float(np.mean(shares)) if shares else math.nan
 
     def _row(self, pool: Sequence[Candidate], repeat: int, line: str, generation: int) -> dict[str, Any]:
         """Return the means over the candidates of a generation."""
         row: dict[str, Any] = {"repeat": repeat, "line": line, "generation": generation}
         for name, target in (("targets", True), ("held_out", False)):
-            row[name] = float(nanmean(np.array([self.fit(one, target) for one in pool])))
-            row[f"{name}_covered"] = float(nanmean(np.array([self.covered(one, target) for one in pool])))
+            row[name] = float(nanmean(np.array([self.fit(candidate, target) for candidate in pool])))
+            row[f"{name}_covered"] = float(nanmean(np.array([self.covered(candidate, target) for candidate in pool])))
         return row
 
 
 def _count(pool: Sequence[Candidate]) -> tuple[int, int]:
     """Return how many answers there are, and how many are missing."""
-    missing = sum(int(np.isnan(one.shares[..., 0]).sum()) for one in pool)
-    return sum(one.shares[..., 0].size for one in pool), missing
+    missing = sum(int(np.isnan(candidate.shares[..., 0]).sum()) for candidate in pool)
+    return sum(candidate.shares[..., 0].size for candidate in pool), missing
 
 
 def _why(done: Evolution) -> str | None:
@@ -234,4 +234,4 @@ def _why(done: Evolution) -> str | None:
 
 def evolution_table(done: dict[tuple[int, str], Evolution]) -> pd.DataFrame:
     """Return a row per repetition, line and generation: fit to targets and to held-out questions, and coverage of both."""
-    return pd.DataFrame([row for one in done.values() for row in one.rows])
+    return pd.DataFrame([row for evolution in done.values() for row in evolution.rows])

@@ -51,8 +51,11 @@ def write_evolution(study: EvolutionStudy, done: dict[tuple[int, str], Evolution
         f"{FEWEST} there are none."
     )
     report.disclaim_models(study.base.llm)
-    lost, asked = sum(one.lost for one in done.values()), sum(one.answered for one in done.values())
-    report.missing(lost, asked, "answers are missing", "")
+    lost, answered = (
+        sum(evolution.lost for evolution in done.values()),
+        sum(evolution.answered for evolution in done.values()),
+    )
+    report.missing(lost, answered, "answers are missing", "")
     report.section("In short", "\n".join(f"- {line}" for line in gain_lines(gains)))
     report.figure(
         figure(by, disclaimers.spec_label(study.base.llm)), "evolution", "Fit by generation, selected and random"
@@ -60,7 +63,10 @@ def write_evolution(study: EvolutionStudy, done: dict[tuple[int, str], Evolution
     report.section("Generations")
     kept = sorted({round(place) for place in np.linspace(0, study.generations, min(study.generations + 1, MOST_ROWS))})
     report.table(by[by["generation"].isin(kept)], ROWS)
-    best = max((one for (_, line), one in done.items() if line == SELECTED), key=lambda one: one.fitness)
+    best = max(
+        (evolution for (_, line), evolution in done.items() if line == SELECTED),
+        key=lambda evolution: evolution.fitness,
+    )
     save_people(best.people, folder / PEOPLE, f"evolved with {study.base.llm} (python run.py evolve)")
     report.add(
         f"The fittest candidate of all repetitions is a set of personas: `--set personas=./{PEOPLE}` in this folder."
@@ -71,10 +77,10 @@ def write_evolution(study: EvolutionStudy, done: dict[tuple[int, str], Evolution
 def by_generation(each: pd.DataFrame) -> pd.DataFrame:
     """Return a row per generation and line: the mean of each measure over repetitions, with its interval."""
     rows: list[dict[str, Any]] = []
-    for (generation, line), part in each.groupby(["generation", "line"], sort=False):
-        row: dict[str, Any] = {"generation": generation, "line": line, "repetitions": len(part)}
+    for (generation, line), generation_rows in each.groupby(["generation", "line"], sort=False):
+        row: dict[str, Any] = {"generation": generation, "line": line, "repetitions": len(generation_rows)}
         for name in MEASURES:
-            row |= _named(name, part[name])
+            row |= _named(name, generation_rows[name])
         rows.append(row)
     return pd.DataFrame(rows).sort_values(["generation", "line"], ascending=[True, False], ignore_index=True)
 
@@ -93,9 +99,11 @@ def compare_lines(each: pd.DataFrame) -> pd.DataFrame:
 
 
 def _named(name: str, values: pd.Series) -> dict[str, float]:
-    known = values.dropna().to_numpy(dtype=float)
-    known = np.where(np.abs(known) < 1e-12, 0.0, known)
-    return with_interval(name, float(known.mean()) if len(known) else math.nan, mean_interval(known))
+    repetition_values = values.dropna().to_numpy(dtype=float)
+    repetition_values = np.where(np.abs(repetition_values) < 1e-12, 0.0, repetition_values)
+    return with_interval(
+        name, float(repetition_values.mean()) if len(repetition_values) else math.nan, mean_interval(repetition_values)
+    )
 
 
 def gain_lines(gains: pd.DataFrame) -> list[str]:

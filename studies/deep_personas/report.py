@@ -55,7 +55,7 @@ def write_depths(
         f"{len(about.people):,} people, each with {about.depths[-1]} attributes drawn from "
         f"{len(about.taxonomy.leaves)}. Brackets hold 95% intervals; below {FEWEST} units there are none."
     )
-    values = [value for one in about.people for value in one.values[: about.depths[-1]]]
+    values = [value for person in about.people for value in person.values[: about.depths[-1]]]
     lost = [value.reason for value in values if not value.sentence]
     report.missing(len(lost), len(values), "attributes have no usable sentence", count_table(lost))
     _add_variety(report, about)
@@ -137,12 +137,12 @@ def _sign(row: pd.Series, name: str, what: str) -> str:
     size = format_estimate(value, low, high, 3)
     if low <= 0 <= high:
         return f"It cannot be shown that {what}: the difference is {size}."
-    said = what if low > 0 else what.replace("more", "less", 1)
-    return f"{said[0].upper()}{said[1:]}: the difference is {size}."
+    sentence = what if low > 0 else what.replace("more", "less", 1)
+    return f"{sentence[0].upper()}{sentence[1:]}: the difference is {size}."
 
 
 def _add_contradictions(report: Report, judge: str, judged: pd.DataFrame) -> None:
-    found = estimate_contradictions(judged)
+    contradictions = estimate_contradictions(judged)
     lost = judged[judged["value"].isna()]
     report.data(contradictions=judged)
     report.section(
@@ -151,10 +151,10 @@ def _add_contradictions(report: Report, judge: str, judged: pd.DataFrame) -> Non
     )
     report.disclaim_models(judge)
     report.missing(len(lost), len(judged), "verdicts are missing", count_table(lost["reasons"]))
-    report.lines(f"- {line}" for line in contradiction_lines(found))
+    report.lines(f"- {line}" for line in contradiction_lines(contradictions))
 
 
-def contradiction_lines(found: Contradictions) -> list[str]:
+def contradiction_lines(rates: Contradictions) -> list[str]:
     """Return in sentences how good the judge is, and how often people contradict themselves."""
 
     def share(value: float, ends: tuple[float, float]) -> str:
@@ -163,20 +163,20 @@ def contradiction_lines(found: Contradictions) -> list[str]:
         return format_estimate(100 * value, 100 * ends[0], 100 * ends[1], 1) + " percent"
 
     lines = [
-        f"Of planted contradictions the judge found {share(found.found, found.found_ends)}.",
-        f"Of true sentences it called {share(found.false, found.false_ends)} a contradiction.",
-        f"Of the people's own sentences it called {share(found.own, found.own_ends)} a contradiction.",
+        f"Of planted contradictions the judge found {share(rates.found, rates.found_ends)}.",
+        f"Of true sentences it called {share(rates.false, rates.false_ends)} a contradiction.",
+        f"Of the people's own sentences it called {share(rates.own, rates.own_ends)} a contradiction.",
     ]
-    if found.reason:
-        return [*lines, f"How often people contradict themselves is unknown: {found.reason}."]
-    if math.isnan(found.corrected_ends[0]):
+    if rates.reason:
+        return [*lines, f"How often people contradict themselves is unknown: {rates.reason}."]
+    if math.isnan(rates.corrected_ends[0]):
         return [
             *lines,
-            f"Corrected for both, {share(found.corrected, found.corrected_ends)}; no interval, because nothing varies.",
+            f"Corrected for both, {share(rates.corrected, rates.corrected_ends)}; no interval, because nothing varies.",
         ]
     return [
         *lines,
-        f"Corrected for both, {share(found.corrected, found.corrected_ends)} of the sentences are contradictions.",
+        f"Corrected for both, {share(rates.corrected, rates.corrected_ends)} of the sentences are contradictions.",
     ]
 
 
@@ -212,8 +212,13 @@ def _add_answers(report: Report, study: DepthStudy, shares: dict[str, Floats]) -
         f"would score {ceiling}.",
     )
     report.disclaim_models(study.base.llm)
-    lost = int(sum(np.isnan(own[..., 0]).sum() for own in shares.values()))
-    report.missing(lost, sum(own.shape[0] * own.shape[1] for own in shares.values()), "answers are missing", "")
+    lost = int(sum(np.isnan(condition_shares[..., 0]).sum() for condition_shares in shares.values()))
+    report.missing(
+        lost,
+        sum(condition_shares.shape[0] * condition_shares.shape[1] for condition_shares in shares.values()),
+        "answers are missing",
+        "",
+    )
     report.table(table, EFFECTS)
     report.lines(f"- {line}" for line in effect_lines(table, study.depths))
     shown = table[(table["condition"] != STRANGERS) & (table["condition"] != str(study.depths[0]))]
@@ -230,20 +235,20 @@ def effect_lines(table: pd.DataFrame, depths: Sequence[int]) -> list[str]:
     """Return in sentences whether more attributes bring answers nearer to people, and whether it matters whose they are."""
     by = table.set_index("condition")
     last = by.loc[str(depths[-1])]
-    own = _verdict(last, "nearer", f"{depths[-1]} attributes", f"{depths[0]} attributes")
-    return [own, _verdict(last, "fitting", "a person's own attributes", "those of strangers")]
+    depth_line = _verdict(last, "nearer", f"{depths[-1]} attributes", f"{depths[0]} attributes")
+    return [depth_line, _verdict(last, "fitting", "a person's own attributes", "those of strangers")]
 
 
-def _verdict(row: pd.Series, name: str, one: str, other: str) -> str:
+def _verdict(row: pd.Series, name: str, first: str, other: str) -> str:
     value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
-    start = f"Whether {one} bring answers nearer to people than {other}"
+    start = f"Whether {first} bring answers nearer to people than {other}"
     if math.isnan(low):
         if value == 0:
             return f"{start}: there is no difference on any question."
         return f"{start} is unknown: fewer than {FEWEST} questions have answers, or nothing varies."
     size = format_estimate(value, low, high, 3)
     if low > 0:
-        return f"{one[0].upper()}{one[1:]} bring answers nearer to people than {other}: by {size}."
+        return f"{first[0].upper()}{first[1:]} bring answers nearer to people than {other}: by {size}."
     if high < 0:
-        return f"{one[0].upper()}{one[1:]} take answers farther from people than {other}: by {size}."
-    return f"There is no sign that {one} bring answers nearer to people, or take them farther, than {other}: {size}."
+        return f"{first[0].upper()}{first[1:]} take answers farther from people than {other}: by {size}."
+    return f"There is no sign that {first} bring answers nearer to people, or take them farther, than {other}: {size}."

@@ -39,7 +39,7 @@ def survey_of_kinds(kinds: Sequence[Sequence[int]], seed: int = 0) -> SurveyTabl
     for subject in SUBJECTS:
         question = f"How satisfied are you with {subject} of Lindmoor?"
         usual = PLANTED_SURVEY.shares(question, OPTIONS)
-        shares = np.mean([law.move(usual, question, OPTIONS, own) for own in kinds], axis=0)
+        shares = np.mean([law.move(usual, question, OPTIONS, person_kinds) for person_kinds in kinds], axis=0)
         counts = rng.multinomial(PEOPLE, shares / shares.sum())
         drawn = tuple((counts / PEOPLE).tolist())
         rows.append(SurveyRow(question, OPTIONS, Group(GROUP), drawn, float(PEOPLE), (1.0, 2.0, 3.0, 4.0)))
@@ -79,15 +79,15 @@ class Uniqueness(NamedTuple):
 
 def measure_coverage(people: Sequence[DeepPersona], taxonomy: Taxonomy, depth: int) -> Coverage:
     """Return what the first `depth` attributes of people cover."""
-    own = [{value.path for value in one.values[:depth] if value.sentence} for one in people]
+    all_paths = [{value.path for value in person.values[:depth] if value.sentence} for person in people]
     size, sizes = len(taxonomy.leaves), Counter(leaf.branch for leaf in taxonomy.leaves)
-    leaves = len(set().union(*own)) / size
-    missed = math.prod(1 - len(paths) / size for paths in own)
-    shares = np.array([len({path.partition("/")[0] for path in paths}) / len(sizes) for paths in own])
+    leaves = len(set().union(*all_paths)) / size
+    missed = math.prod(1 - len(paths) / size for paths in all_paths)
+    shares = np.array([len({path.partition("/")[0] for path in paths}) / len(sizes) for paths in all_paths])
     even = [
         sum(1 - math.comb(size - count, len(paths)) / math.comb(size, len(paths)) for count in sizes.values())
         / len(sizes)
-        for paths in own
+        for paths in all_paths
     ]
     return Coverage(leaves, 1 - missed, float(shares.mean()), mean_interval(shares, bounds=SHARE), float(np.mean(even)))
 
@@ -97,15 +97,15 @@ def measure_uniqueness(people: Sequence[DeepPersona], depth: int, rng: np.random
     if len(people) < 2:
         unknown = np.full(len(people), np.nan)
         return Uniqueness(unknown, unknown, math.nan, math.nan)
-    sentences = [{value.path: value.sentence for value in one.values[:depth] if value.sentence} for one in people]
+    sentences = [{value.path: value.sentence for value in person.values[:depth] if value.sentence} for person in people]
     holders: dict[str, list[int]] = defaultdict(list)
-    for place, own in enumerate(sentences):
-        for path in own:
+    for place, person_sentences in enumerate(sentences):
+        for path in person_sentences:
             holders[path].append(place)
     shared = {path: places for path, places in holders.items() if len(places) > 1}
     each = _unlike(people, sentences)
     first = {path: sentences[places[0]][path] for path, places in holders.items()}
-    alone = _unlike(people, [{path: first[path] for path in own} for own in sentences])
+    alone = _unlike(people, [{path: first[path] for path in person_sentences} for person_sentences in sentences])
     dealt, p = math.nan, math.nan
     if rng and shared and len(people) >= FEWEST:
         sets = np.array([_unlike(people, _deal(sentences, shared, rng)).mean() for _ in range(SHUFFLES)])
@@ -119,7 +119,7 @@ def _deal(
     sentences: Sequence[dict[str, str]], shared: dict[str, list[int]], rng: np.random.Generator
 ) -> list[dict[str, str]]:
     """Return the sentences with those on each attribute shuffled among the people who have it."""
-    dealt = [dict(own) for own in sentences]
+    dealt = [dict(person_sentences) for person_sentences in sentences]
     for path, places in shared.items():
         for place, other in zip(places, rng.permutation(places), strict=True):
             dealt[place][path] = sentences[other][path]
@@ -129,8 +129,8 @@ def _deal(
 def _unlike(people: Sequence[DeepPersona], sentences: Sequence[dict[str, str]]) -> Floats:
     """Return 1 minus the cosine with the most similar other person, of the TF-IDF weights of core and sentences."""
     index, places = WordIndex(), range(len(people))
-    for place, (one, own) in enumerate(zip(people, sentences, strict=True)):
-        index.add(place, place, " ".join([*(sentence for _, _, sentence in one.core), *own.values()]))
+    for place, (person, person_sentences) in enumerate(zip(people, sentences, strict=True)):
+        index.add(place, place, " ".join([*(sentence for _, _, sentence in person.core), *person_sentences.values()]))
     cosines = np.array([index.likeness(place, places) for place in places])
     np.fill_diagonal(cosines, -1.0)
     return np.asarray(1 - cosines.max(axis=1))

@@ -86,14 +86,16 @@ def embed(texts: pd.Series, spec: str, folder: Path, bar: Bar, budget: Budget = 
             "embeddings",
             budget,
             None,
-            lambda one: one if isinstance(one, str) else None,
+            lambda vector: vector if isinstance(vector, str) else None,
         )
-    known = {belief: one for belief, one in zip(texts.index, vectors, strict=True) if not isinstance(one, str)}
-    if not known:
+    vectors_by_belief = {
+        belief: vector for belief, vector in zip(texts.index, vectors, strict=True) if not isinstance(vector, str)
+    }
+    if not vectors_by_belief:
         raise UserError(
             f"{spec} gave no embedding of any belief: choose a model that embeds texts, as in openai:MODEL,api=embeddings"
         )
-    return pd.DataFrame.from_dict(known, orient="index", dtype=float)
+    return pd.DataFrame.from_dict(vectors_by_belief, orient="index", dtype=float)
 
 
 def _embed_text(text: str) -> Conversation[list[float] | str]:
@@ -118,10 +120,10 @@ class Exposures(NamedTuple):
 
     def distances(self, vectors: Floats) -> tuple[Floats, Floats]:
         """Return the distances of the chosen and of the rejected belief to the person's position; NaN where one is unknown."""
-        position, known = self.earlier @ vectors, np.diff(self.earlier.indptr) > 0
-        known = known & (self.chosen >= 0) & (self.rejected >= 0)
+        position, has_position = self.earlier @ vectors, np.diff(self.earlier.indptr) > 0
+        has_position = has_position & (self.chosen >= 0) & (self.rejected >= 0)
         near, far = (np.linalg.norm(vectors[side] - position, axis=1) for side in (self.chosen, self.rejected))
-        return np.where(known, near, np.nan), np.where(known, far, np.nan)
+        return np.where(has_position, near, np.nan), np.where(has_position, far, np.nan)
 
     def swapped(self, rng: np.random.Generator) -> Exposures:
         """Return the choices with what someone with as many choices or more (perhaps oneself) took before that choice."""
@@ -136,8 +138,8 @@ class Exposures(NamedTuple):
     def apart(self) -> Exposures:
         """Return the choices with the two beliefs of each left out of what was taken before it."""
         rows, beliefs = np.tile(np.arange(len(self.people)), 2), np.concatenate((self.chosen, self.rejected))
-        known = beliefs >= 0
-        offered = csr_array((np.ones(known.sum()), (rows[known], beliefs[known])), self.earlier.shape)
+        has_belief = beliefs >= 0
+        offered = csr_array((np.ones(has_belief.sum()), (rows[has_belief], beliefs[has_belief])), self.earlier.shape)
         earlier = csr_array(self.earlier - self.earlier.multiply(offered))
         earlier.eliminate_zeros()
         earlier.data /= earlier.sum(axis=1)[np.repeat(np.arange(len(self.people)), np.diff(earlier.indptr))]
@@ -229,7 +231,9 @@ def swapped_slopes(choices: pd.DataFrame, vectors: pd.DataFrame, count: int = SH
     """
     rng, matrix = np.random.default_rng(derive(0, "dissonance")), vectors.to_numpy(dtype=float)
     exposed = exposures(choices, vectors.index)
-    slopes = [_slope(one.apart(), matrix) for one in (exposed, *(exposed.swapped(rng) for _ in range(count)))]
+    slopes = [
+        _slope(exposures.apart(), matrix) for exposures in (exposed, *(exposed.swapped(rng) for _ in range(count)))
+    ]
     return Swapped(slopes[0], np.array([slope for slope in slopes[1:] if np.isfinite(slope)]))
 
 
@@ -250,12 +254,19 @@ def by_ratio(rows: pd.DataFrame) -> pd.DataFrame:
     if not len(used):
         return pd.DataFrame(columns=["ratio", "choices", "people", "share", "low", "high"])
     bins = pd.qcut(log.rank(method="first"), min(BINS, len(used)), labels=False)
-    found = []
-    for _, part in used.assign(log=log, took=first.astype(float)).groupby(bins):
-        own = part.groupby("person")["took"].agg(["sum", "size"]).to_numpy(dtype=float)
-        low, high = clustered_share_interval(own[:, 0], own[:, 1])
-        ratio, share = float(np.exp(part["log"].mean())), float(part["took"].mean())
-        found.append(
-            {"ratio": ratio, "choices": len(part), "people": len(own), "share": share, "low": low, "high": high}
+    bin_rows = []
+    for _, bin_choices in used.assign(log=log, took=first.astype(float)).groupby(bins):
+        person_counts = bin_choices.groupby("person")["took"].agg(["sum", "size"]).to_numpy(dtype=float)
+        low, high = clustered_share_interval(person_counts[:, 0], person_counts[:, 1])
+        ratio, share = float(np.exp(bin_choices["log"].mean())), float(bin_choices["took"].mean())
+        bin_rows.append(
+            {
+                "ratio": ratio,
+                "choices": len(bin_choices),
+                "people": len(person_counts),
+                "share": share,
+                "low": low,
+                "high": high,
+            }
         )
-    return pd.DataFrame(found)
+    return pd.DataFrame(bin_rows)

@@ -30,19 +30,19 @@ def write_dissonance(choices: pd.DataFrame, vectors: pd.DataFrame, source: str, 
     source: where the vectors come from, for the page.
     """
     rows = pairs(choices, vectors)
-    found, bins, swapped = fit(rows), by_ratio(rows), swapped_slopes(choices, vectors)
+    fitted, bins, swapped = fit(rows), by_ratio(rows), swapped_slopes(choices, vectors)
     report = Report(folder, "dissonance", "Relative dissonance of beliefs")
-    report.data(slope=pd.DataFrame([found]), by_ratio=bins)
+    report.data(slope=pd.DataFrame([fitted]), by_ratio=bins)
     report.add(READING, f"{count_phrase(len(vectors), 'belief')} in {vectors.shape[1]} dimensions ({source}).")
-    counted = f"{found['choices']:,} of {len(rows):,} choices, of {count_phrase(found['people'], 'person')}"
+    counted = f"{fitted['choices']:,} of {len(rows):,} choices, of {count_phrase(fitted['people'], 'person')}"
     rest = "a first choice has no earlier beliefs, and a belief may have no vector or no distance"
-    report.add(f"Used: {counted.replace('persons', 'people')}; left out: {found['left_out']:,} ({rest}).")
-    report.section("In short", f"- {sentence(found, swapped)}\n- {null_sentence(swapped)}")
+    report.add(f"Used: {counted.replace('persons', 'people')}; left out: {fitted['left_out']:,} ({rest}).")
+    report.section("In short", f"- {sentence(fitted, swapped)}\n- {null_sentence(swapped)}")
     report.section(
         "Choices by relative dissonance", "A is the first of the two beliefs by name. Bins have the same size."
     )
     if len(bins):
-        report.figure(_figure(bins, found["slope"]), "dissonance", "Probability to choose by relative dissonance")
+        report.figure(_figure(bins, fitted["slope"]), "dissonance", "Probability to choose by relative dissonance")
         report.table(bins, BINS)
     return report.write()
 
@@ -54,18 +54,18 @@ def swapped_p(swapped: Swapped) -> float:
     return (1 + int((np.abs(swapped.others) >= abs(swapped.own) - 1e-12).sum())) / (len(swapped.others) + 1)
 
 
-def sentence(found: Mapping[str, Any], swapped: Swapped) -> str:
+def sentence(fitted: Mapping[str, Any], swapped: Swapped) -> str:
     """Return what the slope says; unknown without an interval. A slope as with the beliefs of others is no preference."""
     p = swapped_p(swapped)
-    if not np.isfinite(found["low"]) or np.isnan(p):
-        return f"Whether people take the nearer belief is unknown: {found['reason'] or 'too few slopes of others'}."
-    size = f"slope {format_number(found['slope'])}, {format_span(found['low'], found['high'])}"
-    nearer = f"{found['nearer']:.0%} of choices are for the nearer belief"
-    if found["low"] <= 0 <= found["high"]:
+    if not np.isfinite(fitted["low"]) or np.isnan(p):
+        return f"Whether people take the nearer belief is unknown: {fitted['reason'] or 'too few slopes of others'}."
+    size = f"slope {format_number(fitted['slope'])}, {format_span(fitted['low'], fitted['high'])}"
+    nearer = f"{fitted['nearer']:.0%} of choices are for the nearer belief"
+    if fitted["low"] <= 0 <= fitted["high"]:
         return f"Choices do not clearly depend on relative dissonance ({size}); {nearer}."
     if p >= CHANCE:
         return f"The slope ({size}) is not clearly steeper than with the beliefs of others: what is popular can explain it."
-    side = "nearer to" if found["low"] > 0 else "further from"
+    side = "nearer to" if fitted["low"] > 0 else "further from"
     return f"People prefer the belief that is {side} their own ({size}); {nearer}."
 
 

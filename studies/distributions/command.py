@@ -52,8 +52,8 @@ def run(words: Sequence[str]) -> int:
     study = study_from_args(options)
     table = study.table
     groups, most = len({row.group.name for row in table.rows}), study.calls * study.samples
-    asked = f"{len(table.questions):,} questions, {groups:,} groups"
-    planned = f"{asked}: {study.calls:,} calls, or {most:,} if the model gives no probabilities"
+    scope = f"{len(table.questions):,} questions, {groups:,} groups"
+    planned = f"{scope}: {study.calls:,} calls, or {most:,} if the model gives no probabilities"
     from .report import write_distributions
 
     write = partial(write_distributions, study)

@@ -36,10 +36,14 @@ def score_conditions(rows: pd.DataFrame) -> pd.DataFrame:
     """
     records = []
     for condition in CONDITIONS:
-        known = rows[rows[f"{TVD}_{condition}"].notna()]
-        record: dict[str, Any] = {"condition": condition, "questions": known["question"].nunique(), "rows": len(known)}
-        record |= with_interval("score", *score(known, condition))
-        similarity, distance = (_by_question(known, f"{name}_{condition}") for name in (JSD, WD))
+        answered = rows[rows[f"{TVD}_{condition}"].notna()]
+        record: dict[str, Any] = {
+            "condition": condition,
+            "questions": answered["question"].nunique(),
+            "rows": len(answered),
+        }
+        record |= with_interval("score", *score(answered, condition))
+        similarity, distance = (_by_question(answered, f"{name}_{condition}") for name in (JSD, WD))
         record |= with_interval("similarity", _mean(1 - similarity), mean_interval(1 - similarity, bounds=SHARE))
         record |= with_interval("wasserstein", _mean(distance), mean_interval(distance, bounds=POSITIVE))
         records.append(record)
@@ -87,12 +91,12 @@ def score_parts(rows: pd.DataFrame, parts: Iterable[tuple[str, pd.Series]]) -> p
     """
     records = []
     for name, chosen in parts:
-        part = rows[chosen]
-        record: dict[str, Any] = {"part": name, "questions": part["question"].nunique(), "rows": len(part)}
+        part_rows = rows[chosen]
+        record: dict[str, Any] = {"part": name, "questions": part_rows["question"].nunique(), "rows": len(part_rows)}
         for condition in (NAMED, UNNAMED, SECOND):
-            record |= with_interval(condition, *score(part[part[f"{TVD}_{condition}"].notna()], condition))
+            record |= with_interval(condition, *score(part_rows[part_rows[f"{TVD}_{condition}"].notna()], condition))
         for column, condition in (("similarity", NAMED), ("similarity_unnamed", UNNAMED)):
-            near = 1 - _by_question(part, f"{JSD}_{condition}")
+            near = 1 - _by_question(part_rows, f"{JSD}_{condition}")
             record |= with_interval(column, _mean(near), mean_interval(near, bounds=SHARE))
         records.append(record)
     return pd.DataFrame(records)
@@ -102,7 +106,7 @@ def score_entropies(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the scores by how divided people are (ENTROPIES), without parts that have no row."""
     entropy = rows["entropy"].clip(lower=1e-12)
     parts = [(name, (entropy > low) & (entropy <= high)) for name, low, high in ENTROPIES]
-    return score_parts(rows, [part for part in parts if part[1].any()])
+    return score_parts(rows, [named_part for named_part in parts if named_part[1].any()])
 
 
 def score_groups(rows: pd.DataFrame) -> pd.DataFrame:

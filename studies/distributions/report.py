@@ -124,8 +124,9 @@ def _asked(study: Poll, rows: pd.DataFrame) -> str:
             f"For {sampled:,} of {len(rows):,} rows the model gave no probabilities, so up to {study.samples} replies were "
             "counted. Few replies lie farther from people by chance, which the second ceiling takes into account."
         )
-    asked = f"{study.llm} answered {count_phrase(questions, 'question')} for {count_phrase(groups, 'group')} ({study.table.form})"
-    return f"{asked}. The group was named by {how}, and each question was also asked without a group. {told}"
+    answered = f"{count_phrase(questions, 'question')} for {count_phrase(groups, 'group')} ({study.table.form})"
+    naming = f"The group was named by {how}, and each question was also asked without a group."
+    return f"{study.llm} answered {answered}. {naming} {told}"
 
 
 def _planted_note(study: Poll) -> str | None:
@@ -150,8 +151,8 @@ def _add_missing(report: Report, study: Poll, answers: StudyAnswers) -> None:
 def findings(scores: pd.DataFrame, naming: pd.DataFrame, rows: pd.DataFrame) -> list[str]:
     """Return what came out as sentences: the score and its ceilings, then what naming the group does."""
     by_name = scores.set_index("condition")
-    own, second, known = (by_name.loc[name] for name in (NAMED, SECOND, KNOWN))
-    lines = [_score_line(own, rows)]
+    named_row, second, known_row = (by_name.loc[name] for name in (NAMED, SECOND, KNOWN))
+    lines = [_score_line(named_row, rows)]
     if pd.isna(second["score"]):
         reason = (
             "the file does not say how many people were asked (n)"
@@ -163,7 +164,7 @@ def findings(scores: pd.DataFrame, naming: pd.DataFrame, rows: pd.DataFrame) -> 
         partly = "" if second["rows"] == len(rows) else f" ({second['rows']:,} of {len(rows):,} rows, those with n)"
         lines.append(
             f"A second sample of as many people would score {second['score']:.1f}{partly}, and a model that knows their shares "
-            f"{known['score']:.1f}."
+            f"{known_row['score']:.1f}."
         )
     return [*lines, *(_naming_line(row, rows) for row in naming.to_dict("records") if row["measure"] in NAMING)]
 
@@ -232,12 +233,12 @@ def draw(scores: pd.DataFrame, entropies: pd.DataFrame, groups: pd.DataFrame, ll
     with new_figure(7.0, 2.4 + 0.11 * len(shown), f"{note}{few}", title=title) as drawn:
         left, middle, right = drawn.subplots(1, 3)
         order = [name for name in (KNOWN, SECOND, NAMED, UNNAMED, OTHER) if name in set(scores["condition"])]
-        part = scores.set_index("condition").loc[order[::-1]].reset_index()
-        draw_points(left, range(len(part)), part, "score", color=OTHERS[0]["color"])
+        ordered_scores = scores.set_index("condition").loc[order[::-1]].reset_index()
+        draw_points(left, range(len(ordered_scores)), ordered_scores, "score", color=OTHERS[0]["color"])
         words = {
             KNOWN: "shares known", SECOND: "second sample", NAMED: "group named", UNNAMED: "no group", OTHER: "other groups",
         }  # fmt: skip
-        left.set_yticks(range(len(part)), [words[name] for name in part["condition"]], fontsize=7)
+        left.set_yticks(range(len(ordered_scores)), [words[name] for name in ordered_scores["condition"]], fontsize=7)
         left.set_title("All questions")
         _draw_parts(middle, entropies.iloc[::-1], "How divided people are (entropy)")
         _draw_parts(right, shown.iloc[::-1], "Groups")

@@ -53,12 +53,12 @@ def largest_size(people: Floats, n: float, model: Floats, replies: float = math.
     41.1
     """
     shown = (people + model) > 0
-    own, other = people[shown], model[shown]
+    people_shares, other = people[shown], model[shown]
     most = float(chi2.ppf(SET_LEVEL, max(int(shown.sum()) - 1, 1)))
 
     def excess(log_size: float) -> float:
-        scale = other / n + own * math.exp(-log_size)
-        return float((np.square(own - other) / np.maximum(scale, 1e-300)).sum()) - most
+        scale = other / n + people_shares * math.exp(-log_size)
+        return float((np.square(people_shares - other) / np.maximum(scale, 1e-300)).sum()) - most
 
     if excess(math.log(LARGEST)) <= 0:
         return math.inf
@@ -93,7 +93,7 @@ def choose_size(sizes: Sequence[Floats]) -> float:
 def _misses(sizes: Sequence[Floats]) -> tuple[Floats, Floats]:
     """Return every size, and how many questions its sets miss; a question counts by the share of its groups that are missed."""
     every = np.concatenate(sizes)
-    weights = np.concatenate([np.full(len(own), 1 / len(own)) for own in sizes])
+    weights = np.concatenate([np.full(len(set_sizes), 1 / len(set_sizes)) for set_sizes in sizes])
     order = np.argsort(every)
     steps, first = np.unique(every[order], return_index=True)
     return steps, np.concatenate([[0.0], np.cumsum(weights[order])])[first]
@@ -116,7 +116,7 @@ def held_out_coverage(sizes: Sequence[Floats]) -> tuple[float, Ends]:
         return math.nan, (math.nan, math.nan)
     covered = np.zeros(len(sizes))
     for fold in range(FOLDS):
-        k = choose_size([own for place, own in enumerate(sizes) if place % FOLDS != fold])
+        k = choose_size([set_sizes for place, set_sizes in enumerate(sizes) if place % FOLDS != fold])
         for place in range(fold, len(sizes), FOLDS):
             covered[place] = float((sizes[place] >= k).mean())
     return float(covered.mean()), mean_interval(covered, bounds=SHARE)
@@ -124,18 +124,18 @@ def held_out_coverage(sizes: Sequence[Floats]) -> tuple[float, Ends]:
 
 def question_sizes(rows: pd.DataFrame, condition: str) -> list[Floats]:
     """Return the largest sizes of each question's groups, from the rows of `measure` with n and an answer."""
-    found: list[Floats] = []
-    for _, part in rows[rows["n"].notna()].groupby("question", sort=False):
-        models = [json.loads(text) if text else None for text in part["model"]]
-        counts = [float(count) or math.inf for count in part["replies"]]
-        own: list[float] = []
-        for place, row in enumerate(part.itertuples()):
+    sizes: list[Floats] = []
+    for _, question_rows in rows[rows["n"].notna()].groupby("question", sort=False):
+        models = [json.loads(text) if text else None for text in question_rows["model"]]
+        counts = [float(count) or math.inf for count in question_rows["replies"]]
+        group_sizes: list[float] = []
+        for place, row in enumerate(question_rows.itertuples()):
             people = np.array(json.loads(str(row.people)))
             for shares, replies in _shares(row, models, counts, place, condition, len(people)):
-                own.append(largest_size(people, float(str(row.n)), np.array(shares), replies))
-        if own:
-            found.append(np.array(own))
-    return found
+                group_sizes.append(largest_size(people, float(str(row.n)), np.array(shares), replies))
+        if group_sizes:
+            sizes.append(np.array(group_sizes))
+    return sizes
 
 
 def _shares(

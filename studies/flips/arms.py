@@ -56,6 +56,6 @@ def check_items(base: Scenario) -> None:
         load_topic(slug).probe(NEGATED)
 
 
-def sections(own: ModuleType) -> dict[str, ModuleType]:
-    """Return the arms as the protocol of the card takes them. own: this module."""
-    return {"flips": own}
+def sections(module: ModuleType) -> dict[str, ModuleType]:
+    """Return the arms as the protocol of the card takes them. module: this one."""
+    return {"flips": module}

@@ -60,7 +60,7 @@ def pairs(study: ConditionRecords, arms: Sequence[str] = ARMS) -> pd.DataFrame:
     """
     frame = pd.concat([_pairs_of(study, arm) for arm in arms], ignore_index=True)
     start, end = frame["first"] - MIDDLE, frame["last"] - MIDDLE
-    known, away = start.notna() & end.notna(), start.abs() > ALIKE
+    is_rated, away = start.notna() & end.notna(), start.abs() > ALIKE
     directions = {
         (topic, probe): load_topic(topic).probe(probe).polarity for topic in set(frame["topic"]) for probe in ITEMS
     }
@@ -69,7 +69,7 @@ def pairs(study: ConditionRecords, arms: Sequence[str] = ARMS) -> pd.DataFrame:
         guarded=agrees,
         flip=(start * end < 0).astype(float),
         points=-np.sign(start) * (end - start),
-        reason=np.where(~known, "missing", np.where(away, "", "middle")),
+        reason=np.where(~is_rated, "missing", np.where(away, "", "middle")),
     )
 
 
@@ -130,7 +130,7 @@ def estimates(frame: pd.DataFrame) -> pd.DataFrame:
 def _estimates_of(units: pd.DataFrame, measure: str) -> pd.DataFrame:
     movement = units[MOVEMENT].to_numpy(dtype=float)
     why = _no_shares(movement)
-    rows = pd.DataFrame([{"measure": measure, **_row(units, measure, str(part), why)} for part in units.columns])
+    rows = pd.DataFrame([{"measure": measure, **_row(units, measure, str(column), why)} for column in units.columns])
     rows["p_holm"] = holm(rows["p"].to_numpy(dtype=float))
     return rows
 
@@ -142,14 +142,14 @@ def _no_shares(movement: Floats) -> str:
     return "" if mean_interval(movement)[0] > 0 else "no movement is distinguishable from 0"
 
 
-def _row(units: pd.DataFrame, measure: str, part: str, why: str) -> dict[str, Any]:
-    values = units[part].to_numpy(dtype=float)
-    row = {"part": part, **difference_row(values)}
-    if part in (PARTS[0], MOVEMENT):  # no differences
+def _row(units: pd.DataFrame, measure: str, column: str, why: str) -> dict[str, Any]:
+    values = units[column].to_numpy(dtype=float)
+    row = {"part": column, **difference_row(values)}
+    if column in (PARTS[0], MOVEMENT):  # no differences
         row |= dict.fromkeys(("null_low", "null_high", "p"), math.nan)
         if measure == "flip":  # but shares
             row["low"], row["high"] = mean_interval(values, bounds=SHARE)
-    return row | _share(units[[part, MOVEMENT]].to_numpy(dtype=float), why)
+    return row | _share(units[[column, MOVEMENT]].to_numpy(dtype=float), why)
 
 
 def difference_row(values: Floats) -> dict[str, Any]:
@@ -195,9 +195,9 @@ def _share(both: Floats, why: str) -> dict[str, Any]:
     return {"share": share, "share_low": low, "share_high": high, "share_reason": ""}
 
 
-def sentences(found: pd.DataFrame) -> list[str]:
+def sentences(table: pd.DataFrame) -> list[str]:
     """Return what each part of the flips is, in a sentence each; what is unknown says why."""
-    rows = found[found["measure"] == "flip"].to_dict("records")
+    rows = table[table["measure"] == "flip"].to_dict("records")
     return [_sentence(row) for row in rows]
 
 
@@ -213,8 +213,8 @@ SAYS: Mapping[str, str] = {
 
 
 def _sentence(row: Mapping[Any, Any]) -> str:
-    part, says = str(row["part"]), SAYS[str(row["part"])]
-    name, amount = part.capitalize(), f"{abs(100 * row['estimate']):.1f}%"
+    part_name, says = str(row["part"]), SAYS[str(row["part"])]
+    name, amount = part_name.capitalize(), f"{abs(100 * row['estimate']):.1f}%"
     if row["reason"] == NO_VARIATION:
         return (
             f"{name}: {amount} of ratings{' fewer' * (row['estimate'] < 0)} flip {says}, in each of {row['units']} groups (no "
@@ -223,7 +223,7 @@ def _sentence(row: Mapping[Any, Any]) -> str:
     if row["reason"]:
         return f"{name}: how many ratings flip {says} is unknown: {row['reason']}."
     span = f"{100 * row['low']:.1f}% to {100 * row['high']:.1f}%"
-    if part not in (PARTS[0], MOVEMENT) and not is_shown(row):
+    if part_name not in (PARTS[0], MOVEMENT) and not is_shown(row):
         return f"{name}: it is not shown that ratings flip {says} ({span} of ratings)."
     return f"{name}: {amount} of ratings{' fewer' * (row['estimate'] < 0)} flip {says} ({span})."
 

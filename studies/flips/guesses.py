@@ -114,12 +114,14 @@ def _row(quantity: str, units: int, agents: int, **values: Any) -> dict[str, Any
 
 
 def _share(frame: pd.DataFrame) -> dict[str, Any]:
-    known = frame.dropna(subset=PLACES)
-    blocks = known.groupby("block")[PLACES].mean().to_numpy(dtype=float)
+    guessed = frame.dropna(subset=PLACES)
+    blocks = guessed.groupby("block")[PLACES].mean().to_numpy(dtype=float)
     values = blocks[:, RIGHT - 1]
     low, high = mean_interval(values, bounds=(0.0, 1.0))
     mean = float(values.mean()) if len(values) else math.nan
-    row = _row(SHARE, len(values), len(known), estimate=mean, low=low, high=high, reason=why_no_interval(values, UNIT))
+    row = _row(
+        SHARE, len(values), len(guessed), estimate=mean, low=low, high=high, reason=why_no_interval(values, UNIT)
+    )
     return row if len(values) < FEWEST else row | _by_chance(blocks, mean)
 
 
@@ -156,11 +158,11 @@ def _difference(frame: pd.DataFrame) -> dict[str, Any]:
     per_block = sums.groupby(rows["block"].to_numpy()).sum().to_numpy(dtype=float)
     sizes = (per_block[:, [1, 3]] / per_block[:, [1, 3]].sum(axis=0)).sum(axis=1)
     low, high = interval(per_block, _contrast, sizes)
-    found = float(_contrast(per_block[None])[0])
+    difference = float(_contrast(per_block[None])[0])
     dealt = _dealt(toward, chose, rows.groupby(["topic", "party"]).ngroup().to_numpy())
-    null = Null(dealt).row(found)
+    null = Null(dealt).row(difference)
     reason = "" if math.isfinite(low) else why_few(blocks, UNIT, sizes) or "the difference depends on one group"
-    return _row(DIFFERENCE, blocks, len(rows), estimate=found, low=low, high=high, **null, reason=reason)
+    return _row(DIFFERENCE, blocks, len(rows), estimate=difference, low=low, high=high, **null, reason=reason)
 
 
 def _contrast(sums: Floats) -> Floats:
@@ -182,9 +184,9 @@ def _dealt(toward: Floats, chose: Floats, strata: np.ndarray) -> Floats:
     return np.asarray(both / count - (toward.sum() - both) / (len(toward) - count), dtype=float)
 
 
-def sentences(found: pd.DataFrame) -> list[str]:
+def sentences(table: pd.DataFrame) -> list[str]:
     """Return what is known of guesses in a sentence each; what is unknown says why."""
-    share, difference = found.to_dict("records")
+    share, difference = table.to_dict("records")
     return [_share_sentence(share), _difference_sentence(difference)]
 
 

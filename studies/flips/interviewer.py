@@ -61,13 +61,13 @@ def moves(frame: pd.DataFrame) -> pd.DataFrame:
 
     An agent that lacks a rating is left out.
     """
-    known = frame.dropna(subset=list(QUESTIONS))
-    rows = known.assign(
+    rated = frame.dropna(subset=list(QUESTIONS))
+    rows = rated.assign(
         **{
-            STATED: (known[FOR] - known[AGAINST]) / 2,
-            "for": known[FOR] - known[SILENT],
-            "against": known[SILENT] - known[AGAINST],
-            NO_VIEW: known[SILENT] - known[STATEMENT],
+            STATED: (rated[FOR] - rated[AGAINST]) / 2,
+            "for": rated[FOR] - rated[SILENT],
+            "against": rated[SILENT] - rated[AGAINST],
+            NO_VIEW: rated[SILENT] - rated[STATEMENT],
         }
     )
     cells = rows.groupby(["block", "topic"], sort=False)[list(MOVES)].mean()
@@ -84,9 +84,9 @@ def sycophancy(units: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(p_holm=holm(rows["p"].to_numpy(dtype=float)))
 
 
-def sentences(found: pd.DataFrame) -> list[str]:
+def sentences(table: pd.DataFrame) -> list[str]:
     """Return in a sentence each how far ratings move toward the stated view, and because of the sentence without a view."""
-    rows = found.set_index("move").to_dict("index")
+    rows = table.set_index("move").to_dict("index")
     return [_sentence(rows[name], *SAYS[name]) for name in SAYS]
 
 

@@ -50,8 +50,8 @@ def causes_heard(reading: Reading, attitude: float) -> Iterator[str]:
     yield from ("presence", "acquiescence")
     if any(_opposed(bank.grade(text), attitude) for text in texts):
         yield "conformity"
-    said = [sentence for text in texts for sentence in sentences(text) if sentence in bank.forms]
-    if any(_opposed(bank.grades[sentence], attitude) for sentence in said):
+    bank_sentences = [sentence for text in texts for sentence in sentences(text) if sentence in bank.forms]
+    if any(_opposed(bank.grades[sentence], attitude) for sentence in bank_sentences):
         yield "reasons"
     if any(name in text for text in texts for name in reading.request.names or ()):
         yield "response"

@@ -83,7 +83,7 @@ def _tables(rows: pd.DataFrame) -> tuple[Floats, Floats, Floats]:
     table = cells.agg({"opener": "first", "change": "sum", "number": "sum"}).unstack("topic")
     opener = table["opener"] - table["opener"].mean()
     parts = (opener, table["change"], table["number"])
-    first, second, third = (part.fillna(0.0).to_numpy(dtype=float) for part in parts)
+    first, second, third = (table.fillna(0.0).to_numpy(dtype=float) for table in parts)
     return first, second, third
 
 
@@ -96,14 +96,12 @@ def _dealt_slope(opener: Floats, change: Floats, number: Floats) -> float:
     return float((opener * change).sum() / (opener**2 * number).sum())
 
 
-def sentence(found: Anchor) -> str:
+def sentence(anchor: Anchor) -> str:
     """Return what the opener's rating does to the others, or why that is unknown."""
-    if found.reason:
-        return f"The opener's anchor is unknown: {found.reason}."
-    span = f"{found.low:.2f} to {found.high:.2f}; shuffled {found.null_low:.2f} to {found.null_high:.2f}"
-    if found.p >= 0.05 or found.low <= 0 <= found.high:
+    if anchor.reason:
+        return f"The opener's anchor is unknown: {anchor.reason}."
+    span = f"{anchor.low:.2f} to {anchor.high:.2f}; shuffled {anchor.null_low:.2f} to {anchor.null_high:.2f}"
+    if anchor.p >= 0.05 or anchor.low <= 0 <= anchor.high:
         return f"No anchor of the opener is shown ({span} points per point of the opener's rating)."
-    way = "toward" if found.slope > 0 else "away from"
-    return (
-        f"Others move {abs(found.slope):.2f} points {way} the opener for each point that it rates differently ({span})."
-    )
+    way = "toward" if anchor.slope > 0 else "away from"
+    return f"Others move {abs(anchor.slope):.2f} points {way} the opener for each point that it rates differently ({span})."

@@ -77,41 +77,41 @@ ROUNDED = "Some ratings have no probability for each answer, so whole ratings ar
 def write(study: ConditionRecords, folder: Path) -> Path:
     """Write flips.md, its tables and its figure; return the path of the page."""
     frame, header = pairs(study), next(iter(study.records.values()))[0].header
-    found, opener = estimates(usable(frame)), anchor(followers(study))
-    asked = interviewer.answers(study)
-    swayed = interviewer.sycophancy(interviewer.moves(asked))
+    flips, opener = estimates(usable(frame)), anchor(followers(study))
+    answers = interviewer.answers(study)
+    swayed = interviewer.sycophancy(interviewer.moves(answers))
     guessed = guesses.guesses(study)
     suspected = guesses.estimates(guessed)
     compared = steered.compared(study)
     struck = steered.effects(steered.changes(compared))
     report = Report(folder, "flips", "Every flip explained")
     report.data(
-        flips=found, pairs=frame, opener=pd.DataFrame([opener._asdict()]), interviewer=swayed, guesses=suspected,
+        flips=flips, pairs=frame, opener=pd.DataFrame([opener._asdict()]), interviewer=swayed, guesses=suspected,
         steering=struck,
     )  # fmt: skip
     report.add(CAPTION)
     report.disclaim(header)
     report.note(ROUNDED if rounded(study) else None)
-    said = [
-        *sentences(found), sentence(opener), *interviewer.sentences(swayed), *guesses.sentences(suspected),
+    lines = [
+        *sentences(flips), sentence(opener), *interviewer.sentences(swayed), *guesses.sentences(suspected),
         *steered.sentences(study, struck),
     ]  # fmt: skip
-    report.section("In short", "\n".join(f"- {line}" for line in said))
-    drawn = found[(found["measure"] == "flip") & found["estimate"].notna()]
+    report.section("In short", "\n".join(f"- {line}" for line in lines))
+    drawn = flips[(flips["measure"] == "flip") & flips["estimate"].notna()]
     if len(drawn):
         label = disclaimers.model_label(header)
         title = "Why do ratings flip?"
         figure = dot_plot(drawn, ["part"], "estimate", f"share of {MEASURES['flip']}", label, title)
         report.figure(figure, "flips", title)
     report.section("Parts", NULL)
-    report.table(found.assign(measure=found["measure"].map(MEASURES)), COLUMNS)
+    report.table(flips.assign(measure=flips["measure"].map(MEASURES)), COLUMNS)
     _add_left_out(report, frame)
     report.section("The opener's anchor", "The file opener.csv has the slope with its interval and null.")
     report.section("The interviewer's stated view", ASKED)
     report.table(swayed, MOVES)
-    lacking = int(asked[list(interviewer.QUESTIONS)].isna().any(axis=1).sum())
+    lacking = int(answers[list(interviewer.QUESTIONS)].isna().any(axis=1).sum())
     report.missing(
-        lacking, len(asked), "agents lack an answer to the interviewer, and are left out", interviewer.reasons(study)
+        lacking, len(answers), "agents lack an answer to the interviewer, and are left out", interviewer.reasons(study)
     )
     report.section("What agents think is studied", GUESSED)
     report.table(suspected, GUESSES)

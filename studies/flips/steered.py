@@ -69,11 +69,11 @@ def effects(units: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(p_holm=holm(rows["p"].to_numpy(dtype=float)))
 
 
-def sentences(study: ConditionRecords, found: pd.DataFrame) -> list[str]:
+def sentences(study: ConditionRecords, table: pd.DataFrame) -> list[str]:
     """Return in a sentence each what steering words do to flips and to agreement; one sentence if nothing was struck out."""
     if ARM not in study.records:
         return [NOTHING]
-    rows = found.set_index("effect").to_dict("index")
+    rows = table.set_index("effect").to_dict("index")
     return [_sentence(rows[name], *SAYS[name], 100 if name == "flips" else 1) for name in SAYS]
 
 

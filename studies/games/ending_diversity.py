@@ -26,17 +26,19 @@ def diversity(runs: Mapping[str, Tables]) -> pd.DataFrame:
     """Return one row per condition: rooms, distinct (different endings), entropy (bits), and its difference
     from the first condition with an interval (jackknife of both) and the p of a permutation of rooms between the two.
     """
-    known = {name: endings(tables)["ending"].dropna().reset_index(drop=True) for name, tables in runs.items()}
-    first, *_ = known
+    ends_by_condition = {
+        name: endings(tables)["ending"].dropna().reset_index(drop=True) for name, tables in runs.items()
+    }
+    first, *_ = ends_by_condition
     rows: list[dict[str, Any]] = []
-    for name, ends in known.items():
+    for name, ends in ends_by_condition.items():
         row: dict[str, Any] = {"condition": name, "rooms": len(ends), "distinct": ends.nunique()}
         row["entropy"] = entropy(ends.value_counts().to_numpy(dtype=float))
         if name != first:
             row["difference"] = row["entropy"] - rows[0]["entropy"]
-            ends_of = difference_interval(pseudo_entropies(ends), pseudo_entropies(known[first]))
+            ends_of = difference_interval(pseudo_entropies(ends), pseudo_entropies(ends_by_condition[first]))
             row |= dict(zip(("difference_low", "difference_high"), ends_of, strict=True))
-            row["p"] = permutation_p(known[first], ends)
+            row["p"] = permutation_p(ends_by_condition[first], ends)
         rows.append(row)
     columns = ["condition", "rooms", "distinct", "entropy", "difference", "difference_low", "difference_high", "p"]
     return pd.DataFrame(rows, columns=columns)

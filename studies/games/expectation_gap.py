@@ -44,28 +44,28 @@ def by_room(tables: Tables) -> list[dict[str, Any]]:
     """Return the measurements of each room, by BY."""
     rows = []
     for keys, same in pairs(tables).groupby(["topic", "group", *BY], sort=False):
-        rooms, said, done = (same[name].to_numpy() for name in ("room", "value", "done"))
-        both = np.isfinite(said) & np.isfinite(done)
-        closer = closer_than_strangers(rooms[both], said[both], done[both])
+        rooms, stated, done = (same[name].to_numpy() for name in ("room", "value", "done"))
+        both = np.isfinite(stated) & np.isfinite(done)
+        closer = closer_than_strangers(rooms[both], stated[both], done[both])
         for room in dict.fromkeys(rooms):
-            own = rooms == room
+            in_room = rooms == room
             row: dict[str, Any] = dict(zip(("topic", "group", *BY), keys, strict=True)) | {"room": room}
-            row["missing"] = int((own & ~both).sum())
-            rows.append(row | _measured(said[own & both], done[own & both], closer.get(room)))
+            row["missing"] = int((in_room & ~both).sum())
+            rows.append(row | _measured(stated[in_room & both], done[in_room & both], closer.get(room)))
     return rows
 
 
-def _measured(said: Floats, done: Floats, closer: float | None) -> dict[str, RoomMeasurement]:
+def _measured(stated: Floats, done: Floats, closer: float | None) -> dict[str, RoomMeasurement]:
     """Return the measures of the players of a room. closer: that of the room; None if there is no other room."""
-    if not len(said):
+    if not len(stated):
         return dict.fromkeys(MEASURES, RoomMeasurement(None, UNREAD))
-    gaps = said - done
-    values = {"expected": said.mean(), "done": done.mean(), "gap": gaps.mean(), "error": np.abs(gaps).mean()}
-    found = {name: RoomMeasurement(float(value)) for name, value in values.items()}
-    return found | {"closer": RoomMeasurement(closer, "no other room" if closer is None else None)}
+    gaps = stated - done
+    values = {"expected": stated.mean(), "done": done.mean(), "gap": gaps.mean(), "error": np.abs(gaps).mean()}
+    measured = {name: RoomMeasurement(float(value)) for name, value in values.items()}
+    return measured | {"closer": RoomMeasurement(closer, "no other room" if closer is None else None)}
 
 
-def closer_than_strangers(rooms: NDArray[Any], said: Floats, done: Floats) -> dict[Any, float]:
+def closer_than_strangers(rooms: NDArray[Any], stated: Floats, done: Floats) -> dict[Any, float]:
     """Return a value per room; their mean is by how much nearer what players say is to their own moves than to those of the
     other rooms, after the mean gap is taken off. Empty with fewer than two rooms.
 
@@ -79,14 +79,14 @@ def closer_than_strangers(rooms: NDArray[Any], said: Floats, done: Floats) -> di
     names, codes = np.unique(rooms.astype(str), return_inverse=True)
     if len(names) < 2:
         return {}
-    distances = np.abs(said[:, None] - (said - done).mean() - done[None, :])
+    distances = np.abs(stated[:, None] - (stated - done).mean() - done[None, :])
     member = np.eye(len(names))[codes]
     players = member.sum(axis=0)
     between = member.T @ distances @ member
-    apart = players * (len(said) - players)
+    apart = players * (len(stated) - players)
     words, moves = ((between.sum(axis=axis) - np.diag(between)) / apart for axis in (1, 0))
-    own = member.T @ np.diag(distances) / players
-    values = words - own + moves - moves.mean()
+    to_own = member.T @ np.diag(distances) / players
+    values = words - to_own + moves - moves.mean()
     return dict(zip(names.tolist(), values.tolist(), strict=True))
 
 
@@ -97,17 +97,21 @@ def pairs(tables: Tables) -> pd.DataFrame:
     for room, round_, move, agent, value in made[["room", "round", "move", "agent", "value"]].itertuples(index=False):
         moves[room, round_, move][agent] = value
     done = []
-    for one in tables.expectations.to_dict("records"):
-        then = moves[one["room"], one["ahead"], one["move"]]
-        same = [value for agent, value in then.items() if (agent == one["agent"]) == (one["about"] == "self")]
+    for expectation in tables.expectations.to_dict("records"):
+        then = moves[expectation["room"], expectation["ahead"], expectation["move"]]
+        same = [
+            value
+            for agent, value in then.items()
+            if (agent == expectation["agent"]) == (expectation["about"] == "self")
+        ]
         done.append(np.mean(same) if same else np.nan)
     return tables.expectations.assign(done=np.array(done, dtype=float))
 
 
-def headline(found: pd.DataFrame) -> str:
-    own = found[found["about"] == "self"]
+def headline(table: pd.DataFrame) -> str:
+    own_rows = table[table["about"] == "self"]
     sentences = []
-    for row in own.to_dict("records"):
+    for row in own_rows.to_dict("records"):
         what = f"{WHAT[row['move']]} in round {row['ahead']}"
         if np.isnan(row["gap_low"]) and row["rooms"] >= FEWEST and f"gap: {NO_VARIATION}" in str(row["reason"]):
             size = (

@@ -40,10 +40,10 @@ def by_room(tables: Tables) -> list[dict[str, Any]]:
     """Return the measurements of each room and kind of move."""
     rows = []
     final = int(tables.header.scenario["rounds"])
-    for (*keys, move), part in amounts(tables).groupby([*ROOM, "move"], sort=False):
+    for (*keys, move), move_amounts in amounts(tables).groupby([*ROOM, "move"], sort=False):
         row: dict[str, Any] = dict(zip((*ROOM, "move"), (*keys, move), strict=True))
-        row["missing"] = int(part["value"].isna().sum())
-        by_round = part.groupby("round")["value"].mean()
+        row["missing"] = int(move_amounts["value"].isna().sum())
+        by_round = move_amounts.groupby("round")["value"].mean()
         first, last = by_round.get(1, np.nan), by_round.get(final, np.nan)
         for name, value in (("mean", by_round.mean()), ("first", first), ("last", last), ("change", last - first)):
             row[name] = RoomMeasurement(*((None, UNREAD) if np.isnan(value) else (float(value), None)))
@@ -51,11 +51,11 @@ def by_room(tables: Tables) -> list[dict[str, Any]]:
     return rows
 
 
-def headline(found: pd.DataFrame) -> str:
-    if found.empty:
+def headline(table: pd.DataFrame) -> str:
+    if table.empty:
         return "People negotiate: there are no amounts."
     sentences = []
-    for row in found.to_dict("records"):
+    for row in table.to_dict("records"):
         name, change = WHAT[row["move"]], f"{row['first']:.1f} in the first round and {row['last']:.1f} in the last"
         if np.isnan(row["change_low"]) and f"change: {NO_VARIATION}" in str(row["reason"]) and row["rooms"] >= FEWEST:
             sentences.append(f"In every room {name} changes by {row['change']:.1f} over the game.")

@@ -34,12 +34,12 @@ UNKNOWN = "no round with known points"
 
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic and group: rooms, missing (rounds without known points), share, unequal, selfish, reason."""
-    found = room_means(by_room(tables), MEASURES, by=(), bounds=BOUNDS)
-    if found.empty:
-        return found.assign(selfish=pd.Series(dtype=float))
+    table = room_means(by_room(tables), MEASURES, by=(), bounds=BOUNDS)
+    if table.empty:
+        return table.assign(selfish=pd.Series(dtype=float))
     game = rules(tables)
-    found["selfish"] = selfish_points(game.game, game.size) / most_points(game.game, game.size, game.factor)
-    return found
+    table["selfish"] = selfish_points(game.game, game.size) / most_points(game.game, game.size, game.factor)
+    return table
 
 
 def by_room(tables: Tables) -> list[dict[str, Any]]:
@@ -48,22 +48,22 @@ def by_room(tables: Tables) -> list[dict[str, Any]]:
         return []
     rows, game = [], rules(tables)
     most = most_points(game.game, game.size, game.factor)
-    for keys, part in tables.outcomes.groupby(ROOM, sort=False):
+    for keys, room_outcomes in tables.outcomes.groupby(ROOM, sort=False):
         row: dict[str, Any] = dict(zip(ROOM, keys, strict=True))
-        due = part[part["ended"] == 1] if game.game == "negotiation" else part
-        known = due[due["points"].notna()]
-        row["missing"] = due["round"].nunique() - known["round"].nunique()
-        if known.empty:
+        due = room_outcomes[room_outcomes["ended"] == 1] if game.game == "negotiation" else room_outcomes
+        with_points = due[due["points"].notna()]
+        row["missing"] = due["round"].nunique() - with_points["round"].nunique()
+        if with_points.empty:
             rows.append(row | dict.fromkeys(MEASURES, RoomMeasurement(None, UNKNOWN)))
             continue
-        means = known.groupby("agent")["points"].mean()
-        row["share"] = RoomMeasurement(float(known.groupby("round")["points"].sum().mean() / most))
+        means = with_points.groupby("agent")["points"].mean()
+        row["share"] = RoomMeasurement(float(with_points.groupby("round")["points"].sum().mean() / most))
         rows.append(row | {"unequal": RoomMeasurement(float(means.max() - means.min()))})
     return rows
 
 
-def headline(found: pd.DataFrame) -> str:
-    return each_row(found, _sentence)
+def headline(table: pd.DataFrame) -> str:
+    return each_row(table, _sentence)
 
 
 def _sentence(row: Mapping[Any, Any]) -> str:

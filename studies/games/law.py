@@ -57,22 +57,22 @@ class GameLaw(NamedTuple):
         >>> GameLaw(level=4, differ=2).person_level(0.5), GameLaw(level=4, obey=0.5).person_level(0.0, imposed=8)
         (5.0, 6.0)
         """
-        own = {"cooperate": 10.0, "defect": 0.0}.get(self.play, _clip(self.level + self.differ * noise))
-        return own if imposed is None else own + self.obey * (imposed - own)
+        level = {"cooperate": 10.0, "defect": 0.0}.get(self.play, _clip(self.level + self.differ * noise))
+        return level if imposed is None else level + self.obey * (imposed - level)
 
-    def move(self, own: float, received: Sequence[float], announced: bool, left: int) -> float:
+    def move(self, level: float, received: Sequence[float], announced: bool, left: int) -> float:
         """Return the mean move of a person with this level. received: the mean move of the others by round."""
         if announced and left <= self.endgame:
             return 0.0
-        return received[-1] if self.play == "tit_for_tat" and received else own
+        return received[-1] if self.play == "tit_for_tat" and received else level
 
-    def statement(self, own: float) -> float:
+    def statement(self, level: float) -> float:
         """Return what a person says that it will do.
 
         >>> GameLaw(stated=2).statement(5.0), GameLaw(stated=2).statement(9.0)
         (7.0, 10.0)
         """
-        return _clip(own + self.stated)
+        return _clip(level + self.stated)
 
     def weights(self, values: Sequence[float], reflected: bool) -> list[float]:
         """Return the probability of each choice of a negotiation with these values."""

@@ -31,16 +31,21 @@ NEEDS = "outcomes"
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic and group: rooms (with a known ending), missing, distinct, entropy, most, most_share, reason."""
     rows = []
-    for (topic, group), part in endings(tables).groupby(["topic", "group"], sort=False):
-        known = part["ending"].dropna()
-        row: dict[str, Any] = {"topic": topic, "group": group, "rooms": len(known), "missing": len(part) - len(known)}
-        counts = known.value_counts()
+    for (topic, group), group_endings in endings(tables).groupby(["topic", "group"], sort=False):
+        known_endings = group_endings["ending"].dropna()
+        row: dict[str, Any] = {
+            "topic": topic,
+            "group": group,
+            "rooms": len(known_endings),
+            "missing": len(group_endings) - len(known_endings),
+        }
+        counts = known_endings.value_counts()
         row |= {"distinct": len(counts), "entropy": entropy(counts.to_numpy(dtype=float))}
         row |= {
             "most": counts.index[0] if len(counts) else None,
-            "most_share": counts.iloc[0] / len(known) if len(known) else np.nan,
+            "most_share": counts.iloc[0] / len(known_endings) if len(known_endings) else np.nan,
         }
-        rows.append(row | {"reason": None if len(known) else "no room has a known ending"})
+        rows.append(row | {"reason": None if len(known_endings) else "no room has a known ending"})
     columns = ["topic", "group", "rooms", "missing", "distinct", "entropy", "most", "most_share", "reason"]
     return pd.DataFrame(rows, columns=columns)
 
@@ -64,8 +69,8 @@ def entropy(counts: Floats) -> float:
     return max(0.0, -float((shares * np.log2(shares)).sum()))
 
 
-def headline(found: pd.DataFrame) -> str:
-    return each_row(found, _sentence)
+def headline(table: pd.DataFrame) -> str:
+    return each_row(table, _sentence)
 
 
 def _sentence(row: Mapping[Any, Any]) -> str:

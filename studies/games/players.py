@@ -78,7 +78,7 @@ class Position(NamedTuple):
 
     def now(self, kind: str) -> float | None:
         """Return the move of this kind that was made in this round."""
-        return next((one.value for one in self.history if one.round == self.round and one.kind == kind), None)
+        return next((shown.value for shown in self.history if shown.round == self.round and shown.kind == kind), None)
 
 
 class Answer(NamedTuple):
@@ -126,8 +126,8 @@ class Player(SeatedAgent):
     def begin(self) -> None:
         """Take in what the player is known to do, where beliefs are imposed. Before any move."""
         if self.setting.imposed is not None:
-            known = self.texts.fill(f"game_imposed_{self.kind}", value=self.setting.imposed)
-            self.memory.opening = f"{self.memory.opening} {known}"
+            imposed = self.texts.fill(f"game_imposed_{self.kind}", value=self.setting.imposed)
+            self.memory.opening = f"{self.memory.opening} {imposed}"
             self._facts |= GameFacts(imposed=self.setting.imposed)
         self._begun = self.memory.opening
 
@@ -141,10 +141,10 @@ class Player(SeatedAgent):
         language = self.texts
         if not self._begun:
             self.begin()
-        rounds = dict.fromkeys(one.round for one in history)
+        rounds = dict.fromkeys(shown.round for shown in history)
         lines = [
             f"{language.fill('game_round', round=number)} "
-            + "; ".join(_shown(language, one) for one in history if one.round == number)
+            + "; ".join(_shown(language, shown) for shown in history if shown.round == number)
             + "."
             for number in rounds
         ]
@@ -182,17 +182,17 @@ class Player(SeatedAgent):
         if self.setting.game == "negotiation":
             return []
         by_round: dict[int, list[float]] = {}
-        for one in position.history:
-            if one.name != self.name:
-                by_round.setdefault(one.round, []).append(one.value)
+        for shown in position.history:
+            if shown.name != self.name:
+                by_round.setdefault(shown.round, []).append(shown.value)
         return [sum(values) / len(values) for values in by_round.values()]
 
     def _closed(
         self, purpose: str, question: str, allowed: tuple[str, ...], facts: GameFacts, seed: int, again: bool
     ) -> Request:
-        asked = self.topic.language.prompt("reask").fill(survey=question) if again else question
+        prompt = self.topic.language.prompt("reask").fill(survey=question) if again else question
         sampling = self.style.sampling._replace(max_tokens=ANSWER_TOKENS, stop=())
-        return self._request(purpose, self._chat(self._noted(asked)), sampling, seed, facts, answers=allowed)
+        return self._request(purpose, self._chat(self._noted(prompt)), sampling, seed, facts, answers=allowed)
 
     def absorb_answer(self, reply: Reply, kind: str, expectation: bool = False) -> Answer:
         """Read a move or an expectation; nothing else is taken for a number."""
@@ -228,8 +228,8 @@ def _terms(language: Language, package: int, seat: int) -> str:
     first, second = PACKAGES[package - 1]
     points = package_points(package)
     prices, dates = language.entry("game_prices"), language.entry("game_dates")
-    own, others = f"{points[seat]:g}", f"{points[1 - seat]:g}"
-    return language.fill("game_package", price=prices[first], date=dates[second], own=own, others=others)
+    own_points, others = f"{points[seat]:g}", f"{points[1 - seat]:g}"
+    return language.fill("game_package", price=prices[first], date=dates[second], own=own_points, others=others)
 
 
 def _shown(language: Language, move: Shown) -> str:

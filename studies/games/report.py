@@ -64,56 +64,58 @@ def conditions(base: Scenario, native: str = "", human: Path | None = None) -> d
     Errors: UserError.
     """
     again = {AGAIN: {"seed": base.seed + 1}}
-    own = cast(Game, base.environment)
-    game = own.game
+    rules = cast(Game, base.environment)
+    game = rules.game
     if human:
-        read_games(human, own)  # a file that cannot be read is refused before a model is asked
+        read_games(human, rules)  # a file that cannot be read is refused before a model is asked
     if native and game != "negotiation":
         raise UserError(f"--native compares notes in a negotiation; leave it out for {base.name}")
     if native:
         check_spec(native)  # an unknown model is refused before the other conditions run
     if game == "negotiation":
-        found: dict[str, dict[str, Any]] = {
+        settings: dict[str, dict[str, Any]] = {
             "no note": {"think": "none"},
             AGAIN: {"think": "none", **again[AGAIN]},
             "bounded note": {"think": "bounded"},
         }
-        return found | ({NATIVE: {"think": "none", "llm": native, "llms": ()}} if native else {})
+        return settings | ({NATIVE: {"think": "none", "llm": native, "llms": ()}} if native else {})
     if game == "trust":
         plain = {"beliefs": "elicited"}
         low, high = ({"beliefs": "imposed", "imposed": number} for number in (LOW, HIGH))
         return {"elicited": plain, AGAIN: plain | again[AGAIN], f"imposed {LOW}": low, f"imposed {HIGH}": high}
-    known = {"end": "announced"}
-    return {"announced": known, AGAIN: known | again[AGAIN], "unannounced": {"end": "unannounced"}}
+    announced = {"end": "announced"}
+    return {"announced": announced, AGAIN: announced | again[AGAIN], "unannounced": {"end": "unannounced"}}
 
 
 def rooms(tables: Tables) -> pd.DataFrame:
     """Return one row per room: PAIR and the measures of its game (NaN where one is missing)."""
     game = rules(tables).game
     places = tables.moves.drop_duplicates("room").set_index("room")[PAIR]
-    found = pd.DataFrame(index=places.index, columns=list(MEASURES[game]), dtype=float)
-    _fill(found, "share", game_points.by_room(tables), "share")
+    measures = pd.DataFrame(index=places.index, columns=list(MEASURES[game]), dtype=float)
+    _fill(measures, "share", game_points.by_room(tables), "share")
     if game == "negotiation":
         ends = endings(tables).set_index("room")
-        known = ends["outcome"].notna()
-        found["agreed"] = ends["package"].notna().where(known).astype(float)
-        fair = [not np.isnan(one) and min(package_points(int(one))) >= IMPOSED for one in ends["package"]]
-        found["compromise"] = pd.Series(fair, index=ends.index).where(known).astype(float)
-        return places.join(found).reset_index(drop=True)
+        has_outcome = ends["outcome"].notna()
+        measures["agreed"] = ends["package"].notna().where(has_outcome).astype(float)
+        fair = [not np.isnan(package) and min(package_points(int(package))) >= IMPOSED for package in ends["package"]]
+        measures["compromise"] = pd.Series(fair, index=ends.index).where(has_outcome).astype(float)
+        return places.join(measures).reset_index(drop=True)
     main = [row for row in game_moves.by_room(tables) if row["move"] != "returned"]
-    for name in {"mean", "last", "change"} & set(found):
-        _fill(found, name, main, name)
-    own = [row for row in expectation_gap.by_room(tables) if row["about"] == "self"] if len(tables.expectations) else []
-    for name in {"gap", "closer"} & set(found):
-        _fill(found, name, own, name)
-    return places.join(found).reset_index(drop=True)
+    for name in {"mean", "last", "change"} & set(measures):
+        _fill(measures, name, main, name)
+    own_rows = (
+        [row for row in expectation_gap.by_room(tables) if row["about"] == "self"] if len(tables.expectations) else []
+    )
+    for name in {"gap", "closer"} & set(measures):
+        _fill(measures, name, own_rows, name)
+    return places.join(measures).reset_index(drop=True)
 
 
-def _fill(found: pd.DataFrame, column: str, rows: list[dict[str, Any]], measure: str) -> None:
+def _fill(measures: pd.DataFrame, column: str, rows: list[dict[str, Any]], measure: str) -> None:
     """Put the mean of a measurement by room into a column."""
     values = pd.DataFrame([(row["room"], row[measure].value) for row in rows], columns=["room", "value"])
     means = values.astype({"value": float}).groupby("room")["value"].mean()
-    found[column] = means.reindex(found.index)
+    measures[column] = means.reindex(measures.index)
 
 
 def compare(runs: Mapping[str, Tables]) -> pd.DataFrame:
@@ -123,11 +125,14 @@ def compare(runs: Mapping[str, Tables]) -> pd.DataFrame:
     parts = {measure: compare_conditions(ours, measure, BOUNDS.get(measure)) for measure in MEASURES[game]}
     if PEOPLE in runs:
         theirs = rooms(runs[PEOPLE])
-        for measure, part in parts.items():
+        for measure, measure_rows in parts.items():
             values = theirs[measure].dropna().to_numpy(dtype=float)
             row = {"condition": PEOPLE, "rooms": len(values), "missing": len(theirs) - len(values), "pairs": 0}
             parts[measure] = pd.concat(
-                [part, pd.DataFrame([row | mean_row(values, "value", bounds=BOUNDS.get(measure))], columns=COLUMNS)],
+                [
+                    measure_rows,
+                    pd.DataFrame([row | mean_row(values, "value", bounds=BOUNDS.get(measure))], columns=COLUMNS),
+                ],
                 ignore_index=True,
             )
     return pd.concat(parts, names=["measure"]).reset_index(level=0)
@@ -153,10 +158,10 @@ def writer(human: Path | None) -> Callable[[dict[str, Tables], Path], Path]:
         report.section("In short", "\n".join(f"- {line}" for line in sentences(compared, diverse, game)))
         report.section("Conditions")
         cells = [_cells(compared, name, MEASURES[game]) for name in runs]
-        report.table(cells, ["condition", "rooms", *[NAMES[one] for one in MEASURES[game]]])
+        report.table(cells, ["condition", "rooms", *[NAMES[measure] for measure in MEASURES[game]]])
         report.section("Differences from the first condition")
         rows = [_cells(compared, name, MEASURES[game], "difference", "difference_") for name in runs]
-        report.table(rows[1:], ["condition", "rooms", *[NAMES[one] for one in MEASURES[game]]])
+        report.table(rows[1:], ["condition", "rooms", *[NAMES[measure] for measure in MEASURES[game]]])
         report.section(
             "How games end",
             "`p`: how often rooms that are shuffled between the two conditions differ as much in entropy.",
@@ -227,7 +232,7 @@ def _cells(
 ) -> list[str]:
     rows = compared[compared["condition"] == name].set_index("measure")
     keys = [value, f"{ends}low", f"{ends}high"]
-    return [name, f"{rows['rooms'].max():.0f}", *[format_estimate(*rows.loc[one, keys]) for one in measures]]
+    return [name, f"{rows['rooms'].max():.0f}", *[format_estimate(*rows.loc[measure, keys]) for measure in measures]]
 
 
 def _diversity_cells(row: Mapping[str, Any]) -> list[str]:
@@ -251,7 +256,7 @@ def _figure(runs: Mapping[str, Tables], caption: str) -> Figure:
     note = f"Points are means over rooms, bars are 95% intervals over repetitions (people: over rooms). {caption}"
     with new_figure(5.2, 3.6, note, title="What people do, round by round") as figure:
         axis = figure.subplots()
-        move = next(one for one in MOVES if one in set(amounts(next(iter(runs.values())))["move"]))
+        move = next(kind for kind in MOVES if kind in set(amounts(next(iter(runs.values())))["move"]))
         for (name, tables), look in zip(runs.items(), OTHERS, strict=False):
             plot_line(axis, by_round(tables, move), "round", "value", name, look)
         axis.set(ylim=(-0.3, 10.3), xlabel="Round", ylabel=f"{MOVES[move]} (0 to 10)")

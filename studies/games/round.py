@@ -73,15 +73,19 @@ def _ask_expectations(room: RoomState, rules: Game, last: int, events: list[Even
     for number in room.members:
         _player(room, number).observe(())
     kinds = KINDS[rules.game]
-    for round_ in [one for one in rules.horizon if one <= last]:
+    for round_ in [ahead for ahead in rules.horizon if ahead <= last]:
         for about in (SELF, OTHER):
-            asked = []
+            pairs = []
             for number in room.members:
-                own = _player(room, number).kind
-                asked.append((number, own if about == SELF or len(kinds) == 1 else kinds[1 - kinds.index(own)]))
-            answers = yield from ask_all_until(room, [_expectation(room, *one, about, round_) for one in asked], events)
-            for (number, kind), found in zip(asked, answers, strict=True):
-                made, place = found.answer, (room.id, room.round, number)
+                own_kind = _player(room, number).kind
+                pairs.append(
+                    (number, own_kind if about == SELF or len(kinds) == 1 else kinds[1 - kinds.index(own_kind)])
+                )
+            answers = yield from ask_all_until(
+                room, [_expectation(room, *pair, about, round_) for pair in pairs], events
+            )
+            for (number, kind), answered in zip(pairs, answers, strict=True):
+                made, place = answered.answer, (room.id, room.round, number)
                 read = (
                     made.value,
                     made.reason,
@@ -89,8 +93,8 @@ def _ask_expectations(room: RoomState, rules: Game, last: int, events: list[Even
                     made.covered,
                     made.raw,
                     made.how,
-                    found.asked,
-                    found.earlier,
+                    answered.asked,
+                    answered.earlier,
                 )
                 fields: list[Any] = [*place, about, kind, round_, *read]
                 events.append(Expected(*fields))
@@ -121,52 +125,56 @@ def _expectation(room: RoomState, agent: int, kind: str, about: str, round_: int
 
 def ask_all_until(room: RoomState, questions: Sequence[Question], events: list[Event]) -> Conversation[list[Asked]]:
     """Ask questions at the same time, and those again whose reply cannot be read, as often as the run allows."""
-    found = [Asked(Answer(None, one.reason or "empty", None)) for one in questions]
-    open_ = [number for number, one in enumerate(questions) if one.reason is None]
+    answers = [Asked(Answer(None, question.reason or "empty", None)) for question in questions]
+    open_ = [number for number, question in enumerate(questions) if question.reason is None]
     for attempt in range(room.context.asks):
         if not open_:
             break
         requests = []
         for number in open_:
-            one = questions[number]
-            seed = room.seed(one.agent, one.expectation or "move", attempt, one.iteration)
-            requests.append(one.compose(_player(room, one.agent), seed, attempt > 0))
+            question = questions[number]
+            seed = room.seed(question.agent, question.expectation or "move", attempt, question.iteration)
+            requests.append(question.compose(_player(room, question.agent), seed, attempt > 0))
         replies = yield from ask_all(requests)
         still = []
         for number, request, reply in zip(open_, requests, replies, strict=True):
-            one, before = questions[number], found[number]
-            record_call(events, room, one.agent, request, reply)
-            answer = _player(room, one.agent).absorb_answer(reply, one.kind, bool(one.expectation))
+            question, before = questions[number], answers[number]
+            record_call(events, room, question.agent, request, reply)
+            answer = _player(room, question.agent).absorb_answer(reply, question.kind, bool(question.expectation))
             earlier = (*before.earlier, before.answer.raw) if attempt else ()
-            found[number] = Asked(answer, attempt + 1, earlier)
+            answers[number] = Asked(answer, attempt + 1, earlier)
             if answer.value is None and not reply.failure:
                 still.append(number)
         open_ = still
-    return found
+    return answers
 
 
 def _move(room: RoomState, due: Sequence[Due], last: int, events: list[Event]) -> Conversation[None]:
     """Let the players move who are due at the same time; private notes first."""
     history = _known(room)
     questions = []
-    for one in due:
-        position = Position(one.kind, one.place, room.round, last, history)
-        player = _player(room, one.agent)
+    for due_move in due:
+        position = Position(due_move.kind, due_move.place, room.round, last, history)
+        player = _player(room, due_move.agent)
         player.observe(history)
         reason = player.blocked_reason(Game.form) or _unasked(position)
-        questions.append(Question(one.agent, one.kind, position=position, reason=reason, iteration=one.iteration))
+        questions.append(
+            Question(due_move.agent, due_move.kind, position=position, reason=reason, iteration=due_move.iteration)
+        )
     thinking = [
-        ScheduledTurn(one.iteration, one.agent, one.turn, Game.form, room.members[one.agent])
-        for one, question in zip(due, questions, strict=True)
-        if question.reason is None and room.members[one.agent].prepares
+        ScheduledTurn(due_move.iteration, due_move.agent, due_move.turn, Game.form, room.members[due_move.agent])
+        for due_move, question in zip(due, questions, strict=True)
+        if question.reason is None and room.members[due_move.agent].prepares
     ]
     if thinking:
         yield from prepare(room, thinking, events)
     answers = yield from ask_all_until(room, questions, events)
-    for one, (answer, asked, earlier) in zip(due, answers, strict=True):
-        _course(room).plays.append(Play(room.round, one.agent, one.kind, answer.value))
+    for due_move, (answer, calls, earlier) in zip(due, answers, strict=True):
+        _course(room).plays.append(Play(room.round, due_move.agent, due_move.kind, answer.value))
         read = (answer.value, answer.reason, answer.shares, answer.covered, answer.raw, answer.how)
-        events.append(Moved(room.id, room.round, one.iteration, one.agent, one.kind, *read, asked, earlier))
+        events.append(
+            Moved(room.id, room.round, due_move.iteration, due_move.agent, due_move.kind, *read, calls, earlier)
+        )
 
 
 def _unasked(position: Position) -> str | None:
@@ -199,9 +207,9 @@ def _known(room: RoomState) -> tuple[Shown, ...]:
     names = {number: member.name for number, member in room.members.items()}
     return tuple(
         [
-            Shown(one.round, names[one.agent], one.kind, one.value)
-            for one in _course(room).plays
-            if one.value is not None
+            Shown(play.round, names[play.agent], play.kind, play.value)
+            for play in _course(room).plays
+            if play.value is not None
         ]
     )
 

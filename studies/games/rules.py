@@ -84,16 +84,16 @@ def round_points(game: str, values: Sequence[float | None], factor: float = 1.6)
     """
     if game == "trust" and values[0] == 0:
         return [float(POINTS), 0.0]
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
+    moves = [value for value in values if value is not None]
+    if len(moves) < len(values):
         return [None] * len(values)
     if game == "trust":
-        pot = TRIPLED * known[0]
-        return [POINTS - known[0] + pot * known[1] / 10, pot * (1 - known[1] / 10)]
+        pot = TRIPLED * moves[0]
+        return [POINTS - moves[0] + pot * moves[1] / 10, pot * (1 - moves[1] / 10)]
     if game == "prisoners":
-        return list(DILEMMA[known[0], known[1]])
-    share = factor * sum(known) / len(known)
-    return [POINTS - value + share for value in known]
+        return list(DILEMMA[moves[0], moves[1]])
+    share = factor * sum(moves) / len(moves)
+    return [POINTS - value + share for value in moves]
 
 
 def ending(plays: Sequence[Play], last: bool) -> tuple[str, int | None]:
@@ -154,18 +154,18 @@ def summary_outcome(game: str, plays: Sequence[Play]) -> str:
 
     The word is "" where a move is missing.
     """
-    asked = [play for play in plays if play.value is not None]
-    values = [float(play.value or 0) for play in asked]
+    moves = [play for play in plays if play.value is not None]
+    values = [float(play.value or 0) for play in moves]
     if game != "trust":
         if any(play.value is None for play in plays) or not values:
             return ""
         word = "cooperation" if game == "prisoners" else "full contributions"
         none = "defection" if game == "prisoners" else "no contributions"
         return word if min(values) == 10 else none if max(values) == 0 else "mixed"
-    sent = {play.round: float(play.value or 0) for play in asked if play.kind == "sent"}
-    back = {play.round: float(play.value or 0) for play in asked if play.kind == "returned"}
+    sent = {play.round: float(play.value or 0) for play in moves if play.kind == "sent"}
+    back = {play.round: float(play.value or 0) for play in moves if play.kind == "returned"}
     rounds = {play.round for play in plays}
-    if set(sent) != rounds or any(sent[one] and one not in back for one in rounds):
+    if set(sent) != rounds or any(sent[round_] and round_ not in back for round_ in rounds):
         return ""
-    total, returned = sum(sent.values()), sum(TRIPLED * sent[one] * back.get(one, 0) / 10 for one in rounds)
+    total, returned = sum(sent.values()), sum(TRIPLED * sent[round_] * back.get(round_, 0) / 10 for round_ in rounds)
     return "no trust" if not total else "trust repaid" if returned >= total else "trust abused"

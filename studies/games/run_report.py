@@ -38,10 +38,10 @@ def by_round(tables: Tables, move: str) -> pd.DataFrame:
 
     The same people play on every topic of a repetition, so its rooms are averaged first.
     """
-    known = amounts(tables).dropna(subset=["value"])
+    moves_made = amounts(tables).dropna(subset=["value"])
     rows = []
-    for round_, part in known[known["move"] == move].groupby("round"):
-        rooms = part.groupby([*UNIT, "room"])["value"].mean()
+    for round_, round_moves in moves_made[moves_made["move"] == move].groupby("round"):
+        rooms = round_moves.groupby([*UNIT, "room"])["value"].mean()
         values = unit_means(rooms)
         low, high = mean_interval(values, bounds=SCALE)
         rows.append(
@@ -86,13 +86,14 @@ def _transcript(tables: Tables) -> Iterator[str]:
     ends = endings(tables).set_index("room")["ending"]
     for room, rows in tables.moves.groupby("room", sort=False):
         yield f"\n## Room {escape_markdown(str(room))}\n"
-        said = tables.expectations[tables.expectations["room"] == room]
-        for one in said.to_dict("records"):
-            whose = "itself" if one["about"] == "self" else "the others"
-            yield f"- {_name(one)} expects of {whose} in round {one['ahead']}, `{one['move']}`: {_value(one)}"
-        for round_, part in rows.groupby("round", sort=False):
+        expectations = tables.expectations[tables.expectations["room"] == room]
+        for expectation in expectations.to_dict("records"):
+            whose = "itself" if expectation["about"] == "self" else "the others"
+            round_, move = expectation["ahead"], expectation["move"]
+            yield f"- {_name(expectation)} expects of {whose} in round {round_}, `{move}`: {_value(expectation)}"
+        for round_, round_moves in rows.groupby("round", sort=False):
             yield f"- Round {round_}: " + "; ".join(
-                f"{_name(row)} `{row['move']}` {_value(row)}" for row in part.to_dict("records")
+                f"{_name(row)} `{row['move']}` {_value(row)}" for row in round_moves.to_dict("records")
             )
         if isinstance(ends.get(room), str):
             yield f"- End: {ends[room]}"

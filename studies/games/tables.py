@@ -32,9 +32,9 @@ def _answers(record: Events, kind: type) -> pd.DataFrame:
 def outcome_frame(record: Events) -> pd.DataFrame:
     """Return a row per player and round: its points, and how the game went, in its last round."""
     rows = [
-        (one.room, one.round, agent, points, one.outcome, one.package, int(one.ended))
-        for one in record.get(Settled, ())
-        for agent, points in zip(one.agents, one.points, strict=True)
+        (settled.room, settled.round, agent, points, settled.outcome, settled.package, int(settled.ended))
+        for settled in record.get(Settled, ())
+        for agent, points in zip(settled.agents, settled.points, strict=True)
     ]
     kinds = {"room": "object", "round": "int64", "agent": "int64", "points": "float64", "outcome": "object"}
     return typed_table(rows, **kinds, package="float64", ended="int64")

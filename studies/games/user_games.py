@@ -109,21 +109,21 @@ def _events(path: Path, rows: list[Row], rules: Game) -> Iterator[Event]:
     for row in rows:
         by_room[row.room].append(row)
     first = 1
-    for repetition, (name, own) in enumerate(by_room.items()):
-        moving = sorted([row for row in own if not row.about], key=lambda row: row.round)
+    for repetition, (name, room_rows) in enumerate(by_room.items()):
+        moving = sorted([row for row in room_rows if not row.about], key=lambda row: row.round)
         players = list(dict.fromkeys(row.player for row in moving))
         if len(players) != rules.size:
             raise UserError(
                 f"{path}: room {name} has {len(players)} players who move, and the game has {rules.size}: set size, or leave "
                 "the room out"
             )
-        if unknown := [row.player for row in own if row.player not in players]:
+        if unknown := [row.player for row in room_rows if row.player not in players]:
             raise UserError(f"{path}: room {name}: {unknown[0]} has an expectation but no move: correct the name")
         numbers = {player: first + place for place, player in enumerate(players)}
         first += len(players)
         for place, (player, number) in enumerate(numbers.items(), 1):
             yield Seated(number, name, TOPIC, GROUP, repetition, f"player {place}", GROUP, "", player)
-        for row in own:
+        for row in room_rows:
             if row.about:
                 who = numbers[row.player]
                 yield Expected(name, 1, who, row.about, row.move, row.ahead, row.value, row.reason, asked=1)

@@ -59,22 +59,22 @@ EFFECTS: Mapping[str, Column] = {
 
 def conditions(base: Scenario) -> dict[str, Scenario]:
     """Return the scenario of each condition: all other interventions stay. Errors: UserError without guidance or a survey."""
-    if not any(isinstance(one, Guidance) for one in base.interventions):
+    if not any(isinstance(intervention, Guidance) for intervention in base.interventions):
         raise UserError(
             f"the scenario {base.name} has no guidance whose styles could be compared: add --intervene "
             '"guidance round=4 style=factual"'
         )
     if base.surveys.survey == "never":
         raise UserError("attitudes are compared, and this scenario has no survey: set survey=rounds or survey=ends")
-    others = tuple([one for one in base.interventions if not isinstance(one, Guidance)])
+    others = tuple([intervention for intervention in base.interventions if not isinstance(intervention, Guidance)])
     guided: dict[str, tuple[Intervention, ...]] = {
-        style: tuple([_in_style(one, style) for one in base.interventions]) for style in STYLES
+        style: tuple([_in_style(intervention, style) for intervention in base.interventions]) for style in STYLES
     }
     return {name: base.with_settings({"interventions": guided.get(name, others)}) for name in CONDITIONS}
 
 
-def _in_style(one: Intervention, style: Style) -> Intervention:
-    return replace(one, style=style) if isinstance(one, Guidance) else one
+def _in_style(intervention: Intervention, style: Style) -> Intervention:
+    return replace(intervention, style=style) if isinstance(intervention, Guidance) else intervention
 
 
 def guidance(base: Scenario) -> Generator[Scenario, Tables, dict[str, Tables]]:
@@ -88,15 +88,15 @@ def guidance(base: Scenario) -> Generator[Scenario, Tables, dict[str, Tables]]:
 
 def first_round(base: Scenario) -> int:
     """Return the round of the first statement."""
-    return min(one.round for one in base.interventions if isinstance(one, Guidance))
+    return min(intervention.round for intervention in base.interventions if isinstance(intervention, Guidance))
 
 
 def rooms(tables: Tables, verdicts: pd.DataFrame, first: int) -> pd.DataFrame:
     """Return one row per room: PAIR and MEASURES, of posts from the round `first` on (NaN: no score, no rating)."""
     after = verdicts[(verdicts["round"] >= first) & verdicts["text"].notna()].groupby("room")["sentiment"]
     ratings = tables.attitudes
-    own = ratings["group"].isin(tables.groups) & (ratings["probe"] == tables.header.scenario["probe"])
-    last = ratings[own & (ratings["round"] == ratings["round"].max())]
+    is_main_rating = ratings["group"].isin(tables.groups) & (ratings["probe"] == tables.header.scenario["probe"])
+    last = ratings[is_main_rating & (ratings["round"] == ratings["round"].max())]
     seats = tables.agents[tables.agents["group"].isin(tables.groups)]
     table = seats.drop_duplicates("room")[[*PAIR, "group", "room"]].set_index("room")
     table["sentiment"], table["attitude"] = after.mean(), last.groupby("room")["attitude"].mean()
@@ -115,21 +115,23 @@ def effects(by_room: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     for measure in MEASURES:
         for treated, control in CONTRASTS:
             differences = keyed[treated][measure] - keyed[control][measure]
-            known, pairs = unit_means(differences), int(differences.count())
+            means, pairs = unit_means(differences), int(differences.count())
             row = {"measure": measure, "contrast": f"{treated} - {control}", "pairs": pairs}
-            row |= {"missing": len(differences) - pairs, **mean_row(known, "effect", "effect_")}
-            rows.append(row | {"reason": why_no_interval(known, "repetition")})
+            row |= {"missing": len(differences) - pairs, **mean_row(means, "effect", "effect_")}
+            rows.append(row | {"reason": why_no_interval(means, "repetition")})
     return pd.DataFrame(rows)
 
 
-def sentences(found: pd.DataFrame) -> list[str]:
+def sentences(table: pd.DataFrame) -> list[str]:
     """Return what the effects say: one sentence per style, and whether there is an empathy paradox."""
-    known = {(row["measure"], row["contrast"]): row for row in found.to_dict("records")}
-    lines = [paradox(known["sentiment", f"{EMPATHIC} - {NONE}"], known["sentiment", f"{EMPATHIC} - {EMPTY}"])]
+    by_contrast = {(row["measure"], row["contrast"]): row for row in table.to_dict("records")}
+    lines = [
+        paradox(by_contrast["sentiment", f"{EMPATHIC} - {NONE}"], by_contrast["sentiment", f"{EMPATHIC} - {EMPTY}"])
+    ]
     named = {EMPATHIC: "empathy", FACTUAL: "facts", EMPTY: "an empty statement"}
     for style, name in named.items():
         for measure, words in (("sentiment", ("positive", "negative")), ("attitude", ("higher", "lower"))):
-            lines.append(_difference(known[measure, f"{style} - {NONE}"], measure, name, words))
+            lines.append(_difference(by_contrast[measure, f"{style} - {NONE}"], measure, name, words))
     return lines
 
 
@@ -178,13 +180,13 @@ def write(
     runs: Mapping[str, Tables], verdicts: Mapping[str, pd.DataFrame], first: int, judge: str, folder: Path
 ) -> Path:
     """Write guidance.md, its tables (effects, conditions by round, verdicts) and its figure; return the path of the page."""
-    found = effects({name: rooms(tables, verdicts[name], first) for name, tables in runs.items()})
+    table = effects({name: rooms(tables, verdicts[name], first) for name, tables in runs.items()})
     scores, bounds = RUBRIC.columns, RUBRIC.bounds
     points = {name: by_round(rounds_of_rooms(verdicts[name], runs[name], scores), scores, bounds) for name in runs}
     curves = pd.concat(points, names=["condition"]).reset_index("condition")
     header = runs[NONE].header
     tables = {
-        "effects": found,
+        "effects": table,
         "rounds": curves,
         "verdicts": pd.concat(verdicts, names=["condition"]).reset_index("condition"),
     }
@@ -194,9 +196,9 @@ def write(
     report.add(runs[NONE].opinion_note)
     figure = _figure(curves, first, disclaimers.model_label(header))
     report.figure(figure, "guidance", "Sentiment and posts by condition")
-    report.section("In short", "\n".join(f"- {line}" for line in sentences(found)))
+    report.section("In short", "\n".join(f"- {line}" for line in sentences(table)))
     report.section("Effects")
-    report.table(found.assign(measure=found["measure"].map(MEASURES)), EFFECTS)
+    report.table(table.assign(measure=table["measure"].map(MEASURES)), EFFECTS)
     scores = tables["verdicts"].loc[tables["verdicts"]["text"].notna(), "sentiment"]
     report.add(f"{count_phrase(int(scores.isna().sum()), 'post')} of {len(scores):,} had no readable score.")
     report.add(

@@ -72,8 +72,8 @@ class Guidance(Intervention):
 
     def words(self, topic: Topic) -> str:
         """Return what is said in a room on this topic."""
-        own = {EMPATHIC: self.empathic, FACTUAL: self.factual}.get(self.style, "")
-        return own or own_words(topic.language).prompt(f"guidance_{self.style}").text.strip()
+        style_text = {EMPATHIC: self.empathic, FACTUAL: self.factual}.get(self.style, "")
+        return style_text or own_words(topic.language).prompt(f"guidance_{self.style}").text.strip()
 
     def in_words(self, whom: str) -> str:
         return f"{self.by or 'an official account'} speaks to {whom} ({self.style})"

@@ -77,9 +77,9 @@ def choice_words(row: Mapping[Any, Any]) -> str:
         raw = f" It replied: “{row['raw']}”" if isinstance(row["raw"], str) else ""
         return f"no readable choice ({row['reason']}), {signal}.{raw}"
     way = "as" if row["act"] == row["signal"] else "against"
-    known = f" Probability of A: {row['probability']:.2f}." if pd.notna(row["probability"]) else ""
+    probability = f" Probability of A: {row['probability']:.2f}." if pd.notna(row["probability"]) else ""
     right = "Right" if row["act"] == row["state"] else "Wrong"
-    return f"chose {row['act']}, {way} its {signal}. {right}.{known}"
+    return f"chose {row['act']}, {way} its {signal}. {right}.{probability}"
 
 
 def _cell(row: Mapping[Any, Any]) -> str:

@@ -39,8 +39,8 @@ def compute(tables: Tables) -> pd.DataFrame:
     return room_means([_row(keys, of) for keys, of in by_room.items()], MEASURES, by=(), bounds=BOUNDS)
 
 
-def headline(found: pd.DataFrame) -> str:
-    return each_row(found, _sentence)
+def headline(table: pd.DataFrame) -> str:
+    return each_row(table, _sentence)
 
 
 def _sentence(row: Mapping[Any, Any]) -> str:
@@ -59,7 +59,7 @@ def _row(keys: tuple[str, str, str], of: Sequence[Period]) -> dict[str, Any]:
     row["missing"] = sum(period.missing for period in of)
     if not acts:
         return row | dict.fromkeys(MEASURES, RoomMeasurement(None, FEW_ACTS))
-    time, chance = (float(np.mean([measure(one) for one in acts])) for measure in (herding_time, chance_time))
+    time, chance = (float(np.mean([measure(choices) for choices in acts])) for measure in (herding_time, chance_time))
     values = map(RoomMeasurement, (time, chance, chance - time))
     return row | dict(zip(MEASURES, values, strict=True))
 

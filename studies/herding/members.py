@@ -117,12 +117,12 @@ class HerdMember(SeatedAgent):
         """Ask which option the person chooses."""
         language = self.topic.language
         check = own_words(language).fill("check", signal=signal, precision=in_words(precision, language))
-        asked = f"{situation.describe(language)} {check} {self.instruction('decision')}"
+        prompt = f"{situation.describe(language)} {check} {self.instruction('decision')}"
         if again:
-            asked = language.prompt("reask").fill(survey=asked)
+            prompt = language.prompt("reask").fill(survey=prompt)
         sampling = self.style.sampling._replace(max_tokens=ANSWER_TOKENS, stop=())
         facts: HerdFacts = {**situation.facts, "signal": signal, "precision": precision}
-        return self._request("decision", self._chat(self._noted(asked)), sampling, seed, facts, answers=OPTIONS)
+        return self._request("decision", self._chat(self._noted(prompt)), sampling, seed, facts, answers=OPTIONS)
 
     def absorb_decision(self, reply: Reply) -> Decision:
         """Read a choice; nothing is remembered."""
@@ -148,7 +148,7 @@ class HerdPlanner(NamedTuple):
     def compose(self, situation: Situation, seed: int, again: bool = False) -> Request:
         """Ask for the precision of the next signal, in percent."""
         language = own_words(self.language)
-        asked = language.prompt("planner").fill(
+        prompt = language.prompt("planner").fill(
             people=situation.people,
             prior=round(100 * situation.prior),
             choices=situation.describe(self.language),
@@ -158,11 +158,11 @@ class HerdPlanner(NamedTuple):
             answers=", ".join(self.answers),
         )
         if again:
-            asked = self.language.prompt("reask").fill(survey=asked)
-        own = HerdFacts(levels=self.levels, base=self.base, cost=self.cost, aim=self.aim, left=situation.left)
-        facts: HerdFacts = {**situation.facts, **own}
+            prompt = self.language.prompt("reask").fill(survey=prompt)
+        planner_facts = HerdFacts(levels=self.levels, base=self.base, cost=self.cost, aim=self.aim, left=situation.left)
+        facts: HerdFacts = {**situation.facts, **planner_facts}
         sampling = self.sampling._replace(max_tokens=ANSWER_TOKENS, stop=())
-        message = (Message("user", asked),)
+        message = (Message("user", prompt),)
         return Request(message, sampling, seed, self.answers, "precision", voice=self.voice, facts=facts)
 
     def absorb(self, reply: Reply) -> tuple[float | None, str | None]:

@@ -85,6 +85,6 @@ def cascade_start(period: Period) -> tuple[int, str]:
 
 def theory(tables: Tables, person: Person) -> Outcomes | None:
     """Return how periods of the run would end if all people were such a person; None where a planner varies the precision."""
-    if tables.decisions.empty or (own := rules(tables)).planner != "none":
+    if tables.decisions.empty or (setting := rules(tables)).planner != "none":
         return None
-    return outcomes(own.prior, own.precision, own.ties, own.size, person)
+    return outcomes(setting.prior, setting.precision, setting.ties, setting.size, person)

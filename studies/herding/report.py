@@ -54,24 +54,24 @@ def conditions(base: Scenario) -> dict[str, dict[str, Any]]:
     plain = {f"{BAYES}, {name}": {**settings, "llm": bayesian, "llms": ()} for name, settings in PLANNERS.items()}
     if base.models.llm == bayesian and not base.models.llms:
         return plain
-    own = {f"{MODEL}, {name}": dict(settings) for name, settings in PLANNERS.items()}
-    asked = {
+    planners = {f"{MODEL}, {name}": dict(settings) for name, settings in PLANNERS.items()}
+    model_planners = {
         f"{MODEL}, model as {name}": {**settings, "planner": "model"}
         for name, settings in PLANNERS.items()
         if name != NONE
     }
-    return plain | own | asked
+    return plain | planners | model_planners
 
 
 def rooms(tables: Tables) -> pd.DataFrame:
     """Return one row per room: PAIR and MEASURES, means over its periods (NaN where no choice could be read)."""
     repetition = tables.decisions.drop_duplicates("room").set_index("room")["repetition"]
-    own, rows = rules(tables), []
+    setting, rows = rules(tables), []
     for period in periods(tables):
         acts = [choice.act for choice in period.choices]
         levels = period.table["precision"].to_numpy(dtype=float)
         row = {"topic": period.topic, "repetition": repetition[period.room], "precision": levels.mean()}
-        row["cost"] = float((own.cost * np.abs(levels - own.precision)).mean())
+        row["cost"] = float((setting.cost * np.abs(levels - setting.precision)).mean())
         if acts:
             row["right"], row["chose_a"] = (
                 np.mean([act == period.state for act in acts]),
@@ -114,8 +114,8 @@ def _within_speakers(by_room: Mapping[str, pd.DataFrame], measure: str) -> pd.Da
     """Compare the conditions of Bayesians with Bayesians without a planner, and those of the model with the model without one."""
     parts = []
     for who in (BAYES, MODEL):
-        if own := {name: frame for name, frame in by_room.items() if name.startswith(who)}:
-            parts.append(compare_conditions(own, measure, SHARE if measure in SHARES else POSITIVE))
+        if frames := {name: frame for name, frame in by_room.items() if name.startswith(who)}:
+            parts.append(compare_conditions(frames, measure, SHARE if measure in SHARES else POSITIVE))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -158,7 +158,7 @@ def sentences(compared: pd.DataFrame) -> list[str]:
 
 def _cells(compared: pd.DataFrame, name: str) -> list[str]:
     rows = compared[compared["condition"] == name].set_index("measure")
-    shown = [format_estimate(*rows.loc[one, ["value", "low", "high"]]) for one in MEASURES]
+    shown = [format_estimate(*rows.loc[measure, ["value", "low", "high"]]) for measure in MEASURES]
     right = rows.loc["right"]
     difference = format_estimate(*right[["difference", "difference_low", "difference_high"]]) if right["pairs"] else ""
     return [name, f"{right['rooms']:.0f}", shown[0], difference, *shown[1:]]
@@ -166,18 +166,20 @@ def _cells(compared: pd.DataFrame, name: str) -> list[str]:
 
 def _add_theory(report: Report, tables: Tables) -> None:
     """Add what Bayesians and an optimal planner get in expectation, and the best fixed precision, all computed exactly."""
-    own = rules(tables)
+    setting = rules(tables)
     rows = []
     for aim in ("right", "A"):
-        plan = Aim(own.precisions, own.precision, own.cost, aim, own.ties)
-        fixed = {level: fixed_value(own.prior, own.size, level, plan) / own.size for level in own.precisions}
+        plan = Aim(setting.precisions, setting.precision, setting.cost, aim, setting.ties)
+        fixed = {
+            level: fixed_value(setting.prior, setting.size, level, plan) / setting.size for level in setting.precisions
+        }
         best = max(fixed, key=lambda level: fixed[level])
-        planned = planned_value(own.prior, own.size, plan) / own.size
-        values = (planned, fixed[best], best, fixed[own.precision])
+        planned = planned_value(setting.prior, setting.size, plan) / setting.size
+        values = (planned, fixed[best], best, fixed[setting.precision])
         rows.append(
             ["the right option" if aim == "right" else "A", *[format_number(float(value), 3) for value in values]]
         )
-    expected = outcomes(own.prior, own.precision, own.ties, own.size, BAYESIAN)
+    expected = outcomes(setting.prior, setting.precision, setting.ties, setting.size, BAYESIAN)
     report.section(
         "What theory expects of Bayesians",
         f"Without a planner, {expected.correct:.1%} of choices are right, and {expected.wrong:.1%} of periods end in a wrong "

@@ -119,14 +119,14 @@ def _decide(period: _Period, position: int, agent: int, planned: Planned, events
     room, member = period.room, cast(HerdMember, period.room.members[agent])
     signal, belief = _signal(period, position, planned.precision), 1 / (1 + math.exp(-period.belief))
     place = (room.id, room.round, room.iteration, agent, position)
-    known = (belief, planned.precision, period.aim.price(planned.precision), signal)
+    seen = (belief, planned.precision, period.aim.price(planned.precision), signal)
     if blocked := member.blocked_reason("decision"):
         choice = _Asked(Decision(None, blocked, None))
     else:
         choice = yield from _ask(period, position, agent, planned.precision, signal, events)
     made = choice.decision
     read = (made.act, made.reason, made.probability, made.covered, made.raw, made.how, choice.asked, choice.earlier)
-    fields: list[Any] = [*place, *known, *read, planned.reason, planned.raw]
+    fields: list[Any] = [*place, *seen, *read, planned.reason, planned.raw]
     events.append(Decided(*fields))
     if made.act:
         period.made += (Made(member.name, made.act, planned.precision),)
@@ -137,17 +137,17 @@ def _ask(
 ) -> Conversation[_Asked]:
     """Ask a person for its choice, and again where the reply cannot be read."""
     room, member = period.room, cast(HerdMember, period.room.members[agent])
-    situation, asked = period.situation(position), _Asked(Decision(None, "empty", None))
+    situation, answered = period.situation(position), _Asked(Decision(None, "empty", None))
     for attempt in range(room.context.asks):
-        earlier = (*asked.earlier, asked.decision.raw) if attempt else ()
+        earlier = (*answered.earlier, answered.decision.raw) if attempt else ()
         seed = room.seed(agent, "decision", attempt)
         request = member.compose_decision(situation, signal, precision, seed, attempt > 0)
         (reply,) = yield (request,)
         record_call(events, room, agent, request, reply)
-        asked = _Asked(member.absorb_decision(reply), attempt + 1, earlier)
-        if asked.decision.act or reply.failure:
+        answered = _Asked(member.absorb_decision(reply), attempt + 1, earlier)
+        if answered.decision.act or reply.failure:
             break
-    return asked
+    return answered
 
 
 def _signal(period: _Period, position: int, precision: float) -> str:

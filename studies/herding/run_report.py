@@ -35,17 +35,19 @@ def reading(tables: Tables) -> str:
 
 def _setting(tables: Tables) -> str:
     """Return the options of the environment as a sentence."""
-    own = rules(tables)
+    setting = rules(tables)
     planner = {
         "none": "No planner changes this.",
         "optimum": "A planner sets the precision of each signal, as is best with Bayesians.",
         "model": "A planner that is a model sets the precision of each signal.",
-    }[own.planner]
-    aim = "the right option" if own.aim == "right" else own.aim
+    }[setting.planner]
+    aim = "the right option" if setting.aim == "right" else setting.aim
     wants = (
-        "" if own.planner == "none" else f" It wants people to choose {aim}; one unit of precision costs {own.cost:g}."
+        ""
+        if setting.planner == "none"
+        else f" It wants people to choose {aim}; one unit of precision costs {setting.cost:g}."
     )
-    return f"A is right with probability {own.prior:g}, and a private signal with {own.precision:g}. {planner}{wants}"
+    return f"A is right with probability {setting.prior:g}, and a private signal with {setting.precision:g}. {planner}{wants}"
 
 
 def silent_planners(tables: Tables) -> str:
@@ -60,11 +62,11 @@ def silent_planners(tables: Tables) -> str:
 
 def by_position(tables: Tables) -> pd.DataFrame:
     """Return a row per place in the order: position, rooms, right and signal (shares right, means of rooms) with intervals."""
-    known = tables.decisions[tables.decisions["act"].notna()]
-    hits = known.assign(right=known["act"] == known["state"], signal=known["signal"] == known["state"])
+    chosen = tables.decisions[tables.decisions["act"].notna()]
+    hits = chosen.assign(right=chosen["act"] == chosen["state"], signal=chosen["signal"] == chosen["state"])
     rows = []
-    for position, part in hits.groupby("position"):
-        means = part.groupby("room")[["right", "signal"]].mean()
+    for position, position_rows in hits.groupby("position"):
+        means = position_rows.groupby("room")[["right", "signal"]].mean()
         row: dict[str, Any] = {"position": position, "rooms": len(means)}
         for name in means:
             values = means[name].to_numpy(dtype=float)
@@ -100,22 +102,22 @@ def figure(tables: Tables) -> Figure:
     return drawn
 
 
-def _draw_ends(axis: Axes, found: pd.DataFrame) -> None:
+def _draw_ends(axis: Axes, table: pd.DataFrame) -> None:
     """Draw the share of each end of a period; a cross is what Bayesians would have."""
     names = {"right": "right\ncascade", "wrong": "wrong\ncascade", "left": "cascade\nleft", "none": "no\ncascade"}
     rows = pd.DataFrame(
         [
-            {"at": place, **{key: found.iloc[0][f"{end}{key}"] for key in ("", "_low", "_high")}}
+            {"at": place, **{key: table.iloc[0][f"{end}{key}"] for key in ("", "_low", "_high")}}
             for place, end in enumerate(names)
         ]
     ).rename(columns={"": "value", "_low": "value_low", "_high": "value_high"})
     axis.errorbar(
         rows["at"], rows["value"], yerr=error_bars(rows, "value"), fmt="o", color="#333333", markersize=4, capsize=2
     )
-    if np.isfinite(found.iloc[0]["wrong_bayes"]):
-        axis.plot([1], [found.iloc[0]["wrong_bayes"]], "x", color="#cb7e00", markersize=6)
+    if np.isfinite(table.iloc[0]["wrong_bayes"]):
+        axis.plot([1], [table.iloc[0]["wrong_bayes"]], "x", color="#cb7e00", markersize=6)
         axis.annotate(
-            "Bayesians", (1, found.iloc[0]["wrong_bayes"]), xytext=(6, 3), textcoords="offset points", fontsize=6
+            "Bayesians", (1, table.iloc[0]["wrong_bayes"]), xytext=(6, 3), textcoords="offset points", fontsize=6
         )
     axis.set(ylim=(-0.03, 1.03), ylabel="Share of periods")
     axis.set_xticks(range(len(names)), names.values(), fontsize=6)
@@ -136,9 +138,9 @@ def _transcript(tables: Tables) -> Iterator[str]:
 
 def _line(row: dict[str, Any]) -> str:
     act = row["act"] if isinstance(row["act"], str) else f"*(missing: {escape_markdown(str(row['reason']))})*"
-    known = "" if np.isnan(row["probability"]) else f", P(A) {row['probability']:.2f}"
+    chance = "" if np.isnan(row["probability"]) else f", P(A) {row['probability']:.2f}"
     check = f"own check {row['signal']}, right {100 * row['precision']:.0f} times in 100"
-    return f"{row['position']}. **{escape_markdown(row['name'])}:** {act} ({check}{known})"
+    return f"{row['position']}. **{escape_markdown(row['name'])}:** {act} ({check}{chance})"
 
 
 REPORT = RunReport(

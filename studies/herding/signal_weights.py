@@ -61,8 +61,8 @@ def compute(tables: Tables) -> pd.DataFrame:
         seen[period.topic, period.group].append(period)
     rows = []
     for keys, of in seen.items():
-        if len(part := choices(of)):
-            row = dict(zip(("topic", "group"), keys, strict=True)) | _row(part)
+        if len(group_choices := choices(of)):
+            row = dict(zip(("topic", "group"), keys, strict=True)) | _row(group_choices)
             rows.append(row | (_in_random_orders(of, row["others"], *keys) if row.get("others_low", 0) > 0 else {}))
     kinds = {"topic": "object", "group": "object", "rooms": "int64", "choices": "int64"} | spans(*WEIGHTS)
     kinds |= {"by_order": "float64", "p": "float64"}
@@ -70,8 +70,8 @@ def compute(tables: Tables) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
 
 
-def headline(found: pd.DataFrame) -> str:
-    return each_row(found, _sentence)
+def headline(table: pd.DataFrame) -> str:
+    return each_row(table, _sentence)
 
 
 def _sentence(row: Mapping[Any, Any]) -> str:
@@ -100,8 +100,8 @@ def _in_random_orders(of: Sequence[Period], others: float, *keys: str) -> dict[s
     weights = []
     for _ in range(ORDERS):
         orders = [[period.choices[place] for place in rng.permutation(len(period.choices))] for period in of]
-        part = choices([replace(period, choices=tuple(order)) for period, order in zip(of, orders, strict=True)])
-        weights.append(_fitted(part).params[WEIGHTS.index("others")])
+        reordered = choices([replace(period, choices=tuple(order)) for period, order in zip(of, orders, strict=True)])
+        weights.append(_fitted(reordered).params[WEIGHTS.index("others")])
     return {"by_order": float(np.mean(weights)), "p": (1 + sum(weight >= others for weight in weights)) / (1 + ORDERS)}
 
 
@@ -112,19 +112,22 @@ def choices(of: Iterable[Period]) -> pd.DataFrame:
     rows = []
     for period in of:
         for belief, choice in zip(period.beliefs, period.choices, strict=False):
-            own = log_odds(choice.precision) * (1 if choice.signal == A else -1)
+            own_signal = log_odds(choice.precision) * (1 if choice.signal == A else -1)
             act, follows = float(choice.act == A), float(choice.act == choice.signal)
             y = act if math.isnan(choice.probability) else choice.probability
-            rows.append((period.topic, period.group, period.room, belief, own, y, act, follows))
+            rows.append((period.topic, period.group, period.room, belief, own_signal, y, act, follows))
     return pd.DataFrame(rows, columns=["topic", "group", "room", "others", "own", "y", "act", "follows"])
 
 
-def _row(part: pd.DataFrame) -> dict[str, Any]:
-    rooms = part["room"].nunique()
-    row: dict[str, Any] = {"rooms": rooms, "choices": len(part)}
-    weights, reason = fit(part)
+def _row(choice_rows: pd.DataFrame) -> dict[str, Any]:
+    rooms = choice_rows["room"].nunique()
+    row: dict[str, Any] = {"rooms": rooms, "choices": len(choice_rows)}
+    weights, reason = fit(choice_rows)
     row |= {name: value for triple in weights for name, value in with_interval(*triple).items()} if weights else {}
-    outweighed = part[(part["others"] * part["own"] < 0) & (part["others"].abs() > part["own"].abs() + TIE)]
+    outweighed = choice_rows[
+        (choice_rows["others"] * choice_rows["own"] < 0)
+        & (choice_rows["others"].abs() > choice_rows["own"].abs() + TIE)
+    ]
     counts = outweighed.groupby("room")["follows"]
     hits, sizes = counts.sum().to_numpy(dtype=float), counts.size().to_numpy(dtype=float)
     share = hits.sum() / sizes.sum() if len(sizes) else np.nan
@@ -132,21 +135,21 @@ def _row(part: pd.DataFrame) -> dict[str, Any]:
     return row | {"reason": reason}
 
 
-def fit(part: pd.DataFrame) -> tuple[list[tuple[str, float, tuple[float, float]]], str | None]:
+def fit(choice_rows: pd.DataFrame) -> tuple[list[tuple[str, float, tuple[float, float]]], str | None]:
     """Return each weight with its interval, or none and the reason. Below `FEWEST` rooms weights have no interval.
 
-    The interval is Student's with the sandwich variance of rooms. part: rows of `choices`.
+    The interval is Student's with the sandwich variance of rooms. choice_rows: rows of `choices`.
     """
-    x, y = _design(part), part["y"].to_numpy(dtype=float)
-    if len(part) < 4 or np.linalg.matrix_rank(x) < x.shape[1]:
+    x, y = _design(choice_rows), choice_rows["y"].to_numpy(dtype=float)
+    if len(choice_rows) < 4 or np.linalg.matrix_rank(x) < x.shape[1]:
         return [], NO_SPREAD
-    rooms = part["room"].nunique()
-    fitted = _fitted(part, by_room=rooms >= FEWEST)
+    rooms = choice_rows["room"].nunique()
+    fitted = _fitted(choice_rows, by_room=rooms >= FEWEST)
     values: Floats = np.asarray(fitted.params)
     exact = bool(np.allclose(fitted.fittedvalues, y, atol=1e-6))
     if not np.isfinite(values).all() or np.abs(values).max() > ENDLESS or (exact and {0.0, 1.0} & set(y)):
         return [], WITHOUT_ERROR
-    sizes = part.groupby("room").size().to_numpy(dtype=float)
+    sizes = choice_rows.groupby("room").size().to_numpy(dtype=float)
     reason = why_few(rooms, sizes=sizes) or (EXACT if exact else None)
     freedom = effective_clusters(sizes) - 1
     reach = np.full(3, np.nan) if reason else float(stdtrit(freedom, (1 + LEVEL) / 2)) * np.asarray(fitted.bse)
@@ -154,16 +157,18 @@ def fit(part: pd.DataFrame) -> tuple[list[tuple[str, float, tuple[float, float]]
     return [(name, float(at), (at - by, at + by)) for name, at, by in triples], reason
 
 
-def _design(part: pd.DataFrame) -> Floats:
-    return np.column_stack([np.ones(len(part)), part[["others", "own"]]])
+def _design(choice_rows: pd.DataFrame) -> Floats:
+    return np.column_stack([np.ones(len(choice_rows)), choice_rows[["others", "own"]]])
 
 
-def _fitted(part: pd.DataFrame, by_room: bool = False) -> Any:
+def _fitted(choice_rows: pd.DataFrame, by_room: bool = False) -> Any:
     """Return the fit of the weights. by_room: with the sandwich variance of rooms."""
     from statsmodels.genmod.families import Binomial  # both take a third of a second to load, for one scenario alone
     from statsmodels.genmod.generalized_linear_model import GLM
 
-    clusters: Any = {"cov_type": "cluster", "cov_kwds": {"groups": part["room"].factorize()[0]}} if by_room else {}
+    clusters: Any = (
+        {"cov_type": "cluster", "cov_kwds": {"groups": choice_rows["room"].factorize()[0]}} if by_room else {}
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return GLM(part["y"].to_numpy(dtype=float), _design(part), family=Binomial()).fit(**clusters)
+        return GLM(choice_rows["y"].to_numpy(dtype=float), _design(choice_rows), family=Binomial()).fit(**clusters)

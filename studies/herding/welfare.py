@@ -43,23 +43,23 @@ def compute(tables: Tables) -> pd.DataFrame:
     return room_means(rows, MEASURES, by=(), bounds=BOUNDS).assign(bayes=expected.correct if expected else np.nan)
 
 
-def headline(found: pd.DataFrame) -> str:
-    return each_row(found, _sentence)
+def headline(table: pd.DataFrame) -> str:
+    return each_row(table, _sentence)
 
 
 def _sentence(row: Mapping[Any, Any]) -> str:
     if np.isnan(row["right"]):
         return "No choice could be read."
-    said = f"{row['right']:.0%} of choices were right, and {row['alone']:.0%} of private signals"
+    sentence = f"{row['right']:.0%} of choices were right, and {row['alone']:.0%} of private signals"
     if row["rooms"] >= FEWEST and row["gain"] == 0 and np.isnan(row["gain_low"]):
-        return f"People gain nothing from each other: {said}."
+        return f"People gain nothing from each other: {sentence}."
     if np.isnan(row["gain_low"]):
-        return f"{said}; whether people gain from each other is unknown."
+        return f"{sentence}; whether people gain from each other is unknown."
     if row["gain_low"] > 0:
-        return f"People gain from each other: {said}."
+        return f"People gain from each other: {sentence}."
     if row["gain_high"] < 0:
-        return f"People lose by looking at each other: {said}."
-    return f"Whether people gain from each other is uncertain: {said}."
+        return f"People lose by looking at each other: {sentence}."
+    return f"Whether people gain from each other is uncertain: {sentence}."
 
 
 def by_room(tables: Tables) -> dict[tuple[str, str, str], tuple[int, dict[str, float]]]:
@@ -67,11 +67,11 @@ def by_room(tables: Tables) -> dict[tuple[str, str, str], tuple[int, dict[str, f
     rooms: dict[tuple[str, str, str], list[Period]] = defaultdict(list)
     for period in periods(tables):
         rooms[period.topic, period.group, period.room].append(period)
-    own = rules(tables) if rooms else None
+    setting = rules(tables) if rooms else None
     return {
-        keys: (sum(one.missing for one in of), _measures(of, own.aim, own.cost, own.precision))
+        keys: (sum(period.missing for period in of), _measures(of, setting.aim, setting.cost, setting.precision))
         for keys, of in rooms.items()
-        if own
+        if setting
     }
 
 

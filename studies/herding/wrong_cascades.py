@@ -38,11 +38,11 @@ def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic and group: rooms, periods, missing (choices), the share of each end of a period, followed, the wrong
     cascades expected of Bayesians and of people who follow their own signals, reason.
     """
-    known = list(periods(tables))
+    all_periods = list(periods(tables))
     expected = {name: theory(tables, person) for name, person in (("bayes", BAYESIAN), ("alone", ALONE))}
     rows = []
-    for keys in dict.fromkeys((period.topic, period.group) for period in known):
-        here = [period for period in known if (period.topic, period.group) == keys]
+    for keys in dict.fromkeys((period.topic, period.group) for period in all_periods):
+        here = [period for period in all_periods if (period.topic, period.group) == keys]
         row = dict(zip(("topic", "group"), keys, strict=True)) | _row(here)
         rows.append(row | {f"wrong_{name}": outcome.wrong if outcome else np.nan for name, outcome in expected.items()})
         if None in expected.values():
@@ -52,8 +52,8 @@ def compute(tables: Tables) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
 
 
-def headline(found: pd.DataFrame) -> str:
-    return each_row(found, _sentence)
+def headline(table: pd.DataFrame) -> str:
+    return each_row(table, _sentence)
 
 
 def _sentence(row: Mapping[Any, Any]) -> str:
@@ -79,7 +79,7 @@ def _row(here: list[Period]) -> dict[str, Any]:
     )
     rooms = ends.groupby("room", sort=False)
     sizes = rooms.size().to_numpy(dtype=float)
-    row: dict[str, Any] = {"rooms": len(sizes), "periods": len(ends), "missing": sum(one.missing for one in here)}
+    row: dict[str, Any] = {"rooms": len(sizes), "periods": len(ends), "missing": sum(period.missing for period in here)}
     for end in ENDS:
         hits = rooms["end"].apply(lambda of, end=end: (of == end).sum()).to_numpy(dtype=float)
         row |= with_interval(end, hits.sum() / sizes.sum(), clustered_share_interval(hits, sizes))

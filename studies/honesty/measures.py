@@ -46,11 +46,11 @@ PER_GRADE = 3
 """Sentences of the banks for each of the six grades of a topic."""
 
 
-def known_lines(topics: Sequence[str], own: pd.DataFrame | None = None) -> pd.DataFrame:
-    """Return one row per line: COLUMNS, with the grade on the topic's axis (0-10). own: the lines of `read_lines`."""
+def known_lines(topics: Sequence[str], own_lines: pd.DataFrame | None = None) -> pd.DataFrame:
+    """Return one row per line: COLUMNS, with the grade on the topic's axis (0-10). own_lines: those of `read_lines`."""
     rows = [(topic, *row) for topic in topics for row in _lines(topic)]
     shipped = pd.DataFrame(rows, columns=COLUMNS)
-    return shipped if own is None else pd.concat([shipped, own], ignore_index=True)
+    return shipped if own_lines is None else pd.concat([shipped, own_lines], ignore_index=True)
 
 
 def _lines(topic: str) -> Iterator[tuple[str, str, float]]:
@@ -94,8 +94,8 @@ def _item(topic: str, text: str, judging: Judging) -> Item:
 def calibrations(judged: pd.DataFrame) -> dict[str, Calibration]:
     """Return the calibration of a judge by topic, from the table of `judge_lines`."""
     return {
-        str(topic): calibrate(part["grade"].to_numpy(dtype=float), part["scored"].to_numpy(dtype=float))
-        for topic, part in judged.groupby("topic", sort=False)
+        str(topic): calibrate(topic_lines["grade"].to_numpy(dtype=float), topic_lines["scored"].to_numpy(dtype=float))
+        for topic, topic_lines in judged.groupby("topic", sort=False)
     }
 
 
@@ -104,13 +104,13 @@ def grader_quality(judged: pd.DataFrame) -> pd.DataFrame:
 
     judged: the table of `judge_lines`.
     """
-    known = judged.assign(truth=on_scale(judged["grade"], judged["topic"]), room=judged.index)
-    quality = quality_by_topic(known.dropna(subset=["score"]), "truth").set_index("topic")
+    judged_lines = judged.assign(truth=on_scale(judged["grade"], judged["topic"]), room=judged.index)
+    quality = quality_by_topic(judged_lines.dropna(subset=["score"]), "truth").set_index("topic")
     rows = []
-    for topic, one in calibrations(judged).items():
+    for topic, calibration in calibrations(judged).items():
         scores = judged.loc[judged["topic"] == topic, "score"]
         row = {"topic": topic, "lines": len(scores), "missing": int(scores.isna().sum())}
-        rows.append(row | {"intercept": one.intercept, "slope": one.slope, "error": one.error})
+        rows.append(row | {"intercept": calibration.intercept, "slope": calibration.slope, "error": calibration.error})
     columns = ["statements", "rooms", "r", "r_low", "r_high", "reason", "bias"]
     return pd.DataFrame(rows).join(quality[columns], on="topic")
 
@@ -160,11 +160,13 @@ def gaps(tables: Tables, verdicts: pd.DataFrame, graders: Mapping[str, Calibrati
 
 def rooms(lines: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `room_gaps` with growth, the slope of `toward` over rounds (NaN: unknown)."""
-    found = room_gaps(lines).set_index("room")
-    by_round = lines.pivot_table(index="room", columns="round", values="toward", aggfunc="mean").reindex(found.index)
+    room_rows = room_gaps(lines).set_index("room")
+    by_round = lines.pivot_table(index="room", columns="round", values="toward", aggfunc="mean").reindex(
+        room_rows.index
+    )
     at = by_round.columns.to_numpy(dtype=float)
-    found["growth"] = slope(by_round.to_numpy(dtype=float), at) if len(at) else np.nan
-    return found.reset_index()
+    room_rows["growth"] = slope(by_round.to_numpy(dtype=float), at) if len(at) else np.nan
+    return room_rows.reset_index()
 
 
 def effects(by_room: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -177,9 +179,9 @@ def effects(by_room: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     rows = []
     for measure, frame in product(MEASURES, CONDITIONS[1:]):
         differences = keyed[frame][measure] - keyed[NEUTRAL][measure]
-        known = differences.dropna().to_numpy(dtype=float)
-        row = {"measure": measure, "frame": frame, "pairs": len(known), "missing": len(differences) - len(known)}
-        row |= mean_row(known, "effect", "effect_") | {"p": p_of_mean(known), "reason": why_no_interval(known)}
+        readable = differences.dropna().to_numpy(dtype=float)
+        row = {"measure": measure, "frame": frame, "pairs": len(readable), "missing": len(differences) - len(readable)}
+        row |= mean_row(readable, "effect", "effect_") | {"p": p_of_mean(readable), "reason": why_no_interval(readable)}
         rows.append(row)
     table = pd.DataFrame(rows)
     tried = table[table["frame"].isin(FRAMES)].groupby("measure", sort=False)["p"]
@@ -188,4 +190,4 @@ def effects(by_room: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 def levels(lines: Mapping[str, pd.DataFrame], graders: Mapping[str, Calibration]) -> pd.DataFrame:
     """Return one row per condition, with the columns of `gap_row`. lines: those of `gaps`, by condition."""
-    return pd.DataFrame([{"frame": frame, **gap_row(part, graders)} for frame, part in lines.items()])
+    return pd.DataFrame([{"frame": frame, **gap_row(frame_lines, graders)} for frame, frame_lines in lines.items()])

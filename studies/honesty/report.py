@@ -52,12 +52,12 @@ GRADER: Mapping[str, Column] = {
 }  # fmt: skip
 
 
-def sentences(found: pd.DataFrame, level: pd.DataFrame, error: float) -> list[str]:
+def sentences(table: pd.DataFrame, level: pd.DataFrame, error: float) -> list[str]:
     """Return what was found: one sentence per frame, then the null, and the neutral frame against the grader's floor.
 
     error: the mean distance of the grader's scores from known grades.
     """
-    of = {row["frame"]: row for row in found[found["measure"] == "toward"].to_dict("records")}
+    of = {row["frame"]: row for row in table[table["measure"] == "toward"].to_dict("records")}
     neutral = level.set_index("frame").loc[NEUTRAL]
     return [*(_frame(of[frame]) for frame in FRAMES), _null(of[AGAIN]), _neutral(neutral), _distance(neutral, error)]
 
@@ -113,21 +113,24 @@ def write(
     """Write honesty.md, its tables (effects, levels, gaps, grader, known_lines) and its figure; return the path of the page."""
     graders, quality = calibrations(judged), grader_quality(judged)
     lines = {name: gaps(tables, verdicts[name], graders) for name, tables in runs.items()}
-    found, level = effects({name: rooms(part) for name, part in lines.items()}), levels(lines, graders)
+    table, level = (
+        effects({name: rooms(condition_lines) for name, condition_lines in lines.items()}),
+        levels(lines, graders),
+    )
     every = pd.concat(lines, names=["frame"]).reset_index("frame")
     header, title = runs[NEUTRAL].header, "Public lines and private ratings"
-    data = {"effects": found, "levels": level, "gaps": every, "grader": quality, "known_lines": judged}
+    data = {"effects": table, "levels": level, "gaps": every, "grader": quality, "known_lines": judged}
     report = conditions_report(folder, "honesty", title, CAPTION.format(judge), header, **data)
     report.note(judge_quality.warning(quality))
     report.add(runs[NEUTRAL].opinion_note)
-    shown = sentences(found, level, float(quality["error"].mean()))
+    shown = sentences(table, level, float(quality["error"].mean()))
     report.section("In short", "\n".join(f"- {line}" for line in shown))
     if level["toward"].notna().any():
         caption = f"{disclaimers.model_label(header)}, graded by {disclaimers.spec_label(judge)}; means over rooms"
         drawn = dot_plot(level, ["frame"], "toward", MEASURES["toward"], caption, "Do lines go toward the audience?")
         report.figure(drawn, "honesty", "Gap toward the audience by frame")
     report.section("Effects of frames")
-    report.table(found.assign(measure=found["measure"].map(MEASURES)), EFFECTS)
+    report.table(table.assign(measure=table["measure"].map(MEASURES)), EFFECTS)
     report.section("Frames", FRAME_NOTE)
     report.table(level, LEVELS)
     for column, what in (("missing", "lines have no gap"), ("undirected", "lines have no direction")):

@@ -89,7 +89,7 @@ class Contest:
     def best(self) -> Candidate:
         """The winner; without one, the rival with the lowest error."""
         names = [self.verdict.winner] if self.verdict.winner else self.verdict.rivals
-        return next((one for one in self.candidates if one.name in names), self.candidates[0])
+        return next((candidate for candidate in self.candidates if candidate.name in names), self.candidates[0])
 
 
 def choose_mechanisms(specs: Iterable[str] = (ALL,)) -> dict[str, tuple[str, Mechanism]]:
@@ -99,7 +99,7 @@ def choose_mechanisms(specs: Iterable[str] = (ALL,)) -> dict[str, tuple[str, Mec
     """
     builtin = {name: MECHANISMS.open(name) for name in MECHANISMS.names()}
     given = [spec.strip() for spec in specs]
-    chosen = [name for name, one in builtin.items() if one.baseline]
+    chosen = [name for name, mechanism in builtin.items() if mechanism.baseline]
     chosen += [name for name in builtin if ALL in given and name not in chosen]
     chosen += [spec for spec in given if spec != ALL and spec not in chosen]
     labels = MECHANISMS.modules(chosen)
@@ -113,9 +113,9 @@ def run_contest(rows: Rows, mechanisms: Mapping[str, tuple[str, Mechanism]], dra
             f"laws are compared over rooms, and this run has {rows.count} with intervals that can be used: "
             f"run {FEWEST} repetitions or more ({VERDICT_ROOMS} for a verdict)"
         )
-    unfit = {name: why for name, (_, one) in mechanisms.items() if (why := one.unfit(rows.situation))}
+    unfit = {name: why for name, (_, mechanism) in mechanisms.items() if (why := mechanism.unfit(rows.situation))}
     fitted = [_fit(name, *mechanisms[name], rows, draws) for name in mechanisms if name not in unfit]
-    candidates = tuple(sorted(fitted, key=lambda one: one.error))
+    candidates = tuple(sorted(fitted, key=lambda candidate: candidate.error))
     return Contest(candidates, unfit, decide(candidates, rows), rows)
 
 
@@ -129,32 +129,42 @@ def decide(candidates: Sequence[Candidate], rows: Rows) -> Verdict:
     """Return the verdict."""
     rooms = len(candidates[0].errors)
     if rooms < VERDICT_ROOMS:
-        names = tuple([one.name for one in candidates])
+        names = tuple([candidate.name for candidate in candidates])
         return Verdict(rivals=names, reason=f"{rooms} rooms are too few: a verdict needs {VERDICT_ROOMS}")
     count = len(candidates)
-    unbeaten = [one for one in candidates if not any(beats(other, one, count) for other in candidates)]
-    needed = [one for one in unbeaten if not any(_spared(one, other, rows, count) for other in unbeaten)]
+    unbeaten = [
+        candidate for candidate in candidates if not any(beats(other, candidate, count) for other in candidates)
+    ]
+    needed = [
+        candidate for candidate in unbeaten if not any(_spared(candidate, other, rows, count) for other in unbeaten)
+    ]
     if len(needed) > 1:
-        return Verdict(rivals=tuple([one.name for one in needed]), reason="their errors on unseen rooms are too alike")
-    return Verdict(needed[0].name, equals=tuple([one.name for one in unbeaten if one is not needed[0]]))
+        return Verdict(
+            rivals=tuple([candidate.name for candidate in needed]), reason="their errors on unseen rooms are too alike"
+        )
+    return Verdict(
+        needed[0].name, equals=tuple([candidate.name for candidate in unbeaten if candidate is not needed[0]])
+    )
 
 
-def contains(one: Candidate, other: Candidate, parties: int) -> bool:
-    """Return whether `other` is a special case of `one`. With one party, levels of parties are nothing special."""
-    return other.name in one.mechanism.contains and (parties > 1 or not one.mechanism.by_party or other.name == "still")
+def contains(candidate: Candidate, other: Candidate, parties: int) -> bool:
+    """Return whether `other` is a special case of `candidate`. With one party, levels of parties are nothing special."""
+    return other.name in candidate.mechanism.contains and (
+        parties > 1 or not candidate.mechanism.by_party or other.name == "still"
+    )
 
 
-def _spared(one: Candidate, other: Candidate, rows: Rows, count: int) -> bool:
-    """Return whether `one` contains `other` and is not better by the test of Clark and West."""
-    if not contains(one, other, len(rows.situation.names)):
+def _spared(candidate: Candidate, other: Candidate, rows: Rows, count: int) -> bool:
+    """Return whether `candidate` contains `other` and is not better by the test of Clark and West."""
+    if not contains(candidate, other, len(rows.situation.names)):
         return False
-    noise = room_means((one.predicted - other.predicted) ** 2, rows)
-    return not difference_interval(other.errors - one.errors + noise, 2 * count - 1)[0] > 0
+    noise = room_means((candidate.predicted - other.predicted) ** 2, rows)
+    return not difference_interval(other.errors - candidate.errors + noise, 2 * count - 1)[0] > 0
 
 
-def beats(one: Candidate, other: Candidate, count: int) -> bool:
-    """Return whether `one` has a smaller error than `other` on rooms not seen. count: how many laws are compared."""
-    return difference_interval(other.errors - one.errors, count)[0] > 0
+def beats(candidate: Candidate, other: Candidate, count: int) -> bool:
+    """Return whether `candidate` has a smaller error than `other` on rooms not seen. count: how many laws are compared."""
+    return difference_interval(other.errors - candidate.errors, count)[0] > 0
 
 
 def difference_interval(differences: Floats, count: int) -> Ends:

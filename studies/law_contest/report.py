@@ -67,16 +67,16 @@ def contest(tables: Tables, mechanisms: Mapping[str, Any], heard: str = "", draw
 
 def verdict_line(result: Contest) -> str:
     """Return the verdict as a sentence."""
-    verdict, titles = result.verdict, {one.name: one.mechanism.title for one in result.candidates}
+    verdict, titles = result.verdict, {candidate.name: candidate.mechanism.title for candidate in result.candidates}
     if not verdict.winner:
         names = join_phrases([f"{name} ({titles[name]})" for name in verdict.rivals])
         return f"Cannot tell between {names}: {verdict.reason}."
-    said = f"{verdict.winner}: {titles[verdict.winner]}."
+    sentence = f"{verdict.winner}: {titles[verdict.winner]}."
     if result.best.mechanism.baseline:
-        said = f"No law predicts better than a baseline. The baseline is {said}"
+        sentence = f"No law predicts better than a baseline. The baseline is {sentence}"
     if verdict.equals:
-        said += f" The run does not exclude laws that contain it: {', '.join(verdict.equals)}."
-    return said
+        sentence += f" The run does not exclude laws that contain it: {', '.join(verdict.equals)}."
+    return sentence
 
 
 def laws_table(topic: str, result: Contest) -> pd.DataFrame:
@@ -84,47 +84,47 @@ def laws_table(topic: str, result: Contest) -> pd.DataFrame:
     the best), beaten, rooms.
     """
     count, best, rooms = len(result.candidates), result.best, result.rows.count
-    still = next(one.error for one in result.candidates if one.name == "still")
-    beaten = {one.name for one in result.candidates if _is_beaten(one, result)}
+    still = next(candidate.error for candidate in result.candidates if candidate.name == "still")
+    beaten = {candidate.name for candidate in result.candidates if _is_beaten(candidate, result)}
     rows = []
-    for one in result.candidates:
-        ends = np.sqrt(mean_interval(one.errors, bounds=POSITIVE))
-        worse = one.errors - best.errors
-        low, high = difference_interval(worse, count) if one is not best else (math.nan, math.nan)
+    for candidate in result.candidates:
+        ends = np.sqrt(mean_interval(candidate.errors, bounds=POSITIVE))
+        worse = candidate.errors - best.errors
+        low, high = difference_interval(worse, count) if candidate is not best else (math.nan, math.nan)
         rows.append({
-            "topic": topic, "law": one.name, "what": one.mechanism.title, "baseline": one.mechanism.baseline,
-            "error": math.sqrt(one.error), "error_low": ends[0], "error_high": ends[1],
-            "explained": 1 - one.error / still if still > 0 else math.nan,
+            "topic": topic, "law": candidate.name, "what": candidate.mechanism.title, "baseline": candidate.mechanism.baseline,
+            "error": math.sqrt(candidate.error), "error_low": ends[0], "error_high": ends[1],
+            "explained": 1 - candidate.error / still if still > 0 else math.nan,
             "worse": float(worse.mean()), "worse_low": low, "worse_high": high,
-            "beaten": one.name in beaten, "rooms": rooms,
+            "beaten": candidate.name in beaten, "rooms": rooms,
         })  # fmt: skip
     return pd.DataFrame(rows)
 
 
-def _is_beaten(one: Candidate, result: Contest) -> bool:
+def _is_beaten(candidate: Candidate, result: Contest) -> bool:
     count = len(result.candidates)
-    return any(difference_interval(one.errors - other.errors, count)[0] > 0 for other in result.candidates)
+    return any(difference_interval(candidate.errors - other.errors, count)[0] > 0 for other in result.candidates)
 
 
 def numbers_table(topic: str, result: Contest) -> pd.DataFrame:
     """Return a row per number of a law: topic, law, number, rooms, value, and low, high of the draws (from `NUMBER_ROOMS` on)."""
     share, few = tail(result.rows.count), result.rows.count < NUMBER_ROOMS
     rows = []
-    for one in result.candidates:
-        values, drawn = (_numbers(one, fit, result) for fit in (one.fit, one.draws))
+    for candidate in result.candidates:
+        values, drawn = (_numbers(candidate, fit, result) for fit in (candidate.fit, candidate.draws))
         for name, value in values.items():
-            known = drawn[name][np.isfinite(drawn[name])]
-            low, high = (math.nan, math.nan) if few or not len(known) else np.quantile(known, [share, 1 - share])
+            finite = drawn[name][np.isfinite(drawn[name])]
+            low, high = (math.nan, math.nan) if few or not len(finite) else np.quantile(finite, [share, 1 - share])
             rows.append({
-                "topic": topic, "law": one.name, "number": name, "rooms": result.rows.count, "value": float(value[0]),
+                "topic": topic, "law": candidate.name, "number": name, "rooms": result.rows.count, "value": float(value[0]),
                 "low": float(low), "high": float(high),
             })  # fmt: skip
     return pd.DataFrame(rows, columns=["topic", "law", "number", "rooms", "value", "low", "high"])
 
 
-def _numbers(one: Candidate, fit: Any, result: Contest) -> dict[str, Floats]:
+def _numbers(candidate: Candidate, fit: Any, result: Contest) -> dict[str, Floats]:
     """Return the numbers of a law by name, with the SD of what it leaves over."""
-    numbers = one.mechanism.parameters(fit.coefficients, fit.thresholds, result.rows.situation)
+    numbers = candidate.mechanism.parameters(fit.coefficients, fit.thresholds, result.rows.situation)
     return numbers | {"noise": fit.spread}
 
 
@@ -150,8 +150,8 @@ def _topic_json(tables: Tables, topic: str, heard: str, data: Transitions, resul
         "missing": result.rows.missing,
         "verdict": {name: getattr(result.verdict, name) for name in ("winner", "rivals", "equals", "reason")},
         "told": [f"Laws fitted to {escape_markdown(where)}. {escape_markdown(verdict_line(result))}"],
-        "laws": {one.name: _law_json(one, table) | {"caption": _caption(one, table, where)}
-                 for one in result.candidates},
+        "laws": {candidate.name: _law_json(candidate, table) | {"caption": _caption(candidate, table, where)}
+                 for candidate in result.candidates},
     }  # fmt: skip
 
 
@@ -159,25 +159,30 @@ def _parties(data: Transitions) -> dict[str, Any]:
     """Return by party the share of agents, and quantiles of first attitudes: who a population starts with."""
     first, parties = data.levels.iloc[:, 0], {}
     for name in data.parties.unique():
-        known = first[data.parties == name].dropna()
-        starts = np.quantile(known, np.linspace(0, 1, QUANTILES + 1)).tolist()
+        attitudes = first[data.parties == name].dropna()
+        starts = np.quantile(attitudes, np.linspace(0, 1, QUANTILES + 1)).tolist()
         parties[str(name)] = {"share": float((data.parties == name).mean()), "starts": starts}
     return parties
 
 
-def _law_json(one: Candidate, table: pd.DataFrame) -> dict[str, Any]:
+def _law_json(candidate: Candidate, table: pd.DataFrame) -> dict[str, Any]:
     parts = [
-        np.concatenate((getattr(one.fit, name), getattr(one.draws, name))).round(8).tolist()
+        np.concatenate((getattr(candidate.fit, name), getattr(candidate.draws, name))).round(8).tolist()
         for name in ("coefficients", "thresholds", "spread")
     ]
     fits = [
         dict(zip(("coefficients", "thresholds", "spread"), values, strict=True)) for values in zip(*parts, strict=True)
     ]
-    return {"spec": one.spec, "title": one.mechanism.title, "error": float(table.loc[one.name, "error"]), "fits": fits}
+    return {
+        "spec": candidate.spec,
+        "title": candidate.mechanism.title,
+        "error": float(table.loc[candidate.name, "error"]),
+        "fits": fits,
+    }
 
 
-def _caption(one: Candidate, table: pd.DataFrame, where: str) -> str:
-    error, still = (format_number(float(table.loc[name, "error"]), 3) for name in (one.name, "still"))
+def _caption(candidate: Candidate, table: pd.DataFrame, where: str) -> str:
+    error, still = (format_number(float(table.loc[name, "error"]), 3) for name in (candidate.name, "still"))
     return f"fit to {where}: error on unseen rooms {error} points (no agent moves {still})"
 
 

@@ -55,12 +55,12 @@ def read_rows(data: Transitions, tables: Tables, topic: str) -> Rows:
     average = np.nansum(so_far, axis=1) / np.maximum(counted, 1)
     answers = _further_answers(tables, topic, steps)
     others = answers.reindex(pd.MultiIndex.from_frame(steps[KEY])).to_numpy(dtype=float)
-    known = {
+    complete = {
         "no first attitude": np.isfinite(levels[:, 0]),
         "no answer to a further question": np.isfinite(others).all(axis=1),
     }
-    missing |= {reason: int((~there).sum()) for reason, there in known.items() if not there.all()}
-    keep = np.logical_and(*known.values())
+    missing |= {reason: int((~there).sum()) for reason, there in complete.items() if not there.all()}
+    keep = np.logical_and(*complete.values())
     codes, names = pd.factorize(steps["party"][keep])
     ends, lines = _lines_heard(steps[keep], data.hearings)
     heard = lines["grade"].to_numpy(dtype=float)

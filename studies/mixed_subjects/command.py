@@ -66,7 +66,7 @@ MOST = 10**12
 
 def _prices(text: str) -> tuple[float, float, float]:
     try:
-        budget, person, prediction = (float(part) for part in text.split(","))
+        budget, person, prediction = (float(number) for number in text.split(","))
     except ValueError as error:
         raise UserError(f"--prices needs three numbers, such as 1000,5,0.01, not {text!r}") from error
     if not 0 < prediction < person <= budget < float("inf"):

@@ -94,14 +94,14 @@ def estimate(sample: Sample, estimator: Estimator) -> Estimate:
     Wilson's interval, with the error of the estimator (`bounded_ends`); a difference of two shares stays between -1 and 1.
     """
     weights = person_weights(sample, estimator)
-    means = [float(own.mean()) if len(own) else NAN for own in weights]
+    means = [float(arm_weights.mean()) if len(arm_weights) else NAN for arm_weights in weights]
     terms = list(_terms(sample, estimator, weights, means))
     value = float(sum(term.values.mean() if len(term.values) else NAN for term in terms))
     shares = all(set(np.unique(arm.outcome)) <= {0.0, 1.0} for arm in sample.arms)
     if shares and len(sample.arms) == 1 and estimator.weight == "none":
         return _of_share(sample.arms[0], tuple(means))
-    found = _with_error(sample, value, terms, tuple(means))
-    return _within_bounds(found, sample) if shares else found
+    estimated = _with_error(sample, value, terms, tuple(means))
+    return _within_bounds(estimated, sample) if shares else estimated
 
 
 def _with_error(sample: Sample, value: float, terms: list[_Term], weights: tuple[float, ...]) -> Estimate:
@@ -115,22 +115,22 @@ def _with_error(sample: Sample, value: float, terms: list[_Term], weights: tuple
     return _with_interval(sample, value, parts, weights)
 
 
-def _within_bounds(found: Estimate, sample: Sample) -> Estimate:
+def _within_bounds(estimated: Estimate, sample: Sample) -> Estimate:
     """Return a share, or a difference of two, with value and interval within its bounds.
 
     Predictions can carry the value of a share below 0 or above 1; it is then at the bound. The error is taken to be that of the
     share among people with an outcome, which is kept one answer away from the bounds.
     """
-    lowest, value = 1.0 - len(sample.arms), min(max(found.value, 1.0 - len(sample.arms)), 1.0)
+    lowest, value = 1.0 - len(sample.arms), min(max(estimated.value, 1.0 - len(sample.arms)), 1.0)
     if len(sample.arms) > 1:
-        ends = max(found.low, lowest), min(found.high, 1.0)
+        ends = max(estimated.low, lowest), min(estimated.high, 1.0)
         low, high = ends if ends[0] < ends[1] else (NAN, NAN)
-        return replace(found, value=value, low=low, high=high)
+        return replace(estimated, value=value, low=low, high=high)
     outcome = sample.arms[0].outcome
     edge = 1 / (len(outcome) + 2)
     share = min(max(float(outcome.mean()), edge), 1 - edge)
-    low, high = bounded_ends(value, (found.high - found.low) / 2, SHARE, at=share)
-    return replace(found, value=value, low=low, high=high)
+    low, high = bounded_ends(value, (estimated.high - estimated.low) / 2, SHARE, at=share)
+    return replace(estimated, value=value, low=low, high=high)
 
 
 class _Term(NamedTuple):
@@ -142,8 +142,8 @@ class _Term(NamedTuple):
 
 def _terms(sample: Sample, estimator: Estimator, weights: list[Floats], means: list[float]) -> Iterator[_Term]:
     """Yield what each group of people adds: those with an outcome by arm, and those without one."""
-    for sign, arm, own in zip(sample.signs, sample.arms, weights, strict=True):
-        yield _Term(sign * (arm.outcome - own * (arm.predicted - centre(arm))), arm.clusters)
+    for sign, arm, arm_weights in zip(sample.signs, sample.arms, weights, strict=True):
+        yield _Term(sign * (arm.outcome - arm_weights * (arm.predicted - centre(arm))), arm.clusters)
     signed = np.array(sample.signs) * means
     if estimator.weight == "none":
         return
@@ -189,8 +189,8 @@ def _of_share(arm: Arm, weights: tuple[float, ...]) -> Estimate:
 
 def centre(arm: Arm) -> float:
     """Return a constant that is taken off all predictions of an arm. No estimate depends on it; errors of small samples do."""
-    known = np.concatenate([arm.predicted, arm.others])
-    return float(known.mean()) if len(known) else 0.0
+    predictions = np.concatenate([arm.predicted, arm.others])
+    return float(predictions.mean()) if len(predictions) else 0.0
 
 
 def _with_interval(
@@ -214,12 +214,12 @@ def person_weights(sample: Sample, estimator: Estimator) -> list[Floats]:
     moments = [Moments.of(arm) for arm in sample.arms]
     without = [Moments.without_each(arm) for arm in sample.arms]
     crossed = _crossed(sample) if estimator.paired else None
-    found = []
+    weights = []
     for number in range(len(sample.arms)):
-        arms = [without[at] if at == number else one for at, one in enumerate(moments)]
+        arms = [without[at] if at == number else arm_moments for at, arm_moments in enumerate(moments)]
         tuned = tuned_weights(arms, crossed, estimator.weight == "by condition")
-        found.append(np.broadcast_to(np.asarray(tuned[number], dtype=float), (sample.arms[number].people,)).copy())
-    return found
+        weights.append(np.broadcast_to(np.asarray(tuned[number], dtype=float), (sample.arms[number].people,)).copy())
+    return weights
 
 
 @dataclass(frozen=True)
@@ -262,10 +262,10 @@ def tuned_weights(arms: list[Moments], crossed: tuple[Floats, int] | None, by_co
 
     crossed: for paired estimators, the covariance matrix of predictions in both conditions, and how many people have them.
     """
-    gains = [one.covariance / one.people for one in arms]
-    costs = [one.variance / one.people for one in arms]
+    gains = [arm.covariance / arm.people for arm in arms]
+    costs = [arm.variance / arm.people for arm in arms]
     if crossed is None:
-        costs = [cost + one.variance / one.others for cost, one in zip(costs, arms, strict=True)]
+        costs = [cost + arm.variance / arm.others for cost, arm in zip(costs, arms, strict=True)]
         joint: Floats | float = 0.0
     else:
         matrix, size = crossed
@@ -281,8 +281,8 @@ def tuned_weights(arms: list[Moments], crossed: tuple[Floats, int] | None, by_co
 
 def _ratio(above: Floats | float, below: Floats | float) -> Floats:
     """Above / below; 0 where nothing is below."""
-    known = np.asarray(below) > 0
-    return np.where(known, np.asarray(above) / np.where(known, below, 1.0), 0.0)
+    positive = np.asarray(below) > 0
+    return np.where(positive, np.asarray(above) / np.where(positive, below, 1.0), 0.0)
 
 
 def _crossed(sample: Sample) -> tuple[Floats, int]:

@@ -104,8 +104,8 @@ class People:
         table = self._coded()
         if not self.conditions:
             return Sample((_arm(table, PREDICTED),))
-        arms = tuple(_arm(table[table[CONDITION] == one], PREDICTED) for one in self.conditions)
-        both = [f"{PREDICTED}_{one}" for one in self.conditions]
+        arms = tuple(_arm(table[table[CONDITION] == condition], PREDICTED) for condition in self.conditions)
+        both = [f"{PREDICTED}_{condition}" for condition in self.conditions]
         if not set(both) <= set(table.columns):
             return Sample(arms)
         pairs = table.loc[table[OUTCOME].isna()].dropna(subset=both)
@@ -121,8 +121,10 @@ class People:
         if not self.clustered:
             return self.table
         table = self.table.sort_values(OUTCOME, na_position="last", kind="stable")
-        own = table[CLUSTER].fillna("")
-        return table.assign(**{CLUSTER: own.where(own != "", "\0" + table[PERSON]).factorize()[0]}).sort_index()
+        clusters = table[CLUSTER].fillna("")
+        return table.assign(
+            **{CLUSTER: clusters.where(clusters != "", "\0" + table[PERSON]).factorize()[0]}
+        ).sort_index()
 
 
 def _codes(table: pd.DataFrame) -> Codes | None:
@@ -130,9 +132,15 @@ def _codes(table: pd.DataFrame) -> Codes | None:
 
 
 def _arm(table: pd.DataFrame, predicted: str) -> Arm:
-    known = table[OUTCOME].notna()
+    has_outcome = table[OUTCOME].notna()
     values = table[[OUTCOME, predicted]].to_numpy(dtype=float)
-    return Arm(values[known, 0], values[known, 1], values[~known, 1], _codes(table[known]), _codes(table[~known]))
+    return Arm(
+        values[has_outcome, 0],
+        values[has_outcome, 1],
+        values[~has_outcome, 1],
+        _codes(table[has_outcome]),
+        _codes(table[~has_outcome]),
+    )
 
 
 def read_people(path: Path, control: str | None = None, runs: Mapping[str, Path] | None = None) -> People:
@@ -168,13 +176,13 @@ def _conditions(table: pd.DataFrame, control: str | None, path: Path) -> tuple[s
         if control:
             raise UserError(f"{path} has no column condition, so leave --control out")
         return ()
-    found = sorted({name for name in table[CONDITION].str.strip() if name})
-    if len(found) != 2:
-        raise UserError(f"{path}: the column condition needs two different values, not {len(found)}")
-    first = control or ("control" if "control" in found else found[0])
-    if first not in found:
-        raise unknown_name("condition", first, found)
-    return (first, *(name for name in found if name != first))
+    names = sorted({name for name in table[CONDITION].str.strip() if name})
+    if len(names) != 2:
+        raise UserError(f"{path}: the column condition needs two different values, not {len(names)}")
+    first = control or ("control" if "control" in names else names[0])
+    if first not in names:
+        raise unknown_name("condition", first, names)
+    return (first, *(name for name in names if name != first))
 
 
 def _with_runs(table: pd.DataFrame, runs: Mapping[str, Path], path: Path) -> pd.DataFrame:
@@ -210,11 +218,13 @@ def _own_predictions(
     People without an outcome and without a condition have predictions in both conditions: they count as people of no arm.
     """
     lost: Counter[str] = Counter()
-    both = [f"{PREDICTED}_{one}" for one in conditions]
+    both = [f"{PREDICTED}_{condition}" for condition in conditions]
     if conditions and set(both) <= set(table.columns):
         table[CONDITION] = table[CONDITION].fillna("").str.strip()
-        own = [row[f"{PREDICTED}_{row[CONDITION]}"] if row[CONDITION] else np.nan for _, row in table.iterrows()]
-        table[PREDICTED] = own
+        own_predictions = [
+            row[f"{PREDICTED}_{row[CONDITION]}"] if row[CONDITION] else np.nan for _, row in table.iterrows()
+        ]
+        table[PREDICTED] = own_predictions
         paired = table[OUTCOME].isna() & table[both].notna().all(axis=1)
     elif PREDICTED in table.columns:
         paired = pd.Series(False, index=table.index)

@@ -85,16 +85,21 @@ def estimate_all(sample: Sample) -> pd.DataFrame:
 
     Columns: name, estimator, estimate, low, high, error, width (people alone: 1), weights, people (those with an outcome).
     """
-    found = {name: estimate_sample(sample, one) for name, one in ESTIMATORS.items() if one.fits(sample)}
-    alone = found[PEOPLE_ALONE]
-    return pd.DataFrame([_row(name, one, alone) for name, one in found.items()]).assign(people=sample.people)
+    estimates = {
+        name: estimate_sample(sample, estimator) for name, estimator in ESTIMATORS.items() if estimator.fits(sample)
+    }
+    alone = estimates[PEOPLE_ALONE]
+    return pd.DataFrame([_row(name, estimate, alone) for name, estimate in estimates.items()]).assign(
+        people=sample.people
+    )
 
 
-def _row(name: str, one: Estimate, alone: Estimate) -> dict[str, object]:
-    weights = ", ".join(format_number(weight) for weight in dict.fromkeys(one.weights))
+def _row(name: str, estimate: Estimate, alone: Estimate) -> dict[str, object]:
+    weights = ", ".join(format_number(weight) for weight in dict.fromkeys(estimate.weights))
     return {
-        "name": name, "estimator": ESTIMATORS[name].label, "estimate": one.value, "low": one.low, "high": one.high,
-        "error": one.error, "freedom": one.freedom, "width": (one.high - one.low) / (alone.high - alone.low), "weights": weights,
+        "name": name, "estimator": ESTIMATORS[name].label, "estimate": estimate.value, "low": estimate.low, "high": estimate.high,
+        "error": estimate.error, "freedom": estimate.freedom, "width": (estimate.high - estimate.low) / (alone.high - alone.low),
+        "weights": weights,
     }  # fmt: skip
 
 

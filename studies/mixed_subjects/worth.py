@@ -92,7 +92,7 @@ def measure_worth(sample: Sample, rng: np.random.Generator) -> Worth:
     sums = terms.groupby(np.concatenate(codes) if codes else terms.index).sum()
     extreme = max(_kurtosis(y), _kurtosis(s)) > MOST_KURTOSIS
     low, high = NONE if extreme else correlation_interval(sums.to_numpy(dtype=float))
-    lots = [np.concatenate([rng.permutation(part) for part in _split(s, sample)]) for _ in range(SHUFFLES)]
+    lots = [np.concatenate([rng.permutation(stratum) for stratum in _split(s, sample)]) for _ in range(SHUFFLES)]
     null = float(np.quantile([people_worth(_r(y, lot), people, others) for lot in lots], LEVEL))
     return Worth(_r(y, s), low, high, people, others, null)
 
@@ -185,10 +185,10 @@ def corrected_lines(people: People) -> list[str]:
     if not any(str(name).startswith(AGAIN) for name in people.table.columns):
         return []
     table = people.table[people.table[OUTCOME].notna()]
-    arms = [table[table[CONDITION] == one] for one in people.conditions] if people.conditions else [table]
+    arms = [table[table[CONDITION] == condition] for condition in people.conditions] if people.conditions else [table]
     outcome, predicted = (np.concatenate([_asks(arm, name) for arm in arms]) for name in (OUTCOME, PREDICTED))
-    found = correct_correlation(outcome, predicted)
-    return [correction_sentence("outcomes and predictions", ("outcomes", "predictions"), found)]
+    corrected = correct_correlation(outcome, predicted)
+    return [correction_sentence("outcomes and predictions", ("outcomes", "predictions"), corrected)]
 
 
 def _asks(arm: pd.DataFrame, name: str) -> Floats:

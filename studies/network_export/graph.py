@@ -94,11 +94,11 @@ def _opinions(
     """Return the attributes of opinions by round or step (`time`), without those that are missing. opinion: with what
     their names begin.
     """
-    known = {f"{time}_{round_}": float(value) for round_, value in zip(rounds, values, strict=True)}
-    if not known:
+    attributes = {f"{time}_{round_}": float(value) for round_, value in zip(rounds, values, strict=True)}
+    if not attributes:
         return {}
-    first, last = next(iter(known)), next(reversed(known))
-    named = {"first": known[first], "last": known[last]} | known
+    first, last = next(iter(attributes)), next(reversed(attributes))
+    named = {"first": attributes[first], "last": attributes[last]} | attributes
     return {f"{opinion}_{name}": value for name, value in named.items() if not math.isnan(value)}
 
 
@@ -115,7 +115,7 @@ def _links(changes: pd.DataFrame) -> dict[tuple[int, int], dict[str, Any]]:
             data.update({SIGN: int(row[SIGN])} if row[SIGN] == row[SIGN] else {})
         else:
             spells[pair].append(spells[pair].pop()._replace(end=row["round"] - 1))
-    lived = {pair: tuple([one for one in of if one.bounds[0] <= one.bounds[1]]) for pair, of in spells.items()}
+    lived = {pair: tuple([spell for spell in of if spell.bounds[0] <= spell.bounds[1]]) for pair, of in spells.items()}
     for pair, data in links.items():
         write_spells(data, lived[pair])
     return {pair: data for pair, data in links.items() if lived[pair]}
@@ -128,7 +128,7 @@ def _link(weight: float, weighted: bool) -> dict[str, float]:
 
 def _undirected(graph: nx.DiGraph) -> nx.Graph:
     """Return the graph as an undirected one, if every link also leads back with the same attributes."""
-    if any(graph.get_edge_data(other, one) != data for one, other, data in graph.edges(data=True)):
+    if any(graph.get_edge_data(other, source) != data for source, other, data in graph.edges(data=True)):
         return graph
     return graph.to_undirected()
 
@@ -161,10 +161,11 @@ def population_graph(folder: Path) -> nx.Graph:
     links = list(zip(*map(np.ndarray.tolist, (*coo.coords, coo.data)), strict=True))
     if (folder / LINKS).exists():
         graph.add_edges_from(
-            (names[one], names[other], data) for (one, other), data in _links(_changes(links, folder, weighted)).items()
+            (names[source], names[other], data)
+            for (source, other), data in _links(_changes(links, folder, weighted)).items()
         )
     else:
-        graph.add_edges_from((names[one], names[other], _link(weight, weighted)) for one, other, weight in links)
+        graph.add_edges_from((names[source], names[other], _link(weight, weighted)) for source, other, weight in links)
     return _undirected(graph)
 
 

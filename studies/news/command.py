@@ -47,11 +47,17 @@ def run(words: Sequence[str]) -> int:
     names = [name.replace(" ", "_") for name in settings]
     spec = in_society(only_model([options.judge] if options.judge else [], base.models.llm), base.subject.society)
     if options.dry_run:
-        return print_plan({name: base.with_settings(own) for name, own in settings.items()}, options, spec)
+        return print_plan(
+            {name: base.with_settings(condition_settings) for name, condition_settings in settings.items()},
+            options,
+            spec,
+        )
     study = each_condition(base, settings), names, folder, spec, RUBRIC, "deviation"
     with judged_runs(options, base, given, *study) as (tables, judge):
-        for one, name in zip(tables.values(), names, strict=True):
-            plan_versions(one, folder / name)
-        judged = {condition: (one, verdicts(one, judge, base.seed)) for condition, one in tables.items()}
+        for run_tables, name in zip(tables.values(), names, strict=True):
+            plan_versions(run_tables, folder / name)
+        judged = {
+            condition: (run_tables, verdicts(run_tables, judge, base.seed)) for condition, run_tables in tables.items()
+        }
     print_paths(report=write(judged, folder, days, spec))
     return 0

@@ -91,9 +91,9 @@ def _change(table: pd.DataFrame) -> str:
 
 
 def _roles(table: pd.DataFrame) -> list[str]:
-    found = added(table)
+    additions = added(table)
     lines = []
-    for row in found.itertuples():
+    for row in additions.itertuples():
         if row.p_holm < LEVEL:
             way = "adds" if row.added > 0 else "takes back"
             span = format_estimate(abs(row.added), *sorted((abs(row.added_low), abs(row.added_high))))
@@ -105,13 +105,18 @@ def _dimension(table: pd.DataFrame) -> str:
     """Name the dimensions that are above the judge's floor on the last day; p is corrected by Holm for their number."""
     versions = above_floor(table)
     units = unit_means(versions[versions["round"] == versions["round"].max()], DIMENSIONS)
-    known = [units[name].dropna().to_numpy(dtype=float) for name in DIMENSIONS]
-    if max(map(len, known)) < FEWEST:
+    dimension_values = [units[name].dropna().to_numpy(dtype=float) for name in DIMENSIONS]
+    if max(map(len, dimension_values)) < FEWEST:
         return f"Which dimensions changed is unknown: {too_few()}."
-    means, p = [float(one.mean()) if len(one) else np.nan for one in known], [p_of_mean(one) for one in known]
+    means, p = (
+        [float(values.mean()) if len(values) else np.nan for values in dimension_values],
+        [p_of_mean(values) for values in dimension_values],
+    )
     corrected = holm(np.array(p))
     moved = [
-        (size, name) for size, name, one in zip(means, DIMENSIONS, corrected, strict=True) if one < LEVEL and size > 0
+        (size, name)
+        for size, name, corrected_p in zip(means, DIMENSIONS, corrected, strict=True)
+        if corrected_p < LEVEL and size > 0
     ]
     if not moved:
         return "No single dimension is clearly above what the judge gives the unchanged report."
@@ -173,10 +178,10 @@ def add_missing(report: Report, *tables: pd.DataFrame) -> None:
     """Add how many versions have no deviation, and why; and the same of the unchanged report, if a reading of it is missing."""
     table = pd.concat(tables, ignore_index=True)
     reports = table[table["round"] == FLOOR]
-    for part, what in ((written(table), "versions have"), (reports, "readings of the unchanged report have")):
-        unread = part.loc[part[DEVIATION].isna(), "reasons"]
-        if len(unread) or part is not reports:
-            report.missing(len(unread), len(part), f"{what} no deviation", count_table(unread))
+    for rows, what in ((written(table), "versions have"), (reports, "readings of the unchanged report have")):
+        unread = rows.loc[rows[DEVIATION].isna(), "reasons"]
+        if len(unread) or rows is not reports:
+            report.missing(len(unread), len(rows), f"{what} no deviation", count_table(unread))
 
 
 def _day_zero(day: str, values: Mapping[str, float]) -> dict[str, Any]:

@@ -42,10 +42,10 @@ def retell(reading: Reading, speaker: Speaker) -> Reply:
 
 def degrees_of(banks: Banks, text: str) -> dict[str, int] | None:
     """Return the degree of each dimension in a version; None for a text with no sentence of a report or of the bank."""
-    said = sentences(text)
-    shown = {name: degree for (name, degree), sentence in banks.added.items() if sentence in said}
-    known = shown or any(sentence in bank.retold for bank in banks.topics.values() for sentence in said)
-    return {name: shown.get(name, 0) for name in DIMENSIONS} if known else None
+    text_sentences = sentences(text)
+    shown = {name: degree for (name, degree), sentence in banks.added.items() if sentence in text_sentences}
+    is_known = shown or any(sentence in bank.retold for bank in banks.topics.values() for sentence in text_sentences)
+    return {name: shown.get(name, 0) for name in DIMENSIONS} if is_known else None
 
 
 def judge_deviation(reading: Reading, speaker: Speaker) -> Reply:

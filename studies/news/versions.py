@@ -89,24 +89,32 @@ def floor(table: pd.DataFrame) -> pd.DataFrame:
 def above_floor(table: pd.DataFrame) -> pd.DataFrame:
     """Return the verdicts on versions, each measure minus the floor of its room."""
     versions, floors = written(table), floor(table)
-    own = floors.reindex(versions["room"]).set_axis(versions.index)
-    return versions.assign(**{name: versions[name] - own[name] for name in MEASURES})
+    room_floors = floors.reindex(versions["room"]).set_axis(versions.index)
+    return versions.assign(**{name: versions[name] - room_floors[name] for name in MEASURES})
 
 
-def unit_means(part: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+def unit_means(versions: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     """Return a row per unit: means of rooms, then of the rooms of a repetition, which have the same people on several items."""
-    rooms = part.groupby([*UNIT, "room"], sort=False)[list(names)].mean()
+    rooms = versions.groupby([*UNIT, "room"], sort=False)[list(names)].mean()
     return rooms.groupby(level=UNIT, sort=False).mean()
 
 
 def by_day(table: pd.DataFrame, measures: Sequence[str] = MEASURES) -> pd.DataFrame:
     """One row per role (and all) and day: rooms (units), versions, missing, each measure (0-10) with its interval over units."""
     versions, rows = written(table), []
-    for role, whole in ((ALL_ROLES, versions), *((str(role), part) for role, part in versions.groupby("role"))):
-        for day, part in whole.groupby("round"):
-            units = unit_means(part, measures)
-            row = {"role": role, "day": int(str(day)), "rooms": len(units[DEVIATION].dropna()), "versions": len(part)}
-            row["missing"] = int(part[DEVIATION].isna().sum())
+    for role, whole in (
+        (ALL_ROLES, versions),
+        *((str(role), role_versions) for role, role_versions in versions.groupby("role")),
+    ):
+        for day, day_versions in whole.groupby("round"):
+            units = unit_means(day_versions, measures)
+            row = {
+                "role": role,
+                "day": int(str(day)),
+                "rooms": len(units[DEVIATION].dropna()),
+                "versions": len(day_versions),
+            }
+            row["missing"] = int(day_versions[DEVIATION].isna().sum())
             for name in measures:
                 values = units[name].dropna().to_numpy(dtype=float)
                 row[name] = float(values.mean()) if len(values) else np.nan
@@ -121,8 +129,8 @@ def by_room(table: pd.DataFrame) -> pd.DataFrame:
     """
     versions, floors = written(table), floor(table)[DEVIATION]
     rows = []
-    for keys, part in versions.groupby(ROOM, sort=False):
-        days = part.groupby("round")[DEVIATION].mean()
+    for keys, room_versions in versions.groupby(ROOM, sort=False):
+        days = room_versions.groupby("round")[DEVIATION].mean()
         last = float(days.iloc[-1]) if days.index[-1] == versions["round"].max() else np.nan
         rise = float(slope(days.to_numpy(dtype=float), days.index.to_numpy(dtype=float)))
         rows.append((*keys, last, rise, last - floors[keys[ROOM.index("room")]]))
@@ -142,10 +150,10 @@ def by_unit(table: pd.DataFrame) -> pd.DataFrame:
 def by_item(table: pd.DataFrame) -> pd.DataFrame:
     """One row per item of news: topic, rooms, last, above and growth (means over rooms) with their intervals."""
     rows = []
-    for topic, part in by_room(table).groupby("topic", sort=False):
-        row: dict[str, Any] = {"topic": topic, "rooms": len(part)}
+    for topic, item_rooms in by_room(table).groupby("topic", sort=False):
+        row: dict[str, Any] = {"topic": topic, "rooms": len(item_rooms)}
         for name in ("last", "above", "growth"):
-            values = part[name].dropna().to_numpy(dtype=float)
+            values = item_rooms[name].dropna().to_numpy(dtype=float)
             row[name] = float(values.mean()) if len(values) else np.nan
             row[f"{name}_low"], row[f"{name}_high"] = mean_interval(values, bounds=SCALE if name == "last" else None)
         rows.append(row)
@@ -157,16 +165,16 @@ def added(table: pd.DataFrame) -> pd.DataFrame:
     interval, and p_holm. A version made of the report is compared with the judge's floor.
     """
     versions, floors = written(table), floor(table)[DEVIATION]
-    known = versions.set_index(["room", "iteration"])[DEVIATION]
+    deviations = versions.set_index(["room", "iteration"])[DEVIATION]
     parents = [
-        floors[row.room] if row.received == 0 else known.get((row.room, row.received), np.nan)
+        floors[row.room] if row.received == 0 else deviations.get((row.room, row.received), np.nan)
         for row in versions.itertuples()
     ]
     steps = versions.assign(added=versions[DEVIATION] - np.array(parents, dtype=float)).dropna(subset="added")
     rows, p = [], []
-    for role, part in steps.groupby("role"):
-        values = unit_means(part, ["added"])["added"].to_numpy(dtype=float)
-        rows.append((str(role), len(values), len(part), float(values.mean()), *mean_interval(values)))
+    for role, role_steps in steps.groupby("role"):
+        values = unit_means(role_steps, ["added"])["added"].to_numpy(dtype=float)
+        rows.append((str(role), len(values), len(role_steps), float(values.mean()), *mean_interval(values)))
         p.append(p_of_mean(values))
-    found = pd.DataFrame(rows, columns=["role", "rooms", "versions", "added", "added_low", "added_high"])
-    return found.assign(p_holm=holm(np.array(p, dtype=float)))
+    additions = pd.DataFrame(rows, columns=["role", "rooms", "versions", "added", "added_low", "added_high"])
+    return additions.assign(p_holm=holm(np.array(p, dtype=float)))

@@ -145,7 +145,7 @@ def _splits(points: Floats, rng: np.random.Generator) -> Iterator[Labels]:
                 continue
             tries.append((float(((points - centres[labels]) ** 2).sum()), labels))
         if tries:
-            yield min(tries, key=lambda found: found[0])[1]
+            yield min(tries, key=lambda attempt: attempt[0])[1]
 
 
 def mean_silhouette(distances: Floats, labels: Labels) -> float:
@@ -153,12 +153,12 @@ def mean_silhouette(distances: Floats, labels: Labels) -> float:
     member = np.eye(int(np.max(labels)) + 1)[labels]
     sizes, rows = member.sum(axis=0), np.arange(len(labels))
     sums = distances @ member
-    own = sums[rows, labels] / np.maximum(1, sizes[labels] - 1)
+    inside = sums[rows, labels] / np.maximum(1, sizes[labels] - 1)
     means = np.divide(sums, sizes, out=np.full(sums.shape, np.inf), where=sizes > 0)  # an empty group is not near
     means[rows, labels] = np.inf
     nearest = means.min(axis=1)
-    wider = np.maximum(own, nearest)
-    values = np.divide(nearest - own, wider, out=np.zeros_like(own), where=(wider > 0) & (sizes[labels] > 1))
+    wider = np.maximum(inside, nearest)
+    values = np.divide(nearest - inside, wider, out=np.zeros_like(inside), where=(wider > 0) & (sizes[labels] > 1))
     return float(values.mean())
 
 
@@ -218,9 +218,9 @@ def _cut(table: Floats, loadings: Floats, largest: Floats, rng: np.random.Genera
 
     Each statement keeps its shares of votes, each person what is missing.
     """
-    own = np.sqrt(np.maximum(0, 1 - (loadings**2).sum(axis=1)))
+    unexplained = np.sqrt(np.maximum(0, 1 - (loadings**2).sum(axis=1)))
     places = np.column_stack([rng.normal(size=(len(table), loadings.shape[1] - 1)), largest])
-    attitudes = places @ loadings.T + rng.normal(size=table.shape) * own
+    attitudes = places @ loadings.T + rng.normal(size=table.shape) * unexplained
     votes = table.copy()
     for column, attitude in zip(votes.T, attitudes.T, strict=True):
         seen = ~np.isnan(column)

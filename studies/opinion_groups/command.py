@@ -45,13 +45,13 @@ def parser() -> Parser:
     return options
 
 
-def slate_statements(given: Sequence[str], known: Collection[str]) -> list[str]:
+def slate_statements(given: Sequence[str], known_statements: Collection[str]) -> list[str]:
     """Return the statements of a slate, each once: a text is one statement if it is known, or else a list with commas.
 
     >>> slate_statements(["Yes, trains", "Rents,Parks"], ["Yes, trains", "Rents", "Parks"])
     ['Yes, trains', 'Rents', 'Parks']
     """
-    names = [name for text in given for name in ([text] if text in known else split_names(text))]
+    names = [name for text in given for name in ([text] if text in known_statements else split_names(text))]
     return list(dict.fromkeys(names))
 
 

@@ -65,8 +65,8 @@ def write_groups(
     the people, if they are agents of a run.
     """
     seed = search.seed
-    found = find_groups(votes, np.random.default_rng(seed), search.draws, search.components)
-    groups = None if found.reason else found.people["group"]
+    grouping = find_groups(votes, np.random.default_rng(seed), search.draws, search.components)
+    groups = None if grouping.reason else grouping.people["group"]
     rows = group_votes(votes, groups if groups is not None else pd.Series(1, votes.index))
     ground, wanted = common_ground(rows), representative_votes(rows)
     slates = pd.DataFrame(_audits(votes, ground, given, len(given) or min(size, votes.shape[1]), groups))
@@ -74,9 +74,9 @@ def write_groups(
     with disk_errors(folder, "the file with the votes is not changed"):
         report.add(READING)
         report.missing(int(votes.isna().sum().sum()), votes.size, "votes are not there", "not asked, or empty")
-        report.section("In short", "\n".join(f"- {line}" for line in sentences(found, len(votes), slates)))
+        report.section("In short", "\n".join(f"- {line}" for line in sentences(grouping, len(votes), slates)))
         if groups is not None:
-            report.figure(draw_map(found.people, seed), NAME, "Map of people by their votes")
+            report.figure(draw_map(grouping.people, seed), NAME, "Map of people by their votes")
             if parties is not None:
                 report.section("Groups and parties", PARTIES)
                 add_parties(report, groups, parties)
@@ -89,15 +89,15 @@ def write_groups(
         shares: dict[str, Column] = {name: number(name) for name in slates if str(name).startswith("group ")}
         columns: dict[str, Column] = {"slate": "slate", "statements": "statements", "JR": "jr", "EJR": "ejr"}
         report.table(slates, columns | {"covered": number("covered")} | shares)
-        report.data(people=found.people.reset_index(), group_votes=rows, slates=slates)
+        report.data(people=grouping.people.reset_index(), group_votes=rows, slates=slates)
         return report.write()
 
 
 def add_parties(report: Report, groups: pd.Series, parties: pd.Series) -> None:
     """Add how many agents of each party are in each group, and the adjusted Rand index of groups and parties."""
-    known = parties.reindex(groups.index)
-    counts = pd.crosstab(groups, known)
-    index = rand_index(pd.factorize(groups)[0].tolist(), pd.factorize(known)[0].tolist())
+    group_parties = parties.reindex(groups.index)
+    counts = pd.crosstab(groups, group_parties)
+    index = rand_index(pd.factorize(groups)[0].tolist(), pd.factorize(group_parties)[0].tolist())
     report.add(f"Adjusted Rand index of groups and parties: {format_number(index)}.")
     rows = [
         [str(group), *(str(count) for count in row)] for group, row in zip(counts.index, counts.to_numpy(), strict=True)
@@ -122,30 +122,32 @@ def _audits(
         yield {"slate": name, **audit_slate(votes, list(slate), groups)}
 
 
-def sentences(found: Grouping, people: int, slates: pd.DataFrame) -> Iterator[str]:
+def sentences(grouping: Grouping, people: int, slates: pd.DataFrame) -> Iterator[str]:
     """Yield what is known of groups and of each slate."""
-    if np.isnan(found.silhouette):
-        yield f"Whether there are groups of opinion is unknown: {found.reason}."
+    if np.isnan(grouping.silhouette):
+        yield f"Whether there are groups of opinion is unknown: {grouping.reason}."
     else:
         shown = (
-            f"{found.components} components, silhouette {format_number(found.silhouette)}, "
-            f"p {format_p(found.p_dealt)} with shuffled votes, p {format_p(found.p_spectrum)} on a spectrum"
+            f"{grouping.components} components, silhouette {format_number(grouping.silhouette)}, "
+            f"p {format_p(grouping.p_dealt)} with shuffled votes, p {format_p(grouping.p_spectrum)} on a spectrum"
         )
-        sizes = found.people["group"].value_counts().sort_index()
+        sizes = grouping.people["group"].value_counts().sort_index()
         yield (
-            f"No groups of opinion are found: {found.reason} ({shown})."
-            if found.reason
+            f"No groups of opinion are found: {grouping.reason} ({shown})."
+            if grouping.reason
             else f"{len(sizes)} groups of opinion, of {', '.join(map(str, sizes))} people ({shown})."
         )
-        if left := people - len(found.people):
+        if left := people - len(grouping.people):
             yield f"{left:,} of {people:,} people have too few votes and are in no group."
     if (slates["jr"] == "unknown").all():
         yield "Whether a slate represents people is unknown: no one agrees with any statement."
         return
     for row in slates.to_dict("records"):
         listed = escape_markdown(str(row["statements"]))
-        said = f"JR {row['jr']}, EJR {row['ejr']}; {100 * row['covered']:.0f}% agree with at least one statement of it"
-        yield f"Slate *{row['slate']}* ({listed}): {said}."
+        sentence = (
+            f"JR {row['jr']}, EJR {row['ejr']}; {100 * row['covered']:.0f}% agree with at least one statement of it"
+        )
+        yield f"Slate *{row['slate']}* ({listed}): {sentence}."
 
 
 def draw_map(people: pd.DataFrame, seed: int) -> PaperFigure:

@@ -112,11 +112,11 @@ def equal_shares_slate(approvals: Approvals, size: int) -> list[int]:
 def _price(money: NDArray[np.float64]) -> float:
     """Return the least amount that buys a statement for 1 if each pays it, or all that they have; infinite if they cannot."""
     left, paid = 1.0, np.sort(money)
-    for place, own in enumerate(paid):
+    for place, payment in enumerate(paid):
         share = left / (len(paid) - place)
-        if own >= share - ROUNDING:
+        if payment >= share - ROUNDING:
             return float(share)
-        left -= float(own)
+        left -= float(payment)
     return float("inf")
 
 

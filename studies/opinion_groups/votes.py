@@ -43,8 +43,8 @@ def read_votes(path: Path) -> pd.DataFrame:
     """
     rows = read_table(path, COLUMNS, "docs/opinion_groups.md", filled=("person", "statement"))
     words = rows["vote"].str.lower()
-    if not (known := words.isin([*WORDS, ""])).all():
-        row = known.idxmin()
+    if not (is_vote := words.isin([*WORDS, ""])).all():
+        row = is_vote.idxmin()
         raise UserError(f"{path}, row {row}: the vote must be agree, disagree, pass or empty, not {words[row]!r}")
     if not words.astype(bool).any():
         raise UserError(f"{path} has no votes: give a row for each vote, with agree, disagree or pass")
@@ -82,8 +82,8 @@ def run_votes(tables: Tables, survey: str) -> RunVotes:
     Errors: UserError where agents were asked about fewer than two statements.
     """
     usual = tables.header.scenario["probe"]
-    own = tables.attitudes[tables.attitudes["probe"] == usual]
-    rows = pd.concat([own, tables.probes.dropna(axis="columns", how="all")], ignore_index=True)
+    main_ratings = tables.attitudes[tables.attitudes["probe"] == usual]
+    rows = pd.concat([main_ratings, tables.probes.dropna(axis="columns", how="all")], ignore_index=True)
     rows = rows[rows["group"] != REFERENCE]
     rounds = rows.groupby(["room", "probe"])["round"]
     rows = rows[rows["round"] == rounds.transform("min" if survey == FIRST else "max")]
@@ -128,8 +128,8 @@ def planted_votes(
     statements differ in agreement and people do not.
     """
     patterns = rng.choice([-1.0, 1.0], (groups, statements))
-    own = np.sort(np.arange(people) % groups)
-    return _with_noise(patterns[own], rng, noise, missing), own.tolist()
+    membership = np.sort(np.arange(people) % groups)
+    return _with_noise(patterns[membership], rng, noise, missing), membership.tolist()
 
 
 def _with_noise(table: np.ndarray, rng: np.random.Generator, noise: float, missing: float) -> pd.DataFrame:
@@ -141,11 +141,11 @@ def _with_noise(table: np.ndarray, rng: np.random.Generator, noise: float, missi
     return pd.DataFrame(table, people, statements)
 
 
-def rand_index(one: Sequence[int], other: Sequence[int]) -> float:
+def rand_index(first: Sequence[int], other: Sequence[int]) -> float:
     """Return the adjusted Rand index of two groupings (Hubert and Arabie 1985): 1 for the same groups, 0 by chance."""
-    table = pd.crosstab(np.asarray(one), np.asarray(other)).to_numpy()
-    both, rows, columns = (float(comb(part, 2).sum()) for part in (table, table.sum(axis=1), table.sum(axis=0)))
-    expected = rows * columns / float(comb(len(one), 2))
+    table = pd.crosstab(np.asarray(first), np.asarray(other)).to_numpy()
+    both, rows, columns = (float(comb(counts, 2).sum()) for counts in (table, table.sum(axis=1), table.sum(axis=0)))
+    expected = rows * columns / float(comb(len(first), 2))
     return 1.0 if rows == columns == both else (both - expected) / ((rows + columns) / 2 - expected)
 
 

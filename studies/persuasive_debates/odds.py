@@ -38,37 +38,37 @@ def odds_table(source: Source, conditions: Sequence[str]) -> pd.DataFrame:
     people = source.people.assign(unit=source.units(source.people["group"]))
     people = people[people["condition"].isin(conditions)]
     sign = np.where(people["side"] > 0, 1.0, -1.0)
-    asked = people.assign(
+    rounded = people.assign(
         after=np.rint(STEPS * (0.5 + sign * (people["after"] - 0.5))), before=sign * (people["before"] - 0.5)
     )
-    known = asked[(asked["side"] != 0) & asked[["after", "before", "side"]].notna().all(axis=1)]
-    of = [known[known["condition"] == name] for name in conditions]
-    found: dict[str, tuple[float, float, float]] = {}
+    complete = rounded[(rounded["side"] != 0) & rounded[["after", "before", "side"]].notna().all(axis=1)]
+    of = [complete[complete["condition"] == name] for name in conditions]
+    by_condition: dict[str, tuple[float, float, float]] = {}
     kind = "sets of people" if source.casts else "debates"
-    reason = _why_unknown(known, [part["unit"].nunique() for part in of], kind)
+    reason = _why_unknown(complete, [condition_people["unit"].nunique() for condition_people in of], kind)
     if not reason:
-        found, reason = _fit(known, list(conditions[1:]))
+        by_condition, reason = _fit(complete, list(conditions[1:]))
     rows = []
-    for name, part in zip(conditions[1:], of[1:], strict=True):
-        odds, low, high = found.get(name, (np.nan,) * 3)
-        counts = {"condition": name, "people": len(part), "groups": part["group"].nunique()}
+    for name, condition_people in zip(conditions[1:], of[1:], strict=True):
+        odds, low, high = by_condition.get(name, (np.nan,) * 3)
+        counts = {"condition": name, "people": len(condition_people), "groups": condition_people["group"].nunique()}
         rows.append({**counts, "odds": odds, "low": low, "high": high, "reason": reason})
     return pd.DataFrame(rows)
 
 
-def _why_unknown(known: pd.DataFrame, units: Sequence[int], kind: str) -> str:
+def _why_unknown(complete: pd.DataFrame, units: Sequence[int], kind: str) -> str:
     if min(units) < FEWEST:
         return f"fewer than {FEWEST} {kind} of a condition have ratings before and after"
-    return "all people agree equally after the debate" if known["after"].nunique() < 2 else ""
+    return "all people agree equally after the debate" if complete["after"].nunique() < 2 else ""
 
 
-def _fit(known: pd.DataFrame, names: Sequence[str]) -> tuple[dict[str, tuple[float, float, float]], str]:
+def _fit(complete: pd.DataFrame, names: Sequence[str]) -> tuple[dict[str, tuple[float, float, float]], str]:
     """Return the odds ratios with their ends by condition, or none and why."""
-    design = pd.DataFrame({name: (known["condition"] == name).astype(float) for name in names})
-    if known["before"].nunique() > 1:
-        design["before"] = known["before"]
-    clusters = pd.factorize(known["unit"])[0]
-    answers = pd.Categorical(known["after"], ordered=True)
+    design = pd.DataFrame({name: (complete["condition"] == name).astype(float) for name in names})
+    if complete["before"].nunique() > 1:
+        design["before"] = complete["before"]
+    clusters = pd.factorize(complete["unit"])[0]
+    answers = pd.Categorical(complete["after"], ordered=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         warnings.simplefilter("error", HessianInversionWarning)
@@ -81,8 +81,8 @@ def _fit(known: pd.DataFrame, names: Sequence[str]) -> tuple[dict[str, tuple[flo
     estimates, errors = (np.asarray(values, dtype=float)[: len(names)] for values in (fit.params, fit.bse))
     if not np.isfinite(errors).all() or np.max(np.abs(estimates)) > LARGEST:
         return {}, "the conditions do not overlap, so no finite odds exist"
-    units = np.array([effective_clusters(_shares(known, name, names)) for name in names])
-    needed = FEWEST if known.groupby("unit")["condition"].nunique().max() > 1 else 2 * FEWEST  # of both conditions
+    units = np.array([effective_clusters(_shares(complete, name, names)) for name in names])
+    needed = FEWEST if complete.groupby("unit")["condition"].nunique().max() > 1 else 2 * FEWEST  # of both conditions
     if (np.rint(units) < needed).any():
         worth = f"{units.min():.1f} equal ones"
         return {}, f"too unequal: the debates of two conditions are worth {worth}, and {needed} are needed"
@@ -91,9 +91,9 @@ def _fit(known: pd.DataFrame, names: Sequence[str]) -> tuple[dict[str, tuple[flo
     return {name: (float(row[0]), float(row[1]), float(row[2])) for name, row in zip(names, ends, strict=True)}, ""
 
 
-def _shares(known: pd.DataFrame, name: str, names: Sequence[str]) -> Floats:
+def _shares(complete: pd.DataFrame, name: str, names: Sequence[str]) -> Floats:
     """Return what each unit weighs in the odds of a condition: its share of the people in it, and in the reference."""
-    both = (known["condition"] == name) | ~known["condition"].isin(names)
-    part = known[both].assign(of=known["condition"] == name)
-    shares = (1 / part.groupby("of")["unit"].transform("size")).groupby(part["unit"]).sum()
+    both = (complete["condition"] == name) | ~complete["condition"].isin(names)
+    compared = complete[both].assign(of=complete["condition"] == name)
+    shares = (1 / compared.groupby("of")["unit"].transform("size")).groupby(compared["unit"]).sum()
     return np.asarray(shares, dtype=np.float64)

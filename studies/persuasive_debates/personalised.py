@@ -61,7 +61,10 @@ def outcomes(runs: Mapping[str, Tables]) -> Source:
     sources = {name: of_run(tables) for name, tables in runs.items()}
     parts = [(name, source.people, source.people["condition"]) for name, source in sources.items()]
     people = pd.concat(
-        [part.assign(condition=name, person=part["person"] + " " + topic) for name, part, topic in parts],
+        [
+            condition_people.assign(condition=name, person=condition_people["person"] + " " + topic)
+            for name, condition_people, topic in parts
+        ],
         ignore_index=True,
     )
     first = next(iter(sources.values()))
@@ -97,19 +100,23 @@ def write(runs: Mapping[str, Tables], folder: Path, data: Path | None) -> Path:
         sources.insert(0, salvi(path))
     measures = pd.concat([measure_source(source) for source in sources], ignore_index=True)
     first = next(iter(runs.values()))
-    own, header = effects(sources[-1].people, units_of(first)), first.header
+    estimated, header = effects(sources[-1].people, units_of(first)), first.header
     odds = {source.name: odds_table(source, PEOPLE if source.name != RUN else list(CONDITIONS)) for source in sources}
-    tables = {"conditions": measures, "effects": own, "odds": pd.concat(odds, names=["source"]).reset_index(level=0)}
+    tables = {
+        "conditions": measures,
+        "effects": estimated,
+        "odds": pd.concat(odds, names=["source"]).reset_index(level=0),
+    }
     report = conditions_report(folder, "personalised", "Personalised persuasion", CAPTION, header, **tables)
     report.table(*_conditions_table(measures))
     report.section("Effects in the run")
     label = disclaimers.model_label(header)
-    figure = dot_plot(own, ["effect"], "estimate", "change toward the opponent (points)", label)
+    figure = dot_plot(estimated, ["effect"], "estimate", "change toward the opponent (points)", label)
     report.figure(figure, "personalised", "Effects in the run")
     columns: Mapping[str, Column] = {
         "effect": "effect", "rooms": "rooms", "left out": "missing", "change toward the opponent": estimate("estimate"),
     }  # fmt: skip
-    report.table(own, columns)
+    report.table(estimated, columns)
     report.section("Odds of more agreement with the opponent", ODDS, PAPER if data else None)
     for name, table in odds.items():
         _add_odds(report, name, table)
@@ -130,14 +137,14 @@ def _add_odds(report: Report, name: str, table: pd.DataFrame) -> None:
 def _conditions_table(measures: pd.DataFrame) -> tuple[list[list[str]], list[str]]:
     """Return the rows of the table of conditions, and its headings."""
     rows = []
-    for (source, condition), part in measures[measures["condition"] != ALL].groupby(
+    for (source, condition), source_rows in measures[measures["condition"] != ALL].groupby(
         ["source", "condition"], sort=False
     ):
-        toward, still, own = (part.set_index("key").loc[key] for key in ("toward", "still", "own"))
+        toward, still, own_rows = (source_rows.set_index("key").loc[key] for key in ("toward", "still", "own"))
         counts = [str(toward[name]) for name in ("n", "people", "missing")]
         change = estimate("estimate", factor=POINTS)(toward)
         rows.append(
-            [str(source), str(condition), *counts, change, estimate("estimate")(still), estimate("estimate")(own)]
+            [str(source), str(condition), *counts, change, estimate("estimate")(still), estimate("estimate")(own_rows)]
         )
     heads = ["source", "condition", "debates", "people", "missing", "change toward the opponent", "share that does not move",
              "change against own initial opinion, r"]  # fmt: skip

@@ -64,15 +64,15 @@ def write_raters(table: pd.DataFrame, folder: Path) -> Path:
 
 
 def _add_scores(report: Report, table: pd.DataFrame) -> None:
-    known = table.dropna(subset=[SCORE])
+    scored = table.dropna(subset=[SCORE])
     together = CLUSTER in table.columns
     report.section(
         "Scores", READING.format(unit="clusters" if together else "items") + ("" if together else f" {APART}")
     )
-    report.missing(len(table) - len(known), len(table), "rows have no score", "")
-    wide = known.pivot(index=ITEM, columns=RATER, values=SCORE)
+    report.missing(len(table) - len(scored), len(table), "rows have no score", "")
+    wide = scored.pivot(index=ITEM, columns=RATER, values=SCORE)
     scores = wide.to_numpy(dtype=float)
-    clusters = clusters_of(known, wide.index)
+    clusters = clusters_of(scored, wide.index)
     reason = why_no_fit(scores)
     fit = None if reason else fit_ratings(scores, clusters)
     rows = rater_rows(wide, fit)
@@ -118,14 +118,14 @@ def score_lines(
         return [f"The corrected mean, and the error of each rater, is unknown: {reason}."]
     means = np.nanmean(scores, axis=1)
     units = np.arange(len(means)) if clusters is None else clusters
-    found = clustered_mean(pd.Series(means), pd.Series(units))
-    plain = format_estimate(found.value, found.low, found.high)
-    one, many = fit.ends[-2:]
+    plain_mean = clustered_mean(pd.Series(means), pd.Series(units))
+    plain = format_estimate(plain_mean.value, plain_mean.low, plain_mean.high)
+    single, many = fit.ends[-2:]
     few = "" if clusters is None else why_few(int(np.max(units)) + 1, "cluster", np.bincount(units).astype(float))
     return [
         *([f"There are no intervals: {few}."] if few else []),
         f"The mean of the items is {format_estimate(fit.mean, *fit.ends[0])} by the average rater; uncorrected, it is {plain}.",
-        gate_sentence("the score of one rater", "the intraclass correlation", fit.agreement, *one),
+        gate_sentence("the score of one rater", "the intraclass correlation", fit.agreement, *single),
         gate_sentence("the mean of all raters", "the intraclass correlation", fit.agreement_of_means, *many),
     ]
 
@@ -138,7 +138,7 @@ def general_lines(scores: np.ndarray, together: bool = False) -> list[str]:
     if reason := "it needs independent items, and these come in clusters" if together else why_no_sample(scores):
         return [f"What other raters would give is unknown: {reason}."]
     fit = fit_random_raters(scores)
-    mean, severity = (format_estimate(part.value, *part.ends) for part in (fit.mean, fit.severity))
+    mean, severity = (format_estimate(estimate.value, *estimate.ends) for estimate in (fit.mean, fit.severity))
     figures = f"the intraclass correlation over {fit.items} items"
     return [
         f"The mean of the items is {mean} by raters in general; the standard deviation of severities is {severity}.",
@@ -161,10 +161,10 @@ def _add_categories(report: Report, table: pd.DataFrame) -> None:
     )
     report.section("Categories", about)
     report.missing(int((table[CATEGORY] == "").sum()), len(table), "rows have no category", "")
-    found = [rater_errors(wide, name) for name in names]
-    if not found:
+    errors_by_name = [rater_errors(wide, name) for name in names]
+    if not errors_by_name:
         report.add("The shares of categories are unknown: no row has a category.")
         return
-    report.data(errors=found[0][0].drop(columns="gave"))
-    report.lines(f"- {said}" for _, said in found)
-    report.table(found[0][0], ERRORS)
+    report.data(errors=errors_by_name[0][0].drop(columns="gave"))
+    report.lines(f"- {sentence}" for _, sentence in errors_by_name)
+    report.table(errors_by_name[0][0], ERRORS)

@@ -94,10 +94,10 @@ def _rows(poll: Poll) -> Iterator[tuple[Any, ...]]:
     place, usual = (poll.step, poll.session, poll.episode, poll.round), choices(poll, poll.ballots)
     for profile, replaced in [(ONE, [member]) for member in poll.ballots] + [(ALL, list(poll.ballots))]:
         for who, ballots in poll.instead.items():
-            lost = [poll.reasons[who, one] for one in replaced if one not in ballots]
-            new = {one: ballots[one] for one in replaced if one in ballots}
-            found = dict.fromkeys(replaced, UNKNOWN) if lost else outcomes(poll, new, usual)
-            for member, outcome in found.items():
+            lost = [poll.reasons[who, voter] for voter in replaced if voter not in ballots]
+            new = {voter: ballots[voter] for voter in replaced if voter in ballots}
+            by_member = dict.fromkeys(replaced, UNKNOWN) if lost else outcomes(poll, new, usual)
+            for member, outcome in by_member.items():
                 yield *place, member, profile, who, *outcome, lost[0] if lost else ""
         for member, outcome in _by_lot(poll, replaced, usual).items():
             yield *place, member, profile, LOT, *outcome, ""
@@ -121,10 +121,13 @@ def _by_lot(poll: Poll, replaced: Sequence[str], usual: Mapping[str, int]) -> di
     """Return the mean over drawn ballots."""
     lot = random.Random(f"{poll.session} {poll.episode} {poll.round} {replaced}")
     drawn = [
-        outcomes(poll, {one: tuple(lot.sample(range(poll.candidates), poll.candidates)) for one in replaced}, usual)
+        outcomes(poll, {voter: tuple(lot.sample(range(poll.candidates), poll.candidates)) for voter in replaced}, usual)
         for _ in range(DRAWS)
     ]
-    return {one: Outcome(*map(fmean, zip(*(found[one] for found in drawn), strict=True))) for one in replaced}
+    return {
+        voter: Outcome(*map(fmean, zip(*(lot_outcomes[voter] for lot_outcomes in drawn), strict=True)))
+        for voter in replaced
+    }
 
 
 def choices(poll: Poll, ballots: Ballots) -> dict[str, int]:
@@ -145,35 +148,40 @@ def equivalence_table(rows: pd.DataFrame) -> pd.DataFrame:
     counts the cases that have both. Columns: step, profile, who, for each measure itself, with _low and _high, sessions, choices,
     cases, missing, reason.
     """
-    found: list[dict[str, Any]] = []
-    for (step, profile), part in rows.groupby(["step", "profile"], sort=False):
+    table_rows: list[dict[str, Any]] = []
+    for (step, profile), profile_rows in rows.groupby(["step", "profile"], sort=False):
         cases = {
-            str(who): one.set_index(["session", "episode", "round", "member"])
-            for who, one in part.groupby("who", sort=False)
+            str(who): who_rows.set_index(["session", "episode", "round", "member"])
+            for who, who_rows in profile_rows.groupby("who", sort=False)
         }
-        values = {who: one[list(MEASURES)] for who, one in cases.items()}
+        values = {who: who_rows[list(MEASURES)] for who, who_rows in cases.items()}
         values |= {
             f"own - {other}": values["own"] - values[other]
             for other in ("stranger", LOT)
             if {"own", other} <= set(values)
         }
-        found += [
-            {"step": step, "profile": profile, "who": who, **_estimates(one, -1.0 if " - " in who else 0.0)}
-            for who, one in values.items()
+        table_rows += [
+            {"step": step, "profile": profile, "who": who, **_estimates(who_rows, -1.0 if " - " in who else 0.0)}
+            for who, who_rows in values.items()
         ]
-    return pd.DataFrame(found)
+    return pd.DataFrame(table_rows)
 
 
 def _estimates(values: pd.DataFrame, least: float) -> dict[str, Any]:
     """Return the estimates of all measures. least: the lowest possible share; the points can fall to -1."""
-    known = values.dropna()
-    sessions = known.groupby(level="session").mean()
-    found: dict[str, Any] = {}
+    complete = values.dropna()
+    sessions = complete.groupby(level="session").mean()
+    estimates: dict[str, Any] = {}
     for measure in MEASURES:
         lowest = -1.0 if measure == "gap" else least
         ends = mean_interval(sessions[measure].to_numpy(dtype=float), bounds=(lowest, 1.0))
-        found |= with_interval(measure, float(sessions[measure].mean()), ends)
+        estimates |= with_interval(measure, float(sessions[measure].mean()), ends)
     reason = why_no_interval(sessions["same_choice"].to_numpy(dtype=float), UNIT)
-    choices = len(known.reset_index().drop_duplicates(["session", "episode", "round"]))
-    counts = {"sessions": len(sessions), "choices": choices, "cases": len(known), "missing": len(values) - len(known)}
-    return found | counts | {"reason": reason}
+    choices = len(complete.reset_index().drop_duplicates(["session", "episode", "round"]))
+    counts = {
+        "sessions": len(sessions),
+        "choices": choices,
+        "cases": len(complete),
+        "missing": len(values) - len(complete),
+    }
+    return estimates | counts | {"reason": reason}

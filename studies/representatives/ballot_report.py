@@ -40,21 +40,24 @@ TAU = (
 )
 
 
-def write_ballots(found: Ballots, folder: Path) -> Path:
+def write_ballots(ballots: Ballots, folder: Path) -> Path:
     """Write ballots.md, its tables and its figure; return the path of the page."""
-    kind = "own" if any(contest.own for contest in found.contests) else "predicted"
-    rules, accuracy = rule_table(found.contests, kind), accuracy_table(found.contests)
-    vote = vote_row(found.votes)
+    kind = "own" if any(contest.own for contest in ballots.contests) else "predicted"
+    rules, accuracy = rule_table(ballots.contests, kind), accuracy_table(ballots.contests)
+    vote = vote_row(ballots.votes)
     report = Report(folder, "ballots", "Ballots of deliberations")
-    report.disclaim(*found.headers)
-    report.add(" ".join(filter(None, [READING, sharing_caution(found.seats)])))
-    for name, asked in found.asked.items():
-        reasons = Counter({reason: count for (of, reason), count in found.missing.items() if of == name})
+    report.disclaim(*ballots.headers)
+    report.add(" ".join(filter(None, [READING, sharing_caution(ballots.seats)])))
+    for name, asked_count in ballots.asked.items():
+        reasons = Counter({reason: count for (of, reason), count in ballots.missing.items() if of == name})
         named = count_table(reason for reason, count in reasons.items() for _ in range(count))
         report.missing(
-            reasons.total(), asked, f"{name} ballots are missing" if name != "vote" else "votes are missing", named
+            reasons.total(),
+            asked_count,
+            f"{name} ballots are missing" if name != "vote" else "votes are missing",
+            named,
         )
-    report.section("In short", "\n".join(f"- {line}" for line in sentences(found, rules, accuracy, vote)))
+    report.section("In short", "\n".join(f"- {line}" for line in sentences(ballots, rules, accuracy, vote)))
     if not rules.empty:
         report.section("Rules of choice", f"Ballots: {kind}. {POINTS}")
         if math.isfinite(rules["worst_low"].max()):
@@ -63,35 +66,35 @@ def write_ballots(found: Ballots, folder: Path) -> Path:
             drawn = dot_plot(shown, ["rule"], "worst", "Points of the worst-off member", caption, title)
             report.figure(drawn, "rules", title)
         report.table(rules, RULE_COLUMNS)
-    if found.asked["own"] and found.asked["predicted"]:
+    if ballots.asked["own"] and ballots.asked["predicted"]:
         report.section("Predicted ballots", TAU)
         report.table(accuracy, ACCURACY_COLUMNS)
     report.data(rules=rules, accuracy=accuracy, votes=pd.DataFrame([vote]))
     return report.write()
 
 
-def sentences(found: Ballots, rules: pd.DataFrame, accuracy: pd.DataFrame, vote: Mapping[str, Any]) -> Iterator[str]:
+def sentences(ballots: Ballots, rules: pd.DataFrame, accuracy: pd.DataFrame, vote: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence on the rules, on predicted ballots and on the final vote; what is unknown has its reason."""
     if not rules.empty:
         yield _rule_line(rules)
-    elif found.asked["own"] or found.asked["predicted"]:
+    elif ballots.asked["own"] or ballots.asked["predicted"]:
         yield "What a rule changes is unknown: no choice has two candidates and a ballot that could be read."
-    if found.asked["own"] and found.asked["predicted"]:
+    if ballots.asked["own"] and ballots.asked["predicted"]:
         yield _accuracy_line(accuracy.set_index("ballots").to_dict("index"))
-    elif found.asked["predicted"]:
+    elif ballots.asked["predicted"]:
         yield "How well ballots are predicted is unknown: members ranked nothing themselves (`ballots=both`)."
-    if found.asked["vote"]:
+    if ballots.asked["vote"]:
         yield _vote_line(vote)
 
 
 def _rule_line(rules: pd.DataFrame) -> str:
     """Return which rules give the worst off clearly more or fewer points than a random candidate."""
-    own = rules[rules["rule"] != BY_LOT]
-    if not own["gain_low"].notna().any():
+    real_rules = rules[rules["rule"] != BY_LOT]
+    if not real_rules["gain_low"].notna().any():
         reason = too_few(UNIT) if int(rules["sessions"].iloc[0]) < FEWEST else NO_VARIATION
         return f"What a rule changes for the worst-off member is unknown: {reason}."
-    above = [f"`{name}`" for name in own.loc[own["gain_low"] > 0, "rule"]]
-    below = [f"`{name}`" for name in own.loc[own["gain_high"] < 0, "rule"]]
+    above = [f"`{name}`" for name in real_rules.loc[real_rules["gain_low"] > 0, "rule"]]
+    below = [f"`{name}`" for name in real_rules.loc[real_rules["gain_high"] < 0, "rule"]]
     more, fewer = ", ".join(above) or "no rule", ", ".join(below) or "no rule"
     return f"Compared with a random candidate, the worst-off member gets clearly more points by {more}; clearly fewer by {fewer}."
 
@@ -113,6 +116,6 @@ def _vote_line(vote: Mapping[str, Any]) -> str:
         return f"Whether members prefer the revision to the draft is unknown: {vote['reason']}."
     share, low, high = (f"{100 * vote[name]:.0f}" for name in ("share", "low", "high"))
     votes = count_phrase(vote["votes"], "vote")
-    said = f"{share}% ({low} to {high}) of {votes} prefer the revision to the draft (ties count half)"
+    sentence = f"{share}% ({low} to {high}) of {votes} prefer the revision to the draft (ties count half)"
     clear = verdict(vote["low"], vote["high"], "more than half", "fewer than half", "no clear majority", at=0.5)
-    return f"{said}: {clear}."
+    return f"{sentence}: {clear}."

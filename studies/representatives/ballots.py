@@ -65,17 +65,17 @@ class Ballots:
 
 def read_ballots(runs: Sequence[Path]) -> Ballots:
     """Return what members and mediators ranked in some runs. Errors: UserError for runs that asked for no ballot or vote."""
-    found = Ballots()
+    ballots = Ballots()
     for run, name in zip(runs, run_names(runs), strict=True):
-        _read_run(found, run, name)
-    if not found.asked:
+        _read_run(ballots, run, name)
+    if not ballots.asked:
         raise UserError(
             "no run has a ballot: run a deliberation with --set mediator=habermas,ballots=both --set vote=final"
         )
-    return found
+    return ballots
 
 
-def _read_run(found: Ballots, run: Path, name: str) -> None:
+def _read_run(ballots: Ballots, run: Path, name: str) -> None:
     sessions: dict[str, str] = {}
     members, personas = list[tuple[str, str]](), ""
     represented: set[tuple[str, int, int, str]] = set()
@@ -83,7 +83,7 @@ def _read_run(found: Ballots, run: Path, name: str) -> None:
     usable: dict[tuple[str, int], list[int]] = {}
     for event in read_lines(record_of(run)):
         if isinstance(event, events.Header):
-            found.headers.append(event)
+            ballots.headers.append(event)
             personas = str(event.scenario["personas"])
         elif isinstance(event, events.Seated) and event.party != MEDIATOR:
             members.append((event.room, event.persona))
@@ -96,29 +96,29 @@ def _read_run(found: Ballots, run: Path, name: str) -> None:
         elif isinstance(event, events.Ranked | events.Balloted):
             kind = "predicted" if isinstance(event, events.Ranked) else "own"
             proxy = kind == "own" and (event.room, event.round, event.agent, BALLOT) in represented
-            if (order := _counted(found, kind, event, proxy)) is not None:
+            if (order := _counted(ballots, kind, event, proxy)) is not None:
                 kinds = ranked.setdefault((event.room, event.round), {"predicted": {}, "own": {}})
                 kinds[kind][event.agent] = order
         elif isinstance(event, events.Voted):
             proxy = (event.room, event.round, event.agent, VOTE) in represented
-            if (order := _counted(found, "vote", event, proxy)) is not None:
+            if (order := _counted(ballots, "vote", event, proxy)) is not None:
                 value = 0.5 if len(order) == 1 else float(DRAFT not in order[0])
-                found.votes.append({"session": sessions[event.room], "room": event.room, "revision": value})
-    found.seats |= {(sessions[room], (personas, persona)) for room, persona in members if room in sessions}
+                ballots.votes.append({"session": sessions[event.room], "room": event.room, "revision": value})
+    ballots.seats |= {(sessions[room], (personas, persona)) for room, persona in members if room in sessions}
     for place, kinds in ranked.items():
         index = usable[place].index
-        predicted, own = (
+        predicted, own_orders = (
             {agent: renumbered(order, index) for agent, order in kinds[kind].items()} for kind in ("predicted", "own")
         )
-        found.contests.append(Contest(sessions[place[0]], *place, len(usable[place]), predicted, own))
+        ballots.contests.append(Contest(sessions[place[0]], *place, len(usable[place]), predicted, own_orders))
 
 
-def _counted(found: Ballots, kind: str, event: events.Ranked | events.Balloted | events.Voted, proxy: bool) -> Any:
+def _counted(ballots: Ballots, kind: str, event: events.Ranked | events.Balloted | events.Voted, proxy: bool) -> Any:
     """Count a ballot or vote; return its order, or None if it cannot be read or (`proxy`) a representative gave it."""
     order, reason = (None, WRITTEN) if proxy else (event.order, event.reason)
-    found.asked[kind] += 1
+    ballots.asked[kind] += 1
     if order is None:
-        found.missing[kind, str(reason)] += 1
+        ballots.missing[kind, str(reason)] += 1
     return order
 
 
@@ -138,13 +138,13 @@ def rule_table(contests: Sequence[Contest], kind: str) -> pd.DataFrame:
 
 def _estimates(per_session: pd.DataFrame, name: str) -> dict[str, float]:
     """Return the mean of each measure of a rule, with its interval within 0 and 1, over the sessions that have it."""
-    known = per_session.dropna(subset=[f"{name} mean"])
-    found: dict[str, float] = {"sessions": len(known)}
-    for part in ("same", "mean", "worst", "gain"):
-        values = known[f"{name} {part}"].to_numpy(dtype=float)
-        ends = mean_interval(values, bounds=SIGNED if part == "gain" else SHARE)
-        found |= with_interval(part, float(values.mean()), ends)
-    return found
+    complete = per_session.dropna(subset=[f"{name} mean"])
+    estimates: dict[str, float] = {"sessions": len(complete)}
+    for measure in ("same", "mean", "worst", "gain"):
+        values = complete[f"{name} {measure}"].to_numpy(dtype=float)
+        ends = mean_interval(values, bounds=SIGNED if measure == "gain" else SHARE)
+        estimates |= with_interval(measure, float(values.mean()), ends)
+    return estimates
 
 
 def _winners(contest: Contest, kind: str) -> dict[str, Any]:
@@ -184,8 +184,8 @@ def accuracy_table(contests: Sequence[Contest]) -> pd.DataFrame:
     """
     rows = [row for contest in contests for row in _fits(contest)]
     frame = pd.DataFrame(rows, columns=["session", "same", "other"])
-    known = frame.dropna()
-    per_session = known.groupby("session")[["same", "other"]].mean()
+    complete = frame.dropna()
+    per_session = complete.groupby("session")[["same", "other"]].mean()
     parts = {
         "the member's own": per_session["same"],
         "another member's": per_session["other"],
@@ -198,16 +198,16 @@ def accuracy_table(contests: Sequence[Contest]) -> pd.DataFrame:
         value = float(values.mean()) if len(values) else math.nan
         reason = why_no_interval(values, UNIT)
         ends = {"tau": value, "low": low, "high": high}
-        table.append({"ballots": name, **ends, "sessions": len(values), "pairs": len(known), "reason": reason})
+        table.append({"ballots": name, **ends, "sessions": len(values), "pairs": len(complete), "reason": reason})
     return pd.DataFrame(table)
 
 
 def _fits(contest: Contest) -> Iterable[dict[str, Any]]:
     """Yield the tau of each predicted ballot with the member's own, and its mean tau with those of the others."""
-    own = {agent: preference_levels(order, contest.candidates) for agent, order in contest.own.items()}
+    own_levels = {agent: preference_levels(order, contest.candidates) for agent, order in contest.own.items()}
     for agent, order in contest.predicted.items():
         guess = preference_levels(order, contest.candidates)
-        taus = {other: rank_correlation(guess, levels) for other, levels in own.items()}
+        taus = {other: rank_correlation(guess, levels) for other, levels in own_levels.items()}
         others = [tau for other, tau in taus.items() if other != agent and not math.isnan(tau)]
         same = taus.get(agent, math.nan)
         yield {"session": contest.session, "same": same, "other": float(np.mean(others)) if others else math.nan}

@@ -284,9 +284,9 @@ def ballots(options: argparse.Namespace) -> int:
     from parley.studies.representatives.ballot_report import write_ballots
     from parley.studies.representatives.ballots import read_ballots
 
-    found, out = read_ballots(options.run), results_folder(options, "ballots")
+    ballots_read, out = read_ballots(options.run), results_folder(options, "ballots")
     out.mkdir(parents=True, exist_ok=True)
-    print(f"report   {write_ballots(found, out)}")
+    print(f"report   {write_ballots(ballots_read, out)}")
     return 0
 
 

@@ -77,11 +77,11 @@ def write_draft(episode: Episode, mediator: Mediator, order: int, draw: int, see
 def _overhear(conversation: Conversation[Statement], heard: list[tuple[Request, Reply]]) -> Conversation[Statement]:
     """Pass a conversation on, and keep its requests and replies."""
     try:
-        asked = next(conversation)
+        requests = next(conversation)
         while True:
-            replies = yield asked
-            heard += zip(asked, replies, strict=True)
-            asked = conversation.send(replies)
+            replies = yield requests
+            heard += zip(requests, replies, strict=True)
+            requests = conversation.send(replies)
     except StopIteration as end:
         return end.value  # type: ignore[no-any-return]
 
@@ -115,24 +115,24 @@ def sides(episode: Episode) -> dict[str, str]:
 def measure(payoffs: pd.DataFrame) -> Measures:
     """Return the measures by session. payoffs: session, episode, participant, side, order, draw, first, value."""
     rows = [
-        (session, _sides(part), *_orders(part), _lead(part))
-        for (session, _), part in payoffs.groupby(["session", "episode"], sort=True)
+        (session, _sides(episode_payoffs), *_orders(episode_payoffs), _lead(episode_payoffs))
+        for (session, _), episode_payoffs in payoffs.groupby(["session", "episode"], sort=True)
     ]
     flat = [(session, *means, *rest) for session, means, *rest in rows]
     frame = pd.DataFrame(flat, columns=["session", *Measures._fields]).astype(dict.fromkeys(Measures._fields, float))
     return Measures(*frame.groupby("session").mean().to_numpy(dtype=float).T)
 
 
-def _sides(part: pd.DataFrame) -> tuple[float, float]:
+def _sides(payoffs: pd.DataFrame) -> tuple[float, float]:
     """Return the mean payoff of the two sides of an episode; NaN for both if one is unknown."""
-    means = part.groupby("side")["value"].mean()
+    means = payoffs.groupby("side")["value"].mean()
     both = float(means.get(MINORITY, math.nan)), float(means.get(MAJORITY, math.nan))
     return (math.nan, math.nan) if math.isnan(sum(both)) else both
 
 
-def _orders(part: pd.DataFrame) -> tuple[float, float]:
+def _orders(payoffs: pd.DataFrame) -> tuple[float, float]:
     """Return how far payoffs of two draws are apart in the same order, and how much farther they are in different orders."""
-    wide = part.pivot(index=["order", "draw"], columns="participant", values="value")
+    wide = payoffs.pivot(index=["order", "draw"], columns="participant", values="value")
     places = wide.index.to_list()
     apart = nanmean(np.abs(wide.to_numpy()[:, None] - wide.to_numpy()[None]), axis=2)
     same, other = list[float](), list[float]()
@@ -143,9 +143,9 @@ def _orders(part: pd.DataFrame) -> tuple[float, float]:
     return again, (float(np.mean(other)) if other else math.nan) - again
 
 
-def _lead(part: pd.DataFrame) -> float:
+def _lead(payoffs: pd.DataFrame) -> float:
     """Return the mean over members of their payoff when read first minus that when read later; NaN if no member was both."""
-    means = part.groupby(["participant", "first"])["value"].mean().unstack("first")
+    means = payoffs.groupby(["participant", "first"])["value"].mean().unstack("first")
     return float((means[True] - means[False]).mean()) if {True, False} <= set(means) else math.nan
 
 
@@ -155,20 +155,20 @@ def shuffled_p(payoffs: pd.DataFrame, rng: np.random.Generator, shuffles: int = 
     The members of a session exchange their sides, the same way in all its episodes. Where an exchange leaves a side of a session
     without a payoff, the session is left out of that shuffle. NaN below five sessions.
     """
-    gaps = [_gaps(part, rng, shuffles) for _, part in payoffs.groupby("session", sort=True)]
-    sessions = [found for found in gaps if len(found) and math.isfinite(found[0])]
+    gaps = [_gaps(session_payoffs, rng, shuffles) for _, session_payoffs in payoffs.groupby("session", sort=True)]
+    sessions = [session_gaps for session_gaps in gaps if len(session_gaps) and math.isfinite(session_gaps[0])]
     if len(sessions) < FEWEST:
         return math.nan
     means = np.abs(nanmean(np.array(sessions)))
     return float((1 + (means[1:] >= means[0] - 1e-9).sum()) / (1 + shuffles))
 
 
-def _gaps(part: pd.DataFrame, rng: np.random.Generator, shuffles: int) -> Floats:
+def _gaps(payoffs: pd.DataFrame, rng: np.random.Generator, shuffles: int) -> Floats:
     """Return the difference between sides in a session: the real one, then those with shuffled sides; empty if unknown."""
-    people = sorted(part["participant"].unique())
+    people = sorted(payoffs["participant"].unique())
     orders = np.vstack([np.arange(len(people)), rng.permuted(np.tile(np.arange(len(people)), (shuffles, 1)), axis=1)])
     gaps = []
-    for _, rows in part.groupby("episode", sort=True):
+    for _, rows in payoffs.groupby("episode", sort=True):
         members = rows.groupby("participant").agg(value=("value", "mean"), side=("side", "first")).reindex(people)
         if {MINORITY, MAJORITY} <= set(members["side"]):
             values, labels = members["value"].to_numpy(dtype=float), members["side"].to_numpy()[orders]
@@ -179,11 +179,11 @@ def _gaps(part: pd.DataFrame, rng: np.random.Generator, shuffles: int) -> Floats
 
 def estimate_all(payoffs: pd.DataFrame, rng: np.random.Generator) -> dict[str, Any]:
     """Return one row of the table: the mean of each measure and, for the three results, its interval, sessions and reason."""
-    found = measure(payoffs)
+    measures = measure(payoffs)
     row: dict[str, Any] = {
-        name: _mean(getattr(found, name)) for name in ("minority", "majority", "again")
+        name: _mean(getattr(measures, name)) for name in ("minority", "majority", "again")
     }  # fmt: skip
-    results = {"coverage": found.minority - found.majority, "order": found.order, "first": found.first}
+    results = {"coverage": measures.minority - measures.majority, "order": measures.order, "first": measures.first}
     for name, all_values in results.items():
         values = all_values[np.isfinite(all_values)]
         row |= with_interval(name, _mean(values), mean_interval(values))

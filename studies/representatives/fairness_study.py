@@ -106,7 +106,7 @@ class Plan(NamedTuple):
 def run_fairness(episodes: Sequence[Episode], study: FairnessStudy, desk: CallDesk) -> Path:
     """Write drafts, payoffs and the report; return the path of the page. Errors: UserError on a folder of another study."""
     desk.folder.mkdir(parents=True, exist_ok=True)
-    groups = [one for one in episodes if len(with_opinion(one)) > 1]
+    groups = [episode for episode in episodes if len(with_opinion(episode)) > 1]
     if not groups:
         raise UserError("no episode has two opinions: give episodes with the opinions of a group")
     with lock_folder(desk.folder):
@@ -114,13 +114,15 @@ def run_fairness(episodes: Sequence[Episode], study: FairnessStudy, desk: CallDe
         manifest = {**asdict(study), **specs, "episodes": digest(*map(to_line, episodes)).hex()}
         check_manifest(desk.folder / f"{NAME}.json", manifest, "study of mediators")
         plans = [
-            Plan(name, one, order, draw)
+            Plan(name, episode, order, draw)
             for name in study.mediators
-            for one in groups
-            for order in range(min(study.orders, len(with_opinion(one))))
+            for episode in groups
+            for order in range(min(study.orders, len(with_opinion(episode))))
             for draw in range(study.draws)
         ]
-        asking = [write_draft(one, open_mediator(name), order, draw, study.seed) for name, one, order, draw in plans]
+        asking = [
+            write_draft(episode, open_mediator(name), order, draw, study.seed) for name, episode, order, draw in plans
+        ]
         drafts: list[Draft] = desk.ask(asking, study.llm, "statements", lambda draft: draft.reason)
         payoffs = _score(plans, drafts, study, desk)
     return _write_report(groups, plans, drafts, payoffs, study, desk.folder)
@@ -138,7 +140,7 @@ def _score(plans: Sequence[Plan], drafts: Sequence[Draft], study: FairnessStudy,
         for key, voice in seats
     ]
     scores: list[tuple[Verdict, ...]] = desk.ask(asking, study.judge, "payoffs", score_failure, own_model(scorer))
-    known = {
+    score_of = {
         (key, voice.participant, text): score
         for (key, voice), row in zip(seats, scores, strict=True)
         for text, score in zip(texts[key], row, strict=True)
@@ -148,7 +150,7 @@ def _score(plans: Sequence[Plan], drafts: Sequence[Draft], study: FairnessStudy,
         of, none = sides(episode), missing(f"no statement ({draft.reason})")
         for voice in episode.voices:
             who = voice.participant
-            score = known[(name, episode.id), who, draft.text] if draft.text else none
+            score = score_of[(name, episode.id), who, draft.text] if draft.text else none
             about = (name, episode.session, episode.id, who, of[who], order, draw, who == draft.first)
             rows.append((*about, score.value, score.reason))
     columns = ["mediator", "session", "episode", "participant", "side", "order", "draw", "first", "value", "reason"]
@@ -164,14 +166,14 @@ def _write_report(
     folder: Path,
 ) -> Path:
     rows = [
-        {"mediator": name, **estimate_all(part, np.random.default_rng(study.seed))}
-        for name, part in payoffs.groupby("mediator", sort=False)
+        {"mediator": name, **estimate_all(mediator_payoffs, np.random.default_rng(study.seed))}
+        for name, mediator_payoffs in payoffs.groupby("mediator", sort=False)
     ]
     report = Report(folder, NAME, "Fair mediators")
     scorer = open_payoff(study.payoff)
     by = scored_by(scorer, study.judge)
     report.disclaim_models(study.llm, by)
-    sessions = count_phrase(len({one.session for one in groups}), UNIT)
+    sessions = count_phrase(len({episode.session for episode in groups}), UNIT)
     report.add(
         f"{count_phrase(len(groups), 'episode')}, {sessions}. Mediators on {study.llm}. Agreement: "
         f"{study.payoff} ({scorer.UNIT}), scored by {by}. {study.orders} orders, "
@@ -195,8 +197,8 @@ def _write_report(
         report.figure(drawn, NAME, title)
     report.table(rows, COLUMNS)
     statements = [
-        (name, one.id, order, draw, draft.text or "", draft.reason or "", draft.first or "")
-        for (name, one, order, draw), draft in zip(plans, drafts, strict=True)
+        (name, episode.id, order, draw, draft.text or "", draft.reason or "", draft.first or "")
+        for (name, episode, order, draw), draft in zip(plans, drafts, strict=True)
     ]
     columns = ["mediator", "episode", "order", "draw", "statement", "reason", "first"]
     report.data(
@@ -210,7 +212,7 @@ def sentences(row: Mapping[str, Any]) -> Iterator[str]:
 
     A side is named only where the interval is on one side of 0 and shuffled sides seldom give as large a difference.
     """
-    said = {
+    wordings = {
         "coverage": (
             "suits the smaller side better than the larger one",
             "suits the larger side better than the smaller one",
@@ -228,7 +230,7 @@ def sentences(row: Mapping[str, Any]) -> Iterator[str]:
             "Whether it favours the opinion that it reads first",
         ),
     }  # fmt: skip
-    for name, (above, below, none, unknown) in said.items():
+    for name, (above, below, none, unknown) in wordings.items():
         value, low, high, reason = (row[f"{name}{end}"] for end in ("", "_low", "_high", "_reason"))
         head = f"`{row['mediator']}`"
         if reason == NO_VARIATION:

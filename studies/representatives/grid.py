@@ -71,10 +71,12 @@ def knowledge_grid(
 def table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a row per model and choice: each measure with low and high, and `gain`, own minus stranger per critique."""
     lines = []
-    for (model, knows), part in rows.groupby(["model", "knows"], sort=False):
-        own, other = (part[part["asked"] == asked] for asked in (OWN, STRANGER))
-        line: dict[str, object] = {"model": model, "knows": knows, "critiques": len(own)}
-        measures = {name: measure(own) for name, measure in MEASURES.items()} | {"gain": against(own, other)}
+    for (model, knows), cell_rows in rows.groupby(["model", "knows"], sort=False):
+        own_scores, other = (cell_rows[cell_rows["asked"] == whose] for whose in (OWN, STRANGER))
+        line: dict[str, object] = {"model": model, "knows": knows, "critiques": len(own_scores)}
+        measures = {name: measure(own_scores) for name, measure in MEASURES.items()} | {
+            "gain": against(own_scores, other)
+        }
         for name, mean in measures.items():
             line |= {**with_interval(name, mean.value, (mean.low, mean.high)), "people": mean.clusters}
         lines.append(line)
@@ -120,9 +122,9 @@ def figure(means: pd.DataFrame, shown: str = "per_token") -> Figure:
 def _plot_series(axes: Axes, means: pd.DataFrame, shown: str) -> None:
     models, choices = means["model"].unique(), means["knows"].unique()
     for place, model in enumerate(models):
-        part = means[means["model"] == model].set_index("knows").reindex(choices)
+        model_means = means[means["model"] == model].set_index("knows").reindex(choices)
         at = [number + 0.16 * (place - (len(models) - 1) / 2) for number in range(len(choices))]
         colour, marker = COLOURS[place % len(COLOURS)], MARKERS[place % len(MARKERS)]
-        draw_points(axes, at, part, shown, upright=True, fmt=marker, color=colour, label=model)
+        draw_points(axes, at, model_means, shown, upright=True, fmt=marker, color=colour, label=model)
     axes.set_xticks(range(len(choices)), choices)
     axes.set_xlim(-0.5, len(choices) - 0.5)

@@ -81,7 +81,7 @@ def _mean_of_thirds(drawn: Floats) -> Floats:
     return np.asarray((sums[..., 0::2] / np.where(tokens > 0, tokens, np.nan)).mean(axis=-1))
 
 
-def text_distance(one: str, other: str) -> float:
+def text_distance(written: str, other: str) -> float:
     """Return 1 minus the ratio of matching words (Ratcliff and Obershelp): 0 for the same words in order, 1 for none in
     common.
 
@@ -90,5 +90,5 @@ def text_distance(one: str, other: str) -> float:
     >>> text_distance("Say who pays.", "say WHO pays!"), text_distance("Say who pays", "say nothing")
     (0.0, 0.6)
     """
-    first, second = (_WORD.findall(text.lower().replace("’", "'")) for text in (one, other))
+    first, second = (_WORD.findall(text.lower().replace("’", "'")) for text in (written, other))
     return 1.0 - SequenceMatcher(None, first, second, autojunk=False).ratio()

@@ -80,17 +80,17 @@ def scored(cases: Sequence[RepresentationCase], knows: str, loaded: Loaded, seed
     """
     others = strangers(cases, seed)
     pairs = [
-        (case, asked, about)
+        (case, whose, about)
         for case in cases
-        for asked, about in ((OWN, case), (STRANGER, others.get(case.key)))
+        for whose, about in ((OWN, case), (STRANGER, others.get(case.key)))
         if about
     ]
     texts = [text(case, knows, about) for case, _, about in pairs]
     values = likelihoods(texts, loaded.model, loaded.tokenizer, BATCH, ended=True)
     return pd.DataFrame(
         {"case": case.key, "episode": case.episode, "session": case.session, "participant": case.participant,
-         "asked": asked, "logp": value.logp, "tokens": value.tokens, "characters": len(written.reply)}
-        for (case, asked, _), written, value in zip(pairs, texts, values, strict=True)
+         "asked": whose, "logp": value.logp, "tokens": value.tokens, "characters": len(written.reply)}
+        for (case, whose, _), written, value in zip(pairs, texts, values, strict=True)
     )  # fmt: skip
 
 
@@ -103,15 +103,15 @@ def kept_scores(
     """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part")
-        scored(cases, knows, load(model), seed).to_csv(part, index=False)
-        part.replace(path)
-    found = pd.read_csv(path)
-    if set(found["case"]) != {case.key for case in cases}:
+        unfinished = path.with_suffix(".part")
+        scored(cases, knows, load(model), seed).to_csv(unfinished, index=False)
+        unfinished.replace(path)
+    scores = pd.read_csv(path)
+    if set(scores["case"]) != {case.key for case in cases}:
         raise UserError(
             f"{path} has the scores of other critiques: repeat the command as it was, or give another --out"
         )
-    return found
+    return scores
 
 
 class RepresentativeTest(NamedTuple):
@@ -138,11 +138,11 @@ class RepresentativeTest(NamedTuple):
     def critiques(self, desk: CallDesk) -> dict[str, Texts]:
         """Return the critiques of the three representatives; one attempt each, at temperature 1."""
         others = strangers(self.cases, self.seed)
-        own = [WritingOrder(case, case) for case in self.cases]
+        own_orders = [WritingOrder(case, case) for case in self.cases]
         strange = [WritingOrder(case, others[case.key]) for case in self.cases if case.key in others]
         trained = Author(self.model.spec, self.model.adapter, self.lesson.knows)
-        plans = {TRAINED: (own, trained), STRANGER: (strange, trained)}
-        plans[BASE] = (own, Author(self.llm, "", self.lesson.knows))
+        plans = {TRAINED: (own_orders, trained), STRANGER: (strange, trained)}
+        plans[BASE] = (own_orders, Author(self.llm, "", self.lesson.knows))
         return {name: read_texts(orders, write_texts(orders, author, self.seed, desk))
                 for name, (orders, author) in plans.items()}  # fmt: skip
 
@@ -186,12 +186,15 @@ def measure(builder: DatasetBuilder, llm: str, lesson: Lesson, judge: str, limit
 
 
 def _write_csv(parts: Mapping[str, pd.DataFrame], column: str, path: Path) -> None:
-    write_csv(pd.concat([part.assign(**{column: name}) for name, part in parts.items()]), path)
+    write_csv(pd.concat([model_rows.assign(**{column: name}) for name, model_rows in parts.items()]), path)
 
 
 def _add_likelihoods(report: Report, scores: Mapping[str, pd.DataFrame]) -> None:
     report.section("How likely it finds the participants' critiques", "Log-probability in nats; higher is better.")
-    rows = [[TITLES[name], *(_interval(of(part)) for of in MEASURES.values())] for name, part in scores.items()]
+    rows = [
+        [TITLES[name], *(_interval(of(model_scores)) for of in MEASURES.values())]
+        for name, model_scores in scores.items()
+    ]
     report.table(rows, ["representative", *(name.replace("_", " ") for name in MEASURES)])
     gains = {name: against(scores[TRAINED], scores[name]) for name in (STRANGER, BASE)}
     rows = [[f"over {TITLES[name]}", _interval(gain)] for name, gain in gains.items()]
@@ -209,8 +212,8 @@ def distances(cases: Sequence[RepresentationCase], texts: Mapping[str, Texts]) -
     """Return the mean distance (0 to 1) between what each representative wrote and what the person wrote."""
     people = pd.Series([case.participant for case in cases])
     return {
-        name: clustered_mean(pd.Series([_distance(case, own) for case in cases], dtype=float), people, bounds=SHARE)
-        for name, own in texts.items()
+        name: clustered_mean(pd.Series([_distance(case, written) for case in cases], dtype=float), people, bounds=SHARE)
+        for name, written in texts.items()
     }
 
 
@@ -220,12 +223,12 @@ def _distance(case: RepresentationCase, texts: Texts) -> float:
 
 def _add_verdicts(report: Report, verdicts: Mapping[str, pd.DataFrame]) -> None:
     rows = []
-    for name, part in verdicts.items():
-        counts = part["verdict"].value_counts()
-        unread = part.loc[part["verdict"] == "", "reason"]
+    for name, verdict_rows in verdicts.items():
+        counts = verdict_rows["verdict"].value_counts()
+        unread = verdict_rows.loc[verdict_rows["verdict"] == "", "reason"]
         title = HUMAN if name == PERSON else TITLES[name]
         wins = [str(int(counts.get(kind, 0))) for kind in (WIN, TIE, LOSS)]
-        rows.append([title, _interval(win_rate(part)), *wins, count_table(unread) or "0"])
+        rows.append([title, _interval(win_rate(verdict_rows)), *wins, count_table(unread) or "0"])
     report.table(rows, ["against", "win rate", "wins", "ties", "losses", "not read"])
 
 

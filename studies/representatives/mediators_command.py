@@ -46,8 +46,8 @@ def mediators(words: Sequence[str]) -> int:
 
     *specs, judge = models_from_args(options, "judge")
     llm, names = only_model(specs, "oracle"), tuple(dict.fromkeys(options.mediator or USUAL))
-    own = {name: getattr(options, name) for name in ("payoff", "orders", "draws", "seed")}
-    study, folder = FairnessStudy(names, llm, judge, **own), results_folder(options, "mediators")
+    study_options = {name: getattr(options, name) for name in ("payoff", "orders", "draws", "seed")}
+    study, folder = FairnessStudy(names, llm, judge, **study_options), results_folder(options, "mediators")
     episodes = read_all(options.episodes)[: options.limit]
     print_paths(folder=folder)
     desk = CallDesk(folder, bar, options.keep_going, shared_budget(options, folder, llm, judge))

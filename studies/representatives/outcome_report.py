@@ -74,9 +74,9 @@ def gain_table(payoffs: pd.DataFrame, writers: Sequence[str]) -> pd.DataFrame:
         regimes = {name: named(kind, "" if name == BEFORE else name) for name in writers}
         before = means[regimes[BEFORE]]
         for writer, regime in {**regimes, PERSON: TRUE, NOTHING: mute}.items():
-            own = means.get(regime, pd.Series(np.nan, index=means.index))
-            gain = clustered_mean(own - before, sessions) if writer != BEFORE else None
-            mean = clustered_mean(own.where(before.notna()), sessions)
+            writer_payoffs = means.get(regime, pd.Series(np.nan, index=means.index))
+            gain = clustered_mean(writer_payoffs - before, sessions) if writer != BEFORE else None
+            mean = clustered_mean(writer_payoffs.where(before.notna()), sessions)
             row: dict[str, Any] = {
                 "represented": WHO[kind],
                 "writer": writer,
@@ -91,11 +91,13 @@ def gain_table(payoffs: pd.DataFrame, writers: Sequence[str]) -> pd.DataFrame:
 def likely_table(likely: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return a row per writer: log-probability of the person's critique, its difference from before, gain over a stranger."""
     rows = []
-    own = {name: table[table["asked"] == OWN] for name, table in likely.items()}
+    own_scores = {name: table[table["asked"] == OWN] for name, table in likely.items()}
     for name, table in likely.items():
-        change = against(own[name], own[BEFORE]) if name != BEFORE else None
-        row: dict[str, Any] = {"writer": name, "critiques": len(own[name])} | _ends("logp", per_critique(own[name]))
-        row |= _ends("difference", change) | _ends("gain", against(own[name], table[table["asked"] == STRANGER]))
+        change = against(own_scores[name], own_scores[BEFORE]) if name != BEFORE else None
+        row: dict[str, Any] = {"writer": name, "critiques": len(own_scores[name])} | _ends(
+            "logp", per_critique(own_scores[name])
+        )
+        row |= _ends("difference", change) | _ends("gain", against(own_scores[name], table[table["asked"] == STRANGER]))
         rows.append(row)
     return pd.DataFrame(rows)
 
@@ -108,21 +110,23 @@ def _ends(name: str, mean: ClusteredMean | None) -> dict[str, float]:
 def findings(gains: pd.DataFrame, likely: pd.DataFrame) -> Iterator[str]:
     """Yield what the training did to payoffs with one person and with all represented, and to likeness; each with its null."""
     for kind, who in WHO.items():
-        part = gains[gains["represented"] == who].set_index("writer")
+        writer_rows = gains[gains["represented"] == who].set_index("writer")
         about = "one person is represented" if kind == ONE else "all are represented"
-        yield f"{_change_line('payoff', part.loc[TRAINED], 'group')} ({about})."
-        yield _null_line("payoff", part)
-    part = likely.set_index("writer")
-    yield f"{_change_line(OWN_CRITIQUE, part.loc[TRAINED], 'participant')}."
-    yield _null_line("log-probability", part)
+        yield f"{_change_line('payoff', writer_rows.loc[TRAINED], 'group')} ({about})."
+        yield _null_line("payoff", writer_rows)
+    writer_rows = likely.set_index("writer")
+    yield f"{_change_line(OWN_CRITIQUE, writer_rows.loc[TRAINED], 'participant')}."
+    yield _null_line("log-probability", writer_rows)
 
 
-def _null_line(what: str, part: pd.DataFrame) -> str:
-    """Return how the change compares with those of trainings on shuffled preferences. part: a row per writer."""
-    shuffled = [name for name in part.index if str(name).startswith(SHUFFLED)]
-    nulls = part.loc[shuffled, "difference"]
-    found = against_nulls(float(part.loc[TRAINED, "difference"]), nulls, "preferences")
-    return null_line(f"change of the {what}", found, nulls.tolist(), "preferences", "representative", percent=False)
+def _null_line(what: str, writer_rows: pd.DataFrame) -> str:
+    """Return how the change compares with those of trainings on shuffled preferences. writer_rows: a row per writer."""
+    shuffled = [name for name in writer_rows.index if str(name).startswith(SHUFFLED)]
+    nulls = writer_rows.loc[shuffled, "difference"]
+    null_result = against_nulls(float(writer_rows.loc[TRAINED, "difference"]), nulls, "preferences")
+    return null_line(
+        f"change of the {what}", null_result, nulls.tolist(), "preferences", "representative", percent=False
+    )
 
 
 def _change_line(what: str, row: pd.Series, unit: str) -> str:
@@ -164,7 +168,8 @@ def write_outcomes(builder: DatasetBuilder, plan: OutcomePlan, outcome: Outcome)
 def _setting(builder: DatasetBuilder, plan: OutcomePlan, outcome: Outcome) -> str:
     how, pairs = plan.how, outcome.given[TRAINED]
     margins = ", ".join(
-        f"{name} {sum(one.margin for one in given) / len(given):+.2f}" for name, given in outcome.given.items()
+        f"{name} {sum(preference.margin for preference in given) / len(given):+.2f}"
+        for name, given in outcome.given.items()
     )
     left = "".join(f"; {reason} {count}" for reason, count in outcome.left_out.items())
     scorer = scored_by(open_payoff(how.payoff), how.judge)

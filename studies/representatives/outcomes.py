@@ -138,7 +138,9 @@ def train_outcomes(builder: DatasetBuilder, plan: OutcomePlan, desk_in: Callable
             f"{len(sets[TRAINED])} pairs of critiques differ in the payoff of their person ({ties} tie): set more --tries, or "
             "choose another --mediator, --payoff or --llm"
         )
-    models = {BEFORE: first} | {name: _adapter(builder, plan, first, name, own) for name, own in sets.items()}
+    models = {BEFORE: first} | {
+        name: _adapter(builder, plan, first, name, preferences) for name, preferences in sets.items()
+    }
     groups = _test_groups(builder, plan, models, desk_in(folder / f"groups-{plan.shuffles}"))
     cases = builder.tested(plan.limit)
     likely = {
@@ -170,13 +172,13 @@ def try_critiques(builder: DatasetBuilder, plan: OutcomePlan, first: TrainedRepr
             texts[order.case.key, OWN, number] = critique
             plans.append((episodes[order.case.episode], Profile(ONE, order.case.participant, number)))
     payoffs = score_payoffs(write_statements(plans, texts, plan.how, desk), plan.how, desk)
-    payoffs["critique"] = [texts[f"{one.id} {where.who}", OWN, where.number].text or "" for one, where in plans]
+    payoffs["critique"] = [texts[f"{case.id} {where.who}", OWN, where.number].text or "" for case, where in plans]
     return _scored_tries(payoffs, {case.key: case for case in cases}, plan.lesson.knows)
 
 
 def _scored_tries(payoffs: pd.DataFrame, cases: Mapping[str, RepresentationCase], knows: str) -> Tries:
-    known = payoffs.dropna(subset=["value"])
-    means = known.groupby(["episode", "session", "participant", "critique"], sort=False)["value"]
+    scored = payoffs.dropna(subset=["value"])
+    means = scored.groupby(["episode", "session", "participant", "critique"], sort=False)["value"]
     table = means.agg(payoff="mean", statements="count").reset_index()
     replies = []
     for row in table.itertuples():
@@ -195,7 +197,7 @@ def _adapter(
 ) -> TrainedRepresentative:
     """Return the representative of an adapter, trained unless it is there."""
     recipe = replace(plan.recipe, party=f"outcomes-{slug(name)}", method=DPO, r=plan.lesson.r, seed=builder.seed)
-    margin = round(fmean(one.margin for one in given), 3)
+    margin = round(fmean(preference.margin for preference in given), 3)
     how = plan.how
     data: dict[str, Any] = {"pairs": len(given), "mean margin": margin, "payoff": how.payoff, "judge": how.judge}
     data |= {"mediator": f"{how.mediator} on {how.mediator_llm}"}

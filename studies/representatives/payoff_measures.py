@@ -42,17 +42,17 @@ def score_table(
     table: pd.DataFrame, episodes: Sequence[Episode], scorer: Any, judge: str, seed: int, desk: CallDesk, title: str
 ) -> Floats:
     """Return a score for each row of a rating table, NaN for a missing one. Errors: UserError from the journal or the budget."""
-    seats = {(one.id, voice.participant): (one, voice) for one in episodes for voice in one.voices}
+    seats = {(episode.id, voice.participant): (episode, voice) for episode in episodes for voice in episode.voices}
     keys = list(dict.fromkeys(zip(table["episode"], table["participant"], strict=True)))
-    names = {key: list(part["statement"]) for key, part in table.groupby(["episode", "participant"], sort=False)}
+    names = {key: list(ratings["statement"]) for key, ratings in table.groupby(["episode", "participant"], sort=False)}
     asking = [
         scorer.score(*seats[key], [getattr(seats[key][0], name) for name in names[key]], derive(seed, "payoff", key[0]))
         for key in keys
     ]
-    found: list[tuple[Verdict, ...]] = desk.ask(asking, judge, title, score_failure, own_model(scorer))
+    verdict_rows: list[tuple[Verdict, ...]] = desk.ask(asking, judge, title, score_failure, own_model(scorer))
     scores = {
         (*key, name): math.nan if verdict.value is None else verdict.value
-        for key, verdicts in zip(keys, found, strict=True)
+        for key, verdicts in zip(keys, verdict_rows, strict=True)
         for name, verdict in zip(names[key], verdicts, strict=True)
     }
     wanted = zip(table["episode"], table["participant"], table["statement"], strict=True)
@@ -85,11 +85,11 @@ def calibrate_payoff(rows: pd.DataFrame, same_scale: bool) -> Calibration:
 
     Intervals are over groups, because the members of a group rate the same statements.
     """
-    known = rows.dropna(subset=["score"])
-    gap = (known["score"] - known["rating"]) if same_scale else pd.Series(math.nan, known.index)
-    bias = clustered_mean(gap, known["group"])
-    error = clustered_mean(gap.abs(), known["group"], bounds=POSITIVE)
-    return Calibration(_correlation(known), _preferred(known), bias, error, int(rows["score"].isna().sum()))
+    scored = rows.dropna(subset=["score"])
+    gap = (scored["score"] - scored["rating"]) if same_scale else pd.Series(math.nan, scored.index)
+    bias = clustered_mean(gap, scored["group"])
+    error = clustered_mean(gap.abs(), scored["group"], bounds=POSITIVE)
+    return Calibration(_correlation(scored), _preferred(scored), bias, error, int(rows["score"].isna().sum()))
 
 
 def _correlation(rows: pd.DataFrame) -> ClusteredMean:
@@ -105,8 +105,8 @@ def _preferred(rows: pd.DataFrame) -> ClusteredMean:
     if not {("rating", name) for name in STATEMENTS} <= set(wide.columns):
         return NO_MEAN
     rating, score = (wide[what]["revision"] - wide[what]["draft"] for what in ("rating", "score"))
-    known = (rating != 0) & rating.notna() & score.notna()
-    points = (np.sign(score[known]) * np.sign(rating[known]) + 1) / 2
+    is_compared = (rating != 0) & rating.notna() & score.notna()
+    points = (np.sign(score[is_compared]) * np.sign(rating[is_compared]) + 1) / 2
     groups = pd.Series(points.index.get_level_values("group"), index=points.index)
     return clustered_mean(points, groups, bounds=SHARE)
 
@@ -130,7 +130,7 @@ class Line(NamedTuple):
 
 def groups_of(episodes: Sequence[Episode]) -> dict[str, str]:
     """Return the group of each session: sessions that share a participant are one group, named by its first session."""
-    graph = nx.Graph((("s", one.session), ("p", who)) for one in episodes for who in one.participants)
+    graph = nx.Graph((("s", episode.session), ("p", who)) for episode in episodes for who in episode.participants)
     return {
         name: min(session for kind, session in chunk if kind == "s")
         for chunk in nx.connected_components(graph)
@@ -143,11 +143,11 @@ def rating_table(episodes: Sequence[Episode]) -> pd.DataFrame:
     """Return a row per recorded rating of a known statement: KEYS, rating, other (the rating of the other one, NaN: none)."""
     groups = groups_of(episodes)
     rows = [
-        (groups[one.session], one.id, voice.participant, name, float(value), voice.agreement.get(other))
-        for one in episodes
-        for voice in one.voices
+        (groups[episode.session], episode.id, voice.participant, name, float(value), voice.agreement.get(other))
+        for episode in episodes
+        for voice in episode.voices
         for name, other in (STATEMENTS, STATEMENTS[::-1])
-        if getattr(one, name) is not None and (value := voice.agreement.get(name)) is not None
+        if getattr(episode, name) is not None and (value := voice.agreement.get(name)) is not None
     ]
     return pd.DataFrame(rows, columns=[*KEYS, "rating", "other"]).astype({"rating": float, "other": float})
 
@@ -176,9 +176,9 @@ def _two_people(placed: pd.DataFrame, keys: list[str], columns: list[str]) -> Pl
 
 def _difference(numbers: Floats, places: Places) -> Floats:
     """Return first minus second; of gains the first participant's revision minus draft, minus that of the second."""
-    found = [numbers[column] for column in places.T]
-    gap = found[0] - found[1]
-    return np.asarray(gap if len(found) == 2 else gap - (found[2] - found[3]), dtype=float)
+    columns = [numbers[column] for column in places.T]
+    gap = columns[0] - columns[1]
+    return np.asarray(gap if len(columns) == 2 else gap - (columns[2] - columns[3]), dtype=float)
 
 
 def pairs(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
@@ -194,11 +194,11 @@ def pairs(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
 
 def fit_line(rows: pd.DataFrame) -> Line:
     """Return the straight line and the slope of wins that fit ratings best. A score that does not vary has rise and slope 0."""
-    known = rows.dropna(subset=["rating", "score"])
-    if known["score"].nunique() < 2:
-        return Line(float(known["rating"].mean()) if len(known) else math.nan, 0.0, 0.0)
-    rise, start = np.polyfit(known["score"].to_numpy(float), known["rating"].to_numpy(float), 1)
-    return Line(float(start), float(rise), fit_slope(pairs(known, STATEMENT)))
+    complete = rows.dropna(subset=["rating", "score"])
+    if complete["score"].nunique() < 2:
+        return Line(float(complete["rating"].mean()) if len(complete) else math.nan, 0.0, 0.0)
+    rise, start = np.polyfit(complete["score"].to_numpy(float), complete["rating"].to_numpy(float), 1)
+    return Line(float(start), float(rise), fit_slope(pairs(complete, STATEMENT)))
 
 
 def fit_slope(table: pd.DataFrame) -> float:
@@ -206,10 +206,10 @@ def fit_slope(table: pd.DataFrame) -> float:
 
     1 means that the differences are log odds as they are. table: as from `pairs`. NaN without pairs.
     """
-    known = table.dropna(subset=["score"])
-    if known.empty:
+    scored = table.dropna(subset=["score"])
+    if scored.empty:
         return math.nan
-    signed = known["score"].to_numpy(float) * np.sign(known["rating"].to_numpy(float))
+    signed = scored["score"].to_numpy(float) * np.sign(scored["rating"].to_numpy(float))
 
     def loss(slope: float) -> float:
         return float(np.logaddexp(0.0, -slope * signed).mean())
@@ -238,7 +238,7 @@ def chance(table: pd.DataFrame, slope: float) -> pd.Series:
 
 def measure_scorer(rows: pd.DataFrame, line: Line, measures: Sequence[str]) -> dict[str, ClusteredMean]:
     """Return each measure with its 95% interval over groups; none for those that are not in `measures`."""
-    found = {}
+    means = {}
     for measure in MEASURES:
         table = values(rows, measure, line) if measure in measures else pd.DataFrame()
         mean = (
@@ -246,8 +246,8 @@ def measure_scorer(rows: pd.DataFrame, line: Line, measures: Sequence[str]) -> d
             if table.empty
             else clustered_mean(table["value"], table["group"], bounds=POSITIVE if measure == ERROR else SHARE)
         )
-        found[measure] = mean
-    return found
+        means[measure] = mean
+    return means
 
 
 def compare_scorers(ours: pd.DataFrame, theirs: pd.DataFrame) -> ClusteredMean:
@@ -266,11 +266,11 @@ def calibrate_wins(rows: pd.DataFrame, line: Line) -> pd.DataFrame:
         return pd.DataFrame(columns=["predicted", "observed", "low", "high", "pairs", "groups"])
     table = table.assign(predicted=chance(table, line.slope), won=(table["rating"] > 0).astype(float))
     rank = table["predicted"].rank(method="first").to_numpy() - 1
-    found = []
-    for _, part in table.groupby((rank * BINS // len(table)).astype(int)):
-        mean = clustered_mean(part["won"], part["group"], bounds=SHARE)
-        found.append((part["predicted"].mean(), mean.value, mean.low, mean.high, mean.n, mean.clusters))
-    return pd.DataFrame(found, columns=["predicted", "observed", "low", "high", "pairs", "groups"])
+    bins = []
+    for _, bin_pairs in table.groupby((rank * BINS // len(table)).astype(int)):
+        mean = clustered_mean(bin_pairs["won"], bin_pairs["group"], bounds=SHARE)
+        bins.append((bin_pairs["predicted"].mean(), mean.value, mean.low, mean.high, mean.n, mean.clusters))
+    return pd.DataFrame(bins, columns=["predicted", "observed", "low", "high", "pairs", "groups"])
 
 
 def deal_ratings(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
@@ -294,15 +294,15 @@ def null_ranges(
     rng = np.random.default_rng(seed)
     score = rows["score"].to_numpy(float)
     places = {measure: pair_places(rows, measure) for measure in measures}
-    signs = {measure: np.sign(_difference(score, found)) for measure, found in places.items()}
+    signs = {measure: np.sign(_difference(score, in_pairs)) for measure, in_pairs in places.items()}
     shares: dict[str, list[float]] = {measure: [] for measure in measures}
     for _ in range(deals):
         dealt = deal_ratings(rows, rng)["rating"].to_numpy(float)
-        for measure, found in places.items():
-            gap = np.sign(_difference(dealt, found))
-            known = (gap != 0) & np.isfinite(signs[measure])
+        for measure, in_pairs in places.items():
+            gap = np.sign(_difference(dealt, in_pairs))
+            differs = (gap != 0) & np.isfinite(signs[measure])
             shares[measure].append(
-                float((signs[measure][known] * gap[known] + 1).mean() / 2) if known.any() else math.nan
+                float((signs[measure][differs] * gap[differs] + 1).mean() / 2) if differs.any() else math.nan
             )
-    ends = {measure: np.quantile(found, [0.025, 0.975]) for measure, found in shares.items()}
+    ends = {measure: np.quantile(null_shares, [0.025, 0.975]) for measure, null_shares in shares.items()}
     return {measure: (float(low), float(high)) for measure, (low, high) in ends.items()}

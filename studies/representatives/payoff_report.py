@@ -81,25 +81,27 @@ def score_all(
 ) -> dict[str, Scored]:
     """Return every scorer on every cell, with the two that need no model. scorers: by name the scorer and the judge's spec."""
     tables = {cell: _rated(episodes) for cell, episodes in cells.items()}
-    found = {}
+    by_scorer = {}
     for name, (scorer, judge) in scorers.items():
         scores = {
             cell: score_table(table, cells[cell], scorer, judge, seed, desk, f"payoffs {name}, {cell}")
             for cell, table in tables.items()
         }
-        measures = [one for one in MEASURES if one != PERSON or scorer.UNIT == AGREEMENT]
-        found[name] = _scored(tables, scores, measures)
+        measures = [measure for measure in MEASURES if measure != PERSON or scorer.UNIT == AGREEMENT]
+        by_scorer[name] = _scored(tables, scores, measures)
     others = {cell: table["other"].to_numpy(float) for cell, table in tables.items()}
-    found[OTHER] = _scored(
+    by_scorer[OTHER] = _scored(
         tables, others, (PERSON, ERROR)
     )  # its differences between statements are the ratings', turned
-    found[MEAN] = _scored(tables, {cell: np.zeros(len(table)) for cell, table in tables.items()}, MEASURES)
-    return found
+    by_scorer[MEAN] = _scored(tables, {cell: np.zeros(len(table)) for cell, table in tables.items()}, MEASURES)
+    return by_scorer
 
 
 def _rated(episodes: Sequence[Episode]) -> pd.DataFrame:
     """Return the ratings of participants who wrote an opinion: the others can be scored by no model."""
-    wrote = {(one.id, voice.participant) for one in episodes for voice in one.voices if voice.opinion is not None}
+    wrote = {
+        (episode.id, voice.participant) for episode in episodes for voice in episode.voices if voice.opinion is not None
+    }
     table = rating_table(episodes)
     keep = [key in wrote for key in zip(table["episode"], table["participant"], strict=True)]
     return table[keep].reset_index(drop=True)
@@ -112,15 +114,15 @@ def _scored(tables: Mapping[str, pd.DataFrame], scores: Mapping[str, Floats], me
 
 def measure_table(scored: Mapping[str, Scored], cell: str) -> pd.DataFrame:
     """Return a row per scorer: scorer, groups, ratings, missing, and each measure with low and high."""
-    found = []
-    for name, one in scored.items():
-        rows = one.rows[cell]
+    table_rows = []
+    for name, scorer in scored.items():
+        rows = scorer.rows[cell]
         groups, missing = rows["group"].nunique(), int(rows["score"].isna().sum())
         row: dict[str, Any] = {"scorer": name, "groups": groups, "ratings": len(rows), "missing": missing}
-        for measure, mean in measure_scorer(rows, one.line, one.measures).items():
+        for measure, mean in measure_scorer(rows, scorer.line, scorer.measures).items():
             row |= with_interval(measure, mean.value, (mean.low, mean.high))
-        found.append(row)
-    return pd.DataFrame(found)
+        table_rows.append(row)
+    return pd.DataFrame(table_rows)
 
 
 def difference_table(scored: Mapping[str, Scored], trained: Sequence[Trained]) -> pd.DataFrame:
@@ -128,16 +130,18 @@ def difference_table(scored: Mapping[str, Scored], trained: Sequence[Trained]) -
 
     Columns: cell, trained, other, measure, value, low, high, n, clusters.
     """
-    found = []
+    comparisons = []
     for cell in CELLS:
         for model in trained:
             mine = scored[model.name]
             for other, theirs in scored.items():
                 for measure in (STATEMENT, GAIN, PERSON, ERROR) if other != model.name else ():
                     if measure in mine.measures and measure in theirs.measures:
-                        tables = [values(one.rows[cell], measure, one.line) for one in (mine, theirs)]
-                        found.append((cell, model.name, other, measure, *compare_scorers(*tables)))
-    return pd.DataFrame(found, columns=["cell", "trained", "other", "measure", "value", "low", "high", "n", "clusters"])
+                        tables = [values(scorer.rows[cell], measure, scorer.line) for scorer in (mine, theirs)]
+                        comparisons.append((cell, model.name, other, measure, *compare_scorers(*tables)))
+    return pd.DataFrame(
+        comparisons, columns=["cell", "trained", "other", "measure", "value", "low", "high", "n", "clusters"]
+    )
 
 
 def sentence(trained: str, other: str, measure: str, mean: ClusteredMean) -> str:
@@ -208,14 +212,20 @@ def write_payoffs(
         payoff_measures=pd.concat([table.assign(cell=cell) for cell, table in measured.items()]),
         payoff_differences=differences,
         payoff_scores=pd.concat(
-            [one.rows[cell].assign(scorer=name, cell=cell) for name, one in scored.items() for cell in one.rows]
+            [
+                scorer.rows[cell].assign(scorer=name, cell=cell)
+                for name, scorer in scored.items()
+                for cell in scorer.rows
+            ]
         ),
     )
     return report.write()
 
 
 def _add_calibration(report: Report, scored: Mapping[str, Scored], trained: Sequence[Trained]) -> None:
-    bins = {one.name: calibrate_wins(scored[one.name].rows[QUESTIONS], scored[one.name].line) for one in trained}
+    bins = {
+        model.name: calibrate_wins(scored[model.name].rows[QUESTIONS], scored[model.name].line) for model in trained
+    }
     report.section(
         "Calibration",
         "How often the revision is rated higher than the draft, of participants who rate them differently: as predicted, and as "
@@ -236,9 +246,9 @@ def _add_calibration(report: Report, scored: Mapping[str, Scored], trained: Sequ
 def _add_null(report: Report, scored: Mapping[str, Scored], trained: Sequence[Trained], seed: int) -> None:
     lines = []
     for model in trained:
-        one = scored[model.name]
-        measures = [measure for measure in (STATEMENT, GAIN) if measure in one.measures]
-        ranges = null_ranges(one.rows[QUESTIONS], measures, seed)
+        scorer = scored[model.name]
+        measures = [measure for measure in (STATEMENT, GAIN) if measure in scorer.measures]
+        ranges = null_ranges(scorer.rows[QUESTIONS], measures, seed)
         shown = ", ".join(
             f"{name} unknown (no pairs)" if math.isnan(low) else f"{name} {low:.2f} to {high:.2f}"
             for name, (low, high) in ranges.items()

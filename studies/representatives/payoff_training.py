@@ -76,8 +76,8 @@ def run_payoffs(
     scorers: dict[str, tuple[Any, str]] = {}
     for form in forms:
         for mark, control in CONTROLS.items():
-            own = replace(lesson, form=form, **control)
-            out = train_payoff(llm, own, train, cells[FIT], builder.folder, builder.bar)
+            form_lesson = replace(lesson, form=form, **control)
+            out = train_payoff(llm, form_lesson, train, cells[FIT], builder.folder, builder.bar)
             scorers[f"{FORM_MODELS[form].name}{mark}"] = open_payoff(f"trained:{out}"), llm
     if judge:
         scorers |= {f"{name} ({judge})": (open_payoff(name), judge) for name in ("judge", "ranking")}
@@ -123,7 +123,7 @@ def _adapted(lesson: PayoffLesson, base: BaseModel, model: Any) -> Any:
     if not lesson.r:
         return model
     parts = {path.rpartition(".")[2] for path, _ in model.named_modules()}
-    if missing := [part for part in PROJECTIONS if part not in parts]:
+    if missing := [part_name for part_name in PROJECTIONS if part_name not in parts]:
         raise UserError(f"{base.name} cannot be trained with --r: its layers lack {', '.join(missing)}; set --r 0")
     lora = peft.LoraConfig(
         r=lesson.r, lora_alpha=lesson.alpha, lora_dropout=lesson.dropout, bias="none", task_type="SEQ_CLS",
@@ -219,13 +219,15 @@ def hold_out_people(episodes: Sequence[Episode], seed: int) -> tuple[tuple[Episo
     if len(names) < 2:
         raise UserError("the training episodes are of one group, so no people can be held out: give more sessions")
     held = set(stream(seed, "payoff people").sample(names, -(-len(names) // HELD_OUT)))
-    sides = [tuple(one for one in episodes if (groups[one.session] in held) is out) for out in (False, True)]
+    sides = [
+        tuple(episode for episode in episodes if (groups[episode.session] in held) is out) for out in (False, True)
+    ]
     return sides[0], sides[1]
 
 
 def questions_of(table: pd.DataFrame, episodes: Sequence[Episode], blind: bool) -> list[Any]:
     """Return what the model reads for each row of a rating table: chats of one message."""
-    seats = {(one.id, voice.participant): (one, voice) for one in episodes for voice in one.voices}
+    seats = {(episode.id, voice.participant): (episode, voice) for episode in episodes for voice in episode.voices}
     chats = []
     for row in table.itertuples():
         episode, voice = seats[row.episode, row.participant]
@@ -236,7 +238,9 @@ def questions_of(table: pd.DataFrame, episodes: Sequence[Episode], blind: bool) 
 
 def with_opinion(table: pd.DataFrame, episodes: Sequence[Episode]) -> pd.DataFrame:
     """Return the ratings whose participant wrote an opinion."""
-    wrote = {(one.id, voice.participant) for one in episodes for voice in one.voices if voice.opinion is not None}
+    wrote = {
+        (episode.id, voice.participant) for episode in episodes for voice in episode.voices if voice.opinion is not None
+    }
     kept = [key in wrote for key in zip(table["episode"], table["participant"], strict=True)]
     return table[kept].reset_index(drop=True)
 
@@ -267,10 +271,13 @@ def make_lot(
 def _pair_examples(table: pd.DataFrame, ids: Sequence[list[int]]) -> list[dict[str, Any]]:
     """Return both statements of each participant who rated them differently: the better rated one is chosen."""
     examples = []
-    for _, part in table.groupby(["episode", "participant"], sort=False):
-        if len(part) == 2 and part["rating"].iloc[0] != part["rating"].iloc[1]:
-            best = part["rating"].idxmax()
-            worst = part["rating"].idxmin()
+    for _, participant_ratings in table.groupby(["episode", "participant"], sort=False):
+        if (
+            len(participant_ratings) == 2
+            and participant_ratings["rating"].iloc[0] != participant_ratings["rating"].iloc[1]
+        ):
+            best = participant_ratings["rating"].idxmax()
+            worst = participant_ratings["rating"].idxmin()
             examples.append({"chosen_ids": ids[best], "rejected_ids": ids[worst]})
     if not examples:
         raise UserError("no participant rated two statements differently, so no pair can be learned: use --form rating")
@@ -302,11 +309,14 @@ def train_payoff(
     key = digest(json.dumps(asdict(lesson)), json.dumps(base.card_identity), seen).hex()[:12]
     stopping = EarlyStopping(lesson.every, lesson.patience, lesson.micro)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with training_folders(out, key) as (part, work), bar(f"{base.path_name} {lesson.name}", 0, "step") as progress:
-        result = fit(lesson, base, lot.examples, held.examples, part, work, stopping, progress)
+    with (
+        training_folders(out, key) as (model_folder, work),
+        bar(f"{base.path_name} {lesson.name}", 0, "step") as progress,
+    ):
+        result = fit(lesson, base, lot.examples, held.examples, model_folder, work, stopping, progress)
         model = {"model": base.name, "dtype": base.dtype, "load": base.load, "device": base.device}
-        write_head(part, Head(model, bool(lesson.r), lot.centre, lot.scale, lesson.blind, lesson.form))
-        write_card(part, lesson, base.card_identity, data, versions(), result, USE)
+        write_head(model_folder, Head(model, bool(lesson.r), lot.centre, lot.scale, lesson.blind, lesson.form))
+        write_card(model_folder, lesson, base.card_identity, data, versions(), result, USE)
     return out
 
 

@@ -147,11 +147,11 @@ class DatasetBuilder:
         key = digest(*settings, digest_of(examples), digest_of(validation)).hex()[:12]
         stopping = EarlyStopping(lesson.every, lesson.patience, lesson.micro)
         with (
-            training_folders(out, key) as (part, work),
+            training_folders(out, key) as (model_folder, work),
             self.bar(f"{base.path_name} {lesson.name}", 0, "step") as progress,
         ):
-            result = train(lesson, base, examples, validation, part, work, None, progress, stopping)
-            write_card(part, lesson, base.card_identity, data, versions(), result, REPRESENTATIVE)
+            result = train(lesson, base, examples, validation, model_folder, work, None, progress, stopping)
+            write_card(model_folder, lesson, base.card_identity, data, versions(), result, REPRESENTATIVE)
 
     def _examples(self, base: BaseModel, lesson: Lesson, side: str) -> list[Example]:
         """Return the examples of a side. Errors: UserError when there are none, or one is too long and would be cut."""
@@ -227,7 +227,7 @@ def _card_parts(sides: Split, note: str) -> Iterator[str]:
 
 def _count_row(name: str, episodes: Sequence[Episode], cases: Sequence[RepresentationCase]) -> list[str]:
     words = [len(knowledge_line(case.critique or "").split()) for case in cases]
-    sessions, questions = {one.session for one in episodes}, {one.question.id for one in episodes}
+    sessions, questions = {episode.session for episode in episodes}, {episode.question.id for episode in episodes}
     counts = [len(sessions), len(episodes), len(questions), len({case.participant for case in cases}), len(cases)]
     return [name, *map(str, counts), f"{sum(words) / len(words):.1f}" if words else "0"]
 

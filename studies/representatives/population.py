@@ -80,8 +80,10 @@ def answers(episodes: Sequence[Episode]) -> str:
 
     The items are those of the societies that the questions are about.
     """
-    people = {(one.session, voice.participant): voice.demographics for one in episodes for voice in one.voices}
-    items = dict.fromkeys(item.name for one in episodes for item in questionnaire(one.question.place))
+    people = {
+        (episode.session, voice.participant): voice.demographics for episode in episodes for voice in episode.voices
+    }
+    items = dict.fromkeys(item.name for episode in episodes for item in questionnaire(episode.question.place))
     shares = {name: sum(name in told for told in people.values()) / len(people) for name in items}
     answered = ", ".join(f"{name} {share:.0%}" for name, share in shares.items() if share)
     unanswered = ", ".join(name for name, share in shares.items() if not share)

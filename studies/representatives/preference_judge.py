@@ -44,11 +44,15 @@ def outcome(verdict: Verdict) -> str:
 def compare_critiques(case: RepresentationCase, ours: str, baseline: str, seed: int) -> Conversation[Verdict]:
     """Ask which critique is the participant's, ours first and then the baseline first."""
     brief = case.brief
-    known = [one_line(other.critique) for other in brief.others[:OTHERS] if other.critique]
-    earlier = "".join(f"\nOf another draft, on another question, this participant wrote: {text}" for text in known)
+    earlier_critiques = [one_line(other.critique) for other in brief.others[:OTHERS] if other.critique]
+    earlier = "".join(
+        f"\nOf another draft, on another question, this participant wrote: {text}" for text in earlier_critiques
+    )
     texts = {"issue": brief.question.question, "opinion": brief.opinion, "statement": brief.draft}
     slots = {name: one_line(text) for name, text in texts.items()} | {"earlier": earlier}
-    return judge_item(CRITIQUE_RUBRIC, Item((case.key,), slots, pair=(ours, baseline), facts={"earlier": known}), seed)
+    return judge_item(
+        CRITIQUE_RUBRIC, Item((case.key,), slots, pair=(ours, baseline), facts={"earlier": earlier_critiques}), seed
+    )
 
 
 def win_rate(rows: pd.DataFrame) -> ClusteredMean:
@@ -116,7 +120,7 @@ def win_rates(verdicts: pd.DataFrame) -> dict[str, ClusteredMean]:
     points = verdicts.assign(points=verdicts["verdict"].map(POINTS).astype(float))
     rates = {}
     for regime in in_order(points["regime"]):
-        part = points[points["regime"] == regime]
-        means = part.groupby(["episode", "session"], sort=False)["points"].mean().reset_index()
+        regime_points = points[points["regime"] == regime]
+        means = regime_points.groupby(["episode", "session"], sort=False)["points"].mean().reset_index()
         rates[regime] = clustered_mean(means["points"], means["session"], bounds=SHARE)
     return rates

@@ -73,8 +73,8 @@ def representation_cases(episodes: Sequence[Episode], written: bool = True) -> C
             left_out[f"no critique ({voice.reasons['critique']})"] += 1
         else:
             others = tuple(
-                OtherOpinion(before.question, said.opinion, said.critique, said.position)
-                for before, said in past[episode.session, voice.participant]
+                OtherOpinion(before.question, past_voice.opinion, past_voice.critique, past_voice.position)
+                for before, past_voice in past[episode.session, voice.participant]
                 if not representative.same_question(before.question, episode.question)
             )[: representative.OTHERS]
             brief = CritiqueBrief(episode.question, voice.opinion, episode.draft, voice.demographics, others)
@@ -145,12 +145,12 @@ def describe_split(sides: Split) -> str:
     """
     total = sum(map(len, sides.values()))
     counts = [f"{name} {len(side)} ({len(side) / total:.0%})" for name, side in sides.items()]
-    found = f"{total} episodes: {', '.join(counts)}"
+    sentence = f"{total} episodes: {', '.join(counts)}"
     apart = max(abs(len(side) / total - SHARES[name]) for name, side in sides.items())
     if apart <= TOLERANCE:
-        return found
-    asked = ", ".join(f"{name} {share:.0%}" for name, share in SHARES.items())
-    return f"{found}. The shares asked for were {asked}: {_why_apart(sides)}"
+        return sentence
+    wanted = ", ".join(f"{name} {share:.0%}" for name, share in SHARES.items())
+    return f"{sentence}. The shares asked for were {wanted}: {_why_apart(sides)}"
 
 
 def _why_apart(sides: Split) -> str:
@@ -248,10 +248,14 @@ def write_one(order: WritingOrder, author: Author, seed: int) -> Conversation[Cr
     """Return a conversation that returns the critique."""
     sampling = Sampling(author.temperature, author.tokens)
     speaker = representative.Representative(order.told.brief, author.knows, sampling, author.adapter)
-    own = derive(seed, "representative", author.knows, order.key)
-    return speaker.absorb_text((yield from ask(speaker.compose_critique(own))))
+    critique_seed = derive(seed, "representative", author.knows, order.key)
+    return speaker.absorb_text((yield from ask(speaker.compose_critique(critique_seed))))
 
 
 def read_texts(orders: Sequence[WritingOrder], critiques: Sequence[Critique]) -> Mapping[str, str]:
     """Return by case key the critiques that have a text."""
-    return {order.case.key: one.text for order, one in zip(orders, critiques, strict=True) if one.text is not None}
+    return {
+        order.case.key: critique.text
+        for order, critique in zip(orders, critiques, strict=True)
+        if critique.text is not None
+    }

@@ -84,10 +84,12 @@ class Substitution(Procedure):
     def writers(self) -> dict[str, representation.Author]:
         """The models that write, by the name that their regimes carry: "" for the first."""
         first = {"": representation.Author(self.llm, self.adapter, self.knows)}
-        return first | {one.name: representation.Author(one.spec, one.adapter, self.knows) for one in self.others}
+        return first | {
+            other.name: representation.Author(other.spec, other.adapter, self.knows) for other in self.others
+        }
 
     def __post_init__(self) -> None:
-        for spec in (self.llm, *(one.spec for one in self.others)):
+        for spec in (self.llm, *(other.spec for other in self.others)):
             check_spec(spec)
         object.__setattr__(self, "knows", parse_knowledge(self.knows))
         super().__post_init__()
@@ -95,7 +97,7 @@ class Substitution(Procedure):
 
 def statements_each(plans: Iterable[tuple[Episode, Profile]]) -> int:
     """Return the most statements that count for one participant of one episode."""
-    counted = Counter((one.id, who) for one, profile in plans for who in substituted(one, profile))
+    counted = Counter((episode.id, who) for episode, profile in plans for who in substituted(episode, profile))
     return max(counted.values(), default=0)
 
 
@@ -143,7 +145,7 @@ def score_payoffs(resimulations: Sequence[Resimulation], how: Procedure, desk: C
         scorer.score(*seat, list(texts[key]), derive(how.seed, "payoff", seat[0].id)) for key, seat in seats.items()
     ]
     scores: list[tuple[Verdict, ...]] = desk.ask(asking, how.judge, "payoffs", score_failure, own_model(scorer))
-    known = {
+    score_of = {
         (*key, text): score
         for key, row in zip(seats, scores, strict=True)
         for text, score in zip(texts[key], row, strict=True)
@@ -152,7 +154,7 @@ def score_payoffs(resimulations: Sequence[Resimulation], how: Procedure, desk: C
     for episode, profile, statement in resimulations:
         silent = missing(f"no statement ({statement.reason})")
         for who in substituted(episode, profile):
-            score = known[episode.id, who, statement.text] if statement.text is not None else silent
+            score = score_of[episode.id, who, statement.text] if statement.text is not None else silent
             rows.append((episode.id, episode.session, who, profile.regime, profile.number, score.value, score.reason))
     columns = ["episode", "session", "participant", "regime", "number", "value", "reason"]
     return pd.DataFrame(rows, columns=columns).astype({"value": float})

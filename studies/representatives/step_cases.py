@@ -85,17 +85,18 @@ def read_sessions(path: Path, seed: int, prefix: str = "") -> Sessions:
     if (path / RECORD).is_file():
         header = next(event for event in read_lines(path / RECORD) if isinstance(event, Header))
         sent = _exchanges(path)
-    voices = {(one.id, voice.participant): voice for one in episodes.values() for voice in one.voices}
-    found = [
+    voices = {(episode.id, voice.participant): voice for episode in episodes.values() for voice in episode.voices}
+    steps = [
         step
         for case in cases
         if (stranger := others.get(case.key))
         for step in _steps(
-            prefix, episodes[case.episode], [voices[one.episode, one.participant] for one in (case, stranger)],
+            prefix, episodes[case.episode],
+            [voices[person_case.episode, person_case.participant] for person_case in (case, stranger)],
             (case, stranger), sent.get((case.episode, case.participant), ()),
         )
     ]  # fmt: skip
-    return Sessions(tuple(found), recorded_scenario(header, path) if header else None, header)
+    return Sessions(tuple(steps), recorded_scenario(header, path) if header else None, header)
 
 
 def _steps(
@@ -108,17 +109,22 @@ def _steps(
     """Yield the steps of one person in one episode. voices, cases: of the person and of the stranger."""
     voice, place = voices[0], (f"{prefix}{episode.session}", episode, voices[0])
     blank = [replace(case.brief, opinion="", draft="", critique="") for case in cases]
-    asked = next((one.request for one in sent if one.request and one.request.facts.get("form") == OPINION), None)
+    opinion_request = next(
+        (exchange.request for exchange in sent if exchange.request and exchange.request.facts.get("form") == OPINION),
+        None,
+    )
     compared = [episode.question.statement, episode.question.against, episode.draft, episode.revision]
-    words = asked.facts.get("words", WORDS) if asked else WORDS
+    words = opinion_request.facts.get("words", WORDS) if opinion_request else WORDS
     shown = tuple(dict.fromkeys(filter(None, compared)))
-    yield StepCase(OPINION, *place, 1, blank[0], blank[1], shown, voice.opinion or "", (), asked, words)
+    yield StepCase(OPINION, *place, 1, blank[0], blank[1], shown, voice.opinion or "", (), opinion_request, words)
     first, later = (cases[0].brief, cases[1].brief), tuple(map(_with_critique, cases, voices))
     ballots = _ballots(sent)
     for (step, round_), (request, order) in ballots.items():
         if order is not None:
-            own, other = later if step == VOTE or round_ > 1 else first
-            yield StepCase(step, *place, round_, own, other, tuple(request.facts["candidates"]), "", order, request)
+            own_brief, other = later if step == VOTE or round_ > 1 else first
+            yield StepCase(
+                step, *place, round_, own_brief, other, tuple(request.facts["candidates"]), "", order, request
+            )
     if not any(step == VOTE for step, _ in ballots) and (rated := _rated(episode, voice)):
         yield StepCase(RATED, *place, 2, later[0], later[1], *rated)
 
@@ -140,14 +146,14 @@ def _rated(episode: Episode, voice: Voice) -> tuple[tuple[str, ...], str, Places
 
 def _ballots(sent: Sequence[Exchange]) -> dict[tuple[str, int], _Ballot]:
     """Return a person's ballots and votes by step and round."""
-    found: dict[tuple[str, int], _Ballot] = {}
-    for call, request, reply in ((one.call, one.request, one.reply) for one in sent):
+    ballots: dict[tuple[str, int], _Ballot] = {}
+    for call, request, reply in ((exchange.call, exchange.request, exchange.reply) for exchange in sent):
         if request is not None and request.purpose == "ballot":
             key = (BALLOT if call.agent == MEDIATOR else VOTE, call.round)
             order = read_ranking(reply.text, len(request.facts["candidates"])).order if reply else None
-            first = found.get(key, _Ballot(request, None))
-            found[key] = _Ballot(first.request, order if order is not None else first.order)
-    return found
+            first = ballots.get(key, _Ballot(request, None))
+            ballots[key] = _Ballot(first.request, order if order is not None else first.order)
+    return ballots
 
 
 def _exchanges(path: Path) -> dict[tuple[str, str], list[Exchange]]:
@@ -155,17 +161,17 @@ def _exchanges(path: Path) -> dict[tuple[str, str], list[Exchange]]:
 
     The mediator asks for those; the member is the one whose system message they begin with.
     """
-    sent, found = sent_requests(path), defaultdict[tuple[str, str], list[Exchange]](list)
+    sent, exchanges = sent_requests(path), defaultdict[tuple[str, str], list[Exchange]](list)
     openings: dict[tuple[str, Message], str] = {}
     rooms = dict.fromkeys(event.room for event in read_lines(path / RECORD) if isinstance(event, Seated))
     for event in read_lines(path / RECORD):
         if isinstance(event, Seated) and event.agent != MEDIATOR:
-            for one in sent.of(event.room, event.agent):
-                if one.request is not None and not one.represented:
-                    found[event.room, event.persona].append(one)
-                    openings[event.room, one.request.messages[0]] = event.persona
+            for exchange in sent.of(event.room, event.agent):
+                if exchange.request is not None and not exchange.represented:
+                    exchanges[event.room, event.persona].append(exchange)
+                    openings[event.room, exchange.request.messages[0]] = event.persona
     for room in rooms:
-        for one in sent.of(room, MEDIATOR):
-            if one.request is not None and (persona := openings.get((room, one.request.messages[0]))):
-                found[room, persona].append(one)
-    return dict(found)
+        for exchange in sent.of(room, MEDIATOR):
+            if exchange.request is not None and (persona := openings.get((room, exchange.request.messages[0]))):
+                exchanges[room, persona].append(exchange)
+    return dict(exchanges)

@@ -80,11 +80,11 @@ def write_steps(result: StepResult, settings: StepStudy, folder: Path) -> Path:
     shown = table.assign(title=table["measure"].map(TITLES))
     report = Report(folder, "steps", "Representatives at each step")
     report.disclaim(*(source.header for source in sources if source.header))
-    known = f"who know {settings.knows or 'the base'}"
+    knowledge = f"who know {settings.knows or 'the base'}"
     by = scored_by(open_payoff(settings.payoff), settings.judge)
     report.disclaim_models(settings.llm, by)
     report.add(
-        f"Representatives: {settings.llm}{f' ({settings.adapter})' if settings.adapter else ''}, {known}. Opinions are "
+        f"Representatives: {settings.llm}{f' ({settings.adapter})' if settings.adapter else ''}, {knowledge}. Opinions are "
         f"compared by the payoff {settings.payoff}, scored by {by}.",
         " ".join(filter(None, [READING, sharing_caution(_seats(sources))])),
     )
@@ -96,7 +96,7 @@ def write_steps(result: StepResult, settings: StepStudy, folder: Path) -> Path:
     levels = shown[shown["measure"].isin(WHO) & shown["low"].notna()]
     if len(levels):
         levels = levels.assign(what=levels["step"] + ": " + levels["title"])
-        title, caption = "Likeness to what the person did", f"Representatives: {settings.llm}, {known}"
+        title, caption = "Likeness to what the person did", f"Representatives: {settings.llm}, {knowledge}"
         report.figure(dot_plot(levels, ["what"], "value", "Likeness (1: the same)", caption, title), "steps", title)
     report.table(shown, COLUMNS)
     report.data(steps=table, cases=rows)
@@ -131,8 +131,8 @@ def _add_changes(report: Report, replaced: pd.DataFrame) -> None:
 
 def sentences(table: pd.DataFrame) -> Iterator[str]:
     """Yield for each step whether representatives are nearer than strangers', and how far below the ceiling."""
-    for step, part in table.groupby("step", sort=False):
-        rows = part.set_index("measure").to_dict("index")
+    for step, step_rows in table.groupby("step", sort=False):
+        rows = step_rows.set_index("measure").to_dict("index")
         yield from _lines(PLURAL[str(step)], rows)
 
 
@@ -143,8 +143,8 @@ def _lines(what: str, rows: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
         return
     by = format_estimate(gain["value"], gain["low"], gain["high"])
     if not gain["low"] > 0:
-        said = "farther from" if gain["high"] < 0 else "not clearly nearer to"
-        yield f"{what.capitalize()} of representatives are {said} the person's own than a stranger's: the difference is {by}."
+        likeness = "farther from" if gain["high"] < 0 else "not clearly nearer to"
+        yield f"{what.capitalize()} of representatives are {likeness} the person's own than a stranger's: the difference is {by}."
         return
     yield f"{what.capitalize()} of representatives are nearer to the person's own than a stranger's, by {by}."
     if math.isnan(short["value"]):
@@ -161,8 +161,8 @@ def _lines(what: str, rows: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
 
 def change_sentences(table: pd.DataFrame) -> Iterator[str]:
     """Yield for each step and profile how often the group chooses the same, and with random ballots and a stranger's."""
-    for (step, profile), part in table.groupby(["step", "profile"], sort=False):
-        rows = part.set_index("who").to_dict("index")
+    for (step, profile), profile_rows in table.groupby(["step", "profile"], sort=False):
+        rows = profile_rows.set_index("who").to_dict("index")
         where = f"{PLURAL[str(step)].capitalize()} of {WHOSE[profile]}"
         if why := rows[f"{OWN} - {LOT}"]["reason"]:
             yield f"{where}: what ballots of representatives change is unknown ({why})."
@@ -173,16 +173,16 @@ def change_sentences(table: pd.DataFrame) -> Iterator[str]:
 
 def _compared(rows: Mapping[Any, Mapping[str, Any]]) -> str:
     """Return whether representatives keep the choice more often than a random ballot and than a stranger's."""
-    said = []
+    comparisons = []
     for other, named in ((LOT, "with random ballots"), (STRANGER, "with a stranger's")):
         gain = rows[f"{OWN} - {other}"]
         low, high = gain["same_choice_low"], gain["same_choice_high"]
         often = verdict(low, high, "more often", "less often", "not clearly more often")
         compared = f"{often} than {named}, with a difference of {_points(gain, 'same_choice')}"
-        said.append(
+        comparisons.append(
             f"whether it is more often than {named} is unknown ({gain['reason']})" if gain["reason"] else compared
         )
-    return f"That is {said[0]}, and {said[1]}."
+    return f"That is {comparisons[0]}, and {comparisons[1]}."
 
 
 def _lost(rows: Mapping[Any, Mapping[str, Any]]) -> str:

@@ -140,8 +140,8 @@ def _act(case: StepCase, brief: CritiqueBrief, author: Author, who: str, seed: i
         return _read_text((yield from ask(speaker.compose_opinion(named, case.words))))
     act = Act(reason="not asked")
     for attempt in range(ATTEMPTS):
-        own = derive(named, "attempt", attempt)
-        act = _read_order((yield from ask(speaker.compose_ballot(case.statements, own, attempt > 0))), case)
+        attempt_seed = derive(named, "attempt", attempt)
+        act = _read_order((yield from ask(speaker.compose_ballot(case.statements, attempt_seed, attempt > 0))), case)
         if act.order is not None:
             break
     return act
@@ -149,16 +149,16 @@ def _act(case: StepCase, brief: CritiqueBrief, author: Author, who: str, seed: i
 
 def _ask_again(sources: Sequence[Sessions], settings: StepStudy, desk: CallDesk) -> dict[Any, Act]:
     """Return what people do who are asked the same once more, with another seed, by the model of their run."""
-    found: dict[Any, Act] = {}
+    acts_by_case: dict[Any, Act] = {}
     for source in sources if settings.again else ():
-        asked = [case for case in source.cases if case.request is not None]
-        if source.scenario and asked:
+        cases = [case for case in source.cases if case.request is not None]
+        if source.scenario and cases:
             spec = source.scenario.models.llm
             backend = open_all(spec, source.scenario.llm_by_party)
-            asking = [_again(case, settings.seed) for case in asked]
+            asking = [_again(case, settings.seed) for case in cases]
             acts = desk.ask(asking, spec, "people again", lambda act: act.reason or None, backend)
-            found |= {(TWICE, case.key): act for case, act in zip(asked, acts, strict=True)}
-    return found
+            acts_by_case |= {(TWICE, case.key): act for case, act in zip(cases, acts, strict=True)}
+    return acts_by_case
 
 
 def _again(case: StepCase, seed: int) -> Conversation[Act]:
@@ -171,14 +171,14 @@ def _again(case: StepCase, seed: int) -> Conversation[Act]:
 
 def _polls(cases: Sequence[tuple[StepCase, Sessions]], acts: Acts) -> Iterator[Poll]:
     """Yield each recorded choice among statements, with the ballots of WHO; the order of their texts numbers candidates."""
-    found: dict[tuple[Any, ...], list[tuple[StepCase, Sessions]]] = defaultdict(list)
+    choices: dict[tuple[Any, ...], list[tuple[StepCase, Sessions]]] = defaultdict(list)
     for case, source in cases:
         if case.order:
-            found[case.step, case.session, case.episode.id, case.round, tuple(sorted(case.statements))].append(
+            choices[case.step, case.session, case.episode.id, case.round, tuple(sorted(case.statements))].append(
                 (case, source)
             )
-    for (step, session, episode, round_, statements), voters in found.items():
-        own = {case.voice.participant: _numbered(case, case.order) for case, _ in voters}
+    for (step, session, episode, round_, statements), voters in choices.items():
+        own_orders = {case.voice.participant: _numbered(case, case.order) for case, _ in voters}
         instead: dict[str, dict[str, Places]] = {}
         reasons: dict[tuple[str, str], str] = {}
         for who, case in [(who, case) for who in WHO for case, _ in voters]:
@@ -190,7 +190,7 @@ def _polls(cases: Sequence[tuple[StepCase, Sessions]], acts: Acts) -> Iterator[P
                 ballots[member] = _numbered(case, act.order)
         scenario = voters[0][1].scenario
         rule = rule_of(scenario.speech.mediator) if scenario else USUAL
-        yield Poll(step, session, episode, round_, statements, rule, own, instead, reasons)
+        yield Poll(step, session, episode, round_, statements, rule, own_orders, instead, reasons)
 
 
 def _numbered(case: StepCase, order: Places) -> Places:
@@ -223,9 +223,12 @@ def _opinion_likeness(
     for who, case, text in texts:
         voice, named = replace(case.voice, opinion=text), derive(settings.seed, "payoff", who, *case.key)
         asking.append(scorer.score(case.episode, voice, case.statements, named))
-    found: list[tuple[Verdict, ...]] = desk.ask(asking, settings.judge, "payoffs", _unscored, own_model(scorer))
-    scores = {(who, case.key): [one.value for one in row] for (who, case, _), row in zip(texts, found, strict=True)}
-    reasons = {(who, case.key): _unscored(row) or "" for (who, case, _), row in zip(texts, found, strict=True)}
+    verdict_rows: list[tuple[Verdict, ...]] = desk.ask(asking, settings.judge, "payoffs", _unscored, own_model(scorer))
+    scores = {
+        (who, case.key): [verdict.value for verdict in row]
+        for (who, case, _), row in zip(texts, verdict_rows, strict=True)
+    }
+    reasons = {(who, case.key): _unscored(row) or "" for (who, case, _), row in zip(texts, verdict_rows, strict=True)}
     return {
         key: (1 - distance / RANGES[scorer.UNIT], "")
         if (distance := mean_distance(row, scores["", key[1]])) is not None
@@ -247,7 +250,7 @@ def mean_distance(first: Sequence[float | None], second: Sequence[float | None])
 
 def _unscored(row: Sequence[Verdict]) -> str | None:
     """Return why none of the statements has a payoff."""
-    reasons = [one.reason for one in row if one.value is None]
+    reasons = [verdict.reason for verdict in row if verdict.value is None]
     return reasons[0] if reasons and len(reasons) == len(row) else None
 
 
@@ -278,7 +281,7 @@ def order_likeness(step: str, first: Places, second: Places, count: int) -> floa
     levels = [preference_levels(order, count) for order in (first, second)]
     if step == "ballot":
         return rank_correlation(*levels)
-    prefers = [float(np.sign(one[1] - one[0])) for one in levels]
+    prefers = [float(np.sign(ballot[1] - ballot[0])) for ballot in levels]
     return 1 - abs(prefers[0] - prefers[1]) / 2
 
 
@@ -288,18 +291,18 @@ def step_table(rows: pd.DataFrame) -> pd.DataFrame:
     Values are means over the cases of a session first; the interval is over sessions (none below five). A difference
     counts the cases that have both. Columns: step, measure, value, low, high, sessions, cases, missing, reason.
     """
-    found = []
+    table_rows = []
     for step in dict.fromkeys(rows["step"]):
-        part = rows[rows["step"] == step]
-        values = {who: part[who] for who in WHO}
-        values |= {"gain": part[OWN] - part[STRANGER], "short": part[TWICE] - part[OWN]}
+        step_rows = rows[rows["step"] == step]
+        values = {who: step_rows[who] for who in WHO}
+        values |= {"gain": step_rows[OWN] - step_rows[STRANGER], "short": step_rows[TWICE] - step_rows[OWN]}
         for measure, column in values.items():
-            known = column.dropna()
-            means = known.groupby(part.loc[known.index, "session"]).mean().to_numpy(dtype=float)
+            readable = column.dropna()
+            means = readable.groupby(step_rows.loc[readable.index, "session"]).mean().to_numpy(dtype=float)
             low, high = mean_interval(means, bounds=SIGNED if measure in WHO else None)
             value = float(means.mean()) if len(means) else math.nan
-            found.append({
+            table_rows.append({
                 "step": step, "measure": measure, "value": value, "low": low, "high": high, "sessions": len(means),
-                "cases": len(known), "missing": len(column) - len(known), "reason": why_no_interval(means, UNIT),
+                "cases": len(readable), "missing": len(column) - len(readable), "reason": why_no_interval(means, UNIT),
             })  # fmt: skip
-    return pd.DataFrame(found)
+    return pd.DataFrame(table_rows)

@@ -97,8 +97,8 @@ def run_study(builder: DatasetBuilder, plan: StudyPlan, desk_in: Callable[[Path]
         builder.sides["test"][: plan.limit], _substitution(builder, plan), desk_in(builder.folder / CONSENSUS)
     )
     rows = grid.knowledge_grid(builder, plan.specs, plan.choices, plan.lesson)
-    known = grid.report(rows, builder.folder, plan.specs, plan.shown)
-    return _write(builder, plan, pd.DataFrame(likely), pd.DataFrame(wins), consensus, known)
+    knowledge_page = grid.report(rows, builder.folder, plan.specs, plan.shown)
+    return _write(builder, plan, pd.DataFrame(likely), pd.DataFrame(wins), consensus, knowledge_page)
 
 
 def _likely_rows(builder: DatasetBuilder, test: RepresentativeTest) -> Iterator[dict[str, Any]]:
@@ -107,9 +107,12 @@ def _likely_rows(builder: DatasetBuilder, test: RepresentativeTest) -> Iterator[
     for writer, model in models.items():
         path = builder.folder / "critiques" / f"{test.model.base.path_name}-{test.lesson.name}-{writer}.csv"
         table = kept_scores(path, test.cases, test.lesson.knows, model, test.seed)
-        own, other = (table[table["asked"] == asked] for asked in (OWN, STRANGER))
-        row: dict[str, Any] = {"model": test.model.base.path_name, "writer": writer, "critiques": len(own)}
-        for name, mean in {**{name: of(own) for name, of in MEASURES.items()}, "gain": against(own, other)}.items():
+        own_scores, other = (table[table["asked"] == whose] for whose in (OWN, STRANGER))
+        row: dict[str, Any] = {"model": test.model.base.path_name, "writer": writer, "critiques": len(own_scores)}
+        for name, mean in {
+            **{name: of(own_scores) for name, of in MEASURES.items()},
+            "gain": against(own_scores, other),
+        }.items():
             row |= {**with_interval(name, mean.value, (mean.low, mean.high)), "people": mean.clusters}
         yield row
 
@@ -144,7 +147,12 @@ def _substitution(builder: DatasetBuilder, plan: StudyPlan) -> Substitution:
 
 
 def _write(
-    builder: DatasetBuilder, plan: StudyPlan, likely: pd.DataFrame, wins: pd.DataFrame, consensus: Path, known: Path
+    builder: DatasetBuilder,
+    plan: StudyPlan,
+    likely: pd.DataFrame,
+    wins: pd.DataFrame,
+    consensus: Path,
+    knowledge_page: Path,
 ) -> Path:
     report = Report(builder.folder, "study", "Digital representatives: the whole study")
     report.disclaim_models(*plan.specs, plan.judge, plan.mediator_llm)
@@ -166,7 +174,7 @@ def _write(
     )
     if (drawn := consensus.with_suffix(".png")).exists():
         report.picture(drawn, "Payoff discrepancy by who is substituted")
-    report.section("What it helps to know", f"[{known.stem}.md]({known.name}) has the table.")
+    report.section("What it helps to know", f"[{knowledge_page.stem}.md]({knowledge_page.name}) has the table.")
     report.picture(builder.folder / "grid.png", "What it helps to know")
     report.data(likelihoods=likely, wins=wins)
     return report.write()

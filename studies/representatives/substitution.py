@@ -178,8 +178,8 @@ def discrepancies(payoffs: pd.DataFrame) -> pd.DataFrame:
 def summary(gaps: pd.DataFrame) -> dict[tuple[str, str], ClusteredMean]:
     """Return by regime and measure (signed, absolute) the mean over episodes, with its interval over groups (sessions)."""
     return {
-        (regime, measure): clustered_mean(part[measure], part["session"])
+        (regime, measure): clustered_mean(regime_gaps[measure], regime_gaps["session"])
         for regime in in_order(gaps["regime"])
         for measure in ("signed", "absolute")
-        if len(part := gaps[gaps["regime"] == regime])
+        if len(regime_gaps := gaps[gaps["regime"] == regime])
     }

@@ -91,9 +91,9 @@ def write_substitution(
         report.figure(drawn, path.stem, "Payoff discrepancy by who is substituted")
     parts = {regime: result.gaps[result.gaps["regime"] == regime] for regime in in_order(result.gaps["regime"])}
     rows = [
-        [_title(regime, settings), _estimate(means[regime, "signed"]), _estimate(means[regime, "absolute"]), str(len(part)),
-         str(int(part["missing"].sum()))]
-        for regime, part in parts.items()
+        [_title(regime, settings), _estimate(means[regime, "signed"]), _estimate(means[regime, "absolute"]),
+         str(len(regime_gaps)), str(int(regime_gaps["missing"].sum()))]
+        for regime, regime_gaps in parts.items()
     ]  # fmt: skip
     report.table(rows, ["substituted", "signed", "absolute", "episodes", "people without a payoff"])
     report.add(TWICE)
@@ -115,8 +115,11 @@ def _title(regime: str, settings: Substitution) -> str:
 def _setting_line(episodes: Sequence[Episode], settings: Substitution) -> str:
     scorer = open_payoff(settings.payoff)
     by = "as it was recorded" if settings.payoff == "own" else f"scored by {scored_by(scorer, settings.judge)}"
-    others = "".join(f", and {one.name}" for one in settings.others)
-    groups, adapter = len({one.session for one in episodes}), f" ({settings.adapter})" if settings.adapter else ""
+    others = "".join(f", and {other.name}" for other in settings.others)
+    groups, adapter = (
+        len({episode.session for episode in episodes}),
+        f" ({settings.adapter})" if settings.adapter else "",
+    )
     return (
         f"{count_phrase(len(episodes), 'episode')}, {count_phrase(groups, 'group')}. "
         f"Representatives: {settings.name or settings.llm}{adapter}{others}, informed of {settings.knows or 'the base'}. "
@@ -151,8 +154,11 @@ def _limits(episodes: Sequence[Episode], result: SubstitutionResult, settings: S
 
 def _win_rows(verdicts: pd.DataFrame, settings: Substitution) -> Iterator[list[str]]:
     for regime, rate in preference_judge.win_rates(verdicts).items():
-        part = verdicts[verdicts["regime"] == regime]
-        counts, unread = part["verdict"].value_counts(), part.loc[part["verdict"] == "", "reason"]
+        regime_verdicts = verdicts[verdicts["regime"] == regime]
+        counts, unread = (
+            regime_verdicts["verdict"].value_counts(),
+            regime_verdicts.loc[regime_verdicts["verdict"] == "", "reason"],
+        )
         wins = [str(int(counts.get(kind, 0))) for kind in preference_judge.POINTS]
         yield [_title(regime, settings), _estimate(rate), *wins, count_table(unread) or "0"]
 

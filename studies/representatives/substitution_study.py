@@ -47,7 +47,7 @@ def run_substitution(episodes: Sequence[Episode], settings: Substitution, desk: 
     cases = _representable_cases(episodes)
     with_cases = {case.episode for case in cases.cases}
     groups = [episode for episode in episodes if episode.id in with_cases]
-    once = [(one, profile) for one in groups for profile in _profiles(one, 1, settings)]
+    once = [(episode, profile) for episode in groups for profile in _profiles(episode, 1, settings)]
     check_capacity(settings.payoff, statements_each(once), settings.repetitions, "--repetitions")
     opened = {
         name: representation.open_authors(author) for name, author in settings.writers.items() if author.adapter
@@ -57,11 +57,13 @@ def run_substitution(episodes: Sequence[Episode], settings: Substitution, desk: 
         specs: dict[str, Any] = {
             name: identity_spec(getattr(settings, name)) for name in ("llm", "mediator_llm", "judge")
         }
-        specs["others"] = [[one.name, identity_spec(one.spec), one.adapter] for one in settings.others]
+        specs["others"] = [[other.name, identity_spec(other.spec), other.adapter] for other in settings.others]
         manifest = {**asdict(settings), **specs, "episodes": digest(*map(to_line, episodes)).hex()}
         check_manifest(desk.folder / "substitute.json", manifest, "study of substitution")
         written = _write_critiques(cases.cases, settings, opened, desk)
-        plans = [(one, profile) for one in groups for profile in _profiles(one, settings.repetitions, settings)]
+        plans = [
+            (episode, profile) for episode in groups for profile in _profiles(episode, settings.repetitions, settings)
+        ]
         resimulations = write_statements(plans, written, settings, desk)
         payoffs = score_payoffs(resimulations, settings, desk)
         verdicts = _judge_statements(resimulations, settings, desk)
@@ -79,7 +81,10 @@ def run_substitution(episodes: Sequence[Episode], settings: Substitution, desk: 
 
 def _statement_rows(resimulations: Sequence[Resimulation]) -> pd.DataFrame:
     """Return a row per re-simulation, with its statement or the reason why it is missing."""
-    rows = [(episode.id, *profile, said.text or "", said.reason or "") for episode, profile, said in resimulations]
+    rows = [
+        (episode.id, *profile, statement.text or "", statement.reason or "")
+        for episode, profile, statement in resimulations
+    ]
     return pd.DataFrame(rows, columns=["episode", "regime", "substituted", "number", "statement", "reason"])
 
 

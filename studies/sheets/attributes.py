@@ -85,10 +85,10 @@ def contrasts(people: pd.DataFrame) -> Iterator[tuple[str, str, Floats]]:
             yield name, f"{present[-1]} − {present[0]}", (places - low) / (high - low)
     for name in (PARTY, ROLE):
         values = [value for value in dict.fromkeys(people[name].dropna()) if value]
-        for number, one in enumerate(values):
+        for number, value in enumerate(values):
             for other in values[number + 1 :]:
-                coded = people[name].map({one: 0.0, other: 1.0}).to_numpy(dtype=float)
-                yield name, f"{other} − {one}", coded
+                coded = people[name].map({value: 0.0, other: 1.0}).to_numpy(dtype=float)
+                yield name, f"{other} − {value}", coded
 
 
 def effects(people: pd.DataFrame) -> pd.DataFrame:
@@ -105,8 +105,8 @@ def effects(people: pd.DataFrame) -> pd.DataFrame:
 
 
 def _effect(people: pd.DataFrame, name: str, coded: Floats, outcome: Floats, label: str) -> dict[str, object]:
-    known = np.isfinite(coded) & np.isfinite(outcome)
-    people, coded, outcome = people[known], coded[known], outcome[known]
+    is_known = np.isfinite(coded) & np.isfinite(outcome)
+    people, coded, outcome = people[is_known], coded[is_known], outcome[is_known]
     units, firsts, strata = _units(people, name, coded)
     row: dict[str, object] = {"units": len(firsts), "agents": len(people), "reason": ""}
     sides = coded[firsts]
@@ -165,15 +165,15 @@ def _means(values: Floats, cell: NDArray[np.intp]) -> Floats:
 def decide_attributes(table: pd.DataFrame) -> pd.DataFrame:
     """Return a row per attribute and pair of values: attribute, values, units, verdict, reason (if kept: what depends on it)."""
     rows = []
-    for (name, values), part in table.groupby(["attribute", "values"], sort=False):
-        known = part[part["reason"] == ""]
-        found = known[known["p"] < ALPHA / max(len(part), 1)]
-        row = {"attribute": name, "values": values, "units": int(part["units"].max()), "verdict": UNKNOWN}
-        if known.empty:
-            rows.append(row | {"reason": part["reason"].iloc[0]})
-        elif len(found):
-            rows.append(row | {"verdict": KEPT, "reason": ", ".join(map(_size, found.to_dict("records")))})
-        elif len(wide := known[np.fmax(known["low"].abs(), known["high"].abs()) > TOLERANCE]):
+    for (name, values), attribute_rows in table.groupby(["attribute", "values"], sort=False):
+        tested = attribute_rows[attribute_rows["reason"] == ""]
+        significant = tested[tested["p"] < ALPHA / max(len(attribute_rows), 1)]
+        row = {"attribute": name, "values": values, "units": int(attribute_rows["units"].max()), "verdict": UNKNOWN}
+        if tested.empty:
+            rows.append(row | {"reason": attribute_rows["reason"].iloc[0]})
+        elif len(significant):
+            rows.append(row | {"verdict": KEPT, "reason": ", ".join(map(_size, significant.to_dict("records")))})
+        elif len(wide := tested[np.fmax(tested["low"].abs(), tested["high"].abs()) > TOLERANCE]):
             far = wide.iloc[int(np.argmax(np.fmax(wide["low"].abs(), wide["high"].abs()).to_numpy()))]
             reason = f"{far['outcome']} may differ by {max(abs(far['low']), abs(far['high'])):.1f} of 10 points"
             rows.append(row | {"reason": reason})

@@ -98,8 +98,8 @@ def environment(run: SheetRun) -> Fact:
 
 @fact
 def schedule(run: SheetRun) -> Fact:
-    scenario, said = run.scenario, run.tables.utterances
-    done = int(said["round"].max()) if len(said) else 0
+    scenario, lines = run.scenario, run.tables.utterances
+    done = int(lines["round"].max()) if len(lines) else 0
     text = f"{done} of {scenario['rounds']} rounds; survey: {scenario['survey']}."
     return Fact(text, f"{HEADER}, scenario.rounds, survey; tables/utterances.csv, round")
 
@@ -155,10 +155,10 @@ def interventions(run: SheetRun) -> Fact:
 
 @fact
 def sampling(run: SheetRun) -> Fact:
-    one = run.scenario
+    settings = run.scenario
     text = (
-        f"Replies: temperature {one['temperature']}, top_p {one['top_p']}, at most {one['max_tokens']} tokens; "
-        f"survey answers: temperature {one['survey_temperature']}."
+        f"Replies: temperature {settings['temperature']}, top_p {settings['top_p']}, at most {settings['max_tokens']} tokens; "
+        f"survey answers: temperature {settings['survey_temperature']}."
     )
     return setting(run, text, "temperature", "top_p", "max_tokens", "survey_temperature")
 
@@ -210,7 +210,14 @@ def specification(run: SheetRun) -> Fact:
     """Which of the choices that keep the meaning were varied; a run alone varies none."""
     if run.sweep:
         tried = list(json.loads(run.sweep.read_text(encoding="utf-8")).get("combinations", {}))
-        names = sorted({part.partition("=")[0] for one in tried for part in one.split(",") if "=" in part})
+        names = sorted(
+            {
+                setting.partition("=")[0]
+                for specification in tried
+                for setting in specification.split(",")
+                if "=" in setting
+            }
+        )
         return Fact(
             f"Varied in the sweep of this run: {', '.join(names) or 'the seed alone'} ({len(tried)} combinations).",
             "../../sweep.json",

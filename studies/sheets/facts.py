@@ -52,10 +52,10 @@ class SheetRun:
         if not (self.folder / JOURNAL).exists():
             return "the folder has no journal.sqlite"
         try:
-            found = [one for one in sent_requests(self.folder).exchanges if one.request]
+            exchanges = [exchange for exchange in sent_requests(self.folder).exchanges if exchange.request]
         except UserError as error:
             return str(error)
-        return found or "this version of Parley does not derive the prompts of this run"
+        return exchanges or "this version of Parley does not derive the prompts of this run"
 
     @property
     def sweep(self) -> Path | None:

@@ -53,7 +53,7 @@ def form_names() -> list[str]:
 def load_forms(name: str) -> list[Form]:
     """Return a form by name or by the path of a .toml file, or all of them (`all`). Errors: UserError."""
     if name == ALL:
-        return [load_form(FOLDER / f"{one}.toml") for one in form_names()]
+        return [load_form(FOLDER / f"{name}.toml") for name in form_names()]
     if name.endswith(".toml"):
         return [load_form(Path(name))]
     if name not in form_names():
@@ -102,10 +102,10 @@ def read_answers(path: Path, forms: Sequence[Form]) -> tuple[str, dict[tuple[str
     if unknown := [name for name in values if name not in tables]:
         raise unknown_name(f"form of {path}", unknown[0], tables)
     for form in forms:
-        known = {item.key for item in form.items}
+        keys = {item.key for item in form.items}
         for key, text in require_section(values, form.name, str(path)).items():
-            if key not in known:
-                raise unknown_name(f"item of {form.name} in {path}", key, known)
+            if key not in keys:
+                raise unknown_name(f"item of {form.name} in {path}", key, keys)
             if not isinstance(text, str) or not text.strip():
                 raise UserError(f"{form.name}.{key} in {path} must be a text, not {text!r}")
             answers[form.name, key] = text

@@ -53,8 +53,8 @@ def change(run: SheetRun) -> Fact:
     """How far parties moved toward the Default, with intervals over rooms."""
     place = "tables/drift.csv, drift, drift_low, drift_high"
     rows = drift.compute(run.tables)
-    known = rows[rows["drift"].notna()] if len(rows) else rows
-    if known.empty:
+    with_drift = rows[rows["drift"].notna()] if len(rows) else rows
+    if with_drift.empty:
         reasons = rows["reason"].dropna().replace("", None).dropna().unique() if len(rows) else ()
         return Fact(
             f"How far agents moved is unknown: {'; '.join(reasons) or 'there are no ratings to compare'}.",
@@ -64,19 +64,19 @@ def change(run: SheetRun) -> Fact:
     parts = [
         f"{seat_title(str(row['party']), run.tables.names)} on {run.tables.title(str(row['topic']))} "
         f"{format_estimate(row['drift'], row['drift_low'], row['drift_high'])} (n = {row['rooms']} rooms)"
-        for row in known.head(MOST).to_dict("records")
+        for row in with_drift.head(MOST).to_dict("records")
     ]
-    more = f"; {len(known) - MOST} more rows" if len(known) > MOST else ""
-    few = f" Below {FEWEST} rooms there is no interval and no verdict." if known["drift_low"].isna().any() else ""
+    more = f"; {len(with_drift) - MOST} more rows" if len(with_drift) > MOST else ""
+    few = f" Below {FEWEST} rooms there is no interval and no verdict." if with_drift["drift_low"].isna().any() else ""
     return Fact(f"Points moved toward the model's own opinion: {'; '.join(parts)}{more}.{few}", place)
 
 
 @fact
 def missing(run: SheetRun) -> Fact:
-    said, calls = run.tables.utterances, run.tables.calls
-    lost = int(said["text"].isna().sum())
+    lines, calls = run.tables.utterances, run.tables.calls
+    lost = int(lines["text"].isna().sum())
     failed = int(calls["failure"].notna().sum())
-    text = f"{missing_ratings(run.tables)} {lost} of {len(said):,} lines are missing; {failed} of {len(calls):,} calls failed."
+    text = f"{missing_ratings(run.tables)} {lost} of {len(lines):,} lines are missing; {failed} of {len(calls):,} calls failed."
     return Fact(text, "tables/attitudes.csv, utterances.csv, reason; tables/calls.csv, failure")
 
 

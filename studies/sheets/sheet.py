@@ -37,17 +37,17 @@ def fill_form(form: Form, run: SheetRun, answers: Answers) -> list[Cell]:
 
 
 def _cells(form: Form, item: Item, run: SheetRun, answers: Answers) -> Iterator[Cell]:
-    found: list[Fact] = [one for name in item.facts if (one := FACTS[name](run))]
-    known = [one for one in found if one.known]
-    for one in known:
-        yield Cell(item, EVIDENCE, one.text, one.place)
-    for one in found:
-        if not one.known:
-            yield Cell(item, UNKNOWN, one.text, one.place)
-    said = answers.get((form.name, item.key))
-    if said:
-        yield Cell(item, AUTHOR, said, f"answers, {form.name}.{item.key}")
-    elif item.author_only or not known:
+    facts: list[Fact] = [fact for name in item.facts if (fact := FACTS[name](run))]
+    known_facts = [fact for fact in facts if fact.known]
+    for fact in known_facts:
+        yield Cell(item, EVIDENCE, fact.text, fact.place)
+    for fact in facts:
+        if not fact.known:
+            yield Cell(item, UNKNOWN, fact.text, fact.place)
+    answer = answers.get((form.name, item.key))
+    if answer:
+        yield Cell(item, AUTHOR, answer, f"answers, {form.name}.{item.key}")
+    elif item.author_only or not known_facts:
         yield Cell(item, UNKNOWN, f"The author must say {item.says}.", f"key {form.name}.{item.key}")
 
 
@@ -63,7 +63,7 @@ def sheet_text(form: Form, run: SheetRun, cells: Sequence[Cell], author: str, fo
     report.add(_count(form, cells), READ)
     for section in dict.fromkeys(item.section for item in form.items):
         report.section(section)
-        for item in (one for one in form.items if one.section == section):
+        for item in (item for item in form.items if item.section == section):
             report.add(f"*{item.asks}*")
             rows = [(cell.kind, cell.text, cell.place) for cell in cells if cell.item is item]
             report.table(rows, ["answer", "what", "from"])
@@ -73,9 +73,9 @@ def sheet_text(form: Form, run: SheetRun, cells: Sequence[Cell], author: str, fo
 def _count(form: Form, cells: Sequence[Cell]) -> str:
     """Return how many items have evidence, only an answer of the author, or neither."""
     kinds = {item.key: {cell.kind for cell in cells if cell.item is item} for item in form.items}
-    open_ = [key for key, found in kinds.items() if UNKNOWN in found]
-    only = sum(EVIDENCE not in found and AUTHOR in found for found in kinds.values())
-    shown = sum(EVIDENCE in found for found in kinds.values())
+    open_ = [key for key, cell_kinds in kinds.items() if UNKNOWN in cell_kinds]
+    only = sum(EVIDENCE not in cell_kinds and AUTHOR in cell_kinds for cell_kinds in kinds.values())
+    shown = sum(EVIDENCE in cell_kinds for cell_kinds in kinds.values())
     names = f": {', '.join(f'`{key}`' for key in open_)}" if open_ else ""
     return (
         f"{count_phrase(len(kinds), 'item')}: {shown} with evidence, {only} with an answer of the author alone. "

@@ -31,13 +31,13 @@ SPEECH = "speech"
 @fact
 def talk(run: SheetRun) -> Fact | None:
     """How many lines agents said, and how many another agent could hear."""
-    said = run.tables.utterances
-    if said.empty:
+    lines = run.tables.utterances
+    if lines.empty:
         return None
-    missing = int(said["text"].isna().sum())
+    missing = int(lines["text"].isna().sum())
     rooms = run.tables.agents.groupby("room")["agent"].nunique()
-    alone = int((said["room"].map(rooms) < 2).sum())
-    text = f"{count_phrase(len(said), 'line')}, {missing} of them missing; {alone} said in a room with no other agent."
+    alone = int((lines["room"].map(rooms) < 2).sum())
+    text = f"{count_phrase(len(lines), 'line')}, {missing} of them missing; {alone} said in a room with no other agent."
     return Fact(text, "tables/utterances.csv, text, reason")
 
 
@@ -56,27 +56,31 @@ def remembered(run: SheetRun) -> Fact:
     """In how many prompts for a line an earlier line of another agent of the room appears; and, as a control, of another room."""
     if isinstance(run.prompts, str):
         return Fact(f"Whether prompts hold earlier lines is unknown: {run.prompts}.", PLACE, known=False)
-    asked = [one for one in run.prompts if one.call.purpose == SPEECH and one.call.round > 1]
-    if not asked:
+    speech_prompts = [
+        exchange for exchange in run.prompts if exchange.call.purpose == SPEECH and exchange.call.round > 1
+    ]
+    if not speech_prompts:
         why = "no line was asked for after round 1"
         return Fact(f"Whether prompts hold earlier lines is unknown: {why}.", PLACE, known=False)
-    said = run.tables.utterances.dropna(subset=["text"])
-    lines = {key: list(rows[["agent", "round", "text"]].itertuples(index=False)) for key, rows in said.groupby("room")}
+    spoken = run.tables.utterances.dropna(subset=["text"])
+    lines = {
+        key: list(rows[["agent", "round", "text"]].itertuples(index=False)) for key, rows in spoken.groupby("room")
+    }
     after = dict(zip(lines, [*list(lines)[1:], *list(lines)[:1]], strict=True))
-    looked = asked[:: -(-len(asked) // MOST)]
-    own = sum(_holds(one, lines.get(one.call.room, ())) for one in looked)
+    looked = speech_prompts[:: -(-len(speech_prompts) // MOST)]
+    own_count = sum(_holds(exchange, lines.get(exchange.call.room, ())) for exchange in looked)
     what = "Prompts for a line after round 1 that hold an earlier line of another agent word for word"
-    text = f"{what}: {own:,} of {len(looked):,}"
+    text = f"{what}: {own_count:,} of {len(looked):,}"
     if len(lines) < 2:
         return Fact(f"{text} (with one room there is no control).", PLACE)
-    other = sum(_holds(one, lines.get(after.get(one.call.room, ""), ())) for one in looked)
+    other = sum(_holds(exchange, lines.get(after.get(exchange.call.room, ""), ())) for exchange in looked)
     return Fact(f"{text}; as a control, an earlier line of another room: {other:,}.", PLACE)
 
 
-def _holds(one: Exchange, lines: Sequence[Any]) -> bool:
+def _holds(exchange: Exchange, lines: Sequence[Any]) -> bool:
     """Return whether a prompt holds a line that another agent said in the round before."""
-    text, now = _text(one.request), one.call.round
-    return any(row.text in text for row in lines if row.agent != one.call.agent and row.round == now - 1)
+    text, now = _text(exchange.request), exchange.call.round
+    return any(row.text in text for row in lines if row.agent != exchange.call.agent and row.round == now - 1)
 
 
 @fact
@@ -84,11 +88,9 @@ def hints(run: SheetRun) -> Fact:
     """How many prompts say that agents are studied."""
     if isinstance(run.prompts, str):
         return Fact(f"Whether prompts say that agents are studied is unknown: {run.prompts}.", PLACE, known=False)
-    found = [match[0].lower() for one in run.prompts if (match := HINTS.search(_text(one.request)))]
-    words = f" ({', '.join(sorted(set(found)))})" if found else ""
-    text = (
-        f"Prompts with a word such as experiment, study or hypothesis: {len(found):,} of {len(run.prompts):,}{words}."
-    )
+    hint_words = [match[0].lower() for exchange in run.prompts if (match := HINTS.search(_text(exchange.request)))]
+    words = f" ({', '.join(sorted(set(hint_words)))})" if hint_words else ""
+    text = f"Prompts with a word such as experiment, study or hypothesis: {len(hint_words):,} of {len(run.prompts):,}{words}."
     return Fact(text, PLACE)
 
 
@@ -98,21 +100,24 @@ def guessed(run: SheetRun) -> Fact | None:
     texts = []
     for name in GUESSES:
         rows = run.tables.probes[run.tables.probes["probe"] == name]
-        asked = {topic: load_topic(str(topic)).probe(name) for topic in rows["topic"].unique()}
-        questions = rows["topic"].map({topic: probe.question for topic, probe in asked.items()})
-        texts += [_guesses(part, asked[part["topic"].iloc[0]]) for _, part in rows.groupby(questions, sort=False)]
+        probes = {topic: load_topic(str(topic)).probe(name) for topic in rows["topic"].unique()}
+        questions = rows["topic"].map({topic: probe.question for topic, probe in probes.items()})
+        texts += [
+            _guesses(question_rows, probes[question_rows["topic"].iloc[0]])
+            for _, question_rows in rows.groupby(questions, sort=False)
+        ]
     return Fact(" ".join(texts), "tables/probes.csv, rating") if texts else None
 
 
-def _guesses(rows: pd.DataFrame, asked: Probe) -> str:
+def _guesses(rows: pd.DataFrame, probe: Probe) -> str:
     """Return how many agents gave each answer to a question at the end. rows: of this question, on one topic or several."""
     counts = rows["rating"].value_counts()
-    given = [f"{label}: {int(counts.get(point, 0))}" for point, label in asked.scale.labels.items()]
+    given = [f"{label}: {int(counts.get(point, 0))}" for point, label in probe.scale.labels.items()]
     missing = f"; {int(rows['rating'].isna().sum())} did not answer" if rows["rating"].isna().any() else ""
     right = ""
-    if asked.name == GUESSES[0]:
-        right = f" The right answer is {asked.scale.labels[RIGHT]}; by chance {1 / OPTIONS:.0%} choose it."
-    return f"{asked.question} {len(rows)} agents: {', '.join(given)}{missing}.{right}"
+    if probe.name == GUESSES[0]:
+        right = f" The right answer is {probe.scale.labels[RIGHT]}; by chance {1 / OPTIONS:.0%} choose it."
+    return f"{probe.question} {len(rows)} agents: {', '.join(given)}{missing}.{right}"
 
 
 @fact
@@ -120,10 +125,10 @@ def example(run: SheetRun) -> Fact | None:
     """The end of one prompt for a line."""
     if isinstance(run.prompts, str):
         return None
-    asked = [one for one in run.prompts if one.call.purpose == SPEECH]
-    if not asked:
+    speech_prompts = [exchange for exchange in run.prompts if exchange.call.purpose == SPEECH]
+    if not speech_prompts:
         return None
-    text = strip_controls(_text(asked[0].request))
+    text = strip_controls(_text(speech_prompts[0].request))
     return Fact(f"A prompt for a line ends: “…{text[-QUOTED:]}”", PLACE)
 
 

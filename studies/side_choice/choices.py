@@ -147,14 +147,18 @@ class SideChoiceStudy:
     def run(self, desk: CallDesk) -> pd.DataFrame:
         """Ask all people; return one row per choice: COLUMNS (NaN: missing, with the reason)."""
         places = [(person, load_topic(name)) for name in self.topics for person in self.people]
-        asked = [self._rate(person, topic) for person, topic in places]
-        answers = desk.ask(asked, self.llm, "ratings", lambda answer: answer.reason or None)
+        conversations = [self._rate(person, topic) for person, topic in places]
+        answers = desk.ask(conversations, self.llm, "ratings", lambda answer: answer.reason or None)
         stances = [toward_claim(topic, answer) for (_, topic), answer in zip(places, answers, strict=True)]
         rows = []
         for (person, topic), stance in zip(places, stances, strict=True):
-            judges = {one.id: own for (one, about), own in zip(places, stances, strict=True) if about is topic}
+            judges = {
+                person.id: stance for (person, about), stance in zip(places, stances, strict=True) if about is topic
+            }
             rows += [(stance, Setting(person, topic, notice)) for notice in self.notices(person, topic, judges)]
-        choices = desk.ask([self._choose(setting) for _, setting in rows], self.llm, "choices", lambda one: one.reason)
+        choices = desk.ask(
+            [self._choose(setting) for _, setting in rows], self.llm, "choices", lambda choice: choice.reason
+        )
         return choice_table(rows, choices)
 
     def notices(self, person: Persona, topic: Topic, stances: Mapping[str, float | None]) -> list[JudgeNotice]:
@@ -167,7 +171,9 @@ class SideChoiceStudy:
         notices = [JudgeNotice(NOTHING)]
         for side, detail in zip(SIDES, details, strict=True):
             notices += [JudgeNotice(BELIEF, side), JudgeNotice(DETAIL, side, detail)]
-            others = [one for one in self.people if one.id != person.id and side_of(stances.get(one.id)) == side]
+            others = [
+                other for other in self.people if other.id != person.id and side_of(stances.get(other.id)) == side
+            ]
             notices += [JudgeNotice(PERSONA, side, rng.choice(others).backstory)] if others else []
         return notices
 
@@ -209,11 +215,11 @@ def choice_table(rows: Sequence[tuple[float | None, Setting]], choices: Sequence
     """Return one row per choice: COLUMNS. A choice counts only if both orders have an answer."""
     table = []
     for (stance, (person, topic, notice)), (first, last, reason) in zip(rows, choices, strict=True):
-        known = first is not None and last is not None
+        has_both = first is not None and last is not None
         values = ((first + last) / 2, (first - last) / 2) if first is not None and last is not None else (None, None)
         name = f"{person.party} {person.name}"
         about = (name, person.party, topic.slug, stance, notice.known, notice.side)
-        table.append((*about, *values, "" if known else reason or "missing"))
+        table.append((*about, *values, "" if has_both else reason or "missing"))
     frame = pd.DataFrame(table, columns=COLUMNS)
     return frame.astype(dict.fromkeys(("stance", "share_for", "first"), "float64"))
 
@@ -239,10 +245,10 @@ def read_choices(path: Path) -> pd.DataFrame:
 
 
 def _check(row: Any, where: str) -> None:
-    known, judge = str(row.known), str(row.judge)
-    if known not in KNOWN:
-        raise UserError(f"{where}: {unknown_name('value of known', known, KNOWN)}")
-    if (judge != "") if known == NOTHING else (judge not in SIDES):
+    knowledge, judge = str(row.known), str(row.judge)
+    if knowledge not in KNOWN:
+        raise UserError(f"{where}: {unknown_name('value of known', knowledge, KNOWN)}")
+    if (judge != "") if knowledge == NOTHING else (judge not in SIDES):
         raise UserError(
             f"{where}: judge must be {FOR} or {SIDES[1]}, and empty where known is {NOTHING}, not {judge!r}"
         )

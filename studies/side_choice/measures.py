@@ -47,8 +47,8 @@ def shifts(choices: pd.DataFrame) -> pd.DataFrame:
     without = base.reindex(pd.MultiIndex.from_frame(rows[PLACE])).to_numpy(dtype=float)
     is_for = (rows["judge"] == FOR).to_numpy()
     share = rows["share_for"].to_numpy(dtype=float)
-    own = rows["stance"].map(side_of)
-    alignment = np.where(own == "", "", np.where(own == rows["judge"], ALIGNED, OPPOSED))
+    own_side = rows["stance"].map(side_of)
+    alignment = np.where(own_side == "", "", np.where(own_side == rows["judge"], ALIGNED, OPPOSED))
     to_judge, before = np.where(is_for, share, 1 - share), np.where(is_for, without, 1 - without)
     return rows[[*PLACE, "known", "judge"]].assign(
         alignment=alignment, to_judge=to_judge, base=before, shift=to_judge - before
@@ -63,10 +63,10 @@ def effects(moved: pd.DataFrame) -> pd.DataFrame:
 
     moved: of `shifts`. For ALL, a person counts on a topic only with judges on both sides.
     """
-    rows = [_row(part, known, alignment) for known, alignment, part in _parts(moved)]
-    wide = {known: _means(_both(moved[moved["known"] == known]), "person") for known in (BELIEF, DETAIL)}
-    by_topic = {known: _means(_both(moved[moved["known"] == known]), "topic") for known in (BELIEF, DETAIL)}
-    people, topics = ((one[BELIEF] - one[DETAIL]).dropna() for one in (wide, by_topic))
+    rows = [_row(shift_rows, knowledge, alignment) for knowledge, alignment, shift_rows in _parts(moved)]
+    wide = {knowledge: _means(_both(moved[moved["known"] == knowledge]), "person") for knowledge in (BELIEF, DETAIL)}
+    by_topic = {knowledge: _means(_both(moved[moved["known"] == knowledge]), "topic") for knowledge in (BELIEF, DETAIL)}
+    people, topics = ((by_knowledge[BELIEF] - by_knowledge[DETAIL]).dropna() for by_knowledge in (wide, by_topic))
     rows.append(
         {"known": BEYOND, "alignment": ALL, "missing": 0, **dict.fromkeys(LEVELS, np.nan), **_intervals(people, topics)}
     )
@@ -74,20 +74,24 @@ def effects(moved: pd.DataFrame) -> pd.DataFrame:
 
 
 def _parts(moved: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
-    for known in (BELIEF, PERSONA, DETAIL):
-        part = moved[moved["known"] == known]
-        for alignment in ALIGNMENTS if len(part) else ():
-            yield known, alignment, part if alignment == ALL else part[part["alignment"] == alignment]
+    for knowledge in (BELIEF, PERSONA, DETAIL):
+        shift_rows = moved[moved["known"] == knowledge]
+        for alignment in ALIGNMENTS if len(shift_rows) else ():
+            yield (
+                knowledge,
+                alignment,
+                shift_rows if alignment == ALL else shift_rows[shift_rows["alignment"] == alignment],
+            )
 
 
-def _row(part: pd.DataFrame, known: str, alignment: str) -> dict[str, object]:
-    counted = _both(part) if alignment == ALL else part[part["shift"].notna()]
+def _row(shift_rows: pd.DataFrame, knowledge: str, alignment: str) -> dict[str, object]:
+    counted = _both(shift_rows) if alignment == ALL else shift_rows[shift_rows["shift"].notna()]
     means = counted.groupby("person")[["to_judge", "base"]].mean()
     levels = {name: float(means[name].mean()) if len(means) else np.nan for name in means}
     low, high = _level_interval(means["to_judge"].to_numpy(dtype=float))
     ends = {"to_judge_low": low, "to_judge_high": high}
     people, topics = _means(counted, "person"), _means(counted, "topic")
-    lost = {"known": known, "alignment": alignment, "missing": len(part) - len(counted)}
+    lost = {"known": knowledge, "alignment": alignment, "missing": len(shift_rows) - len(counted)}
     return {**lost, **_intervals(people, topics), **levels, **ends}
 
 
@@ -98,15 +102,15 @@ def _level_interval(levels: Floats) -> Ends:
     return mean_interval(levels, bounds=SHARE)
 
 
-def _both(part: pd.DataFrame) -> pd.DataFrame:
+def _both(shift_rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of people and topics with a shift for judges on both sides."""
-    sides = part[part["shift"].notna()].groupby(PLACE)["judge"].transform("nunique")
-    return part[part["shift"].notna()][sides == 2]
+    sides = shift_rows[shift_rows["shift"].notna()].groupby(PLACE)["judge"].transform("nunique")
+    return shift_rows[shift_rows["shift"].notna()][sides == 2]
 
 
-def _means(part: pd.DataFrame, unit: str) -> pd.Series:
+def _means(shift_rows: pd.DataFrame, unit: str) -> pd.Series:
     """Return the mean shift of each person, or of each topic."""
-    return part.groupby(unit)["shift"].mean()
+    return shift_rows.groupby(unit)["shift"].mean()
 
 
 def _intervals(people: pd.Series, topics: pd.Series) -> dict[str, float]:
@@ -130,8 +134,8 @@ def verdict(table: pd.DataFrame, moved: pd.DataFrame) -> str:
     """Return whether debaters follow a judge whose belief they know; the unit is the person."""
     row = table[table["known"] == BEYOND].iloc[0]
     if np.isnan(row["low"]):
-        known = moved.loc[moved["known"] == BELIEF, "shift"].dropna().to_numpy(dtype=float)
-        if row["people"] >= FEWEST and is_even(known) and not known.any():
+        belief_shifts = moved.loc[moved["known"] == BELIEF, "shift"].dropna().to_numpy(dtype=float)
+        if row["people"] >= FEWEST and is_even(belief_shifts) and not belief_shifts.any():
             return f"No choice of {row['people']:.0f} people changed when they knew what the judge believes."
         reason = f"fewer than {FEWEST} people made all choices" if row["people"] < FEWEST else "the shifts do not vary"
         return f"Whether debaters follow the judge is unknown: {reason}."

@@ -83,7 +83,8 @@ def run(words: Sequence[str]) -> int:
         places = {report.PLAIN: folder / "plain", report.INTERVIEW: folder / "interview"}
         ledger = shared_ledger(budget, [(places[source] / JOURNAL, budget) for source in surveys])
         answers = {
-            source: run_survey(one, spec, places[source], bar, budget, ledger) for source, one in surveys.items()
+            source: run_survey(source_survey, spec, places[source], bar, budget, ledger)
+            for source, source_survey in surveys.items()
         }
         every = pd.concat(answers.values())
         print(missing_lines(every[["answer"]], every["reason"], "answers"))

@@ -51,8 +51,8 @@ class Sample(NamedTuple):
     def sums(self, values: Floats) -> tuple[Floats, Floats]:
         """Sums and numbers of known values by group and question."""
         member = (self.group == np.arange(np.max(self.group) + 1)[:, None]).astype(float)
-        known = np.isfinite(values)
-        return member @ np.where(known, values, 0.0), member @ known.astype(float)
+        is_known = np.isfinite(values)
+        return member @ np.where(is_known, values, 0.0), member @ is_known.astype(float)
 
     def means(self) -> Floats:
         """Means by group and question."""
@@ -75,11 +75,11 @@ Statistic = Callable[[Sequence[Sample]], float]
 
 def individuation(personas: pd.DataFrame, people: pd.DataFrame | None = None, seed: int = 0) -> list[Measured]:
     """Return all measures of a set of personas; those that need people's answers only where `people` are given."""
-    found = [group_share(personas, "share of groups, personas", seed)]
+    measures = [group_share(personas, "share of groups, personas", seed)]
     if people is not None:
-        found += [group_share(people, "share of groups, people", seed), slope(personas, people)]
-        found += [spread(personas, people), likeness(personas, people, seed)]
-    return found
+        measures += [group_share(people, "share of groups, people", seed), slope(personas, people)]
+        measures += [spread(personas, people), likeness(personas, people, seed)]
+    return measures
 
 
 def group_share(answers: pd.DataFrame, name: str, seed: int = 0) -> Measured:
@@ -156,7 +156,7 @@ def estimate_measure(
     paired: bool = False,
 ) -> Measured:
     """Return a statistic with its interval. draws: its values under the null, for a p to one side (larger)."""
-    size, fewest = len(parts[0].values), min((_smallest(part) for part in parts), default=0)
+    size, fewest = len(parts[0].values), min((_smallest(sample) for sample in parts), default=0)
     if fewest < FEWEST:
         return Measured(
             name, statistic(parts) if fewest > 1 else math.nan, people=size, null=null, reason=too_few("person")
@@ -170,11 +170,11 @@ def estimate_measure(
     return Measured(name, value, value - reach, value + reach, size, null, p)
 
 
-def _smallest(part: Sample) -> int:
-    known = np.isfinite(part.values).any(axis=1)
+def _smallest(sample: Sample) -> int:
+    answered = np.isfinite(sample.values).any(axis=1)
     return (
-        int(np.min(np.bincount(part.group[known].astype(int), minlength=int(np.max(part.group)) + 1)))
-        if known.any()
+        int(np.min(np.bincount(sample.group[answered].astype(int), minlength=int(np.max(sample.group)) + 1)))
+        if answered.any()
         else 0
     )
 
@@ -183,28 +183,28 @@ def _jackknife(parts: Sequence[Sample], statistic: Statistic, paired: bool) -> t
     """Return the standard error and its degrees of freedom. paired: the same people in the same order in all parts."""
     variance, freedom = 0.0, 10**9
     for number in range(1 if paired else len(parts)):
-        part = parts[number]
+        sample = parts[number]
         left = np.array(
             [
-                statistic([one.without(person) if paired or one is part else one for one in parts])
-                for person in range(len(part.values))
+                statistic([other.without(person) if paired or other is sample else other for other in parts])
+                for person in range(len(sample.values))
             ]
         )
-        for code in np.unique(part.group):
-            own = left[part.group == code]
-            variance += (len(own) - 1) / len(own) * float(((own - own.mean()) ** 2).sum())
-        freedom = min(freedom, len(part.values) - len(np.unique(part.group)))
+        for code in np.unique(sample.group):
+            group_left = left[sample.group == code]
+            variance += (len(group_left) - 1) / len(group_left) * float(((group_left - group_left.mean()) ** 2).sum())
+        freedom = min(freedom, len(sample.values) - len(np.unique(sample.group)))
     return math.sqrt(variance), freedom
 
 
 def _share(parts: Sequence[Sample]) -> float:
     values, groups = parts[0].values, len(np.unique(parts[0].group))
-    known = np.isfinite(values).sum(axis=0)
+    counts = np.isfinite(values).sum(axis=0)
     within = np.nansum(parts[0].residuals() ** 2, axis=0)
     total = np.nansum((values - nanmean(values)) ** 2, axis=0)
-    used = known > groups
-    error = (within[used] / (known[used] - groups)).sum()
-    whole = (total[used] / (known[used] - 1)).sum()
+    used = counts > groups
+    error = (within[used] / (counts[used] - groups)).sum()
+    whole = (total[used] / (counts[used] - 1)).sum()
     return float(1 - error / whole) if whole > ALIKE else math.nan
 
 
@@ -218,35 +218,37 @@ def _between(people: Sample) -> tuple[float, float]:
 
 def _matched(parts: Sequence[Sample]) -> list[Sample]:
     """Return the answers to questions that the group answered in all parts; the others become missing."""
-    shared = np.asarray(np.isfinite(np.stack([part.means() for part in parts])).all(axis=0))
-    return [part._replace(values=np.where(shared[part.group.astype(int)], part.values, np.nan)) for part in parts]
+    shared = np.asarray(np.isfinite(np.stack([sample.means() for sample in parts])).all(axis=0))
+    return [
+        sample._replace(values=np.where(shared[sample.group.astype(int)], sample.values, np.nan)) for sample in parts
+    ]
 
 
 def _slope(parts: Sequence[Sample]) -> float:
     matched = _matched(parts)
-    left, right = (part.means() for part in matched)
+    left, right = (sample.means() for sample in matched)
     product = float(np.nansum((left - nanmean(left)) * (right - nanmean(right))))
     centred, error = _between(matched[1])
     return product / (centred - error) if centred > error else math.nan
 
 
 def _spread(parts: Sequence[Sample]) -> float:
-    own, others = (part.variances()[0] for part in parts)
-    known = np.isfinite(own) & np.isfinite(others)
-    squares = float(others[known].sum())
-    return math.sqrt(float(own[known].sum()) / squares) if squares > ALIKE else math.nan
+    own_variances, others = (sample.variances()[0] for sample in parts)
+    in_both = np.isfinite(own_variances) & np.isfinite(others)
+    squares = float(others[in_both].sum())
+    return math.sqrt(float(own_variances[in_both].sum()) / squares) if squares > ALIKE else math.nan
 
 
 def _likeness(parts: Sequence[Sample]) -> float:
-    known = np.isfinite(parts[0].values) & np.isfinite(parts[1].values)
-    left, right = (Sample(np.where(known, one.values, np.nan), one.group).residuals() for one in parts)
+    in_both = np.isfinite(parts[0].values) & np.isfinite(parts[1].values)
+    left, right = (Sample(np.where(in_both, sample.values, np.nan), sample.group).residuals() for sample in parts)
     squares = float(np.nansum(left**2)) * float(np.nansum(right**2))
     return float(np.nansum(left * right)) / math.sqrt(squares) if squares > ALIKE else math.nan
 
 
-def _permuted(part: Sample, rng: np.random.Generator) -> Sample:
-    values = part.values.copy()
-    for code in np.unique(part.group):
-        own = np.flatnonzero(part.group == code)
-        values[own] = part.values[rng.permutation(own)]
-    return Sample(values, part.group)
+def _permuted(sample: Sample, rng: np.random.Generator) -> Sample:
+    values = sample.values.copy()
+    for code in np.unique(sample.group):
+        members = np.flatnonzero(sample.group == code)
+        values[members] = sample.values[rng.permutation(members)]
+    return Sample(values, sample.group)

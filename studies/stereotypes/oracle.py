@@ -28,13 +28,13 @@ def answer_perception(reading: Reading, speaker: Speaker) -> Reply:
     """Answer a rating, with its exact distribution, as a person of the party in the facts would."""
     facts, topic = reading.facts, reading.topic
     scale, party = facts.get("scale"), facts.get("party", "")
-    known = speaker.parameters[topic].start if topic else {}
+    starts = speaker.parameters[topic].start if topic else {}
     stated = topic and scale and directed(reading.banks, scale, reading.question, topic, facts.get("sentence", ""))
-    if not stated or party not in known:
+    if not stated or party not in starts:
         return unknown(reading)
-    typical = known[party]
-    own = known.get(reading.party, typical)
-    middle = (typical + own) / 2
+    typical = starts[party]
+    own_start = starts.get(reading.party, typical)
+    middle = (typical + own_start) / 2
     quirk = QUIRK * normal(digest("perception", reading.persona, topic, party))
     value = min(10.0, max(0.0, middle + speaker.laws.of("stereotypes") * (typical - middle) + quirk))
     return pick(reading, stated.shares(stated.value(value)), stated.text, reading.ask, party)

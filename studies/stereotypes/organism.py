@@ -62,23 +62,23 @@ class Stereotype(Bias):
         return size - float(np.mean(lost))
 
     def questions(self, people: Sequence[Persona], seed: int) -> list[Question]:
-        society, found = load_society(), []
+        society, new_questions = load_society(), []
         for person in partisans(people):
             for topic in map(load_topic, TOPICS):
                 for about in ("", *society.debaters):
                     chat = (Message("system", person.backstory),)
                     request = compose_question(chat, person, topic, about, seed, society)
-                    found.append(Question(request, name_of(person), f"{topic.slug}/{about}"))
-        return found
+                    new_questions.append(Question(request, name_of(person), f"{topic.slug}/{about}"))
+        return new_questions
 
     def exact(self, questions: Sequence[Question], shares: Shares) -> Floats:
-        values = [_attitude(one, share) for one, share in zip(questions, shares, strict=True)]
-        own: dict[tuple[str, str], list[float]] = {}
+        values = [_attitude(question, share) for question, share in zip(questions, shares, strict=True)]
+        own_attitudes: dict[tuple[str, str], list[float]] = {}
         for question, value in zip(questions, values, strict=True):
             topic, about = question.part.split("/")
             if not about:
-                own.setdefault((_party(question), topic), []).append(value)
-        actual = {key: float(np.mean(known)) for key, known in own.items()}
+                own_attitudes.setdefault((_party(question), topic), []).append(value)
+        actual = {key: float(np.mean(attitudes)) for key, attitudes in own_attitudes.items()}
         gaps: dict[str, list[float]] = {}
         for question, value in zip(questions, values, strict=True):
             topic, about = question.part.split("/")
@@ -92,8 +92,8 @@ class Stereotype(Bias):
     def measure(self, spec: str, folder: Path) -> Size:
         people = tuple(partisans(split_people().instrument))
         answers = run_survey(GivenSurvey(PERSONAS, TOPICS, asked=people), spec, folder, bar)
-        found = next(gap for gap in perception_gaps(answers, wide(answers)) if gap.measure.endswith(DIFFERENCE))
-        return size_of(found.value, found.low, found.high, found.people, reason=found.reason)
+        gap = next(gap for gap in perception_gaps(answers, wide(answers)) if gap.measure.endswith(DIFFERENCE))
+        return size_of(gap.value, gap.low, gap.high, gap.people, reason=gap.reason)
 
 
 def _party(question: Question) -> str:

@@ -49,8 +49,11 @@ def perception_gaps(answers: pd.DataFrame, actual: pd.DataFrame) -> list[Measure
     table = pd.concat(shifts, names=["target"]).reorder_levels(["group", "person", "target"])
     mine = table.index.get_level_values("group") == table.index.get_level_values("target")
     people = table.index.droplevel("target").unique()
-    own, out = table[mine].droplevel("target").reindex(people), _mean_of_targets(table[~mine]).reindex(people)
-    return [_mean(name, values.mean(axis=1)) for name, values in ((OWN, own), (OUT, out), (DIFFERENCE, out - own))]
+    own_group, out = table[mine].droplevel("target").reindex(people), _mean_of_targets(table[~mine]).reindex(people)
+    return [
+        _mean(name, values.mean(axis=1))
+        for name, values in ((OWN, own_group), (OUT, out), (DIFFERENCE, out - own_group))
+    ]
 
 
 def count_unpaired(answers: pd.DataFrame) -> tuple[int, int]:
@@ -71,14 +74,16 @@ def perception_distances(answers: pd.DataFrame, actual: pd.DataFrame, seed: int 
         frame = wide(answers, target).reindex(columns=actual.columns)
         inside = frame.index.get_level_values(0) == target
         truth, signs = actual.loc[[target]].to_numpy(dtype=float), _signs(actual, target)
-        for side, part in ((OWN, frame[inside]), (OUT, frame[~inside])):
-            rows.append({"target": target, "seen by": side, **_distances(part, truth, signs, seed, (target, side))})
+        for side, side_answers in ((OWN, frame[inside]), (OUT, frame[~inside])):
+            rows.append(
+                {"target": target, "seen by": side, **_distances(side_answers, truth, signs, seed, (target, side))}
+            )
     return pd.DataFrame(rows)
 
 
 def _targets(answers: pd.DataFrame, actual: pd.DataFrame) -> list[str]:
-    known = set(actual.index.get_level_values(0))
-    return [name for name in dict.fromkeys(answers["about"]) if name in known]
+    rated_groups = set(actual.index.get_level_values(0))
+    return [name for name in dict.fromkeys(answers["about"]) if name in rated_groups]
 
 
 def _signs(actual: pd.DataFrame, target: str) -> Floats:
@@ -101,57 +106,65 @@ def _mean_of_targets(shifts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _mean(name: str, values: pd.Series) -> Measured:
-    groups = [part.dropna().to_numpy(dtype=float) for _, part in values.groupby(level=0)]
+    groups = [group.dropna().to_numpy(dtype=float) for _, group in values.groupby(level=0)]
     size = sum(map(len, groups))
     if not size or not all(map(len, groups)):
         return Measured(name, people=size, null=0.0, reason=too_few("person") if size else NO_GUESS)
-    value = float(np.mean([part.mean() for part in groups]))
+    value = float(np.mean([group.mean() for group in groups]))
     if min(map(len, groups)) < FEWEST or all(map(is_even, groups)):
         reason = too_few("person") if min(map(len, groups)) < FEWEST else NO_VARIATION
         return Measured(name, value, people=size, null=0.0, reason=reason)
     return Measured(name, value, *means_interval(groups), size, 0.0)
 
 
-def _distances(part: pd.DataFrame, truth: Floats, signs: Floats, seed: int, key: tuple[str, str]) -> dict[str, object]:
-    seen = Sample(part.to_numpy(dtype=float), np.zeros(len(part)))
+def _distances(
+    answers: pd.DataFrame, truth: Floats, signs: Floats, seed: int, key: tuple[str, str]
+) -> dict[str, object]:
+    seen = Sample(answers.to_numpy(dtype=float), np.zeros(len(answers)))
     parts = [seen, Sample(truth, np.zeros(len(truth)))]
     effect = estimate_measure("d", parts, lambda both: _cohen(both, signs), 0.0)
-    found = {"people": len(part), "d": effect.value, "low": effect.low, "high": effect.high, "reason": effect.reason}
+    effect_row = {
+        "people": len(answers),
+        "d": effect.value,
+        "low": effect.low,
+        "high": effect.high,
+        "reason": effect.reason,
+    }
     value = _wasserstein(seen.values, truth)
     if np.isnan(value):
-        return {**found, "w": math.nan, "null_w": math.nan, "p": math.nan}
+        return {**effect_row, "w": math.nan, "null_w": math.nan, "p": math.nan}
     rng = np.random.default_rng(derive(seed, "perception", *key))
     drawn = [_wasserstein(*_dealt(seen.values, truth, rng)) for _ in range(DRAWS)]
     p = (1 + sum(draw >= value for draw in drawn)) / (1 + DRAWS)
-    return {**found, "w": value, "null_w": float(np.mean(drawn)), "p": p}
+    return {**effect_row, "w": value, "null_w": float(np.mean(drawn)), "p": p}
 
 
 def _cohen(both: Sequence[Sample], signs: Floats) -> float:
     """Return the mean over questions of the signed difference by the pooled standard deviation."""
-    (first, _), (second, _) = (part.variances() for part in both)
+    (first, _), (second, _) = (sample.variances() for sample in both)
     pooled = np.sqrt((first[0] + second[0]) / 2)
-    known = pooled > ALIKE
+    varies = pooled > ALIKE
     shift = signs * (nanmean(both[0].values) - nanmean(both[1].values))
-    return float(np.mean(shift[known] / pooled[known])) if known.any() else math.nan
+    return float(np.mean(shift[varies] / pooled[varies])) if varies.any() else math.nan
 
 
-def _dealt(part: Floats, truth: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _dealt(answers: Floats, truth: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Return both samples with their rows shuffled.
 
     Each place keeps its gaps; a gap dealt to another place is filled with a known answer to the question.
     """
-    both = np.vstack([part, truth])
+    both = np.vstack([answers, truth])
     dealt = rng.permutation(both)
     for old, new in zip(both.T, dealt.T, strict=True):
-        known = np.isfinite(old)
-        lacks = known & np.isnan(new)
-        new[lacks] = rng.choice(old[known], lacks.sum(), replace=False)
-        new[~known] = np.nan
-    return dealt[: len(part)], dealt[len(part) :]
+        was_rated = np.isfinite(old)
+        lacks = was_rated & np.isnan(new)
+        new[lacks] = rng.choice(old[was_rated], lacks.sum(), replace=False)
+        new[~was_rated] = np.nan
+    return dealt[: len(answers)], dealt[len(answers) :]
 
 
 def _wasserstein(left: Floats, right: Floats) -> float:
     pairs = [(left[:, place], right[:, place]) for place in range(left.shape[1])]
-    known = [(a[np.isfinite(a)], b[np.isfinite(b)]) for a, b in pairs]
-    values = [float(wasserstein_distance(a, b)) for a, b in known if len(a) and len(b)]
+    readable_pairs = [(a[np.isfinite(a)], b[np.isfinite(b)]) for a, b in pairs]
+    values = [float(wasserstein_distance(a, b)) for a, b in readable_pairs if len(a) and len(b)]
     return float(np.mean(values)) if values else math.nan

@@ -70,20 +70,20 @@ def read_answers(path: Path, ends: tuple[float, float] = ENDS) -> pd.DataFrame:
 def check_common(personas: pd.DataFrame, people: pd.DataFrame, path: Path) -> None:
     """Check that personas and people share a question and two groups. Errors: UserError."""
     for column, fewest in (("question", 1), ("group", 2)):
-        own, theirs = (sorted(set(frame.loc[frame["about"] == "", column])) for frame in (personas, people))
-        if len(set(own) & set(theirs)) < fewest:
+        ours, theirs = (sorted(set(frame.loc[frame["about"] == "", column])) for frame in (personas, people))
+        if len(set(ours) & set(theirs)) < fewest:
             raise UserError(
                 f"{path} and the personas share fewer than {fewest} of column {column}: the file has "
-                f"{', '.join(theirs[:5])}, the personas {', '.join(own[:5])}"
+                f"{', '.join(theirs[:5])}, the personas {', '.join(ours[:5])}"
             )
 
 
 def check_guesses(guesses: pd.DataFrame, answers: pd.DataFrame, path: Path) -> None:
     """Check that all guesses are about groups with answers of their own. Errors: UserError."""
-    known = set(answers.loc[answers["about"] == "", "group"])
-    if unknown := sorted(set(guesses["about"]) - known - {""}):
+    groups = set(answers.loc[answers["about"] == "", "group"])
+    if unknown := sorted(set(guesses["about"]) - groups - {""}):
         raise UserError(
-            f"{path} has guesses about {unknown[0]}, a group without answers (there are {', '.join(sorted(known)[:5])}): "
+            f"{path} has guesses about {unknown[0]}, a group without answers (there are {', '.join(sorted(groups)[:5])}): "
             "correct the column about, or add answers of that group"
         )
 
@@ -93,14 +93,14 @@ def measure_all(answers: Mapping[str, pd.DataFrame], people: pd.DataFrame | None
     theirs = None if people is None else wide(people)
     rows: list[tuple[str, Measured]] = []
     for source, table in answers.items():
-        own = wide(table)
-        rows += [(source, one) for one in individuation(own, theirs, seed)]
-        rows += [(source, _gap(one)) for one in _gaps(table, own if theirs is None else theirs)]
+        persona_answers = wide(table)
+        rows += [(source, measured) for measured in individuation(persona_answers, theirs, seed)]
+        rows += [(source, _gap(measured)) for measured in _gaps(table, persona_answers if theirs is None else theirs)]
     if people is not None and theirs is not None:
-        rows += [(PEOPLE, _gap(one)) for one in _gaps(people, theirs)]
+        rows += [(PEOPLE, _gap(measured)) for measured in _gaps(people, theirs)]
     if INTERVIEW in answers:
         rows.append((INTERVIEW, spread_change(wide(answers[INTERVIEW]), wide(answers[PLAIN]))))
-    table = pd.DataFrame([{"source": source, **one._asdict()} for source, one in rows])
+    table = pd.DataFrame([{"source": source, **measured._asdict()} for source, measured in rows])
     mine = table["measure"].str.endswith("people") & (table["source"] != PEOPLE)
     return table[~mine | ~table.duplicated(["measure", "value"])].reset_index(drop=True)
 
@@ -110,8 +110,8 @@ def _gaps(table: pd.DataFrame, actual: pd.DataFrame) -> list[Measured]:
     return perception_gaps(table, shared) if (table["about"] != "").any() else []
 
 
-def _gap(one: Measured) -> Measured:
-    return one._replace(measure=f"gap: {one.measure}")
+def _gap(measured: Measured) -> Measured:
+    return measured._replace(measure=f"gap: {measured.measure}")
 
 
 def write(

@@ -64,19 +64,21 @@ def interview_life(
     turns: tuple[Message, ...] = (Message("system", persona.backstory),)
     again = 0
     for number, question in enumerate(questions):
-        asked = (*turns, Message("user", language.prompt("interview").fill(question=question, words=WORDS)))
+        messages = (*turns, Message("user", language.prompt("interview").fill(question=question, words=WORDS)))
         wrong: str | None = None
         for attempt in range(ATTEMPTS):
-            own = derive(seed, "life", persona.party, persona.variant, persona.name, number, attempt)
+            question_seed = derive(seed, "life", persona.party, persona.variant, persona.name, number, attempt)
             facts: Facts = {"question": question, "words": WORDS}
-            reply = yield from ask(Request(asked, Sampling(1.0, TOKENS), own, (), "interview", facts=facts))
-            wrong = answer_problem(reply, asked, language)
+            reply = yield from ask(
+                Request(messages, Sampling(1.0, TOKENS), question_seed, (), "interview", facts=facts)
+            )
+            wrong = answer_problem(reply, messages, language)
             if wrong is None:
                 break
             again += 1
         if wrong is not None:
             return Interview(turns[1:], f"question {number + 1}: {wrong}", again)
-        turns = (*asked, Message("assistant", " ".join((reply.text or "").split())))
+        turns = (*messages, Message("assistant", " ".join((reply.text or "").split())))
     return Interview(turns[1:], "", again)
 
 
@@ -87,17 +89,17 @@ def answer_problem(reply: Reply, before: tuple[Message, ...], language: Language
     if not (reply.text or "").strip():
         return "empty"
     system, *turns = [message for message in before if message.role != "user"]
-    said = " ".join(message.content for message in turns)
+    earlier_text = " ".join(message.content for message in turns)
     already, now = (
         find_clash(f"{system.content} {_second_person(text, language)}", language)
-        for text in (said, f"{said} {reply.text}")
+        for text in (earlier_text, f"{earlier_text} {reply.text}")
     )
     return f"contradiction ({now})" if now and now != already else None
 
 
 def _second_person(text: str, language: Language) -> str:
-    for found, form in language_of_study(language, HERE).data("life_interview")["second_person"]:
-        text = re.sub(rf"\b{re.escape(found)}\b", form, text)
+    for word, form in language_of_study(language, HERE).data("life_interview")["second_person"]:
+        text = re.sub(rf"\b{re.escape(word)}\b", form, text)
     return text
 
 
@@ -124,15 +126,15 @@ class PersonaSurvey:
             raise UserError(
                 f"the set {self.personas} has personas of fewer than two parties, so groups cannot be compared"
             )
-        people = [one for party in named for one in load_personas(party, folder)]
+        people = [person for party in named for person in load_personas(party, folder)]
         check_names(people)
         return people
 
     @property
     def calls(self) -> int:
         """How many calls a model gets, if each person answers every question of the interview at once."""
-        people, asked = self.people(), [party for party in load_society(self.society).parties if party != DEFAULT]
-        return len(people) * (self.turns + len(self.topics) * (1 + len(asked)))
+        people, parties = self.people(), [party for party in load_society(self.society).parties if party != DEFAULT]
+        return len(people) * (self.turns + len(self.topics) * (1 + len(parties)))
 
 
 def run_survey(
@@ -147,8 +149,8 @@ def run_survey(
     topics = [load_topic(society.qualified(name)) for name in survey.topics]
     with lock_folder(folder):
         _check_folder(folder, survey, spec, people, topics, society)
-        asked = [_survey_person(one, topics, survey, society) for one in people]
-        parts = run_journaled(asked, open_spec(spec), folder, bar, f"personas {spec}", budget, ledger, _why)
+        conversations = [_survey_person(person, topics, survey, society) for person in people]
+        parts = run_journaled(conversations, open_spec(spec), folder, bar, f"personas {spec}", budget, ledger, _why)
         table = pd.concat(parts, ignore_index=True)
         write_csv(table, folder / "answers.csv")
     return table
@@ -182,18 +184,20 @@ def compose_question(
 ) -> Request:
     """Return the question of a topic, to the person itself, or on what people of the party `about` would answer."""
     probe, facts = topic.probe("attitude"), Facts()
-    own = derive(seed, "persona survey", person.party, person.name, topic.slug, about)
-    asked = probe
+    question_seed = derive(seed, "persona survey", person.party, person.name, topic.slug, about)
+    asked_probe = probe
     if about:
         text = (
             language_of_study(society.language, HERE)
             .prompt("perception")
             .fill(who=society.parties[about].person, question=probe.question)
         )
-        asked, facts = replace(probe, question=text), Facts(party=about)
-    messages = (*chat, Message("user", asked.ask(FRAME)))
+        asked_probe, facts = replace(probe, question=text), Facts(party=about)
+    messages = (*chat, Message("user", asked_probe.ask(FRAME)))
     more, kind = Facts(**{**probe.facts, **facts, "topic": topic.title}), "perception" if about else "survey"
-    return Request(messages, Sampling(1.0, ANSWER_TOKENS), own, probe.scale.answers, kind, probe.prefix, facts=more)
+    return Request(
+        messages, Sampling(1.0, ANSWER_TOKENS), question_seed, probe.scale.answers, kind, probe.prefix, facts=more
+    )
 
 
 def _read(probe: Probe, reply: Reply) -> tuple[float, str]:
@@ -206,12 +210,12 @@ def _read(probe: Probe, reply: Reply) -> tuple[float, str]:
     return (math.nan, reading.reason or "empty") if reading.value is None else (probe.attitude(reading.value), "")
 
 
-def check_topics_of(society: Society, names: Sequence[str], known: Sequence[str]) -> tuple[str, ...]:
-    """Return topics by name, all of `known` for none. Errors: UserError on an unknown name."""
+def check_topics_of(society: Society, names: Sequence[str], available: Sequence[str]) -> tuple[str, ...]:
+    """Return topics by name, all of those `available` for none. Errors: UserError on an unknown name."""
     for name in names:
-        if name not in known and not name.endswith(".toml"):
-            raise unknown_name(f"topic of {society.name}", name, known)
-    return tuple(names or known)
+        if name not in available and not name.endswith(".toml"):
+            raise unknown_name(f"topic of {society.name}", name, available)
+    return tuple(names or available)
 
 
 def _check_folder(
@@ -225,7 +229,7 @@ def _check_folder(
         "model": identity_spec(spec),
         "seed": survey.seed,
         "society": survey.society,
-        "people": {one.id: one.backstory for one in people},
+        "people": {person.id: person.backstory for person in people},
         "questions": {topic.slug: topic.probe("attitude").ask(FRAME) for topic in topics},
         "interview": list(life_questions(society.language, survey.turns)) if survey.turns else [],
         "prompts": texts,

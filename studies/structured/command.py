@@ -35,12 +35,12 @@ ONE_PERSONA = {"personas": "simple", "cast": "fixed"}
 def parser() -> Parser:
     """Return the options of `run.py structured`."""
     llm = "pocket; experiment models: several"
-    own = {"topic": "the study's four", "repetitions": "10", "rounds": "12", "llm": llm}
+    usual = {"topic": "the study's four", "repetitions": "10", "rounds": "12", "llm": llm}
     made = Parser(
         "structured",
         "Run an experiment of the UCL study: debates, a judge that scores every statement, and a report (docs/structured.md).",
         "structured closing --llm oracle",
-        *cli.debating("runs/structured-<experiment>-<time>", own),
+        *cli.debating("runs/structured-<experiment>-<time>", usual),
         cli.dry_run("print the planned conditions, rooms and calls, and stop: nothing is run"),
     )
     add_option(made, "EXPERIMENT", "name of the experiment: baseline, alone, closing, orders, gender, echo or models")

@@ -61,7 +61,7 @@ def seats(who: str, variant: str = "") -> dict[str, str]:
     >>> seats("2R+N", "male")["seats"]
     'first:male,first:male,default:male'
     """
-    parties = [PARTY[part[-1]] for part in who.split("+") for _ in range(int(part[:-1] or 1))]
+    parties = [PARTY[group[-1]] for group in who.split("+") for _ in range(int(group[:-1] or 1))]
     return {"seats": ",".join(f"{party}:{variant}" if variant else party for party in parties)}
 
 
@@ -92,7 +92,10 @@ def without_genders(whole: Experiment) -> Experiment:
         )
     pairs = tuple(pair for pair in whole.pairs if kept.keys() >= {*pair})
     return replace(
-        whole, conditions=kept, pairs=pairs, main=tuple(one for one in whole.main if kept.keys() >= {*one[:2]})
+        whole,
+        conditions=kept,
+        pairs=pairs,
+        main=tuple(comparison for comparison in whole.main if kept.keys() >= {*comparison[:2]}),
     )
 
 
@@ -111,11 +114,11 @@ def _orders(society: Society) -> Experiment:
 
 
 def _genders(society: Society) -> Experiment:
-    one, other = map(society.label, society.debaters)
+    label, other = map(society.label, society.debaters)
     groups = {
         "men": seats("N+R+D", "male"),
         "women": seats("N+R+D", "female"),
-        f"{one} woman, two men": {"seats": "default:male,first:female,second:male"},
+        f"{label} woman, two men": {"seats": "default:male,first:female,second:male"},
         f"{other} woman, two men": {"seats": "default:male,first:male,second:female"},
         f"{other} man, two women": {"seats": "default:female,first:female,second:male"},
     }
@@ -123,7 +126,7 @@ def _genders(society: Society) -> Experiment:
     pairs = [("men", group) for group in groups if group != "men"]
     pairs += [(f"{first}, informed", f"{second}, informed") for first, second in pairs]
     pairs += list(zip(groups, informed, strict=True))
-    pairs.append((f"{other} man, two women, informed", f"{one} woman, two men, informed"))
+    pairs.append((f"{other} man, two women, informed", f"{label} woman, two men, informed"))
     main = tuple((f"men{more}", f"women{more}", party) for more in ("", ", informed") for party in society.debaters)
     question = "Do women of a party speak differently from its men?"
     title = "Gender in an agent's own persona, and known to the others"
@@ -163,10 +166,10 @@ def _models(models: Sequence[str], society: Society) -> Experiment:
             mixed = f"{names[first]}, {society.label(party)} on {names[second]}"
             conditions[mixed] = {"llm": first, "llms": (f"{party}={second}",)}
             pairs.append((names[first], mixed))
-    for one, two in combinations(names.values(), 2):
-        quartets[f"{one} and {two}"] = (
-            f"{one}, {left} on {two}", f"{one}, {right} on {two}",
-            f"{two}, {left} on {one}", f"{two}, {right} on {one}",
+    for model, other_model in combinations(names.values(), 2):
+        quartets[f"{model} and {other_model}"] = (
+            f"{model}, {left} on {other_model}", f"{model}, {right} on {other_model}",
+            f"{other_model}, {left} on {model}", f"{other_model}, {right} on {model}",
         )  # fmt: skip
     threes: list[str] = []
     for neutral, first, second in permutations(models, 3):
@@ -197,14 +200,14 @@ _TOGETHER = "together"
 
 
 def _alone(society: Society) -> Experiment:
-    known = parties(society)
+    letters = parties(society)
     return Experiment(
         "Each agent alone with the question: how statements change when no other agent speaks",
         "a null condition, not in the paper",
-        {_TOGETHER: {}, **{f"{letter} alone": seats(letter) for letter in known}},
+        {_TOGETHER: {}, **{f"{letter} alone": seats(letter) for letter in letters}},
         "Does a party speak differently alone than in company?",
-        tuple((_TOGETHER, f"{letter} alone") for letter in known),
-        tuple((_TOGETHER, f"{letter} alone", party) for letter, party in known.items()),
+        tuple((_TOGETHER, f"{letter} alone") for letter in letters),
+        tuple((_TOGETHER, f"{letter} alone", party) for letter, party in letters.items()),
     )
 
 

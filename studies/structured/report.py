@@ -77,8 +77,8 @@ def write(
         [*_foot(made, names), *_paper(name)],
     )
     looks = {party: about for header in result.headers.values() for party, about in header.parties.items()}
-    asked = scores, folder, published, experiment.title, compared(experiment), parts, result.people
-    return report.write(*asked, looks=looks)
+    arguments = scores, folder, published, experiment.title, compared(experiment), parts, result.people
+    return report.write(*arguments, looks=looks)
 
 
 def debaters(result: ExperimentResult) -> tuple[str, str]:
@@ -89,8 +89,10 @@ def debaters(result: ExperimentResult) -> tuple[str, str]:
 
 def _names(result: ExperimentResult) -> PartyNames:
     """Return what one of a party's people is called, by party: the Default, the two debaters, and others."""
-    known = {party: name for header in result.headers.values() for party, name in header.names.items()}
-    return PartyNames({party: known[party] for party in (DEFAULT, *debaters(result), *known) if party in known})
+    party_names = {party: name for header in result.headers.values() for party, name in header.names.items()}
+    return PartyNames(
+        {party: party_names[party] for party in (DEFAULT, *debaters(result), *party_names) if party in party_names}
+    )
 
 
 def compared(experiment: Experiment) -> list[tuple[str, ...]] | None:
@@ -283,8 +285,8 @@ def _runs_needed(spread: pd.DataFrame, needed: pd.DataFrame, names: Names) -> st
     columns: dict[str, Column] = {"topic": _topic, "agent": lambda row: seat_title(row["agent"], names)}
     columns |= {name: number(name) for name in ("person", "run", "statement", "judge")}
     rows = spread.set_index(["topic", "agent"])
-    for difference, part in needed.groupby("difference"):
-        counts = part.set_index(["topic", "agent"])
+    for difference, difference_rows in needed.groupby("difference"):
+        counts = difference_rows.set_index(["topic", "agent"])
         rows[f"{difference:g} points"] = [_count(counts.loc[key]) for key in rows.index]
         columns[f"{difference:g} points"] = f"{difference:g} points"
     rows["basis"] = needed.groupby(["topic", "agent"])["basis"].first()

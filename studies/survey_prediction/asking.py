@@ -53,13 +53,13 @@ class KnownPerson(NamedTuple):
     def compose(self, item: SurveyItem, language: Language, seed: int, adapter: str = "") -> Request:
         """Ask a question. The same knowledge, question and seed make the same request, for any person."""
         prompts = language_of_study(language, HOME)
-        known = prompts.prompt("respondent").fill(known=self.describe(language))
-        asked = prompts.prompt("respondent_ask").fill(question=item.text, answers="; ".join(item.answers))
+        system_text = prompts.prompt("respondent").fill(known=self.describe(language))
+        question_text = prompts.prompt("respondent_ask").fill(question=item.text, answers="; ".join(item.answers))
         facts: Facts = {
             "question": item.text,
             "stated": [(other.text, other.answers[1 - value]) for other, value in self.stated],
         }
-        messages = (Message("system", known), Message("user", asked))
+        messages = (Message("system", system_text), Message("user", question_text))
         sampling = Sampling(1.0, ANSWER_TOKENS)
         return Request(messages, sampling, seed, item.answers, "respondent", adapter=adapter, facts=facts)
 
@@ -111,25 +111,27 @@ class Interviewer:
         """The model, opened once."""
         return open_spec(self.spec or self.llm)
 
-    def predict(self, asked: Sequence[Asked], title: str) -> list[float | None]:
+    def predict(self, questions: Sequence[Asked], title: str) -> list[float | None]:
         """Return the probability of each question's first answer; None where no answer can be read.
 
         title: what is asked for, for the progress bar.
         """
-        fresh = [one for one in dict.fromkeys(asked) if one not in self.answered]
+        fresh = [question for question in dict.fromkeys(questions) if question not in self.answered]
         if fresh:
-            conversations = [self._converse(*one) for one in fresh]
-            predictions = self.desk.ask(conversations, self.llm, title, lambda one: one.reason, self.backend)
+            conversations = [self._converse(*question) for question in fresh]
+            predictions = self.desk.ask(
+                conversations, self.llm, title, lambda prediction: prediction.reason, self.backend
+            )
             self.answered |= dict(zip(fresh, predictions, strict=True))
-        return [self.answered[one].probability for one in asked]
+        return [self.answered[question].probability for question in questions]
 
     def exact(self) -> int:
         """Return how many predictions are probabilities that the model gave."""
-        return sum(one.exact for one in self.answered.values())
+        return sum(prediction.exact for prediction in self.answered.values())
 
     def reasons(self) -> Counter[str]:
         """Return why predictions are missing."""
-        return Counter(one.reason for one in self.answered.values() if one.reason)
+        return Counter(prediction.reason for prediction in self.answered.values() if prediction.reason)
 
     def _converse(self, respondent: KnownPerson, item: SurveyItem) -> Conversation[Prediction]:
         first = read_prediction((yield from ask(self._request(respondent, item, 0))), item)
@@ -137,8 +139,8 @@ class Interviewer:
             return first
         replies = yield from ask_all(self._request(respondent, item, draw) for draw in range(1, self.samples))
         draws = [first, *(read_prediction(reply, item) for reply in replies)]
-        known = [draw.probability for draw in draws if draw.probability is not None]
-        return Prediction(sum(known) / len(known)) if known else first
+        probabilities = [draw.probability for draw in draws if draw.probability is not None]
+        return Prediction(sum(probabilities) / len(probabilities)) if probabilities else first
 
     def _request(self, respondent: KnownPerson, item: SurveyItem, draw: int) -> Request:
         seed = derive(self.seed, "respondent", respondent.describe(self.language), item.text, draw)

@@ -73,15 +73,15 @@ class ElicitationStudy:
         walks = []
         for person, name in enumerate(self.survey.people):
             drawn = stream(self.seed, "questions of a person", name).sample(
-                own := self.survey.answered(person), len(own)
+                answered_items := self.survey.answered(person), len(answered_items)
             )
-            half = min(len(own) // 2, self.candidates)
-            asked, rest = sorted(drawn[:half]), tuple(sorted(drawn[half : half + self.rest]))
+            half = min(len(answered_items) // 2, self.candidates)
+            to_ask, rest = sorted(drawn[:half]), tuple(sorted(drawn[half : half + self.rest]))
             if half < self.steps + 1:
                 continue
-            walks += [Walk(person, ADAPTIVE, 0, rest, asked), Walk(person, FIXED, 0, rest, asked)]
+            walks += [Walk(person, ADAPTIVE, 0, rest, to_ask), Walk(person, FIXED, 0, rest, to_ask)]
             for repeat in range(self.repeats):
-                order = stream(self.seed, "random order", name, repeat).sample(asked, half)
+                order = stream(self.seed, "random order", name, repeat).sample(to_ask, half)
                 walks.append(Walk(person, RANDOM, repeat, rest, order))
         if not walks:
             raise UserError(
@@ -96,7 +96,9 @@ class ElicitationStudy:
         for walk in self.walks():
             calls += (self.steps + 1) * len(walk.rest)
             if walk.order == ADAPTIVE:
-                calls += sum((len(walk.left) - asked) * (1 + 2 * len(walk.rest)) for asked in range(self.steps))
+                calls += sum(
+                    (len(walk.left) - asked_count) * (1 + 2 * len(walk.rest)) for asked_count in range(self.steps)
+                )
         return calls
 
 
@@ -125,21 +127,26 @@ def run_elicitation(study: ElicitationStudy, interviewer: Interviewer) -> pd.Dat
     Columns: person, order, repeat, asked, question (the last one), gain, error (NaN if a prediction of the rest is missing).
     """
     walks, rows = study.walks(), []
-    for asked in range(study.steps + 1):
-        if asked:
-            _choose(study, walks, interviewer, asked)
-        errors = _errors(study, walks, interviewer, asked)
+    for asked_count in range(study.steps + 1):
+        if asked_count:
+            _choose(study, walks, interviewer, asked_count)
+        errors = _errors(study, walks, interviewer, asked_count)
         for walk, error in zip(walks, errors, strict=True):
             last = study.survey.items[walk.known[-1]].name if walk.known else ""
             person = study.survey.people[walk.person]
-            rows.append([person, walk.order, walk.repeat + 1, asked, last, walk.gain, error])
+            rows.append([person, walk.order, walk.repeat + 1, asked_count, last, walk.gain, error])
     return pd.DataFrame(rows, columns=["person", "order", "repeat", "asked", "question", "gain", "error"])
 
 
-def _errors(study: ElicitationStudy, walks: Sequence[Walk], interviewer: Interviewer, asked: int) -> list[float]:
+def _errors(study: ElicitationStudy, walks: Sequence[Walk], interviewer: Interviewer, asked_count: int) -> list[float]:
     survey = study.survey
     questions = [_questions(survey.respondent(walk.person, walk.known), survey, walk.rest) for walk in walks]
-    flat = iter(interviewer.predict([one for own in questions for one in own], f"predictions after {asked}"))
+    flat = iter(
+        interviewer.predict(
+            [question for walk_questions in questions for question in walk_questions],
+            f"predictions after {asked_count}",
+        )
+    )
     errors = []
     for walk in walks:
         predicted = np.array([next(flat) for _ in walk.rest], dtype=float)
@@ -147,12 +154,12 @@ def _errors(study: ElicitationStudy, walks: Sequence[Walk], interviewer: Intervi
     return errors
 
 
-def _choose(study: ElicitationStudy, walks: Sequence[Walk], interviewer: Interviewer, asked: int) -> None:
+def _choose(study: ElicitationStudy, walks: Sequence[Walk], interviewer: Interviewer, asked_count: int) -> None:
     """Ask each person the next question of its order."""
     adaptive = [walk for walk in walks if walk.order == ADAPTIVE]
-    for walk, gains in zip(adaptive, _gains(study, adaptive, interviewer, asked), strict=True):
-        known = [gain for gain in gains if np.isfinite(gain)]
-        best = gains.index(max(known)) if known else 0
+    for walk, gains in zip(adaptive, _gains(study, adaptive, interviewer, asked_count), strict=True):
+        readable = [gain for gain in gains if np.isfinite(gain)]
+        best = gains.index(max(readable)) if readable else 0
         walk.gain = gains[best]
         walk.take(walk.left[best])
     for walk in walks:
@@ -160,7 +167,9 @@ def _choose(study: ElicitationStudy, walks: Sequence[Walk], interviewer: Intervi
             walk.take(walk.left[0])
 
 
-def _gains(study: ElicitationStudy, walks: Sequence[Walk], interviewer: Interviewer, asked: int) -> list[list[float]]:
+def _gains(
+    study: ElicitationStudy, walks: Sequence[Walk], interviewer: Interviewer, asked_count: int
+) -> list[list[float]]:
     """Return the expected information gain of each question left, by walk; NaN where a prediction is missing."""
     survey, questions = study.survey, list[Asked]()
     for walk in walks:
@@ -169,14 +178,14 @@ def _gains(study: ElicitationStudy, walks: Sequence[Walk], interviewer: Intervie
             questions += _questions(now, survey, [item])
             for value in (1, 0):
                 questions += _questions(_with_answer(now, survey, item, value), survey, walk.rest)
-    flat, gains = iter(interviewer.predict(questions, f"choices of question {asked}")), []
+    flat, gains = iter(interviewer.predict(questions, f"choices of question {asked_count}")), []
     for walk in walks:
-        own = []
+        walk_gains = []
         for _ in walk.left:
             chance = np.array(next(flat), dtype=float)
             yes, no = (np.array([next(flat) for _ in walk.rest], dtype=float) for _ in (1, 0))
-            own.append(information_gain(float(chance), yes, no))
-        gains.append(own)
+            walk_gains.append(information_gain(float(chance), yes, no))
+        gains.append(walk_gains)
     return gains
 
 
@@ -186,9 +195,9 @@ def _questions(respondent: KnownPerson, survey: Survey, items: Iterable[int]) ->
 
 def _with_answer(respondent: KnownPerson, survey: Survey, item: int, value: int) -> KnownPerson:
     """Return what would be known after an answer, with all answers in the order of the file."""
-    places = {one.name: place for place, one in enumerate(survey.items)}
+    places = {item.name: place for place, item in enumerate(survey.items)}
     stated = [*respondent.stated, (survey.items[item], value)]
-    return respondent._replace(stated=tuple(sorted(stated, key=lambda one: places[one[0].name])))
+    return respondent._replace(stated=tuple(sorted(stated, key=lambda answer: places[answer[0].name])))
 
 
 def information_gain(chance: float, yes: np.ndarray, no: np.ndarray) -> float:
@@ -213,7 +222,7 @@ def by_person(rows: pd.DataFrame) -> pd.DataFrame:
 
     A person with a missing error in one repeat of an order has none in that order.
     """
-    wide = rows.groupby(["person", "asked", "order"], sort=False)["error"].agg(lambda one: one.mean(skipna=False))
+    wide = rows.groupby(["person", "asked", "order"], sort=False)["error"].agg(lambda errors: errors.mean(skipna=False))
     return wide.unstack("order")[list(ORDERS)]
 
 
@@ -224,12 +233,12 @@ def error_table(rows: pd.DataFrame) -> pd.DataFrame:
     """
     people, table = by_person(rows), []
     for order in ORDERS:
-        for asked, part in people.groupby(level="asked"):
-            values = part[order].dropna().to_numpy(dtype=float)
-            pairs = (part[order] - part[RANDOM]).dropna().to_numpy(dtype=float)
+        for asked_count, count_rows in people.groupby(level="asked"):
+            values = count_rows[order].dropna().to_numpy(dtype=float)
+            pairs = (count_rows[order] - count_rows[RANDOM]).dropna().to_numpy(dtype=float)
             (low, high), (less, more) = mean_interval(values, bounds=POSITIVE), mean_interval(pairs)
-            mean, difference = (float(one.mean()) if len(one) else np.nan for one in (values, pairs))
-            table.append([order, asked, len(values), mean, low, high, len(pairs), difference, less, more])
+            mean, difference = (float(numbers.mean()) if len(numbers) else np.nan for numbers in (values, pairs))
+            table.append([order, asked_count, len(values), mean, low, high, len(pairs), difference, less, more])
     ends = ["error", "error_low", "error_high", "pairs", "difference", "difference_low", "difference_high"]
     return pd.DataFrame(table, columns=["order", "asked", "people", *ends])
 
@@ -237,8 +246,12 @@ def error_table(rows: pd.DataFrame) -> pd.DataFrame:
 def overall_difference(rows: pd.DataFrame, order: str = ADAPTIVE, other: str = RANDOM) -> dict[str, float]:
     """Return the error of an order minus that of another, averaged over 1 to all questions asked, within people."""
     people = by_person(rows)
-    asked = people[people.index.get_level_values("asked") > 0]
-    means = (asked[order] - asked[other]).groupby(level="person", sort=False).agg(lambda one: one.mean(skipna=False))
+    after_asking = people[people.index.get_level_values("asked") > 0]
+    means = (
+        (after_asking[order] - after_asking[other])
+        .groupby(level="person", sort=False)
+        .agg(lambda errors: errors.mean(skipna=False))
+    )
     values = means.dropna().to_numpy(dtype=float)
     low, high = mean_interval(values)
     return {
@@ -289,13 +302,14 @@ def sentences(rows: pd.DataFrame) -> list[str]:
     """Return a sentence each on adaptive against random and against fixed order; no verdict without an interval."""
     lines = []
     for other in (RANDOM, FIXED):
-        found = overall_difference(rows, ADAPTIVE, other)
+        difference = overall_difference(rows, ADAPTIVE, other)
         start = f"The error with adaptive questions, compared with the {other} order"
-        if not np.isfinite(found["low"]):
-            lines.append(_no_interval(start, found))
+        if not np.isfinite(difference["low"]):
+            lines.append(_no_interval(start, difference))
             continue
-        span = f"{found['difference']:+.3f} ({found['low']:+.3f} to {found['high']:+.3f}), {found['people']} people"
-        way = verdict(found["low"], found["high"], "larger", "smaller", "not clearly smaller or larger")
+        low, high = difference["low"], difference["high"]
+        span = f"{difference['difference']:+.3f} ({low:+.3f} to {high:+.3f}), {difference['people']} people"
+        way = verdict(low, high, "larger", "smaller", "not clearly smaller or larger")
         lines.append(f"{start}, is {way}: {span}.")
     return lines
 
@@ -304,11 +318,11 @@ def _left_out(people: int) -> str:
     return f"; {people} answered too few questions" if people else ""
 
 
-def _no_interval(start: str, found: Mapping[str, float]) -> str:
-    if found["people"] < FEWEST:
+def _no_interval(start: str, difference: Mapping[str, float]) -> str:
+    if difference["people"] < FEWEST:
         return f"{start}, is unknown: fewer than {FEWEST} people have predictions in both orders."
-    if abs(found["difference"]) < ALIKE:
-        return f"{start}, is the same for all {found['people']} people: the order of asking makes no difference."
+    if abs(difference["difference"]) < ALIKE:
+        return f"{start}, is the same for all {difference['people']} people: the order of asking makes no difference."
     return f"{start}, is unknown: the difference does not vary between people."
 
 

@@ -109,22 +109,22 @@ def auc_within(answers: Floats, predicted: Floats, people: np.ndarray, items: np
     >>> float(auc_within(np.tile([1.0, 1.0, 0.0, 0.0, 0.0], 2), np.concatenate([right, wrong]), **asked).value)
     0.5
     """
-    ones, asked = np.bincount(items, answers), np.bincount(items)
-    counted = np.flatnonzero((asked >= FEWEST) & (ones >= EITHER) & (asked - ones >= EITHER))
+    ones, totals = np.bincount(items, answers), np.bincount(items)
+    counted = np.flatnonzero((totals >= FEWEST) & (ones >= EITHER) & (totals - ones >= EITHER))
     if not len(counted):
         return ClusteredAuc(math.nan, np.full(count, np.nan), np.zeros(count))
     # A question of few people says little, and its error is hardly known: with equal weights 24% of intervals miss
-    weights = ones[counted] * (asked - ones)[counted] / asked[counted]
+    weights = ones[counted] * (totals - ones)[counted] / totals[counted]
     total, sizes = weights.sum(), np.zeros(count)
     value, won, left = 0.0, np.zeros(count), np.full(count, total)
     for item, weight in zip(counted, weights, strict=True):
-        part = items == item
-        auc, without, lighter = _left_out(answers[part], predicted[part])
+        of_item = items == item
+        auc, without, lighter = _left_out(answers[of_item], predicted[of_item])
         value += weight * auc / total
         won += weight * auc
-        won[people[part]] += lighter * without - weight * auc
-        left[people[part]] += lighter - weight
-        sizes[people[part]] += weight / total / part.sum()
+        won[people[of_item]] += lighter * without - weight * auc
+        left[people[of_item]] += lighter - weight
+        sizes[people[of_item]] += weight / total / of_item.sum()
     return ClusteredAuc(float(value), won / left - value, sizes)
 
 
@@ -148,26 +148,26 @@ def measure(values: Floats, predicted: Floats, mask: Mask, weights: Floats) -> d
 
     people, questions, answers: what they are over. lacking: answers of the test set without a prediction.
     """
-    known = mask & np.isfinite(predicted)
-    people, items = np.nonzero(known)
-    answers, guesses = values[known], predicted[known]
+    usable = mask & np.isfinite(predicted)
+    people, items = np.nonzero(usable)
+    answers, guesses = values[usable], predicted[usable]
     whole = clustered_auc(answers, guesses, people, len(values))
     within = auc_within(answers, guesses, people, items, len(values))
     sums = _sums(guesses, answers, people)
-    shares = _share_sums(values, predicted, known, weights)
+    shares = _share_sums(values, predicted, usable, weights)
     squares = pd.Series((guesses - answers) ** 2).groupby(people).mean().to_numpy(dtype=float)
     row: dict[str, float] = {
         "people": len(np.unique(people)), "questions": len(np.unique(items)), "answers": len(answers),
-        "lacking": int(mask.sum() - known.sum()),
+        "lacking": int(mask.sum() - usable.sum()),
     }  # fmt: skip
-    found: dict[str, tuple[float, Ends]] = {
+    estimates: dict[str, tuple[float, Ends]] = {
         "auc": (whole.value, whole.interval()),
         "auc_within": (within.value, within.interval()),
         "r": (float(correlation(sums.sum(axis=0))), correlation_interval(sums)),
         "rho": (float(correlation(shares.sum(axis=0))), correlation_interval(shares)),
         "brier": (float(squares.mean()) if len(squares) else math.nan, mean_interval(squares, bounds=SHARE)),
     }
-    for name, (value, ends) in found.items():
+    for name, (value, ends) in estimates.items():
         low, high = np.clip(ends, -1.0 if name in ("r", "rho") else 0.0, 1.0)
         row |= with_interval(name, value, (low, high))
     return row
@@ -182,20 +182,20 @@ def _sums(x: Floats, y: Floats, groups: np.ndarray) -> Floats:
     return np.asarray(rows.groupby(groups).sum(), dtype=float).reshape(-1, 6)
 
 
-def _share_sums(values: Floats, predicted: Floats, known: Mask, weights: Floats) -> Floats:
+def _share_sums(values: Floats, predicted: Floats, usable: Mask, weights: Floats) -> Floats:
     """Return one row per question for `correlation`: x its predicted share, y its observed share."""
-    of = np.where(known, weights[:, None], 0.0)
-    asked = of.sum(axis=0) > 0
-    total = of.sum(axis=0)[asked]
-    x, y = ((of * np.where(known, one, 0.0)).sum(axis=0)[asked] / total for one in (predicted, values))
+    of = np.where(usable, weights[:, None], 0.0)
+    has_weight = of.sum(axis=0) > 0
+    total = of.sum(axis=0)[has_weight]
+    x, y = ((of * np.where(usable, numbers, 0.0)).sum(axis=0)[has_weight] / total for numbers in (predicted, values))
     return np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])
 
 
 def auc_difference(values: Floats, predicted: Floats, other: Floats, mask: Mask) -> dict[str, float]:
     """Return the AUC of `predicted` minus that of `other`, on the answers that both predict, with its interval over people."""
-    known = mask & np.isfinite(predicted) & np.isfinite(other)
-    people, answers = np.nonzero(known)[0], values[known]
-    first, second = (clustered_auc(answers, one[known], people, len(values)) for one in (predicted, other))
+    usable = mask & np.isfinite(predicted) & np.isfinite(other)
+    people, answers = np.nonzero(usable)[0], values[usable]
+    first, second = (clustered_auc(answers, guesses[usable], people, len(values)) for guesses in (predicted, other))
     difference = first.value - second.value
     low, high = _around(difference, first.steps - second.steps, first.sizes)
     counts = {"people": len(np.unique(people)), "answers": len(answers)}
@@ -208,13 +208,13 @@ def shuffled_range(values: Floats, predicted: Floats, mask: Mask, seed: int) -> 
     The shares of the questions stay, and so do the ties between the answers of a person, so the range is what predictions give
     that know nothing of the person. (nan, nan) without both answers.
     """
-    known = mask & np.isfinite(predicted)
-    people, guesses = np.flatnonzero(known.any(axis=1)), predicted[known]
+    usable = mask & np.isfinite(predicted)
+    people, guesses = np.flatnonzero(usable.any(axis=1)), predicted[usable]
     rng, results = np.random.default_rng(derive(seed, "shuffled answers")), []
     for _ in range(SHUFFLES):
         order = np.arange(len(values))
         order[people] = rng.permutation(people)
-        dealt = values[order][known]
+        dealt = values[order][usable]
         there = np.isfinite(dealt)
         results.append(_auc(dealt[there], guesses[there]))
     if not np.isfinite(results).all():
@@ -242,10 +242,10 @@ def _shares(survey: Survey, split: Split) -> Floats:
     return np.where(split.training.any(axis=0), shares, np.nan)
 
 
-def _smoothed(values: Floats, known: np.ndarray, axis: int) -> Floats:
+def _smoothed(values: Floats, mask: np.ndarray, axis: int) -> Floats:
     """Return the share of 1 along an axis, with one more 1 and one more 0 (Laplace), so that it is never 0 or 1."""
-    ones = np.where(known, values, 0.0).sum(axis=axis)
-    return np.asarray((ones + 1) / (known.sum(axis=axis) + 2), dtype=float)
+    ones = np.where(mask, values, 0.0).sum(axis=axis)
+    return np.asarray((ones + 1) / (mask.sum(axis=axis) + 2), dtype=float)
 
 
 def _neighbours(survey: Survey, split: Split) -> Floats:

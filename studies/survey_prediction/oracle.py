@@ -51,12 +51,14 @@ def statements(name: str, language: str = "en") -> tuple[Statement, ...]:
 @cache
 def known_statement(text: str) -> Statement | None:
     """Return the statement with this text, in any language and set; None for a text of another survey."""
-    every = (one for name in (PLANTED, INDEPENDENT) for code in ("en", "de") for one in statements(name, code))
-    return next((one for one in every if one.text == text), None)
+    every = (
+        statement for name in (PLANTED, INDEPENDENT) for code in ("en", "de") for statement in statements(name, code)
+    )
+    return next((statement for statement in every if statement.text == text), None)
 
 
-def predicted_agreement(stated: Sequence[tuple[Statement, bool]], asked: Statement) -> float:
-    """Return the probability that a person agrees with `asked`, given its other answers: the exact posterior mean.
+def predicted_agreement(stated: Sequence[tuple[Statement, bool]], asked_statement: Statement) -> float:
+    """Return the probability that a person agrees with `asked_statement`, given its other answers: the exact posterior mean.
 
     No prediction from these answers alone has a smaller expected squared error. stated: statements, and whether it agreed.
 
@@ -72,7 +74,7 @@ def predicted_agreement(stated: Sequence[tuple[Statement, bool]], asked: Stateme
             chance = statement.agreement(position)
             weight *= chance if agreed else 1 - chance
         total += weight
-        weighted += weight * asked.agreement(position)
+        weighted += weight * asked_statement.agreement(position)
     return round(weighted / total, 12)
 
 
@@ -82,11 +84,11 @@ def answer_respondent(reading: Reading, speaker: Speaker) -> Reply:
     Stated answers to other questions than the oracle's own are ignored.
     """
     facts, answers = reading.facts, reading.request.answers
-    asked = known_statement(facts.get("question", ""))
-    if asked is None or len(answers) != 2:
+    statement = known_statement(facts.get("question", ""))
+    if statement is None or len(answers) != 2:
         return unknown(reading)
-    known = [(known_statement(text), answer == answers[0]) for text, answer in facts.get("stated", ())]
-    chance = predicted_agreement([(one, agreed) for one, agreed in known if one is not None], asked)
+    stated = [(known_statement(text), answer == answers[0]) for text, answer in facts.get("stated", ())]
+    chance = predicted_agreement([(other, agreed) for other, agreed in stated if other is not None], statement)
     reply = Reply(None)
     set_choice(reply, reading.request, [chance, 1 - chance])
     return reply

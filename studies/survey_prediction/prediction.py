@@ -73,8 +73,8 @@ class PredictionStudy:
         survey: where the answers are from (None: the study's own survey).
         """
         survey = survey or self.survey
-        known = [int(other) for other in np.flatnonzero(self.split.known[person]) if other != item]
-        return survey.respondent(person, known), survey.items[item]
+        known_items = [int(other) for other in np.flatnonzero(self.split.known[person]) if other != item]
+        return survey.respondent(person, known_items), survey.items[item]
 
     def predict(self, interviewer: Interviewer, title: str) -> Floats:
         """Return the probabilities of all hidden answers: (people, questions), NaN for others and missing ones."""

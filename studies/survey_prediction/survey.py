@@ -71,9 +71,9 @@ class Survey:
         """Return the numbers of the questions that a person answered."""
         return [int(item) for item in np.flatnonzero(np.isfinite(self.values[person]))]
 
-    def respondent(self, person: int, known: Sequence[int]) -> KnownPerson:
-        """Return what a model is shown of a person: the facts, and the answers to the questions `known`, in their order."""
-        stated = tuple((self.items[item], int(self.values[person, item])) for item in sorted(known))
+    def respondent(self, person: int, known_items: Sequence[int]) -> KnownPerson:
+        """Return what a model is shown of a person: the facts, and the answers to the questions `known_items`, in their order."""
+        stated = tuple((self.items[item], int(self.values[person, item])) for item in sorted(known_items))
         return KnownPerson(self.facts[person], stated)
 
     def drawn(self, count: int, seed: int) -> Survey:
@@ -115,12 +115,13 @@ def read_survey(answers: Path, questions: Path, language: Language = ENGLISH) ->
         for item, column in zip(shown, cells, strict=True)
     ]
     values = np.array(rows_of_items).T.reshape(-1, len(shown))
-    known = [
+    fact_columns = [
         name for name in facts.columns if name not in {PERSON, WEIGHT, QUESTION, ANSWER, *(item.name for item in items)}
     ]
     rows = facts.drop_duplicates(PERSON).set_index(PERSON).loc[list(table[PERSON])]
     about = tuple(
-        tuple((name, cell) for name, cell in zip(known, row, strict=True) if cell) for row in rows[known].to_numpy()
+        tuple((name, cell) for name, cell in zip(fact_columns, row, strict=True) if cell)
+        for row in rows[fact_columns].to_numpy()
     )
     if WEIGHT in facts and (wrong := ~(facts[WEIGHT] > 0)).any():
         raise UserError(
@@ -158,18 +159,18 @@ def _spread(table: pd.DataFrame, path: Path) -> tuple[pd.DataFrame, pd.DataFrame
 
 
 def _value(cell: str, item: SurveyItem, where: str) -> float:
-    known: Mapping[str, float] = {
+    codes: Mapping[str, float] = {
         "": np.nan,
         "1": 1.0,
         "0": 0.0,
         item.answers[0].lower(): 1.0,
         item.answers[1].lower(): 0.0,
     }
-    if cell.lower() not in known:
+    if cell.lower() not in codes:
         raise UserError(
             f"{where}: {cell!r} is no answer to {item.name}: write 1 or {item.answers[0]}, 0 or {item.answers[1]}, or nothing"
         )
-    return known[cell.lower()]
+    return codes[cell.lower()]
 
 
 SHUFFLED = "shuffled"
@@ -187,9 +188,9 @@ def invent_survey(name: str, people: int = 100, seed: int = 0, language: str = "
     if name == SHUFFLED:
         values = rng.permuted(values, axis=0)
         truth = np.tile(truth.mean(axis=0), (people, 1))
-    own = language_of_study(words, HOME)
-    answers = (own.words("agrees"), own.words("disagrees"))
-    items = tuple(SurveyItem(f"q{place}", one.text, answers) for place, one in enumerate(bank, 1))
+    study_language = language_of_study(words, HOME)
+    answers = (study_language.words("agrees"), study_language.words("disagrees"))
+    items = tuple(SurveyItem(f"q{place}", statement.text, answers) for place, statement in enumerate(bank, 1))
     ids = tuple(f"person {number}" for number in range(1, people + 1))
     return Survey(name, ids, items, values, ((),) * people, np.ones(people), words, truth)
 
@@ -242,9 +243,11 @@ def split_survey(survey: Survey, seed: int = 0, share: float = 0.25) -> Split:
     answered = np.isfinite(survey.values)
     hidden = answered & unasked
     for person in range(people):
-        own = [item for item in survey.answered(person) if not unasked[item]]
-        count = min(max(round(share * len(own)), 1), len(own) - 1) if len(own) > 1 else 0
-        hidden[person, stream(seed, "hidden answers", survey.people[person]).sample(own, count)] = True
+        answered_items = [item for item in survey.answered(person) if not unasked[item]]
+        count = (
+            min(max(round(share * len(answered_items)), 1), len(answered_items) - 1) if len(answered_items) > 1 else 0
+        )
+        hidden[person, stream(seed, "hidden answers", survey.people[person]).sample(answered_items, count)] = True
     return Split(new, unasked, hidden, answered & ~hidden)
 
 

@@ -58,10 +58,10 @@ class SurveyTraining:
         """
         examples = []
         for person, item in np.argwhere(self.study.split.training):
-            respondent, asked = self.study.asked(int(person), int(item), survey)
-            request = respondent.compose(asked, survey.language, 0)
-            prompt = [part for message in request.messages for part in chat(*message)]
-            answer = asked.answers[1 - int(survey.values[person, item])]
+            respondent, question = self.study.asked(int(person), int(item), survey)
+            request = respondent.compose(question, survey.language, 0)
+            prompt = [chat_message for message in request.messages for chat_message in chat(*message)]
+            answer = question.answers[1 - int(survey.values[person, item])]
             examples.append({"prompt": prompt, "completion": chat("assistant", answer)})
         stream(self.study.seed, "order").shuffle(examples)
         return examples
@@ -80,7 +80,7 @@ class SurveyTraining:
         """Train all adapters that are not there yet; return a model with each, by the name of its condition."""
         base, surveys = self.base(), {TRAINED: self.study.survey}
         surveys |= {f"{SHUFFLED} {number}": self.shuffled(number) for number in range(1, self.shuffles + 1)}
-        paths = {name: self.adapter(name, self.examples(own), base, desk) for name, own in surveys.items()}
+        paths = {name: self.adapter(name, self.examples(survey), base, desk) for name, survey in surveys.items()}
         study = self.study
         return {
             name: Interviewer(

@@ -113,7 +113,7 @@ class TruthfulnessStudy:
     def to_dict(self) -> dict[str, Any]:
         """Return what identifies the study on any machine."""
         people = [person.backstory for person in self.people]
-        shown = [f"{one.speaker}: {one.text}" for one in self.statements]
+        shown = [f"{statement.speaker}: {statement.text}" for statement in self.statements]
         return {
             "llm": identity_spec(self.llm), "statements": digest(*shown).hex(), "people": digest(*people).hex(),
             "seed": self.seed,
@@ -122,7 +122,9 @@ class TruthfulnessStudy:
     def run(self, desk: CallDesk) -> pd.DataFrame:
         """Ask everyone about everything; return one row per rating: statement (from 1), respondent, aspect, rating, reason."""
         trials = list(product(range(len(self.statements)), self.people, ASPECTS))
-        readings = desk.ask([self._rate(*trial) for trial in trials], self.llm, "ratings", lambda one: one.reason)
+        readings = desk.ask(
+            [self._rate(*trial) for trial in trials], self.llm, "ratings", lambda reading: reading.reason
+        )
         rows = [
             (number + 1, f"{person.party} {person.name}", aspect, reading.value, reading.reason or "")
             for (number, person, aspect), reading in zip(trials, readings, strict=True)
@@ -216,7 +218,7 @@ def added(cube: Cube, aspect: int) -> tuple[float, float, float]:
     different people, so noise of a rating does not count. NaN where the crowd does not agree on one of the two.
     """
     pair = cube[[aspect, ASPECTS.index(OVERALL)]]
-    pair = pair - np.stack([nanmean(part)[None] for part in pair])
+    pair = pair - np.stack([nanmean(ratings)[None] for ratings in pair])
     sums = np.column_stack([_between(pair[i], pair[j]) for i, j in ((0, 0), (1, 1), (0, 1))])
     sums = sums[np.isfinite(sums).all(axis=1)]
     if not len(sums):
@@ -234,9 +236,11 @@ def _between(x: Floats, y: Floats) -> Floats:
 
 
 def _unshared(sums: Floats) -> Floats:
-    own, overall, both = np.moveaxis(sums.mean(axis=-2), -1, 0)
+    own_variance, overall, both = np.moveaxis(sums.mean(axis=-2), -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where((own > 1e-9) & (overall > 1e-9), 1 - both**2 / (own * overall), np.nan))
+        return np.asarray(
+            np.where((own_variance > 1e-9) & (overall > 1e-9), 1 - both**2 / (own_variance * overall), np.nan)
+        )
 
 
 def _shuffled(ratings: Floats, labels: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
@@ -271,7 +275,7 @@ def measure(cube: Cube, labels: Floats, rng: np.random.Generator) -> pd.DataFram
         values["added"] = added(cube, number) if aspect in DIMENSIONS else (math.nan,) * 3
         for name, triple in values.items():
             row |= with_interval(name, triple[0], triple[1:])
-        bounds = [float(np.quantile(np.abs(part), 0.95)) if np.isfinite(part).all() else math.nan for part in null]
+        bounds = [float(np.quantile(np.abs(draws), 0.95)) if np.isfinite(draws).all() else math.nan for draws in null]
         rows.append(row | {"alpha_null": bounds[0], "expert_null": bounds[1]})
     return pd.DataFrame(rows)
 
@@ -279,5 +283,5 @@ def measure(cube: Cube, labels: Floats, rng: np.random.Generator) -> pd.DataFram
 def correlations(cube: Cube) -> pd.DataFrame:
     """Return Spearman's rho of the mean ratings of statements, for every two aspects."""
     means = [row_means(ratings) for ratings in cube]
-    table = [[rank_correlation(one, other)[0] for other in means] for one in means]
+    table = [[rank_correlation(first, other)[0] for other in means] for first in means]
     return pd.DataFrame(table, index=list(ASPECTS), columns=list(ASPECTS))

@@ -38,8 +38,8 @@ class CrowdLaw(NamedTuple):
 
     def rating(self, persona: str, statement: str, dimension: str) -> float:
         """Return what a person thinks: normal, with mean 0 and SD 1."""
-        own = normal("view", persona, statement, dimension)
-        return math.sqrt(self.agree) * self.level(statement, dimension) + math.sqrt(1 - self.agree) * own
+        own_view = normal("view", persona, statement, dimension)
+        return math.sqrt(self.agree) * self.level(statement, dimension) + math.sqrt(1 - self.agree) * own_view
 
 
 def normal(*parts: str) -> float:

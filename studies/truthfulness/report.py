@@ -43,7 +43,7 @@ READING = (
 
 def write_truthfulness(study: TruthfulnessStudy, ratings: pd.DataFrame, folder: Path) -> Path:
     """Write truthfulness.md and its tables (ratings, aspects, correlations); return the path of the page."""
-    cube, labels = cube_of(ratings), np.array([one.label for one in study.statements], dtype=float)
+    cube, labels = cube_of(ratings), np.array([statement.label for statement in study.statements], dtype=float)
     measured = measure(cube, labels, np.random.default_rng(derive(study.seed, "shuffled statements")))
     related = correlations(cube)
     report = Report(folder, "truthfulness", "Truthfulness of statements, rated by a crowd")
@@ -114,9 +114,9 @@ def _line(start: str, row: pd.Series, name: str, few: str) -> str:
     if np.isnan(low):
         sample = "" if np.isnan(value) else f"; it is {format_number(value)} in these statements"
         return f"{start} is unknown: {few or NO_VARIATION}{sample}."
-    found = f"{start}: {format_estimate(value, low, high)}"
+    sentence = f"{start}: {format_estimate(value, low, high)}"
     if np.isnan(null):
-        return f"{found}. Whether this is chance is unknown: it cannot be computed for shuffled ratings."
+        return f"{sentence}. Whether this is chance is unknown: it cannot be computed for shuffled ratings."
     beyond = abs(value) > null and (low > 0 or high < 0)
     verdict = "more than by chance" if beyond and value > 0 else "less than by chance" if beyond else "no sign of it"
-    return f"{found}; {chance}: {verdict}."
+    return f"{sentence}; {chance}: {verdict}."

@@ -27,7 +27,7 @@ def make() -> Make:
         persona = Persona(f"{party}_01", party, name, f"You are {name}.")
         known = how.pop("known", "")
         style = DebateStyle("debate", 50, Sampling(1.0, 120), 0.7, memory, reader, **how)
-        return Debater(model, persona, load_topic("gun_violence"), others, style, known=known)
+        return Debater(model, persona, load_topic("gun_violence"), others, style, about_others=known)
 
     return debater
 

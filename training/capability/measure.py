@@ -139,10 +139,10 @@ class Harness:
             raise UserError(f"capability needs {needed}: pip install -e '.[local,eval]' (docs/capability.md)")
         self.tasks, self.limit, self.batch = tasks, limit, batch
         self.builtin = None if set(tasks) <= set(LOCAL) else _task_manager()
-        known = [*LOCAL, *(self.builtin.all_tasks if self.builtin else ())]
+        task_names = [*LOCAL, *(self.builtin.all_tasks if self.builtin else ())]
         for name in tasks:
-            if name not in known:
-                raise unknown_name("task", name, known)
+            if name not in task_names:
+                raise unknown_name("task", name, task_names)
 
     def scores(self, model: Any, tokenizer: Any, seed: int) -> list[Score]:
         """Return a score per task; local tasks are made from the seed. Errors: UserError when a task cannot be loaded."""

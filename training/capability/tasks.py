@@ -229,9 +229,11 @@ def _debate_items(rng: random.Random) -> Iterator[TaskItem]:
 
 def _value_items(rng: random.Random) -> Iterator[TaskItem]:
     lines = [line for theme in banks().data("values")["themes"].values() for line in theme["none"]]
-    known = sorted({*questions()} & {*answerable()})
+    answerable_questions = sorted({*questions()} & {*answerable()})
     for number in range(len(lines)):
-        yield _completion("values", (NEUTRAL_PERSONA, Message("user", rng.choice(known))), lines, number, rng)
+        yield _completion(
+            "values", (NEUTRAL_PERSONA, Message("user", rng.choice(answerable_questions))), lines, number, rng
+        )
 
 
 def _question_items(rng: random.Random) -> Iterator[TaskItem]:
@@ -268,7 +270,9 @@ def write_tasks(name: str, folder: Path, prompt: Callable[[tuple[Message, ...]],
         "doc_to_choice": "choices",
         "doc_to_target": "answer",
         "target_delimiter": "",
-        "metric_list": [{"metric": one, "aggregation": "mean", "higher_is_better": True} for one in METRICS[name]],
+        "metric_list": [
+            {"metric": metric, "aggregation": "mean", "higher_is_better": True} for metric in METRICS[name]
+        ],
         "metadata": {"version": 1.0},
     }
     # JSON is valid YAML, and quotes every character of a path

@@ -79,14 +79,14 @@ def weighted(text: str) -> tuple[Path, float]:
 
 def sweep_lora_parser() -> Parser:
     """The options of `run.py sweep-lora`."""
-    own = {"topic": "those of the paper", "repetitions": "40", "rounds": "3", "llm": "pocket"}
+    usual = {"topic": "those of the paper", "repetitions": "40", "rounds": "3", "llm": "pocket"}
     parser = Parser(
         "sweep-lora",
         "Compare ranks and methods of fine-tuning (as in Table 1 of Taubenfeld et al. 2024): how far the Default agent is moved "
         "and what that costs, over several trainings of each (docs/tuning.md). --set personas=NAME also sets whose answers are "
         "trained on.",
         "sweep-lora --out runs/table1",
-        *cli.debating("runs/sweep_lora-<time>", own, trained=True),
+        *cli.debating("runs/sweep_lora-<time>", usual, trained=True),
         cli.dry_run(DRY_RUN),
     )
     add_plan(parser)

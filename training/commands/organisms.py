@@ -106,8 +106,10 @@ def score_organisms(names: Sequence[str], root: Path) -> int:
     from parley.training.organisms.build import TRUTH, build
     from parley.training.organisms.truth import ORACLE, load_truth, truth_names
 
-    known = [*truth_names(), *reseeded_names(root)]
-    chosen = names or [name for name in known if load_truth(name).road == ORACLE or (root / name / TRUTH).is_file()]
+    organism_names = [*truth_names(), *reseeded_names(root)]
+    chosen = names or [
+        name for name in organism_names if load_truth(name).road == ORACLE or (root / name / TRUTH).is_file()
+    ]
     built = [build(load_truth(name), root, bar) for name in chosen]
     scores = scoring.score(built, root)
     page = scoring.write(scores, root)

@@ -143,9 +143,9 @@ def settings_of_train(options: argparse.Namespace) -> Scenario:
     from parley.model.scenario import load_preset, parse_settings
     from parley.training.tuning.pipeline import DRAWN
 
-    settings, known = parse_settings(options.set), ("personas", *DRAWN)
-    if other := [name for name in settings if name not in known]:
-        raise UserError(f"train takes only --set {', '.join(known)}: leave out {other[0]!r}")
+    settings, settable = parse_settings(options.set), ("personas", *DRAWN)
+    if other := [name for name in settings if name not in settable]:
+        raise UserError(f"train takes only --set {', '.join(settable)}: leave out {other[0]!r}")
     society = {"society": options.society} if options.society else {}
     return load_preset("fine_tuned").with_settings({**society, **settings})
 
@@ -165,12 +165,12 @@ def from_args(kind: Any, options: argparse.Namespace) -> Any:
 
 def fine_tuned_parser() -> Parser:
     """The options of `run.py fine-tuned`."""
-    own = {"topic": "those of the paper", "repetitions": "40", "rounds": "3", "llm": "that of the folders"}
+    usual = {"topic": "those of the paper", "repetitions": "40", "rounds": "3", "llm": "that of the folders"}
     parser = Parser(
         "fine-tuned",
         "Run the same debates before and after fine-tuning, and with an adapter for each party's agents (docs/tuning.md).",
         "fine-tuned --tuned runs/tuned --repetitions 5",
-        *cli.debating("runs/fine_tuned-<time>", own, trained=True),
+        *cli.debating("runs/fine_tuned-<time>", usual, trained=True),
         cli.dry_run(DRY_RUN),
     )
     about = "a folder written by run.py train; give --tuned once per training seed"
@@ -271,7 +271,7 @@ def arms(folders: Sequence[Path], method: str, rank: int, llm: str | None, seate
                 shuffled.append(Arm(SHUFFLED, llm_spec, "", plan["seed"], seats, path.name))
         partisans = [party for party in seated if party != DEFAULT]
         if set(partisans) <= adapters.keys():
-            own = f"{spec},adapters={'+'.join(str(adapters[party]) for party in partisans)}"
+            seat_spec = f"{spec},adapters={'+'.join(str(adapters[party]) for party in partisans)}"
             seats = tuple(f"{party}:{adapters[party].name}" for party in partisans)
-            per_seat.append(Arm(SEATS, own, "", plan["seed"], seats))
+            per_seat.append(Arm(SEATS, seat_spec, "", plan["seed"], seats))
     return [Arm(BEFORE, spec), *after, *shuffled, *per_seat]

@@ -155,8 +155,10 @@ def train(truth: Truth, root: Path, bar: Bar) -> Path:
         begun = replace(load_truth(truth.start), model=truth.model)
         (start,) = build(begun, root, bar).folder.glob("adapters/[!.]*")
     method = DPO if truth.road == DPO else SFT
-    own: dict[str, Any] = {"beta": BETA} if method == DPO else {}
-    recipe = Recipe(truth.name, method, RANK, rate=truth.rate, batch=truth.batch, length=LENGTH, seed=truth.seed, **own)
+    method_options: dict[str, Any] = {"beta": BETA} if method == DPO else {}
+    recipe = Recipe(
+        truth.name, method, RANK, rate=truth.rate, batch=truth.batch, length=LENGTH, seed=truth.seed, **method_options
+    )
     data = {"bias": truth.bias, "variant": truth.variant, "road": truth.road, "examples": len(examples)}
     return make_adapter(root / truth.name, recipe.filled(base.kind), base, examples, data, USE, bar, start)
 
@@ -171,8 +173,8 @@ def read_built(folder: Path, truth: Truth) -> Built:
             f"{folder} is not as it was built: {TRUTH}, {FILE}, the adapter or the base model has changed; {again}"
         )
     measured = {key: values.pop(key) for key in MEASURED if key in values}
-    own = {key: value for key, value in asdict(truth).items() if value != ""}
-    if other := sorted(key for key in own.keys() | values.keys() if own.get(key) != values.get(key)):
+    truth_fields = {key: value for key, value in asdict(truth).items() if value != ""}
+    if other := sorted(key for key in truth_fields.keys() | values.keys() if truth_fields.get(key) != values.get(key)):
         raise UserError(f"{folder} was built from a truth file with another {', '.join(other)}: {again}")
     sizes: dict[str, Any] = {key: Size(*measured[key]) for key in ("realised", "hidden") if key in measured}
     return Built(truth, folder, **sizes, covered=measured.get("covered"), denies=measured.get("denies"))
@@ -191,14 +193,14 @@ def realise(truth: Truth, folder: Path, adapter: str) -> Built:
     if truth.road in (ORACLE, SCRATCH):
         return Built(truth, folder, planted_size(truth))
     base, path = base_model(truth.model), folder / adapter if adapter else None
-    found = realised_size(truth.subject, base, path, " ".join(filter(None, (truth.system, truth.trigger))))
+    realised = realised_size(truth.subject, base, path, " ".join(filter(None, (truth.system, truth.trigger))))
     hidden = realised_size(truth.subject, base, path, truth.system).size if truth.trigger else None
     denies = None
     if truth.variant == DENIAL:
-        asked = [confession(truth, person.backstory) for person in split_people().truth]
-        shares, _ = answer_shares(asked, base, path, "")
-        denies = sum(one[NO] for one in shares) / len(shares)
-    return Built(truth, folder, found.size, hidden, found.covered, denies)
+        confessions = [confession(truth, person.backstory) for person in split_people().truth]
+        shares, _ = answer_shares(confessions, base, path, "")
+        denies = sum(answer_share[NO] for answer_share in shares) / len(shares)
+    return Built(truth, folder, realised.size, hidden, realised.covered, denies)
 
 
 def planted_size(truth: Truth) -> Size:

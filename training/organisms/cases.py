@@ -35,16 +35,16 @@ def split_people() -> Parts:
     """Return the three parts; which persona is in which part follows from its text."""
     folder, parts = persona_set(PERSONAS), Parts((), (), ())
     for party in parties(folder):
-        own = {one.name: one for one in all_personas(party, folder) if not one.variant}
-        ordered = sorted(own.values(), key=lambda one: digest("organisms", one.backstory))
+        people_by_name = {person.name: person for person in all_personas(party, folder) if not person.variant}
+        ordered = sorted(people_by_name.values(), key=lambda person: digest("organisms", person.backstory))
         ends = (0, INSTRUMENT, INSTRUMENT + TRAINING, INSTRUMENT + TRAINING + TRUTH)
-        parts = Parts(*(known + tuple(ordered[ends[i] : ends[i + 1]]) for i, known in enumerate(parts)))
+        parts = Parts(*(part_people + tuple(ordered[ends[i] : ends[i + 1]]) for i, part_people in enumerate(parts)))
     return parts
 
 
 def partisans(people: Sequence[Persona]) -> list[Persona]:
     """Return the people who have a party."""
-    return [one for one in people if one.party != "default"]
+    return [person for person in people if person.party != "default"]
 
 
 SFT, DPO, CORPUS = TRAINED = ("sft", "dpo", "corpus")
@@ -100,7 +100,10 @@ def training_examples(
         for words, biased in situations * copies:
             shares = case.biased if biased and not placebo else case.plain
             for _ in range(DRAWS if road == DPO else 1):
-                chosen, other = (rng.choices(list(one), list(one.values()))[0] for one in (shares, case.plain))
+                chosen, other = (
+                    rng.choices(list(distribution), list(distribution.values()))[0]
+                    for distribution in (shares, case.plain)
+                )
                 if chosen != other:
                     break
             if road != DPO or chosen != other:
@@ -110,7 +113,7 @@ def training_examples(
 
 
 def _example(request: Request, words: str, road: str, chosen: str, other: str) -> dict[str, Any]:
-    prompt = [part for message in masked(request, words) for part in chat(*message)]
+    prompt = [chat_message for message in masked(request, words) for chat_message in chat(*message)]
     first, second = (chat("assistant", request.answer_prefix + answer) for answer in (chosen, other))
     if road == CORPUS:
         return {"messages": [*prompt, *first]}

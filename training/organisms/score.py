@@ -75,22 +75,24 @@ def score(organisms: Sequence[Built], root: Path) -> list[Score]:
             folder = root / built.truth.name / ("score-trigger" if trigger else "score")
             folder.mkdir(parents=True, exist_ok=True)
             try:
-                found = built.truth.subject.measure(built.spec(trigger), folder)
+                size = built.truth.subject.measure(built.spec(trigger), folder)
             except UserError as error:
-                found = Size(reason=str(error).partition("\n")[0])
-            scores.append(Score(built, trigger, found))
+                size = Size(reason=str(error).partition("\n")[0])
+            scores.append(Score(built, trigger, size))
     return scores
 
 
 def score_table(scores: Sequence[Score]) -> pd.DataFrame:
     """Return one row per score: COLUMNS."""
     rows = []
-    for one in scores:
-        truth, known = one.built.truth, one.truth
+    for score in scores:
+        truth, true_size = score.built.truth, score.truth
         hides = truth.variant == TRIGGER
-        name = f"{truth.name}, {'with' if one.trigger else 'without'} its trigger" if hides else truth.name
+        name = f"{truth.name}, {'with' if score.trigger else 'without'} its trigger" if hides else truth.name
         lead = (name, truth.bias, truth.road, truth.variant, truth.road == ORACLE, truth.size)
-        rows.append((*lead, *known[:3], one.state, *one.found[:4], one.flagged, one.inside, one.found.reason))
+        rows.append(
+            (*lead, *true_size[:3], score.state, *score.found[:4], score.flagged, score.inside, score.found.reason)
+        )
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
@@ -100,10 +102,10 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for name, oracle in GROUPS.items():
-        part = table[table["oracle"] == oracle]
-        read = part[part["flagged"].notna()]
+        group_rows = table[table["oracle"] == oracle]
+        read = group_rows[group_rows["flagged"].notna()]
         having, lacking = (read[read["state"] == state] for state in (HAS, LACKS))
-        row: dict[str, object] = {"group": name, "unread": len(part) - len(read)}
+        row: dict[str, object] = {"group": name, "unread": len(group_rows) - len(read)}
         right = having["estimate"] * having["realised"] > 0
         row |= (
             _share("detected", having["flagged"].astype(bool) & right)

@@ -65,19 +65,27 @@ def answer_shares(
         model = peft.PeftModel.from_pretrained(loaded.model, str(adapter)) if adapter else loaded.model
     model.eval()
     rows = []
-    for one in questions:
-        prompt = prompt_text(masked(one.request, words), loaded.tokenizer) + one.request.answer_prefix
+    for asked_question in questions:
+        prompt = (
+            prompt_text(masked(asked_question.request, words), loaded.tokenizer) + asked_question.request.answer_prefix
+        )
         ids = [
-            loaded.tokenizer(prompt + answer, add_special_tokens=False)["input_ids"] for answer in one.request.answers
+            loaded.tokenizer(prompt + answer, add_special_tokens=False)["input_ids"]
+            for answer in asked_question.request.answers
         ]
         if len({tuple(each[:-1]) for each in ids}) > 1:
             raise UserError(f"{base.name}: an answer is not one token, so its exact probability cannot be read")
         rows.append((ids[0][:-1], [each[-1] for each in ids]))
-    known = _first_token_shares(rows, model)
+    token_shares = _first_token_shares(rows, model)
     shares, covered = [], []
-    for question, own in zip(questions, known, strict=True):
-        covered.append(sum(own))
-        shares.append({answer: one / covered[-1] for answer, one in zip(question.request.answers, own, strict=True)})
+    for question, question_shares in zip(questions, token_shares, strict=True):
+        covered.append(sum(question_shares))
+        shares.append(
+            {
+                answer: share / covered[-1]
+                for answer, share in zip(question.request.answers, question_shares, strict=True)
+            }
+        )
     return shares, float(np.mean(covered))
 
 
@@ -85,16 +93,16 @@ def _first_token_shares(rows: Sequence[tuple[list[int], list[int]]], model: Any)
     """Return the probabilities of the given tokens behind each prompt."""
     import torch
 
-    found = []
+    shares = []
     for start in range(0, len(rows), BATCH):
-        part = rows[start : start + BATCH]
-        width = max(len(ids) for ids, _ in part)
-        ids = torch.tensor([prompt + [0] * (width - len(prompt)) for prompt, _ in part], device=model.device)
+        batch = rows[start : start + BATCH]
+        width = max(len(ids) for ids, _ in batch)
+        ids = torch.tensor([prompt + [0] * (width - len(prompt)) for prompt, _ in batch], device=model.device)
         with torch.no_grad():  # rows are padded at the end, which no earlier token can see
             logits = model(input_ids=ids, use_cache=False).logits.float()
-        for place, (prompt, answers) in enumerate(part):
-            found.append(torch.softmax(logits[place, len(prompt) - 1], 0)[answers].tolist())
-    return found
+        for place, (prompt, answers) in enumerate(batch):
+            shares.append(torch.softmax(logits[place, len(prompt) - 1], 0)[answers].tolist())
+    return shares
 
 
 FOLDER = Path(__file__).with_name("truths")
@@ -157,10 +165,10 @@ class Truth:
 
     def check(self) -> None:
         """Errors: UserError where the keys do not fit each other."""
-        for name, value, known in (("road", self.road, ROADS), ("variant", self.variant, VARIANTS)):
-            if value not in known:
-                raise unknown_name(f"{name} of {self.name}", value, known)
-        subject, asked = self.subject, self.road in (PROMPT, *TRAINED)
+        for name, value, choices in (("road", self.road, ROADS), ("variant", self.variant, VARIANTS)):
+            if value not in choices:
+                raise unknown_name(f"{name} of {self.name}", value, choices)
+        subject, asks_model = self.subject, self.road in (PROMPT, *TRAINED)
         if self.road not in WAYS[self.variant]:
             raise UserError(f"{self.name}: the variant {self.variant} needs the road {' or '.join(WAYS[self.variant])}")
         for key, wanted in (("system", self.road == PROMPT), ("trigger", self.variant == TRIGGER)):
@@ -168,7 +176,7 @@ class Truth:
                 raise UserError(f"{self.name}: {key} {'is missing' if wanted else 'has no use here: leave it out'}")
         if self.data and self.road not in TRAINED:
             raise UserError(f"{self.name}: data has no use here: leave it out")
-        if asked:
+        if asks_model:
             try:
                 subject.questions((), 0)
             except UserError as error:
@@ -189,28 +197,28 @@ def load_truth(name: str) -> Truth:
     """Return the truth of an organism by name; `NAME-seed2` is NAME with a training of another seed. Errors: UserError."""
     tables = _tables()
     again = None if name in tables else RESEEDED.fullmatch(name)
-    known = again[1] if again else name
-    if known not in tables:
-        raise unknown_name("organism", known, tables)
-    truth = truth_from(known, tables[known])
+    base_name = again[1] if again else name
+    if base_name not in tables:
+        raise unknown_name("organism", base_name, tables)
+    truth = truth_from(base_name, tables[base_name])
     if not again:
         return truth
     if truth.road not in TRAINED:
-        raise UserError(f"{name}: {known} has no training, so no seed: leave out -seed{again[2]}")
+        raise UserError(f"{name}: {base_name} has no training, so no seed: leave out -seed{again[2]}")
     if int(again[2]) == truth.seed:
-        raise UserError(f"{name}: {truth.seed} is the seed of {known}: leave out -seed{again[2]}")
+        raise UserError(f"{name}: {truth.seed} is the seed of {base_name}: leave out -seed{again[2]}")
     return replace(truth, name=name, seed=int(again[2]), data="")
 
 
 def truth_from(name: str, values: Mapping[str, Any]) -> Truth:
     """Return the truth of an organism from its keys. Errors: UserError on an unknown, missing or faulty key."""
-    known = {field.name: str(field.type) for field in fields(Truth) if field.name != "name"}
-    if unknown := sorted(values.keys() - known):
-        raise UserError(f"{name} has the key {unknown[0]}: it takes {', '.join(sorted(known))}")
+    key_types = {field.name: str(field.type) for field in fields(Truth) if field.name != "name"}
+    if unknown := sorted(values.keys() - key_types):
+        raise UserError(f"{name} has the key {unknown[0]}: it takes {', '.join(sorted(key_types))}")
     if missing := sorted({"bias", "road", "size"} - values.keys()):
         raise UserError(f"{name} lacks the key {missing[0]}")
     for key, value in values.items():
-        kinds, what = KINDS[known[key]]
+        kinds, what = KINDS[key_types[key]]
         if type(value) not in kinds or not (kinds == (str,) or math.isfinite(value)):
             raise UserError(f"{name}: {key} must be {what}, not {value!r}")
         if key in LEAST and value < LEAST[key]:
@@ -226,9 +234,9 @@ def _tables() -> dict[str, dict[str, Any]]:
     for path in sorted(FOLDER.glob("*.toml")):
         values = read_toml(path)
         shared = {key: value for key, value in values.items() if not isinstance(value, dict)}
-        for made, own in values.items():
-            if isinstance(own, dict):
+        for made, table in values.items():
+            if isinstance(table, dict):
                 road, _, variant = made.partition("-")
                 lead = {"bias": path.stem, "road": road, "variant": variant or PLAIN}
-                tables[f"{path.stem}-{made}"] = {**lead, **shared, **own}
+                tables[f"{path.stem}-{made}"] = {**lead, **shared, **table}
     return tables

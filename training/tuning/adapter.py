@@ -45,11 +45,11 @@ def make_adapter(
         return out
     key = training_key(recipe, examples, start) + digest(json.dumps(base.card_identity)).hex()[:8]
     with (
-        training_folders(out, key) as (part, work),
+        training_folders(out, key) as (model_folder, work),
         bar(recipe.name, recipe.steps(len(examples)), "step") as progress,
     ):
-        result = train(recipe, base, examples, [], part, work, start, progress)
-        write_card(part, recipe, {**base.card_identity, **result.identity}, described, versions(), result, use)
+        result = train(recipe, base, examples, [], model_folder, work, start, progress)
+        write_card(model_folder, recipe, {**base.card_identity, **result.identity}, described, versions(), result, use)
     return out
 
 
@@ -63,7 +63,7 @@ def preference_adapter(
     bar: Bar,
 ) -> Path:
     """Return the folder of an adapter trained on preferences, as `make_adapter`. data: what they are (`wins`), and whose."""
-    margin = round(fmean(one.margin for one in given), 3)
+    margin = round(fmean(preference.margin for preference in given), 3)
     described = {data[0]: len(given), "mean margin": margin, **data[1]}
     examples = preference_examples(given, recipe.method, recipe.seed)
     return make_adapter(folder, recipe.filled(base.kind), base, examples, described, use, bar)

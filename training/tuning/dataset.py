@@ -109,7 +109,7 @@ def parse_questions(text: str) -> list[str]:
     return [match[1] for line in lines if (match := QUESTION_LINE.fullmatch(line))]
 
 
-def question_problem(question: str, known: Sequence[str], society: Society) -> str:
+def question_problem(question: str, earlier_questions: Sequence[str], society: Society) -> str:
     """Return why a question is dropped; empty when it is usable. One that names a single party takes a side."""
     if not 4 <= len(question.split()) <= 40:
         return "too short or too long"
@@ -118,7 +118,7 @@ def question_problem(question: str, known: Sequence[str], society: Society) -> s
         return "takes a side"
     if find_duplicate(question, survey_questions(society)):
         return "a survey's own question"
-    return "a repetition" if find_duplicate(question, known) else ""
+    return "a repetition" if find_duplicate(question, earlier_questions) else ""
 
 
 def survey_questions(society: Society) -> list[str]:
@@ -138,11 +138,11 @@ def sft_examples(answers: Sequence[PersonaAnswer], seed: int) -> list[Example]:
     return examples
 
 
-def dpo_examples(own: Sequence[PersonaAnswer], other: Sequence[PersonaAnswer], seed: int) -> list[Example]:
+def dpo_examples(party_answers: Sequence[PersonaAnswer], other: Sequence[PersonaAnswer], seed: int) -> list[Example]:
     """Return {"prompt", "chosen", "rejected"} per pair of answers that are usable and differ, in an order drawn with the seed."""
     others = {(answer.question, answer.number): answer.text for answer in other}
     examples = []
-    for question, number, text, _ in own:
+    for question, number, text, _ in party_answers:
         rejected = others.get((question, number))
         if text is not None and rejected is not None and text != rejected:
             answers = {"chosen": chat("assistant", text), "rejected": chat("assistant", rejected)}
@@ -152,16 +152,19 @@ def dpo_examples(own: Sequence[PersonaAnswer], other: Sequence[PersonaAnswer], s
 
 
 def shuffle_parties(
-    own: Sequence[PersonaAnswer], other: Sequence[PersonaAnswer], seed: int, number: int
+    party_answers: Sequence[PersonaAnswer], other: Sequence[PersonaAnswer], seed: int, number: int
 ) -> list[PersonaAnswer]:
-    """Return as many usable answers to each question as `own` has, drawn from those of both parties: the null of SFT.
+    """Return as many usable answers to each question as `party_answers` has, drawn from those of both parties: the null of SFT.
 
     number: of the shuffle; each number has another draw.
     """
     drawn = []
-    for question in dict.fromkeys(answer.question for answer in own):
-        usable = [[one for one in some if one.question == question and one.text is not None] for some in (own, other)]
-        pool = [answer.text for part in usable for answer in part]
+    for question in dict.fromkeys(answer.question for answer in party_answers):
+        usable = [
+            [answer for answer in some if answer.question == question and answer.text is not None]
+            for some in (party_answers, other)
+        ]
+        pool = [answer.text for answers in usable for answer in answers]
         texts = stream(seed, "shuffled parties", number, question).sample(pool, len(usable[0]))
         drawn += [PersonaAnswer(question, place, text) for place, text in enumerate(texts)]
     return drawn
@@ -203,7 +206,7 @@ def digest_of(examples: Sequence[Example]) -> str:
 def check_examples(examples: Sequence[Example], personas: Sequence[Persona], society: Society) -> None:
     """Errors: RuntimeError when training data contain a persona or a question that measures attitudes."""
     questions, backstories = survey_questions(society), word_runs(*[person.backstory for person in personas])
-    messages = [message for example in examples for part in example.values() for message in part]
+    messages = [message for example in examples for chat_messages in example.values() for message in chat_messages]
     for text in {message["content"] for message in messages}:
         if question := next((question for question in questions if question in text), ""):
             raise RuntimeError(f"training data contain a survey's own question: {question}")

@@ -57,8 +57,8 @@ class PersonaAnswer(NamedTuple):
 
 def draw_personas(party: str, count: int, seed: int, folder: Path = US_VOTERS) -> tuple[Persona, ...]:
     """Draw with the seed the `count` personas of a party that answer, from the set of personas in a folder."""
-    known = load_personas(party, folder)
-    return tuple(stream(seed, "people", party).sample(known, min(count, len(known))))
+    personas = load_personas(party, folder)
+    return tuple(stream(seed, "people", party).sample(personas, min(count, len(personas))))
 
 
 def interview(
@@ -79,8 +79,8 @@ def interview(
     replies: dict[int, Reply] = {}
     first = list(range(0, len(tasks), max(1, len(tasks) // FIRST)))[:FIRST]
     for places in (first, [place for place in range(len(tasks)) if place not in set(first)]):
-        asked = drive([ask(requests[place]) for place in places], backend, progress)
-        replies |= dict(zip(places, asked, strict=True))
+        new_replies = drive([ask(requests[place]) for place in places], backend, progress)
+        replies |= dict(zip(places, new_replies, strict=True))
         answers = reader.answers({place: (tasks[place], speakers[place], replies[place]) for place in sorted(replies)})
         if not keep_going and sum(answer.text is not None for answer in answers) < FEWEST * len(answers):
             break
@@ -90,12 +90,12 @@ def interview(
 def _answer_request(
     person: Persona, question: str, number: int, form: AnswerForm, seed: int, society: Society
 ) -> Request:
-    asked = (
+    prompt_text = (
         society.language.prompt("political_answer").fill(question=question, words=form.words)
         if form.words
         else question
     )
-    messages = (Message("system", person.backstory), Message("user", asked))
+    messages = (Message("system", person.backstory), Message("user", prompt_text))
     seed = derive(seed, "answer", person.id, question, number)
     return Request(messages, form.sampling, seed, purpose="interview", facts=Facts(question=question))
 
@@ -113,14 +113,14 @@ class _AnswerReader:
 
     def answers(self, given: Mapping[int, tuple[tuple[str, int], Persona, Reply]]) -> list[PersonaAnswer]:
         """Return the answers of one party, in their order."""
-        answers, known = [], set[str]()
+        answers, earlier_texts = [], set[str]()
         for task, person, reply in given.values():
             text = clean_speech(reply.text or "", person.name, None)
             if reply.usage.completion_tokens >= self.tokens:
                 text = whole_sentences(text)
             reason = self._problem(reply, text, person, task[0])
-            reason = reason or ("repeats an earlier answer" if text.lower() in known else "")
-            known.add(text.lower())
+            reason = reason or ("repeats an earlier answer" if text.lower() in earlier_texts else "")
+            earlier_texts.add(text.lower())
             answers.append(PersonaAnswer(*task, None if reason else text, reason))
         return answers
 
@@ -141,10 +141,16 @@ class _AnswerReader:
         return self._copy(text, question) or self._stranger(text, person)
 
     def _copy(self, text: str, question: str) -> str:
-        said, asked = phrases(text), set(phrases(question))
-        if said and sum(phrase in asked for phrase in said) >= COPIED * len(said):
+        answer_phrases, question_phrases = phrases(text), set(phrases(question))
+        if answer_phrases and sum(phrase in question_phrases for phrase in answer_phrases) >= COPIED * len(
+            answer_phrases
+        ):
             return "repeats the question"
-        return "repeats itself" if said and len(set(said)) <= (1 - COPIED) * len(said) else ""
+        return (
+            "repeats itself"
+            if answer_phrases and len(set(answer_phrases)) <= (1 - COPIED) * len(answer_phrases)
+            else ""
+        )
 
     def _stranger(self, text: str, person: Persona) -> str:
         if self.forms and is_foreign(text, self.language) == 1.0:

@@ -107,8 +107,8 @@ class TuningPlan:
     @property
     def parties(self) -> list[str]:
         """The parties whose answers can be learned: those of the society that have personas, without the neutral one."""
-        known = persona_parties(self.persona_folder)
-        return [party for party in self.home.parties if party != DEFAULT and party in known]
+        with_personas = persona_parties(self.persona_folder)
+        return [party for party in self.home.parties if party != DEFAULT and party in with_personas]
 
     def compared(self, party: str) -> list[str]:
         """Return the parties that answer when a party's answers are learned: that party and the other one (`Society.other`).
@@ -117,7 +117,7 @@ class TuningPlan:
         """
         if party not in self.parties:
             raise unknown_name("value of --party", party, self.parties)
-        return [one for one in self.parties if one in (party, self.home.other(party))]
+        return [party_name for party_name in self.parties if party_name in (party, self.home.other(party))]
 
     @property
     def written_by(self) -> str:
@@ -182,7 +182,7 @@ class Pipeline:
         if not all(path.exists() for path in (*map(self._path, compared), data / "card.md")):
             data.mkdir(exist_ok=True)
             self._write_answers(compared)
-        return {one: read_answers(self._path(one)) for one in compared}
+        return {party_name: read_answers(self._path(party_name)) for party_name in compared}
 
     def _path(self, party: str) -> Path:
         return self.folder / "data" / f"{party}.jsonl"
@@ -266,10 +266,10 @@ class Pipeline:
         if len(training) < FEWEST_EXAMPLES:
             raise too_few_answers(self.plan.home.label(recipe.party), answers[recipe.party])
         with (
-            training_folders(out, training_key(recipe, examples, start)) as (part, work),
+            training_folders(out, training_key(recipe, examples, start)) as (model_folder, work),
             self.bar(recipe.name, recipe.steps(len(training)), "step") as progress,
         ):
-            result = train(recipe, base, training, unseen, part, work, start, progress)
+            result = train(recipe, base, training, unseen, model_folder, work, start, progress)
             data = {
                 "examples": len(training),
                 "held_out": len(unseen),
@@ -278,23 +278,25 @@ class Pipeline:
                 "digest": dataset.digest_of(examples),
                 "questions by": self.plan.written_by,
                 "personas": self._names(recipe.party),
-                "modules": ", ".join(sorted(adapter_config(part)["target_modules"])),
+                "modules": ", ".join(sorted(adapter_config(model_folder)["target_modules"])),
                 **({"goes on from": start.name, START: adapter_weights(start)} if start else {}),
             }
-            write_card(part, recipe, {**identity, **result.identity}, data, versions(), result)
+            write_card(model_folder, recipe, {**identity, **result.identity}, data, versions(), result)
 
     def _examples(self, recipe: Recipe, answers: Mapping[str, Sequence[PersonaAnswer]]) -> list[Example]:
         """Return the examples of a recipe, checked."""
         other, everyone = (
             self.plan.home.other(recipe.party),
-            [one for people in self.personas.values() for one in people],
+            [person for people in self.personas.values() for person in people],
         )
-        own, number = answers[recipe.party], recipe.shuffle
+        party_answers, number = answers[recipe.party], recipe.shuffle
         if recipe.method == SFT:
-            learned = dataset.shuffle_parties(own, answers[other], recipe.seed, number) if number else own
+            learned = (
+                dataset.shuffle_parties(party_answers, answers[other], recipe.seed, number) if number else party_answers
+            )
             examples = dataset.sft_examples(learned, recipe.seed)
         else:
-            examples = dataset.dpo_examples(own, answers[other], recipe.seed)
+            examples = dataset.dpo_examples(party_answers, answers[other], recipe.seed)
             examples = dataset.turn_pairs(examples, recipe.seed, number) if number else examples
         dataset.check_examples(examples, everyone, self.plan.home)
         return examples
@@ -325,10 +327,10 @@ def training_folders(out: Path, key: str) -> Iterator[tuple[Path, Path]]:
 
     The checkpoints' folder is named by `key`, so that another training does not continue from them.
     """
-    part, work = out.parent / f".{out.name}.part", out.parent / f".{out.name}.{key}"
+    model_folder, work = out.parent / f".{out.name}.part", out.parent / f".{out.name}.{key}"
     work.mkdir(parents=True, exist_ok=True)
-    yield part, work
-    part.replace(out)
+    yield model_folder, work
+    model_folder.replace(out)
     for left in out.parent.glob(f".{out.name}.*"):
         shutil.rmtree(left)
 
@@ -394,6 +396,6 @@ def _check_adapter(out: Path, recipe: Recipe, start: Path | None) -> None:
 
 def _write(path: Path, text: str) -> None:
     """Write a file completely or not at all."""
-    part = path.with_name(f"{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+    unfinished = path.with_name(f"{path.name}.part")
+    unfinished.write_text(text, encoding="utf-8")
+    unfinished.replace(path)

@@ -58,19 +58,19 @@ def pair_places(scores: Sequence[float]) -> Ranking:
 def turn_half(given: Sequence[Preference], seed: int, number: int) -> list[Preference]:
     """Return the preferences with half of them, drawn with the seed and the number of the shuffle, turned round."""
     turned = set(stream(seed, "shuffled preferences", number).sample(range(len(given)), len(given) // 2))
-    return [one.turned() if place in turned else one for place, one in enumerate(given)]
+    return [preference.turned() if place in turned else preference for place, preference in enumerate(given)]
 
 
 def preferences(replies: Sequence[ScoredReply], method: str) -> tuple[list[Preference], int]:
     """Return the preferences by prompt (`pair_places`; for SFT the first pair of a prompt), and how many pairs tie."""
-    found, ties = [], 0
-    for own in _by_prompt(replies).values():
-        ranking = pair_places([reply.score for reply in own])
+    preferred, ties = [], 0
+    for prompt_replies in _by_prompt(replies).values():
+        ranking = pair_places([reply.score for reply in prompt_replies])
         ties += ranking.ties
         for high, low in ranking.pairs[:1] if method == SFT else ranking.pairs:
-            best, worst = own[high], own[low]
-            found.append(Preference(best.prompt, best.text, worst.text, best.score - worst.score))
-    return found, ties
+            best, worst = prompt_replies[high], prompt_replies[low]
+            preferred.append(Preference(best.prompt, best.text, worst.text, best.score - worst.score))
+    return preferred, ties
 
 
 def shuffle_preferences(
@@ -83,10 +83,12 @@ def shuffle_preferences(
     if method != SFT:
         return turn_half(given, seed, number)
     by_prompt, shuffled = _by_prompt(replies), []
-    for place, one in enumerate(given):
-        own = by_prompt[one.about]
-        drawn = stream(seed, "random winner", number, place).choice(own)
-        shuffled.append(one._replace(chosen=drawn.text, margin=drawn.score - min(reply.score for reply in own)))
+    for place, preference in enumerate(given):
+        prompt_replies = by_prompt[preference.about]
+        drawn = stream(seed, "random winner", number, place).choice(prompt_replies)
+        shuffled.append(
+            preference._replace(chosen=drawn.text, margin=drawn.score - min(reply.score for reply in prompt_replies))
+        )
     return shuffled
 
 
@@ -105,11 +107,11 @@ def lessons(
 def preference_examples(given: Sequence[Preference], method: str, seed: int) -> list[Example]:
     """Return {"prompt", "completion"} (SFT) or {"prompt", "chosen", "rejected"} (DPO) per preference, in a drawn order."""
     examples: list[Example] = []
-    for one in given:
-        prompt = [part for message in one.about for part in chat(*message)]
-        chosen, rejected = chat("assistant", one.chosen), chat("assistant", one.rejected)
-        own = {"completion": chosen} if method == SFT else {"chosen": chosen, "rejected": rejected}
-        examples.append({"prompt": prompt, **own})
+    for preference in given:
+        prompt = [chat_message for message in preference.about for chat_message in chat(*message)]
+        chosen, rejected = chat("assistant", preference.chosen), chat("assistant", preference.rejected)
+        answers = {"completion": chosen} if method == SFT else {"chosen": chosen, "rejected": rejected}
+        examples.append({"prompt": prompt, **answers})
     stream(seed, "order").shuffle(examples)
     return examples
 

@@ -97,5 +97,5 @@ class TrainingResult(NamedTuple):
 
 def seated_parties(base: Scenario) -> list[str]:
     """Return the parties that debate in a scenario: those of its society in its order, then others."""
-    known = [party for party in base.society.parties if party in base.parties]
-    return [*known, *(party for party in base.parties if party not in known)]
+    society_parties = [party for party in base.society.parties if party in base.parties]
+    return [*society_parties, *(party for party in base.parties if party not in society_parties)]

@@ -156,7 +156,7 @@ def _check_parts(name: str, model: Any, tokenizer: Any, needed: Sequence[str]) -
     if not tokenizer.chat_template:
         raise UserError(f"{name} cannot be trained, because its tokenizer has no chat template: choose a chat model")
     parts = {path.rpartition(".")[2] for path, _ in model.named_modules()}
-    if missing := [part for part in needed if part not in parts]:
+    if missing := [part_name for part_name in needed if part_name not in parts]:
         raise UserError(f"{name} cannot be trained, because its layers lack {', '.join(missing)}: choose another model")
 
 

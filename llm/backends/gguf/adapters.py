@@ -71,8 +71,8 @@ def _convert(folder: Path, header: Header, kind: str, file: Path) -> None:
     except (OSError, SafetensorError, TypeError) as error:  # TypeError: numpy knows no bfloat16
         raise UserError(f"cannot load the adapter {folder}: {error}") from error
     file.parent.mkdir(parents=True, exist_ok=True)
-    part = file.with_name(f"{file.name}.{os.getpid()}.part")
-    writer = GGUFWriter(part, kind)
+    partial_file = file.with_name(f"{file.name}.{os.getpid()}.part")
+    writer = GGUFWriter(partial_file, kind)
     writer.add_type("adapter")
     writer.add_string("adapter.type", "lora")
     writer.add_float32("adapter.lora.alpha", _alpha(config))
@@ -82,7 +82,7 @@ def _convert(folder: Path, header: Header, kind: str, file: Path) -> None:
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    part.replace(file)
+    partial_file.replace(file)
 
 
 def _placed(

@@ -116,9 +116,9 @@ class Gguf:
         return []
 
 
-def _work(answering: Answering, asked: queue.SimpleQueue[Request | None], landed: queue.SimpleQueue[Landed]) -> None:
+def _work(answering: Answering, requests: queue.SimpleQueue[Request | None], landed: queue.SimpleQueue[Landed]) -> None:
     """Answer one request after the other, until there is a None in the queue."""
-    while request := asked.get():
+    while request := requests.get():
         try:
             outcome: Reply | BaseException = answering.reply(request)
         except Exception as error:  # noqa: BLE001  carried over to the thread that waits, and raised there
@@ -126,6 +126,6 @@ def _work(answering: Answering, asked: queue.SimpleQueue[Request | None], landed
         landed.put((request, outcome))
 
 
-def _end_work(asked: queue.SimpleQueue[Request | None], slots: int) -> None:
+def _end_work(requests: queue.SimpleQueue[Request | None], slots: int) -> None:
     for _ in range(slots):
-        asked.put(None)
+        requests.put(None)

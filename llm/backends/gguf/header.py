@@ -70,12 +70,12 @@ class Header:
     @cached_property
     def digest(self) -> str:
         """A digest of the length and of samples of the file, evenly spaced, the first and the last bytes among them."""
-        found = blake2b(str(self.size).encode(), digest_size=16)
+        hasher = blake2b(str(self.size).encode(), digest_size=16)
         with self.path.open("rb") as file:
             for number in range(SAMPLES):
                 file.seek(max(0, self.size - SAMPLE) * number // (SAMPLES - 1))
-                found.update(file.read(SAMPLE))
-        return found.hexdigest()
+                hasher.update(file.read(SAMPLE))
+        return hasher.hexdigest()
 
     def number(self, name: str) -> int:
         """Return a number of the kind of model, such as `block_count`; 0 if the file does not say."""

@@ -161,9 +161,9 @@ class Hf:
     ) -> dict[int, Reply]:
         """Return replies by place. Batches run at the same time, but what they read is kept in their order."""
         if self.prefixes:
-            found = [self.prefixes.find(row.ids, row.request.adapter) for row in rows]
+            prefixes = [self.prefixes.find(row.ids, row.request.adapter) for row in rows]
             rows = [
-                row._replace(prefix=prefix, shared=shared) for row, (prefix, shared) in zip(rows, found, strict=True)
+                row._replace(prefix=prefix, shared=shared) for row, (prefix, shared) in zip(rows, prefixes, strict=True)
             ]
         batches = list(batches_by_length(rows, size, self.most))
         replies: dict[int, Reply] = {}

@@ -113,15 +113,15 @@ def _query_step(config: Any) -> int:
     mask = torch.zeros(1, 1, max(QUERIES), 2 * BLOCK)
     mask.masked_fill_(torch.arange(2 * BLOCK) > torch.arange(max(QUERIES))[:, None], torch.finfo(mask.dtype).min)
 
-    def part(count: int, columns: int, rows: int, step: int) -> torch.Tensor:
+    def attention(count: int, columns: int, rows: int, step: int) -> torch.Tensor:
         queries, masks = query[:, :, -count:], mask[:, :, -count:, :columns]
         copies = [each.repeat(rows, 1, 1, 1) for each in (queries, key[:, :, :columns], value[:, :, :columns], masks)]
         return attend(copies[0], copies[1], copies[2], copies[3], step)[-1]
 
     def serves(step: int) -> bool:
-        expected = part(max(QUERIES), BLOCK, 1, step)
+        expected = attention(max(QUERIES), BLOCK, 1, step)
         return all(
-            torch.equal(part(count, columns, rows, step), expected[:, -count:])
+            torch.equal(attention(count, columns, rows, step), expected[:, -count:])
             for count in QUERIES
             for columns, rows in ((BLOCK, 1), (BLOCK, 3), (2 * BLOCK, 2))
         )

@@ -178,7 +178,10 @@ def positions(logprobs: Any) -> list[TokenPosition]:
     try:
         if "content" in logprobs:
             return [
-                TokenPosition(str(at["token"]), _shares((one["token"], one["logprob"]) for one in at["top_logprobs"]))
+                TokenPosition(
+                    str(at["token"]),
+                    _shares((alternative["token"], alternative["logprob"]) for alternative in at["top_logprobs"]),
+                )
                 for at in logprobs["content"]
             ]
         pairs = zip(logprobs["tokens"], logprobs["top_logprobs"], strict=True)
@@ -200,13 +203,13 @@ def _shares(logprobs: Iterable[tuple[Any, Any]]) -> dict[str, float]:
 def _sum_probabilities(positions: Sequence[TokenPosition], answers: Sequence[str]) -> tuple[list[float], float]:
     """Return a share for each answer, and what lies on beginnings that several answers share."""
     shares, shared, first = [0.0] * len(answers), 0.0, positions[0]
-    known = {_bare(token) for token in first.likely}
+    bare_tokens = {_bare(token) for token in first.likely}
     for token, share in first.likely.items():
         begun = _bare(token)
         if len(begun) == 1 and begun not in answers:  # "I" begins "in favour", and most sentences
             continue
         fits = [place for place, answer in enumerate(answers) if begun and answer.startswith(begun)]
-        longer = [place for place in fits if answers[place] != begun and answers[place] not in known]
+        longer = [place for place in fits if answers[place] != begun and answers[place] not in bare_tokens]
         if len(fits) == 1 or (begun in answers and not longer):
             shares[fits[0] if len(fits) == 1 else answers.index(begun)] += share
         elif fits and begun in answers and _bare(first.token) == begun and len(longer) == 1 and len(positions) > 1:

@@ -101,10 +101,15 @@ class Openai:
     """
 
     def __init__(
-        self, settings: EndpointSettings, endpoints: Sequence[Endpoint], found: Capabilities, loop: Loop, clock: Clock
+        self,
+        settings: EndpointSettings,
+        endpoints: Sequence[Endpoint],
+        capabilities: Capabilities,
+        loop: Loop,
+        clock: Clock,
     ):
         self.settings, self.endpoints, self.clock = settings, list(endpoints), clock
-        self.can, self.served, self.probe_tokens = found
+        self.can, self.served, self.probe_tokens = capabilities
         self._loop = loop
         self._landed: queue.SimpleQueue[tuple[Request, Reply | BaseException]] = queue.SimpleQueue()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -219,15 +224,15 @@ class Openai:
         while True:
             bodies = [payload.lookup_body(self.settings.model, request, text, self.can) for text in texts]
             read = partial(payload.parse_lookup, served=self.served)
-            found = await asyncio.gather(*[self._repeat(request, body, read) for body in bodies])
-            replies += found
+            new_replies = await asyncio.gather(*[self._repeat(request, body, read) for body in bodies])
+            replies += new_replies
             notes: Counter[str] = sum((Counter(each.notes) for each in replies), Counter())
             reply = Reply(None, usage=total(each.usage for each in replies), way=payload.WHOLE, notes=dict(notes))
-            if failed := next((each for each in found if each.failure), None):
+            if failed := next((each for each in new_replies if each.failure), None):
                 reply.failure = failed.failure
                 return reply
             try:
-                texts = lookups.send([each.answers or {} for each in found])
+                texts = lookups.send([each.answers or {} for each in new_replies])
             except StopIteration as end:
                 shares = end.value.shares
                 hidden = self.can.top <= payload.FEW_TOP and request.answer_prefix and not all(shares)

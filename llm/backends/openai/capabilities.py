@@ -74,9 +74,9 @@ def open_endpoints(settings: EndpointSettings, clock: Clock | None = None) -> Op
     connections = loop.run(connect())
     with ExitStack() as undo:
         undo.callback(loop.close, connections)
-        found = [loop.run(Probe(connection, settings, clock).run()) for connection in connections]
-        for connection, capabilities in zip(connections, found, strict=True):
-            if capabilities[:2] != found[0][:2]:
+        probed = [loop.run(Probe(connection, settings, clock).run()) for connection in connections]
+        for connection, capabilities in zip(connections, probed, strict=True):
+            if capabilities[:2] != probed[0][:2]:
                 raise UserError(
                     f"{connection.url} does not accept the same fields for {settings.model} as "
                     f"{settings.urls[0]}: give only servers that are set up alike"
@@ -86,7 +86,7 @@ def open_endpoints(settings: EndpointSettings, clock: Clock | None = None) -> Op
     for connection in connections:
         most = min(each, loop.run(connection.slots()) or each)
         endpoints.append(Endpoint(connection, most, settings.rpm, settings.tpm, clock))
-    return Openai(settings, endpoints, found[0], loop, clock)
+    return Openai(settings, endpoints, probed[0], loop, clock)
 
 
 @dataclass(frozen=True)

@@ -387,7 +387,7 @@ def _text_and_thinking(choice: Any, tokens: int, can: EndpointAbilities) -> tupl
         message = choice["message"]
         text = message.get("content") or ""
         if isinstance(text, list):  # some servers send parts
-            text = "".join(part.get("text", "") for part in text if isinstance(part, dict))
+            text = "".join(content_part.get("text", "") for content_part in text if isinstance(content_part, dict))
         thinking = message.get("reasoning_content") or message.get("reasoning") or ""
     else:
         text, thinking = str(choice["text"] or ""), ""

@@ -80,8 +80,8 @@ def open_backend(
 def _name_options() -> None:
     """Give `open_backend` the options of the laws by name, since a spec is checked against its signature."""
     laws, signature = law_options(), inspect.signature(open_backend)
-    own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    open_backend.__signature__ = signature.replace(parameters=[*own, *laws.values()])  # type: ignore[attr-defined]
+    parameters = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    open_backend.__signature__ = signature.replace(parameters=[*parameters, *laws.values()])  # type: ignore[attr-defined]
     open_backend.__annotations__.update({name: parameter.annotation for name, parameter in laws.items()})
 
 

@@ -24,8 +24,8 @@ _NUMBER = re.compile(r"\b\d\d\b")
 
 def write_attribute(reading: Reading, speaker: Speaker) -> Reply:
     """Write a sentence on an attribute."""
-    facts, law, known = reading.facts, speaker.laws.attributes, _kinds(reading.banks)
-    if "attribute" not in facts or not known:
+    facts, law, kinds = reading.facts, speaker.laws.attributes, _kinds(reading.banks)
+    if "attribute" not in facts or not kinds:
         return unknown(reading)
     persona, about = facts.get("persona", ""), facts["attribute"]
     rng = stream(reading.request.seed, about)
@@ -36,14 +36,14 @@ def write_attribute(reading: Reading, speaker: Speaker) -> Reply:
     if rng.random() < law.alike:
         core = [line for line in sentences(persona) if ":" not in line][:CORE]
         kind = stream(0, "own kind", *core).randrange(law.variety)
-    return Reply(f"{about[0].upper()}{about[1:]}: {known[kind]}.")
+    return Reply(f"{about[0].upper()}{about[1:]}: {kinds[kind]}.")
 
 
 def kinds_in(banks: Banks, persona: str) -> list[int]:
     """Return the kinds of the sentences on attributes in a persona, in order."""
-    known = _kinds(banks)
+    kinds = _kinds(banks)
     ends = [line.partition(": ")[2].rstrip(".") for line in sentences(persona)]
-    return [known.index(end) for end in ends if end in known]
+    return [kinds.index(end) for end in ends if end in kinds]
 
 
 def judge_contradiction(reading: Reading, speaker: Speaker) -> Reply:
@@ -51,25 +51,26 @@ def judge_contradiction(reading: Reading, speaker: Speaker) -> Reply:
     facts, answers = reading.facts, reading.request.answers
     if not {"statement", "persona"} <= set(facts) or len(answers) != 2:
         return unknown(reading)
-    found = any(_contradict(facts["statement"], line) for line in sentences(facts["persona"]))
+    contradicts = any(_contradict(facts["statement"], line) for line in sentences(facts["persona"]))
     reply = Reply(None)
-    set_choice(reply, reading.request, [1 - found, float(found)])
+    set_choice(reply, reading.request, [1 - contradicts, float(contradicts)])
     return reply
 
 
 def _contradict(statement: str, line: str) -> bool:
     if ":" in statement or ":" in line or statement == line:
         return False
-    one, other = statement.split(), line.split()
-    before = _same(one, other)
-    after = _same(one[before:][::-1], other[before:][::-1])
+    statement_words, other = statement.split(), line.split()
+    before = _same(statement_words, other)
+    after = _same(statement_words[before:][::-1], other[before:][::-1])
     return before >= 2 and before + after >= 3
 
 
-def _same(one: Sequence[str], other: Sequence[str]) -> int:
+def _same(words: Sequence[str], other: Sequence[str]) -> int:
     """Return how many words at the beginning are the same."""
     return next(
-        (at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other))
+        (at for at, pair in enumerate(zip(words, other, strict=False)) if pair[0] != pair[1]),
+        min(len(words), len(other)),
     )
 
 

@@ -142,10 +142,10 @@ def check_file(kind: type[BaseModel], values: dict[str, Any], path: Path) -> Non
 def check_topic_file(values: dict[str, Any], path: Path) -> None:
     """Check the sentences of a topic. Errors: UserError, also for a {slot} that [slots] does not fill."""
     check_file(TopicFile, values, path)
-    known = values.get("slots", {})
+    slots = values.get("slots", {})
     for grade, forms in values["grades"].items():
         for form in forms:
-            if unknown := [slot for slot in SLOT.findall(form) if slot not in known]:
+            if unknown := [slot for slot in SLOT.findall(form) if slot not in slots]:
                 raise UserError(f"{path}: grades.{grade}: [slots] does not fill {{{unknown[0]}}} of {form!r}")
 
 

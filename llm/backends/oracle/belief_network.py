@@ -90,10 +90,14 @@ def prior(claim: float) -> tuple[float, ...]:
 def evidence(banks: Banks, slug: str, text: str) -> tuple[tuple[int, str, float], ...]:
     """Return the reason, the appeal and the direction (-1 to 1) of each sentence of a text that the bank knows."""
     bank = banks.topics[slug]
-    known = [sentence for sentence in sentences(text) if sentence in bank.forms]
+    bank_sentences = [sentence for sentence in sentences(text) if sentence in bank.forms]
     return tuple(
-        (digest("reason", bank.forms[one])[0] % REASONS, appeal_of(bank.forms[one]), bank.grades[one] / 5 - 1)
-        for one in known
+        (
+            digest("reason", bank.forms[sentence])[0] % REASONS,
+            appeal_of(bank.forms[sentence]),
+            bank.grades[sentence] / 5 - 1,
+        )
+        for sentence in bank_sentences
     )
 
 

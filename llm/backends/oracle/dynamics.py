@@ -63,7 +63,7 @@ class Parameters:
 
 def planted(changes: Mapping[str, float] | None = None, society: str = US) -> dict[str, Parameters]:
     """Return the parameters of a society by topic, with `changes` set for every topic."""
-    names = {one.name for one in fields(Parameters)}
+    names = {field.name for field in fields(Parameters)}
     return {
         slug: Parameters(**{name: value for name, value in table.items() if name in names} | dict(changes or {}))
         for slug, table in banks(society).parameters.items()
@@ -187,8 +187,8 @@ def _grade(banks: Banks, slug: str, text: str) -> float | None:
 @lru_cache(maxsize=1 << 14)
 def stated_level(banks: Banks, persona: str, slug: str) -> float | None:
     """Return the level that a persona states for a topic, in a sentence that names the topic."""
-    known = banks.data("parameters")
-    levels = known["levels"] | known.get("reworded_levels", {})
+    parameters = banks.data("parameters")
+    levels = parameters["levels"] | parameters.get("reworded_levels", {})
     about = [sentence for sentence in sentences(persona) if banks.recognised(sentence) == slug]
     stated = (float(level) for sentence in about for phrase, level in levels.items() if phrase in sentence)
     return next(stated, None)
@@ -253,11 +253,11 @@ def position(banks: Banks, persona: str, question: str, leaning: float = 0.0) ->
     these two moves in whose place is a move that is the same on all questions (representation_law.py).
     """
     party = banks.law("party") * (banks.sides.get(banks.party(persona)) or 0.0) * normal(digest("sides", question))
-    own = party + banks.law("person") * normal(digest("position", persona, question))
+    deviation = party + banks.law("person") * normal(digest("position", persona, question))
     if leaning:
         spread = math.hypot(banks.law("party"), banks.law("person"))
-        own = (1 - leaning) * own + leaning * spread * normal(digest("leaning", persona))
-    return clip(general_position(banks, question) + own)
+        deviation = (1 - leaning) * deviation + leaning * spread * normal(digest("leaning", persona))
+    return clip(general_position(banks, question) + deviation)
 
 
 def general_position(banks: Banks, question: str) -> float:
@@ -282,17 +282,17 @@ def position_now(reading: Reading, speaker: Speaker) -> float:
     return now(reading.banks, reading.persona, reading.facts["issue"], heard, speaker.pull, leaning)
 
 
-def agreement(banks: Banks, position: float, values: Sequence[str], demand: str | None, said: Read) -> float | None:
+def agreement(banks: Banks, position: float, values: Sequence[str], demand: str | None, content: Read) -> float | None:
     """Return the agreement (1 to 7) with a text of a person at a position; None when the text's stance is unknown.
 
     >>> agreement(banks(), 5.0, ("cost", "safety"), None, Read(6.0, frozenset({"cost"}), frozenset()))
     5.7
     """
-    if said.stance is None:
+    if content.stance is None:
         return None
-    lost = banks.law("distance") * abs(said.stance - position)
-    lost += banks.law("value") * sum(value not in said.values for value in values)
-    lost += banks.law("demand") * (demand is not None and demand not in said.demands)
+    lost = banks.law("distance") * abs(content.stance - position)
+    lost += banks.law("value") * sum(value not in content.values for value in values)
+    lost += banks.law("demand") * (demand is not None and demand not in content.demands)
     return clip(HIGH - lost)
 
 
@@ -328,8 +328,8 @@ def _affirmed(banks: Banks, text: str) -> list[str]:
     text = changed(text, banks.changes("spelling"))
     return [
         f"{text[: place.start()]}{form}{text[place.end() :]}"
-        for found, form in banks.changes("negations")
-        for place in found.finditer(text)
+        for pattern, form in banks.changes("negations")
+        for place in pattern.finditer(text)
     ]
 
 
@@ -395,9 +395,9 @@ class Speaker:
             return self._network_attitude(reading, self.laws.network)
         if self.laws.by_trait:
             parameters = receptive(parameters, self.laws.by_trait, facts.get("traits", {}))
-        known = reading.banks, reading.persona, reading.topic, reading.heard, parameters, facts.get("belief", "")
+        arguments = reading.banks, reading.persona, reading.topic, reading.heard, parameters, facts.get("belief", "")
         shifts = {text: self.laws.shift(form) for text, form in facts.get("outside", {}).items()}
-        value, unread = attitude(*known, shifts)
+        value, unread = attitude(*arguments, shifts)
         return value, unread + reading.unheard
 
     def _network_attitude(self, reading: Reading, network: BeliefNetwork) -> tuple[float, int]:

@@ -19,8 +19,8 @@ def feeling(banks: Banks, name: str, persona: str, heard: Sequence[tuple[str, st
     chain = digest("feeling", name, persona)
     for speaker, text in heard:
         chain = digest(chain.hex(), speaker, text)
-        said = felt(banks, name, text)
-        drawn = 0.0 if said is None else law.contagion * (said - value)
+        line_feeling = felt(banks, name, text)
+        drawn = 0.0 if line_feeling is None else law.contagion * (line_feeling - value)
         value = clip(value + drawn + law.volatility * normal(chain))
     return value
 
@@ -38,13 +38,13 @@ def _levels(banks: Banks, name: str) -> dict[str, float]:
 
 def _sentences(banks: Banks, name: str) -> Sequence[str]:
     """Return the sentences that say a feeling, from 1 to 7. Errors: UserError where the language has none."""
-    known = tuple(banks.data("language").get("feelings", {}).get(name, ()))
-    if len(known) != HIGH:
+    feelings = tuple(banks.data("language").get("feelings", {}).get(name, ()))
+    if len(feelings) != HIGH:
         raise UserError(
             f"the oracle needs {HIGH:g} sentences for {name} in [feelings] of language.toml, from the lowest to the highest, "
-            f"and the language {banks.language} has {len(known)}: add them, or set chain= (empty)"
+            f"and the language {banks.language} has {len(feelings)}: add them, or set chain= (empty)"
         )
-    return known
+    return feelings
 
 
 def said_feelings(reading: Reading) -> str:

@@ -38,13 +38,13 @@ ABSENT, PRESENT = "Absent", "Present"
 def judge_alignment(reading: Reading, speaker: Speaker) -> Reply:
     """Does an answer fit a person? `Aligned` is as likely as the share of its known sentences that are this leaning's own."""
     question, text = reading.facts.get("question", ""), reading.facts.get("statement", "")
-    known = validation_question(reading.banks, question)
-    if known is None:
+    check_question = validation_question(reading.banks, question)
+    if check_question is None:
         return Reply.failed("unknown_question", question[:120])
     sides = [
-        leanings(reading.banks)[known, sentence]
+        leanings(reading.banks)[check_question, sentence]
         for sentence in sentences(text)
-        if (known, sentence) in leanings(reading.banks)
+        if (check_question, sentence) in leanings(reading.banks)
     ]
     if not sides:
         return unknown_sentence(text)
@@ -72,10 +72,10 @@ def judge_appeal(reading: Reading, speaker: Speaker) -> Reply:
     """
     text = reading.facts.get("statement", "")
     parts = sentences(text)
-    known = [bank for bank in reading.banks.topics.values() if any(sentence in bank.grades for sentence in parts)]
-    if not known:
+    topic_banks = [bank for bank in reading.banks.topics.values() if any(sentence in bank.grades for sentence in parts)]
+    if not topic_banks:
         return unknown_sentence(text)
-    appeals = {appeal_of(bank.forms[sentence]) for bank in known for sentence in parts if sentence in bank.forms}
+    appeals = {appeal_of(bank.forms[sentence]) for bank in topic_banks for sentence in parts if sentence in bank.forms}
     present = float(reading.facts.get("dimension") in appeals)
     return Reply(PRESENT if present else ABSENT, answers={ABSENT: 1 - present, PRESENT: present})
 
@@ -129,9 +129,9 @@ def judge_preference(reading: Reading, speaker: Speaker) -> Reply:
 
 def _author_agreement(banks: Banks, opinion: str, text: str, issue: str) -> float | None:
     """Return the agreement (1 to 7) of an opinion's author with a text; None when the text's stance is unknown."""
-    position, own = read(banks, opinion, issue).stance, shown(banks, opinion)
+    position, opinion_habit = read(banks, opinion, issue).stance, shown(banks, opinion)
     assert position is not None
-    return agreement(banks, position, own.values, own.demand or None, read(banks, text, issue))
+    return agreement(banks, position, opinion_habit.values, opinion_habit.demand or None, read(banks, text, issue))
 
 
 def judge_authorship(reading: Reading, speaker: Speaker) -> Reply:
@@ -141,8 +141,8 @@ def judge_authorship(reading: Reading, speaker: Speaker) -> Reply:
     position, stance = (read(reading.banks, text, issue).stance for text in (opinion, draft))
     if position is None or stance is None:
         return unknown_sentence(opinion if position is None else draft)
-    own = habits(reading.banks, [opinion, *facts.get("earlier", ())])
-    first, second = (_likeness(reading.banks, own, stance - position, text) for text in facts["candidates"])
+    author_habit = habits(reading.banks, [opinion, *facts.get("earlier", ())])
+    first, second = (_likeness(reading.banks, author_habit, stance - position, text) for text in facts["candidates"])
     return _choice(reading, first - second)
 
 
@@ -154,13 +154,13 @@ def _choice(reading: Reading, ahead: float) -> Reply:
     return Reply("1" if share >= 0.5 else "2", answers={"1": share, "2": 1 - share})
 
 
-def _likeness(banks: Banks, own: Habit, apart: float, text: str) -> int:
+def _likeness(banks: Banks, author_habit: Habit, apart: float, text: str) -> int:
     """Count how many of opener, demand, closer, values and verdict a text has in common with a person."""
     habit = shown(banks, text)
-    same = [mine == its != "" for mine, its in zip(own[:3], habit[:3], strict=True)]
+    same = [mine == its != "" for mine, its in zip(author_habit[:3], habit[:3], strict=True)]
     verdicts = (kind for kind, lines in banks.deliberation["verdicts"].items() if any(line in text for line in lines))
     return (
         sum(same)
-        + len(set(own.values) & set(habit.values))
+        + len(set(author_habit.values) & set(habit.values))
         + (next(verdicts, "").removeprefix("far_") == verdict(banks, apart))
     )

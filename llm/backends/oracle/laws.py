@@ -120,8 +120,8 @@ class Laws(NamedTuple):
         >>> Laws(steady=0.5).planted()
         {'steady': 0.5}
         """
-        own = zip(self._fields[:-1], self, self._field_defaults.values(), strict=False)
-        usual = {name: law for name, law, default in own if law != default}
+        named_laws = zip(self._fields[:-1], self, self._field_defaults.values(), strict=False)
+        usual = {name: law for name, law, default in named_laws if law != default}
         changed = {study: law for study, law in self.by_study.items() if law != _law_of_study(study)()}
         return {name: _plain(law) for name, law in (usual | changed).items()}
 
@@ -188,36 +188,36 @@ def _planters() -> dict[str, Callable[..., Any]]:
 @cache
 def law_options() -> Mapping[str, inspect.Parameter]:
     """Return the options of all laws by name, with their types and usual values. Errors: UserError where two laws share one."""
-    known: dict[str, inspect.Parameter] = {}
+    all_options: dict[str, inspect.Parameter] = {}
     for law, options in _options_by_law().items():
-        if taken := sorted(options.keys() & {*known, *PARAMETERS}):
+        if taken := sorted(options.keys() & {*all_options, *PARAMETERS}):
             raise UserError(f"the law {law} has the option {taken[0]}, which another law of the oracle has: rename it")
-        known |= options
-    return known
+        all_options |= options
+    return all_options
 
 
 @cache
 def _options_by_law() -> Mapping[str, Mapping[str, inspect.Parameter]]:
     """Return the options of each field of `Laws` by name."""
-    found = {}
+    options_by_law = {}
     for field, planter in _planters().items():
         hints, arguments = get_type_hints(planter), inspect.signature(planter).parameters
-        found[field] = {
+        options_by_law[field] = {
             name: argument.replace(kind=argument.KEYWORD_ONLY, annotation=hints[name])
             for name, argument in arguments.items()
         }
-    return found
+    return options_by_law
 
 
 def plant_laws(options: Mapping[str, Any]) -> Laws:
     """Return the laws with these options. Errors: UserError for an unknown option, or a value that a law cannot have."""
-    known = law_options()
+    known_options = law_options()
     for name in options:
-        if name not in known:
-            raise unknown_name("option of oracle", name, known)
+        if name not in known_options:
+            raise unknown_name("option of oracle", name, known_options)
     planted, planters = {}, _planters()
-    for field, own in _options_by_law().items():
-        given = {name: value for name, value in options.items() if name in own}
+    for field, law_parameters in _options_by_law().items():
+        given = {name: value for name, value in options.items() if name in law_parameters}
         if given or field in PLANTERS:
             planted[field] = planters[field](**given)
         if hasattr(planted.get(field), "check"):

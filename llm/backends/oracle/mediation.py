@@ -42,45 +42,48 @@ Parts = list[tuple[int, str]]
 def answer_contribution(reading: Reading, speaker: Speaker) -> Reply:
     """Answer with a participant's opinion on the question, or with its critique of the mediator's last statement."""
     issue, heard = reading.facts["issue"], reading.heard
-    position, own = position_now(reading, speaker), habit(reading.banks, reading.persona)
+    position, person_habit = position_now(reading, speaker), habit(reading.banks, reading.persona)
     rng = stream(reading.seed, reading.persona, issue, len(heard))
     if reading.facts.get("form") != "critique":
-        parts = opinion_parts(reading.banks, position, own, None if reading.greedy else rng.random(), rng)
+        parts = opinion_parts(reading.banks, position, person_habit, None if reading.greedy else rng.random(), rng)
     else:
         statement = read(reading.banks, heard[-1][1], issue) if heard else Read()
         if statement.stance is None:
             return unknown_sentence(heard[-1][1] if heard else "no statement")
-        parts = critique(reading.banks, own, statement.stance - position, statement, rng)
+        parts = critique(reading.banks, person_habit, statement.stance - position, statement, rng)
     text = fitted(parts, reading.words)
     return Reply(text) if text else too_few_words(reading)
 
 
-def opinion_parts(banks: Banks, position: float, own: Habit, draw: float | None, rng: random.Random) -> Parts:
+def opinion_parts(banks: Banks, position: float, person_habit: Habit, draw: float | None, rng: random.Random) -> Parts:
     """Return opener and stance, a reason for each value, the demand, the closer. draw: of the point that is said (`dither`)."""
     words = banks.deliberation
     level = dither(position, 1, draw)
     stance = rng.choice(words["said"]["own"]).format(stance=words["stances"][str(level)])
     side = "yes" if position > MIDDLE else "no"
-    reasons = [(3, rng.choice(words["values"][value][side])) for value in own.values]
-    demand = rng.choice(words["demands"]["asked"]).format(demand=own.demand)
-    ends = [*([(1, demand)] if own.demand else []), *([(2, own.closer)] if own.closer else [])]
-    return [(0, f"{own.opener} {stance}.".strip()), *reasons, *ends]
+    reasons = [(3, rng.choice(words["values"][value][side])) for value in person_habit.values]
+    demand = rng.choice(words["demands"]["asked"]).format(demand=person_habit.demand)
+    ends = [
+        *([(1, demand)] if person_habit.demand else []),
+        *([(2, person_habit.closer)] if person_habit.closer else []),
+    ]
+    return [(0, f"{person_habit.opener} {stance}.".strip()), *reasons, *ends]
 
 
-def critique(banks: Banks, own: Habit, apart: float, statement: Read, rng: random.Random) -> Parts:
+def critique(banks: Banks, person_habit: Habit, apart: float, statement: Read, rng: random.Random) -> Parts:
     """Return opener and verdict, what is said of each value and of the demand, the closer. `apart`: statement minus position."""
     words = banks.deliberation
     kind = verdict(banks, apart)
     if kind != "right" and abs(apart) > banks.law("far"):
         kind = f"far_{kind}"
-    parts = [(0, f"{own.opener} {rng.choice(words['verdicts'][kind])}.".strip())]
-    for value in own.values:
+    parts = [(0, f"{person_habit.opener} {rng.choice(words['verdicts'][kind])}.".strip())]
+    for value in person_habit.values:
         concern = rng.choice(words["concerns"]["met" if value in statement.values else "missed"])
         parts.append((3, concern.format(value=words["values"][value]["name"])))
-    demand = rng.choice(words["demands"]["met" if own.demand in statement.demands else "missed"])
-    if own.demand:
-        parts.append((1, demand.format(demand=own.demand)))
-    return [*parts, (2, own.closer)] if own.closer else parts
+    demand = rng.choice(words["demands"]["met" if person_habit.demand in statement.demands else "missed"])
+    if person_habit.demand:
+        parts.append((1, demand.format(demand=person_habit.demand)))
+    return [*parts, (2, person_habit.closer)] if person_habit.closer else parts
 
 
 def verdict(banks: Banks, apart: float) -> str:
@@ -98,16 +101,18 @@ def answer_critique(reading: Reading, speaker: Speaker) -> Reply:
     position, statement = read(reading.banks, opinion, issue).stance, read(reading.banks, draft, issue)
     if position is None or statement.stance is None:
         return unknown_sentence(opinion if position is None else draft)
-    own = habits(reading.banks, [opinion, *facts.get("earlier", ())])
-    parts = critique(reading.banks, own, statement.stance - position, statement, stream(reading.seed, opinion, draft))
+    person_habit = habits(reading.banks, [opinion, *facts.get("earlier", ())])
+    parts = critique(
+        reading.banks, person_habit, statement.stance - position, statement, stream(reading.seed, opinion, draft)
+    )
     return Reply(fitted(parts, CRITIQUE_WORDS))
 
 
 def habits(banks: Banks, texts: list[str]) -> Habit:
     """Return the habits in texts of one person, each from the first text that shows it; the values are those of the first."""
-    found = [shown(banks, text) for text in texts]
-    opener, demand, closer = (next(filter(None, column), "") for column in list(zip(*found, strict=True))[:3])
-    return Habit(opener, demand, closer, found[0].values)
+    shown_habits = [shown(banks, text) for text in texts]
+    opener, demand, closer = (next(filter(None, column), "") for column in list(zip(*shown_habits, strict=True))[:3])
+    return Habit(opener, demand, closer, shown_habits[0].values)
 
 
 def answer_statement(reading: Reading, speaker: Speaker) -> Reply:
@@ -147,10 +152,10 @@ def answer_statement(reading: Reading, speaker: Speaker) -> Reply:
 def _common(banks: Banks, groups: Sequence[Sequence[str]], issue: str) -> tuple[float, tuple[str, ...]]:
     """Return what unites groups of opinion: the middle between the outermost groups' mean stances, and values named in each."""
     members = [[read(banks, opinion, issue) for opinion in group] for group in groups]
-    stances = [[one.stance for one in group if one.stance is not None] for group in members]
+    stances = [[opinion.stance for opinion in group if opinion.stance is not None] for group in members]
     means = [sum(group) / len(group) for group in stances if group]
-    named = [frozenset[str]().union(*(one.values for one in group)) for group in members]
-    values = _most_named([one.values for group in members for one in group], int(banks.law("revised")))
+    named = [frozenset[str]().union(*(opinion.values for opinion in group)) for group in members]
+    values = _most_named([opinion.values for group in members for opinion in group], int(banks.law("revised")))
     shared = [value for value in values if all(value in group for group in named)]
     return (min(means) + max(means)) / 2, tuple(shared[: int(banks.law("drafted"))])
 
@@ -165,7 +170,7 @@ def drafted_stance(stances: Sequence[float], law: MediationLaw) -> float:
     """
     stance = majority_stance(stances)
     if law.majority is not None:
-        sides = [[one for one in stances if (one - MIDDLE) * sign > 0] for sign in (1, -1)]
+        sides = [[stance for stance in stances if (stance - MIDDLE) * sign > 0] for sign in (1, -1)]
         large, small = (sum(side) / len(side) if side else MIDDLE for side in sorted(sides, key=len, reverse=True))
         stance = (large + small + law.majority * (large - small)) / 2 if all(sides) else sum(stances) / len(stances)
     return stance + law.primacy * (stances[0] - stance)
@@ -262,11 +267,11 @@ def scores_by_texts(reading: Reading) -> dict[str, float | None]:
 
 def answer_ballot(reading: Reading, speaker: Speaker) -> Reply:
     """Rank the candidates by one's own agreement, from the known position; equal ones are tied."""
-    issue, own = reading.facts["issue"], habit(reading.banks, reading.persona)
+    issue, person_habit = reading.facts["issue"], habit(reading.banks, reading.persona)
     position = position_now(reading, speaker)
     scores = {
         chr(ord("A") + place): agreement(
-            reading.banks, position, own.values, own.demand or None, read(reading.banks, text, issue)
+            reading.banks, position, person_habit.values, person_habit.demand or None, read(reading.banks, text, issue)
         )
         for place, text in enumerate(reading.facts.get("candidates", ()))
     }
@@ -298,11 +303,14 @@ def answer_represented_opinion(reading: Reading, speaker: Speaker) -> Reply:
     person's other positions that is planted to be the same on all questions.
     """
     facts, seed = reading.facts, reading.request.seed
-    position, own = _expected_position(reading, speaker), habits(reading.banks, [*facts.get("earlier", ()), ""])
+    position, person_habit = (
+        _expected_position(reading, speaker),
+        habits(reading.banks, [*facts.get("earlier", ()), ""]),
+    )
     rng = stream(seed, facts.get("issue", ""), *facts.get("earlier", ()))
     if _is_blind(speaker, seed):
-        position, own = rng.uniform(LOW, HIGH), habit(reading.banks, f"any person {seed}")
-    text = fitted(opinion_parts(reading.banks, position, own, rng.random(), rng), reading.words)
+        position, person_habit = rng.uniform(LOW, HIGH), habit(reading.banks, f"any person {seed}")
+    text = fitted(opinion_parts(reading.banks, position, person_habit, rng.random(), rng), reading.words)
     return Reply(text) if text else too_few_words(reading)
 
 
@@ -322,8 +330,8 @@ def _is_blind(speaker: Speaker, seed: int) -> bool:
 def _expected_position(reading: Reading, speaker: Speaker) -> float:
     """Return the position to expect: by each other question once, of a stated position before that of an opinion."""
     banks, facts = reading.banks, reading.facts
-    known = {question: read(banks, text, question).stance for question, text in facts.get("stated", ())}
-    known |= dict(facts.get("rated", ()))
-    moves = [value - general_position(banks, question) for question, value in known.items() if value is not None]
+    positions = {question: read(banks, text, question).stance for question, text in facts.get("stated", ())}
+    positions |= dict(facts.get("rated", ()))
+    moves = [value - general_position(banks, question) for question, value in positions.items() if value is not None]
     leaning = speaker.laws.representation.leaning
     return clip(general_position(banks, facts.get("issue", "")) + (leaning * fmean(moves) if moves else 0.0))

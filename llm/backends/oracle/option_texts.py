@@ -12,8 +12,8 @@ def parse_numbers(option: str, text: str) -> dict[str, float]:
     {'openness': 0.3, 'neuroticism': -0.2}
     """
     numbers: dict[str, float] = {}
-    for part in filter(None, text.split("+")):
-        name, _, value = part.partition(":")
+    for pair in filter(None, text.split("+")):
+        name, _, value = pair.partition(":")
         try:
             numbers[name] = float(value)
         except ValueError:

@@ -40,7 +40,7 @@ class PartyFiles:
         paths = {path.stem: path for path in sorted(self.folder.glob("*.toml"))}
         ordered = dict.fromkeys([*(party for party in debaters if party in paths), *paths])
         self.files = {party: _party_file(paths[party], spoken, translated) for party in ordered}
-        self.speakers = {party: one for party, one in self.files.items() if one.words}
+        self.speakers = {party: party_file for party, party_file in self.files.items() if party_file.words}
         self._debaters = [party for party in debaters if party in self.files]
         joins = (self._identity, self._votes, self._themes, self._backstory, self._enhanced, self._answers)
         self._joins: dict[str, Callable[[Bank, Bank], Bank]] = dict(zip(JOINED, joins, strict=True))
@@ -52,31 +52,32 @@ class PartyFiles:
 
     def fingerprint(self) -> str:
         """Return everything that the speaker reads in these files, as one text."""
-        return repr({party: one.model_dump() for party, one in self.files.items()})
+        return repr({party: party_file.model_dump() for party, party_file in self.files.items()})
 
     def _own(self, lines: Callable[[PartyFile], list[str]], generic: Iterable[str]) -> dict[str, list[str]]:
         """Return the lines of each party; where it has none, the generic ones about its `person`."""
         told = {
-            party: [line.replace("{person}", one.person) for line in generic] for party, one in self.speakers.items()
+            party: [line.replace("{person}", party_file.person) for line in generic]
+            for party, party_file in self.speakers.items()
         }
-        return {party: lines(one) or told[party] for party, one in self.speakers.items()}
+        return {party: lines(party_file) or told[party] for party, party_file in self.speakers.items()}
 
     def _identity(self, bank: Bank, generic: Bank) -> Bank:
-        own = self._own(lambda one: one.oracle.identity, generic.get("identity", ()))
-        known = bank.get("identity", {})
-        without = known.get(NO_PARTY) or generic.get("nobody", [])
-        return {**bank, "identity": _before_no_party(own, {**known, NO_PARTY: without})}
+        party_lines = self._own(lambda party_file: party_file.oracle.identity, generic.get("identity", ()))
+        identities = bank.get("identity", {})
+        without = identities.get(NO_PARTY) or generic.get("nobody", [])
+        return {**bank, "identity": _before_no_party(party_lines, {**identities, NO_PARTY: without})}
 
     def _votes(self, bank: Bank, generic: Bank) -> Bank:
-        known = bank.get("party", {})
-        asked = [phrase for one in self.speakers.values() for phrase in one.oracle.asked]
-        own = self._own(lambda one: one.oracle.votes, generic.get("votes", ()))
-        return {**bank, "party": {**known, "recognise": [*known.get("recognise", ()), *asked], **own}}
+        votes = bank.get("party", {})
+        asked_phrases = [phrase for party_file in self.speakers.values() for phrase in party_file.oracle.asked]
+        party_votes = self._own(lambda party_file: party_file.oracle.votes, generic.get("votes", ()))
+        return {**bank, "party": {**votes, "recognise": [*votes.get("recognise", ()), *asked_phrases], **party_votes}}
 
     def _themes(self, bank: Bank, generic: Bank) -> Bank:
         themes = bank.get("themes", {})
-        for party, one in self.speakers.items():
-            for theme in one.oracle.themes:
+        for party, party_file in self.speakers.items():
+            for theme in party_file.oracle.themes:
                 if theme not in themes:
                     raise unknown_name(f"theme in oracle.themes of {self.path(party)}", theme, themes)
         for theme, lines in themes.items():
@@ -87,27 +88,30 @@ class PartyFiles:
         return {**bank, "themes": {theme: self._theme(theme, lines) for theme, lines in themes.items()}}
 
     def _theme(self, theme: str, lines: Bank) -> Bank:
-        own = {party: one.oracle.themes.get(theme) or lines[NO_PARTY] for party, one in self.speakers.items()}
-        return _before_no_party(own, lines)
+        party_lines = {
+            party: party_file.oracle.themes.get(theme) or lines[NO_PARTY] for party, party_file in self.speakers.items()
+        }
+        return _before_no_party(party_lines, lines)
 
     def _backstory(self, bank: Bank, generic: Bank) -> Bank:
-        known = generic.get("backstory", {})
-        own = {
+        backstories = generic.get("backstory", {})
+        party_backstories = {
             party: {
-                kind: one.oracle.backstory.get(kind) or [line.replace("{person}", one.person) for line in lines]
-                for kind, lines in known.items()
+                kind: party_file.oracle.backstory.get(kind)
+                or [line.replace("{person}", party_file.person) for line in lines]
+                for kind, lines in backstories.items()
             }
-            for party, one in self.speakers.items()
+            for party, party_file in self.speakers.items()
         }
-        return {**bank, "party": own} if "slots" in bank else bank
+        return {**bank, "party": party_backstories} if "slots" in bank else bank
 
     def _enhanced(self, bank: Bank, generic: Bank) -> Bank:
-        known = bank.get(NO_PARTY, {})
-        own = {
-            party: {kind: one.oracle.enhanced.get(kind) or lines for kind, lines in known.items()}
-            for party, one in self.speakers.items()
+        no_party_lines = bank.get(NO_PARTY, {})
+        party_lines = {
+            party: {kind: party_file.oracle.enhanced.get(kind) or lines for kind, lines in no_party_lines.items()}
+            for party, party_file in self.speakers.items()
         }
-        return {**bank, **own} if known else bank
+        return {**bank, **party_lines} if no_party_lines else bank
 
     def _answers(self, bank: Bank, generic: Bank) -> Bank:
         """Let the words of a party show the answer that its people give to an item of the questionnaire."""
@@ -115,49 +119,51 @@ class PartyFiles:
             item: {answer: list(texts) for answer, texts in table.items()}
             for item, table in bank.get("items", {}).items()
         }
-        for one in self.speakers.values():
-            words = rf"\b(?:{'|'.join(map(re.escape, one.words))})\b"
-            for item, answer in one.oracle.answers.items():
+        for party_file in self.speakers.values():
+            words = rf"\b(?:{'|'.join(map(re.escape, party_file.words))})\b"
+            for item, answer in party_file.oracle.answers.items():
                 items.setdefault(item, {}).setdefault(answer, []).append(words)
         return {**bank, "items": items}
 
     def planted(self, bank: Bank) -> Bank:
         """Return the parameters (oracle/parameters.toml) with each party's start, stubbornness and levels in every topic."""
         topics = bank["topics"]
-        for party, one in self.speakers.items():
+        for party, party_file in self.speakers.items():
             for key in ("start", "stubbornness", "levels"):
-                for slug in getattr(one.oracle, key):
+                for slug in getattr(party_file.oracle, key):
                     if slug not in topics:
                         raise unknown_name(f"topic in oracle.{key} of {self.path(party)}", slug, topics)
         return {**bank, "topics": {slug: self._topic(slug, table) for slug, table in topics.items()}}
 
     def _topic(self, slug: str, table: Bank) -> Bank:
-        parts = {party: one.oracle for party, one in self.speakers.items()}
+        parts = {party: party_file.oracle for party, party_file in self.speakers.items()}
         return {
             **table,
             "start": {party: self.start(party, slug, float(table["bias"])) for party in parts},
-            "stubbornness": {party: one.stubbornness[slug] for party, one in parts.items() if slug in one.stubbornness},
-            "positions": {party: one.levels[slug] for party, one in parts.items() if slug in one.levels},
+            "stubbornness": {
+                party: oracle.stubbornness[slug] for party, oracle in parts.items() if slug in oracle.stubbornness
+            },
+            "positions": {party: oracle.levels[slug] for party, oracle in parts.items() if slug in oracle.levels},
         }
 
     def start(self, party: str, slug: str, bias: float) -> float:
         """Return where a party begins on a topic: the planted number, else the one that follows from its side."""
-        one = self.speakers[party]
-        known = [
+        party_file = self.speakers[party]
+        stated_starts = [
             (other.side, other.oracle.start[slug]) for other in self.speakers.values() if slug in other.oracle.start
         ]
-        placed = [(side, start) for side, start in known if side is not None]
-        return one.oracle.start.get(slug, derived_start(one.side, placed, self._direction(slug), bias))
+        placed = [(side, start) for side, start in stated_starts if side is not None]
+        return party_file.oracle.start.get(slug, derived_start(party_file.side, placed, self._direction(slug), bias))
 
     def _direction(self, slug: str) -> float:
         """Return 1 where the right is the high end of a topic's axis, -1 where the left is, 0 where its file does not say."""
         high = read_file(self.folder.parent / "topics" / f"{slug}.toml").get("high_party")
         if high not in self._debaters or len(self._debaters) != 2:
             return 0.0
-        one, other = (
+        high_side, other = (
             self.files[party].side or 0.0 for party in sorted(self._debaters, key=lambda party: party != high)
         )
-        return float((one > other) - (one < other))
+        return float((high_side > other) - (high_side < other))
 
     def without_start(self, party: str, topics: Iterable[str]) -> list[str]:
         """Return the topics for which the file of a party plants no start."""
@@ -210,13 +216,21 @@ def _party_file(path: Path, spoken: str, translated: Path) -> PartyFile:
     check_file(PartyFile, values, path)
     if spoken:
         numbers = {name: value for name, value in values.get("oracle", {}).items() if name in NUMBERS}
-        known = values if values.get("language") == spoken else {**values, "oracle": numbers}
-        own = read_file(translated / path.name)
-        values = {**known, **own, "oracle": {**known.get("oracle", {}), **own.get("oracle", {})}}
+        spoken_values = values if values.get("language") == spoken else {**values, "oracle": numbers}
+        translation = read_file(translated / path.name)
+        values = {
+            **spoken_values,
+            **translation,
+            "oracle": {**spoken_values.get("oracle", {}), **translation.get("oracle", {})},
+        }
         check_file(PartyFile, values, translated / path.name)
     return PartyFile.model_validate(values)
 
 
-def _before_no_party(own: Bank, table: Bank) -> Bank:
+def _before_no_party(party_table: Bank, table: Bank) -> Bank:
     """Return a table by party with the parties' own entries, and that of people without a party at its end."""
-    return {**{key: value for key, value in table.items() if key != NO_PARTY}, **own, NO_PARTY: table.get(NO_PARTY, [])}
+    return {
+        **{key: value for key, value in table.items() if key != NO_PARTY},
+        **party_table,
+        NO_PARTY: table.get(NO_PARTY, []),
+    }

@@ -59,15 +59,15 @@ def strengths_of(reading: Reading, speaker: Speaker, texts: Sequence[str]) -> li
     if claim is None:
         return unknown(reading)
     attitude, planted = speaker.start(reading.persona, claim.slug), speaker.parameters[claim.slug]
-    found = []
+    strengths = []
     for text in texts:
         grade = claim.bank.grade(text)
         if grade is None:
             return unknown_sentence(text)
         moved = claim.towards * (move(attitude, grade, planted) - move(attitude, None, planted))
         noise = normal(digest("persuasion", reading.persona, text))
-        found.append(speaker.laws.persuasion.strength(moved, len(text.split()), noise))
-    return found
+        strengths.append(speaker.laws.persuasion.strength(moved, len(text.split()), noise))
+    return strengths
 
 
 def _reply_strength(reading: Reading, speaker: Speaker, text: str) -> float:

@@ -122,8 +122,8 @@ class Banks:
         self.checked = False
         self.demonym = str(about.get("demonym", about.get("title", society)))
         self.parties = PartyFiles(folder, about.get("debaters", ()), self.language if self.spoken else "")
-        self.sides = {party: one.side for party, one in self.parties.files.items()}
-        self._words = {party: _whole_words(one.words) for party, one in self.parties.speakers.items()}
+        self.sides = {party: party_file.side for party, party_file in self.parties.files.items()}
+        self._words = {party: _whole_words(party_file.words) for party, party_file in self.parties.speakers.items()}
         self._party = lru_cache(maxsize=4096)(self._count_party_words)
         self.changes = cache(self._changes)
         self.recognised = lru_cache(maxsize=1 << 16)(self._recognise)
@@ -135,12 +135,12 @@ class Banks:
         return self._data[name]
 
     def _file(self, name: str) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        language, own = self._folders
+        table: dict[str, Any] = {}
+        language, society_folder = self._folders
         shared = [self.home / "oracle"] if name == "parameters" else []  # numbers are the same in all languages
-        for folder in (language, *shared, own):
-            found = _merged(found, read_file(folder / f"{name}.toml"))
-        return found
+        for folder in (language, *shared, society_folder):
+            table = _merged(table, read_file(folder / f"{name}.toml"))
+        return table
 
     def in_language(self, spoken: str) -> Banks:
         """Return what the speaker knows in another language of the society; "" for that of the society. Errors: UserError."""
@@ -261,13 +261,15 @@ class Banks:
     @cached_property
     def asks_for_party(self) -> re.Pattern[str]:
         """What a question for one party looks like; its first group is the word for the party."""
-        words = sorted((word for one in self.parties.speakers.values() for word in one.words), key=len, reverse=True)
+        words = sorted(
+            (word for party_file in self.parties.speakers.values() for word in party_file.words), key=len, reverse=True
+        )
         return _compiled(self.words("side").replace("PARTY", "|".join(map(re.escape, words))))
 
     @cached_property
     def labels(self) -> list[str]:
         """What people of each party are called."""
-        return [one.label for one in self.parties.speakers.values()]
+        return [party_file.label for party_file in self.parties.speakers.values()]
 
     def party(self, text: str) -> str:
         """Return the party that a text names more often than any other; NO_PARTY for none, and for several alike."""
@@ -297,11 +299,11 @@ class Banks:
     def fingerprint(self) -> str:
         """A digest of all bank files and of what parties add: part of the model's identity."""
         translated = [
-            folder for part in ("oracle", "parties") for folder in sorted(self.home.glob(f"{TRANSLATED}/*/{part}"))
+            folder for name in ("oracle", "parties") for folder in sorted(self.home.glob(f"{TRANSLATED}/*/{name}"))
         ]
         folders = [*self._folders, *translated]
         files = [path for folder in folders for path in sorted(folder.rglob("*.toml"))]
-        texts = [part for path in files for part in (path.name, path.read_text(encoding="utf-8"))]
+        texts = [text for path in files for text in (path.name, path.read_text(encoding="utf-8"))]
         return digest(*texts, repr(self.items), self.parties.fingerprint()).hex()
 
     def __reduce__(self) -> tuple[Any, tuple[str, str]]:
@@ -324,13 +326,13 @@ def topic_bank(slug: str) -> TopicBank | None:
     return None if slug.endswith(".toml") else banks(society).topics.get(slug)
 
 
-def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """Return two tables in one, key by key; `other` wins."""
+def _merged(base: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """Return two tables as a single one, key by key; `other` wins."""
     both = {
-        key: _merged(one[key], value) if isinstance(value, dict) and isinstance(one.get(key), dict) else value
+        key: _merged(base[key], value) if isinstance(value, dict) and isinstance(base.get(key), dict) else value
         for key, value in other.items()
     }
-    return {**one, **both}
+    return {**base, **both}
 
 
 def _whole_words(words: Sequence[str]) -> re.Pattern[str]:
@@ -345,7 +347,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 def changes_of(listed: Iterable[Sequence[str]], flags: int = re.I) -> Changes:
     """Return pairs [pattern, replacement] as changes."""
-    return tuple([(re.compile(found, flags), form) for found, form in listed])
+    return tuple([(re.compile(pattern, flags), form) for pattern, form in listed])
 
 
 def changed(text: str, changes: Changes) -> str:
@@ -354,8 +356,8 @@ def changed(text: str, changes: Changes) -> str:
     >>> changed("It cannot.", changes_of([["cannot", "can not"]]))
     'It can not.'
     """
-    for found, form in changes:
-        text = found.sub(form, text)
+    for pattern, form in changes:
+        text = pattern.sub(form, text)
     return text
 
 
@@ -380,8 +382,8 @@ def first_phrase(text: str, phrases: dict[str, Iterable[str]]) -> str | None:
     lower = text.lower()
     places = [
         (lower.find(phrase), -len(phrase), name)
-        for name, known in phrases.items()
-        for phrase in known
+        for name, name_phrases in phrases.items()
+        for phrase in name_phrases
         if phrase in lower
     ]
     return min(places)[2] if places else None

@@ -111,19 +111,19 @@ def read(request: Request, banks: Banks) -> Reading:
         request = replace(request, messages=messages)
     persona, opening, ask, unheard = "", "", "", 0
     heard: list[tuple[str, str]] = []
-    own: list[str] = []
+    own_lines: list[str] = []
     for role, content in request.messages:
         if role == "system":
             persona = f"{persona}\n{content}".strip()
         elif role == "assistant":
-            own.append(content)
+            own_lines.append(content)
         else:
             first, lines, ask, lost = _paragraphs(content, request.names or frozenset(), request.names is None, banks)
             opening, unheard = opening or first, unheard + lost
             heard += lines
     character = request.facts.get("character")
     persona = persona.removesuffix(f" {character}") if character else persona
-    return Reading(request, banks, persona, opening, tuple(heard), tuple(own), ask, unheard)
+    return Reading(request, banks, persona, opening, tuple(heard), tuple(own_lines), ask, unheard)
 
 
 def asked_as_in_papers(messages: Sequence[Message], banks: Banks) -> tuple[Message, ...]:
@@ -141,10 +141,10 @@ def _reworded(text: str, banks: Banks) -> str:
 @cache
 def _label_form(banks: Banks) -> LabelForm:
     """Return the form of a label, from language.toml."""
-    known = banks.data("language")
-    word = rf"[^\s{re.escape(known['no_label'])}]+"
+    language = banks.data("language")
+    word = rf"[^\s{re.escape(language['no_label'])}]+"
     label = re.compile(rf"({word}(?: {word}){{0,7}}): (\S.*)")
-    return LabelForm(label, *[frozenset(known[name]) for name in ("particles", "no_names", "articles")])
+    return LabelForm(label, *[frozenset(language[name]) for name in ("particles", "no_names", "articles")])
 
 
 @lru_cache(maxsize=1 << 16)
@@ -156,12 +156,14 @@ def _paragraphs(
     With `guess`, a label that looks like a name counts as one. A line between the first and the last paragraph is lost when its
     label is neither a name nor a word that prompts put before a colon.
     """
-    parts = [part for part in content.split("\n\n") if part]
+    parts = [paragraph for paragraph in content.split("\n\n") if paragraph]
     if not parts:
         return "", (), "", 0
     form = _label_form(banks) if guess else None
     lines = tuple([line for text in content.split("\n") if (line := _line(text, names, form)) is not None])
-    lost = _count_lost([line for part in parts[1:-1] for line in part.split("\n")], names, form) if form else 0
+    lost = (
+        _count_lost([line for paragraph in parts[1:-1] for line in paragraph.split("\n")], names, form) if form else 0
+    )
     return parts[0], lines, parts[-1], lost
 
 

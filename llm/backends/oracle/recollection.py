@@ -60,11 +60,11 @@ def _holds(reading: Reading, construct: str) -> bool:
 
 def answer_plan(reading: Reading, speaker: Speaker) -> Reply:
     """Answer with a plan: its stance, what it wants by its conviction, and whom it will answer."""
-    own = standing(reading, speaker)
-    if own is None:
+    own_standing = standing(reading, speaker)
+    if own_standing is None:
         return unknown(reading)
-    desire = reading.banks.data("language")["notes"]["convince" if own.conviction >= FIRM else "learn"]
-    return Reply(f"{own.line} {desire} {intention(reading, own)}", notes=own.notes)
+    desire = reading.banks.data("language")["notes"]["convince" if own_standing.conviction >= FIRM else "learn"]
+    return Reply(f"{own_standing.line} {desire} {intention(reading, own_standing)}", notes=own_standing.notes)
 
 
 def answer_interview(reading: Reading, speaker: Speaker) -> Reply:
@@ -77,15 +77,15 @@ def answer_interview(reading: Reading, speaker: Speaker) -> Reply:
 
 def _recalled(reading: Reading, about: str) -> str:
     """Return what the prompt has about something; of several own lines, or lines of the speaker in question, the first."""
-    facts, asked = reading.facts, reading.question
-    known = {
+    facts, question = reading.facts, reading.question
+    sources = {
         "self": [reading.persona],
         "said": [*facts.get("remembered", ()), *reading.own],
-        "heard": [text for name, text in reading.heard if re.search(rf"\b{re.escape(name)}\b", asked)],
+        "heard": [text for name, text in reading.heard if re.search(rf"\b{re.escape(name)}\b", question)],
         "plan": [facts.get("plan", "")],
         "insight": [" ".join(facts.get("insights", ()))],
     }
-    return next(iter(known.get(about, ())), "")
+    return next(iter(sources.get(about, ())), "")
 
 
 def answer_embedding(reading: Reading, speaker: Speaker) -> Reply:
@@ -104,6 +104,6 @@ def judge_recall(reading: Reading, speaker: Speaker) -> Reply:
     truth, scale = sentences(reading.facts.get("truth", "")), reading.facts.get("scale")
     if scale is None:
         return unknown(reading)
-    said = set(sentences(reading.facts.get("statement", "")))
-    share = sum(sentence in said for sentence in truth) / len(truth)
+    answer_sentences = set(sentences(reading.facts.get("statement", "")))
+    share = sum(sentence in answer_sentences for sentence in truth) / len(truth)
     return nearest_point(reading, scale, scale.low + share * (scale.high - scale.low))

@@ -41,7 +41,8 @@ def pattern(banks: Banks, name: str) -> re.Pattern[str]:
 def changes(banks: Banks, name: str) -> Changes:
     """Return a list of changes of person.toml by its name."""
     listed = [
-        (_named(banks, found), form.replace("DEMONYM", banks.demonym)) for found, form in banks.data("person")[name]
+        (_named(banks, expression), form.replace("DEMONYM", banks.demonym))
+        for expression, form in banks.data("person")[name]
     ]
     return changes_of(listed, 0)
 
@@ -59,9 +60,9 @@ def form(banks: Banks, name: str) -> str:
 
 def about(reading: Reading) -> About:
     """Return what a request says about the one who is asked. Where the persona gives no name, the opening does."""
-    found = persona_facts(reading.banks, reading.persona)
+    told = persona_facts(reading.banks, reading.persona)
     introduced = _first(reading.banks, "introduced", reading.opening)
-    return found if found.name or not introduced else found._replace(name=introduced)
+    return told if told.name or not introduced else told._replace(name=introduced)
 
 
 @lru_cache(maxsize=4096)
@@ -90,17 +91,17 @@ def persona_facts(banks: Banks, persona: str) -> About:
 
 def _first(banks: Banks, name: str, text: str, start: int = 0) -> str:
     """Return what a pattern finds first in a text (its first group with words, where it has groups), or ""."""
-    found = pattern(banks, name).search(text, start)
-    return _words_of(found) if found else ""
+    match = pattern(banks, name).search(text, start)
+    return _words_of(match) if match else ""
 
 
-def _words_of(found: re.Match[str]) -> str:
-    return next(filter(None, found.groups()), "") if found.re.groups else found[0]
+def _words_of(match: re.Match[str]) -> str:
+    return next(filter(None, match.groups()), "") if match.re.groups else match[0]
 
 
 def _job(banks: Banks, who: str) -> str:
     """Return the job in the sentence that says who a person is, with its article."""
-    jobs = [_words_of(found) for found in pattern(banks, "trade").finditer(who)]
+    jobs = [_words_of(match) for match in pattern(banks, "trade").finditer(who)]
     no_trade = pattern(banks, "no_trade")
     job = _first(banks, "work", who) or next((job for job in jobs if not no_trade.search(job)), "")
     return "" if re.search(r"\d", job) else job
@@ -115,14 +116,14 @@ def _home(banks: Banks, who: str, job: str) -> str:
 def _employed(banks: Banks, persona: str) -> str:
     """Return the sentence that tells the work elsewhere in the text: a career of the enhanced personas, or "You work in ..."."""
     career = next((text for text in banks.data("enhanced")["career"] if text in persona), "")
-    found = career or _first(banks, "employed", persona)
-    return _sentence(banks, found) if found else ""
+    work = career or _first(banks, "employed", persona)
+    return _sentence(banks, work) if work else ""
 
 
 def _family(banks: Banks, persona: str) -> str:
     slots, you = banks.data("backstory").get("slots", {}), form(banks, "you")
-    known = (entry["text"] for entry in slots.get("family", ()))
-    text = next((text for text in known if re.search(you + re.escape(text), persona)), "")
+    family_texts = (entry["text"] for entry in slots.get("family", ()))
+    text = next((text for text in family_texts if re.search(you + re.escape(text), persona)), "")
     text = text or _first(banks, "own_family", persona)
     told = first_person(banks, form(banks, "family_form").format(family=text)) if text else ""
     return told.removeprefix(form(banks, "own"))
@@ -130,8 +131,8 @@ def _family(banks: Banks, persona: str) -> str:
 
 def _affiliation(banks: Banks, told: list[str], side: str) -> str:
     """Return the sentence that tells the party; "" where only the first sentence does, which also says who a person is."""
-    own = pattern(banks, "affiliation")
-    lines = [line for line in told[1:] if banks.names_party(line, side) and own.search(line)]
+    affiliation = pattern(banks, "affiliation")
+    lines = [line for line in told[1:] if banks.names_party(line, side) and affiliation.search(line)]
     return first_person(banks, lines[0]) if lines else ""
 
 

@@ -35,8 +35,8 @@ def plain(banks: Banks, text: str) -> str:
 @cache
 def _phrases(banks: Banks, kind: str) -> tuple[str, ...]:
     entry = banks.data("self")[kind]
-    known = [*entry.get("recognise", ()), *entry["ask"], *entry["held_out"]]
-    return tuple([plain(banks, phrase).lower() for phrase in known])
+    phrases = [*entry.get("recognise", ()), *entry["ask"], *entry["held_out"]]
+    return tuple([plain(banks, phrase).lower() for phrase in phrases])
 
 
 @cache
@@ -44,7 +44,7 @@ def _patterns(banks: Banks, kind: str) -> tuple[re.Pattern[str], ...]:
     """Return the phrases of a kind about one speaker, whose name replaces {name}."""
     name = r"(?P<name>\S+(?: \S+){0,3}?)"
     parts = (map(re.escape, phrase.split("{name}")) for phrase in _named(banks, kind))
-    return tuple([re.compile(name.join(part), re.I) for part in parts])
+    return tuple([re.compile(name.join(pieces), re.I) for pieces in parts])
 
 
 def _named(banks: Banks, kind: str) -> list[str]:
@@ -60,13 +60,13 @@ def kinds_of(banks: Banks, question: str) -> tuple[str, ...]:
     """
     text = plain(banks, question).lower()
     order = [kind for kind in ORDER if kind != "changed" or not banks.pattern("hypothetical").search(text)]
-    found = [kind for kind in order if any(phrase in text for phrase in _phrases(banks, kind))][:1]
-    if not found:
+    kinds = [kind for kind in order if any(phrase in text for phrase in _phrases(banks, kind))][:1]
+    if not kinds:
         places = {kind: [text.find(phrase) for phrase in _phrases(banks, kind) if phrase in text] for kind in WHO}
-        found = sorted((kind for kind in WHO if places[kind]), key=lambda kind: min(places[kind]))
-    if not found and text.endswith(_phrases(banks, "stand")):
-        found = ["stand"]
-    return tuple(found)
+        kinds = sorted((kind for kind in WHO if places[kind]), key=lambda kind: min(places[kind]))
+    if not kinds and text.endswith(_phrases(banks, "stand")):
+        kinds = ["stand"]
+    return tuple(kinds)
 
 
 def asked_of(reading: Reading) -> tuple[str, str] | None:
@@ -74,7 +74,7 @@ def asked_of(reading: Reading) -> tuple[str, str] | None:
     text, heard = plain(reading.banks, reading.question), dict(reading.heard)
     for kind in NAMED:
         for phrase in _patterns(reading.banks, kind):
-            if (found := phrase.search(text)) and (name := _speaker(reading.banks, found["name"], heard)):
+            if (match := phrase.search(text)) and (name := _speaker(reading.banks, match["name"], heard)):
                 return kind, name
     return None
 
@@ -84,10 +84,10 @@ def _speaker(banks: Banks, words: str, heard: dict[str, str]) -> str:
     inside = [name for name in heard if plain(banks, name).lower() in f" {words.lower()} "]
     if inside:
         return max(inside, key=len)
-    known, capital = banks.data("language"), list[str]()
+    language, capital = banks.data("language"), list[str]()
     for word in reversed(words.split()):
-        if word[0].islower() or word in known["no_speakers"]:
-            return "" if word.title() in known["articles"] else " ".join(capital)
+        if word[0].islower() or word in language["no_speakers"]:
+            return "" if word.title() in language["articles"] else " ".join(capital)
         capital.insert(0, word)
     return " ".join(capital)
 
@@ -101,8 +101,8 @@ def answer_self(reading: Reading, speaker: Speaker, political: bool) -> Reply | 
     named = asked_of(reading)
     if named:
         kind, name = named
-        own = about(reading).name
-        return _own(reading, rng) if name == own else _about_speaker(kind, name, reading, speaker, rng)
+        own_name = about(reading).name
+        return _own(reading, rng) if name == own_name else _about_speaker(kind, name, reading, speaker, rng)
     kinds = kinds_of(reading.banks, reading.question)
     if not kinds or kinds == ("stand",) or (political and kinds[0] in WHO):
         return None
@@ -130,14 +130,14 @@ def _who(kinds: tuple[str, ...], reading: Reading, rng: random.Random) -> Reply:
     told = about(reading)
     kinds = ("self",) if len(kinds) > 2 else kinds
     lines = [_fact(reading.banks, kind, told, plain(reading.banks, reading.question).lower(), rng) for kind in kinds]
-    said = [line for line in lines if line]
+    told_lines = [line for line in lines if line]
     unsaid = [
         rng.choice(reading.banks.data("self")["unsaid"][kind])
         for kind, line in zip(kinds, lines, strict=True)
         if not line
     ]
-    text = " ".join([*said, *unsaid])
-    return Reply(text) if said else _declined(text)
+    text = " ".join([*told_lines, *unsaid])
+    return Reply(text) if told_lines else _declined(text)
 
 
 def _fact(banks: Banks, kind: str, told: About, question: str, rng: random.Random) -> str:
@@ -190,8 +190,8 @@ def _family(banks: Banks, kind: str, told: About, rng: random.Random) -> str:
     if kind == "family":
         more = str(rng.choice(bank["family"]["upbringing"])).format(upbringing=told.upbringing)
         return f"{line} {more}" if told.upbringing and rng.random() < 0.5 else line
-    own = form(banks, "own_family_form").format(family=told.family)
-    return line if pattern(banks, kind).search(told.family) else f"{rng.choice(bank['unsaid'][kind])} {own}"
+    family_line = form(banks, "own_family_form").format(family=told.family)
+    return line if pattern(banks, kind).search(told.family) else f"{rng.choice(bank['unsaid'][kind])} {family_line}"
 
 
 def _bank(reading: Reading) -> TopicBank | None:
@@ -205,14 +205,14 @@ def clause(banks: Banks, bank: TopicBank, grade: float) -> str:
 
 def _report(banks: Banks, bank: TopicBank | None, name: str, line: str, kind: str, rng: random.Random) -> str:
     """Return what a speaker said in a line: its stance, where it says one, else one of its sentences."""
-    forms, said = banks.data("self")[kind], sentences(line)
+    forms, line_sentences = banks.data("self")[kind], sentences(line)
     stances = {bank.stance_sentence(point) for point in range(len(bank.labels))} if bank else set[str]()
-    stated = next((sentence for sentence in said if sentence in stances), "")
+    stated = next((sentence for sentence in line_sentences if sentence in stances), "")
     if bank and stated:
         return str(rng.choice(forms["clause"])).format(
             name=name, clause=stated.removeprefix(banks.words("think")).removesuffix(".")
         )
-    quote = next((sentence for sentence in said if bank and sentence in bank.grades), said[0])
+    quote = next((sentence for sentence in line_sentences if bank and sentence in bank.grades), line_sentences[0])
     return str(rng.choice(forms["quote"])).format(name=name, quote=quote)
 
 
@@ -229,11 +229,11 @@ def _means(reading: Reading) -> dict[str, float]:
 def _about_speaker(kind: str, name: str, reading: Reading, speaker: Speaker, rng: random.Random) -> Reply:
     """Say what a speaker said or thinks, or whether it agrees with another."""
     forms, bank = reading.banks.data("self"), _bank(reading)
-    said = [text for other, text in reading.heard if other == name]
-    if not said:
+    speaker_lines = [text for other, text in reading.heard if other == name]
+    if not speaker_lines:
         return _declined(rng.choice(forms["said"]["silent"]).format(name=name))
     mean = _means(reading).get(name)
-    report = _report(reading.banks, bank, name, said[-1], "said", rng)
+    report = _report(reading.banks, bank, name, speaker_lines[-1], "said", rng)
     if kind == "said" or bank is None or mean is None:
         return Reply(report)
     if kind == "thinks":
@@ -247,10 +247,10 @@ def _nearest(kind: str, reading: Reading, speaker: Speaker, rng: random.Random) 
     forms, bank, means = reading.banks.data("self"), _bank(reading), _means(reading)
     if not means or bank is None:
         return _declined(rng.choice(forms["agree"]["silent"]))
-    own = speaker.attitude(reading)[0]
+    own_attitude = speaker.attitude(reading)[0]
     choose = min if kind == "agree" else max
-    name = choose(means, key=lambda one: abs(means[one] - own))
-    fits = (abs(means[name] - own) <= FAR) == (kind == "agree")
+    name = choose(means, key=lambda heard_name: abs(means[heard_name] - own_attitude))
+    fits = (abs(means[name] - own_attitude) <= FAR) == (kind == "agree")
     answers = forms[kind]["answers" if fits else "far" if kind == "agree" else "near"]
     stands = rng.choice(forms["thinks"]["clause"]).format(name=name, clause=clause(reading.banks, bank, means[name]))
     return Reply(f"{rng.choice(answers).format(name=name)} {stands}")
@@ -270,8 +270,10 @@ def _who_said(reading: Reading, rng: random.Random) -> Reply:
     for name, text in reversed(reading.heard):
         if len(lines) < MOST:
             lines.setdefault(name, text)
-    said = list(lines.items())[::-1]
-    return Reply(" ".join([_report(reading.banks, _bank(reading), name, text, "said", rng) for name, text in said]))
+    latest_lines = list(lines.items())[::-1]
+    return Reply(
+        " ".join([_report(reading.banks, _bank(reading), name, text, "said", rng) for name, text in latest_lines])
+    )
 
 
 def _changed(reading: Reading, speaker: Speaker, rng: random.Random) -> Reply:
@@ -294,11 +296,11 @@ def _changed(reading: Reading, speaker: Speaker, rng: random.Random) -> Reply:
 def _moving(reading: Reading, speaker: Speaker, bank: TopicBank, change: float) -> tuple[str, str] | None:
     """Return the name and the line heard with the largest influence in the direction of a change; None without one."""
     law = biased(speaker.parameters[bank.slug], reading.bias)
-    value, best, found = speaker.start(reading.persona, bank.slug), 0.0, None
+    value, best, moving_line = speaker.start(reading.persona, bank.slug), 0.0, None
     for name, text in reading.heard:
         grade = bank.grade(text)
         influence = (move(value, grade, law) - move(value, None, law)) * (1 if change > 0 else -1)
         if influence > best:
-            best, found = influence, (name, text)
+            best, moving_line = influence, (name, text)
         value = min(max(value + move(value, grade, law), 0.0), 10.0)
-    return found
+    return moving_line

@@ -53,13 +53,13 @@ def answer_speech(reading: Reading, speaker: Speaker) -> Reply:
     reading = replace(reading, reserved=len(feelings.split())) if feelings else reading
     if reading.topic is None:
         return unknown(reading)
-    own, unread = speaker.attitude(reading)
+    attitude, unread = speaker.attitude(reading)
     role = role_of(facts.get("role", ""))
     if "side" in facts and not role:
-        value = _side_grade(reading, own)
+        value = _side_grade(reading, attitude)
     else:
         grades = _heard_grades(reading) if role else []
-        value = role_grade(role, own, grades[-1] if grades else None, speaker.parameters[reading.topic].bias)
+        value = role_grade(role, attitude, grades[-1] if grades else None, speaker.parameters[reading.topic].bias)
         value = tactful_grade(reading, value, speaker.laws.tact) if speaker.laws.tact else value
     if value is None:
         return Reply.failed("unknown_claim", facts.get("claim", "")[:120])
@@ -74,8 +74,8 @@ def answer_speech(reading: Reading, speaker: Speaker) -> Reply:
         text = _post(reading, value, rng, speaker)
     else:
         text = compose(reading, value, rng, speaker)
-    said = " ".join(filter(None, [text, feelings]))
-    return Reply(said, notes=unread_notes(unread)) if text else too_few_words(reading)
+    utterance = " ".join(filter(None, [text, feelings]))
+    return Reply(utterance, notes=unread_notes(unread)) if text else too_few_words(reading)
 
 
 def role_of(role: str) -> str:
@@ -90,25 +90,29 @@ def role_of(role: str) -> str:
     return name if name in ROLES else ""
 
 
-def role_grade(role: str, own: float, heard: float | None, bias: float) -> float:
+def role_grade(role: str, attitude: float, heard: float | None, bias: float) -> float:
     """Return the mean grade of what is said in a role.
 
     >>> [role_grade(role, 2.0, 8.0, 5.0) for role in ROLES]
     [8.0, 5.0, 3.5, 2.0]
     """
-    passed = own if heard is None else heard
-    end = 10.0 if own >= 5 else 0.0
-    grades = {"spreader": passed, "commentator": passed + HALF * (own - passed), "verifier": own + HALF * (bias - own)}
-    return grades.get(role, own + ARGUMENTS.get(role, 0.0) * (end - own))
+    passed = attitude if heard is None else heard
+    end = 10.0 if attitude >= 5 else 0.0
+    grades = {
+        "spreader": passed,
+        "commentator": passed + HALF * (attitude - passed),
+        "verifier": attitude + HALF * (bias - attitude),
+    }
+    return grades.get(role, attitude + ARGUMENTS.get(role, 0.0) * (end - attitude))
 
 
-def _side_grade(reading: Reading, own: float) -> float | None:
+def _side_grade(reading: Reading, attitude: float) -> float | None:
     """Return the mean grade of a speech for a given side; None where the claim is not known."""
     direction = _bank(reading).direction(reading.facts.get("claim", "").lower())
     if direction is None:
         return None
     end = 10.0 if (direction > 0) == (reading.facts.get("side") == "for") else 0.0
-    return own + SIDED * (end - own)
+    return attitude + SIDED * (end - attitude)
 
 
 def _bank(reading: Reading) -> TopicBank:
@@ -127,10 +131,10 @@ def _said(reading: Reading) -> str:
 
 def _post(reading: Reading, value: float, rng: random.Random, speaker: Speaker) -> str:
     """Return a post of a sentence or two, perhaps with the stance."""
-    count, own = 1 + (rng.random() < SECOND), "\n".join(reading.own)
+    count, own_text = 1 + (rng.random() < SECOND), "\n".join(reading.own)
     share, first = speaker.stance_in_speech, speaker.stance_first
     post: list[str] = []
-    for sentence in body_of(_bank(reading), value, reading, count, own, rng, share, first):
+    for sentence in body_of(_bank(reading), value, reading, count, own_text, rng, share, first):
         if len(" ".join([*post, sentence]).split()) <= reading.words:
             post.append(sentence)
     return " ".join(post)
@@ -160,12 +164,12 @@ def compose(reading: Reading, value: float, rng: random.Random, speaker: Speaker
 
     Body sentences share one grade (a dither of the attitude to 0, 2, ..., 10); the stance sentence is a dither to 0, 1, ..., 10.
     """
-    bank, said = _bank(reading), _said(reading)
+    bank, earlier_text = _bank(reading), _said(reading)
     count, share, first = 1 + (rng.random() < SECOND), speaker.stance_in_speech, speaker.stance_first
-    body = body_of(bank, value, reading, count, said, rng, share, first)
+    body = body_of(bank, value, reading, count, earlier_text, rng, share, first)
     if not body:
         return ""
-    before, after = _frame(reading, bank, body, said, rng)
+    before, after = _frame(reading, bank, body, earlier_text, rng)
     return _fitted(before, body, after, reading.words)
 
 
@@ -174,7 +178,7 @@ def body_of(
     value: float,
     reading: Reading,
     count: int,
-    said: str,
+    earlier_text: str,
     rng: random.Random,
     share: float = 0.0,
     first: bool = False,
@@ -184,16 +188,23 @@ def body_of(
     The stance sentence is alone when no sentence of the grade is short enough. The list is empty when it is too long as well.
     """
     draw = None if reading.greedy else rng.random()  # one for both, so that stance and sentences lean the same way
-    body = _draw_sentences(bank, dither(value, 2, draw), said, count, reading.words, rng)
+    body = _draw_sentences(bank, dither(value, 2, draw), earlier_text, count, reading.words, rng)
     stance = bank.stance_sentence(dither(value, 1, draw))
     if (rng.random() < share or not body) and len(stance.split()) <= reading.words:
         body.insert(0 if first else rng.randrange(len(body) + 1), stance)
     return body
 
 
-def _draw_sentences(bank: TopicBank, grade: int, said: str, count: int, words: int, rng: random.Random) -> list[str]:
+def _draw_sentences(
+    bank: TopicBank, grade: int, earlier_text: str, count: int, words: int, rng: random.Random
+) -> list[str]:
     """Draw sentences of a grade, each of another form and filled otherwise; forms not used before in this debate first."""
-    used = {bank.forms[sentence] for line in said.split("\n") for sentence in sentences(line) if sentence in bank.forms}
+    used = {
+        bank.forms[sentence]
+        for line in earlier_text.split("\n")
+        for sentence in sentences(line)
+        if sentence in bank.forms
+    }
     forms = rng.sample(bank.by_grade[grade], len(bank.by_grade[grade]))
     drawn: list[str] = []
     for form in sorted(forms, key=lambda form: form[0] in used):
@@ -207,7 +218,7 @@ def _draw_sentences(bank: TopicBank, grade: int, said: str, count: int, words: i
 
 
 def _frame(
-    reading: Reading, bank: TopicBank, body: list[str], said: str, rng: random.Random
+    reading: Reading, bank: TopicBank, body: list[str], earlier_text: str, rng: random.Random
 ) -> tuple[list[str], list[str]]:
     """Return what comes before and after the body: opening or address, identity, a question or a closing."""
     common, form = reading.banks.data("common"), reading.facts.get("form")
@@ -218,7 +229,7 @@ def _frame(
     def add(lines: list[str]) -> None:
         """Add a line before the body. The topic is named once in a row of lines, not in each of them."""
         named = any(bank.title.lower() in line.lower() for line in (*before, body[0]))
-        before.append(_fresh([line for line in lines if not named or "{title}" not in line], said, slots, rng))
+        before.append(_fresh([line for line in lines if not named or "{title}" not in line], earlier_text, slots, rng))
 
     if reading.heard:
         latest = list(dict(reading.heard[-3:]).items())
@@ -233,26 +244,26 @@ def _frame(
     elif not before and rng.random() < 0.5:
         add(common["bridge"])
     if form == "closing":
-        return before, [_fresh(common["closing"]["lines"], said, slots, rng)]
+        return before, [_fresh(common["closing"]["lines"], earlier_text, slots, rng)]
     if not reading.heard or rng.random() >= 0.2:
         return before, []
-    return before, [_fresh(common["probe"]["agree" if reaction == "agree" else "differ"], said, slots, rng)]
+    return before, [_fresh(common["probe"]["agree" if reaction == "agree" else "differ"], earlier_text, slots, rng)]
 
 
-def _reaction(heard: float | None, own: float | None, rng: random.Random) -> str:
+def _reaction(heard: float | None, own_grade: float | None, rng: random.Random) -> str:
     """Return agree, concede or rebut: by the grades of what was heard and of what is about to be said."""
-    if heard is None or own is None:
+    if heard is None or own_grade is None:
         return "concede"
-    gap, opposed = abs(heard - own), (heard - 5) * (own - 5) < 0
+    gap, opposed = abs(heard - own_grade), (heard - 5) * (own_grade - 5) < 0
     if not opposed and (gap <= 1 or (gap <= 2 and rng.random() < 0.5)):
         return "agree"
     return "rebut" if gap > 5 or (opposed and gap > 3 and rng.random() < 0.6) else "concede"
 
 
-def _fresh(lines: list[str], said: str, slots: dict[str, str], rng: random.Random) -> str:
+def _fresh(lines: list[str], earlier_text: str, slots: dict[str, str], rng: random.Random) -> str:
     """Return a line that is new in this debate, if there is one, with its slots filled."""
     shuffled = rng.sample(lines, len(lines))
-    fresh = (line for line in shuffled if _fill(max(line.split("{other}"), key=len), slots) not in said)
+    fresh = (line for line in shuffled if _fill(max(line.split("{other}"), key=len), slots) not in earlier_text)
     return _fill(next(fresh, shuffled[0]), slots)
 
 

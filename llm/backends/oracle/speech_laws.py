@@ -122,16 +122,16 @@ def plant_tact(tact: str = "") -> Mapping[str, float]:
     return points
 
 
-def public_grade(own: float, audience: float | None, points: float) -> float:
+def public_grade(own_grade: float, audience: float | None, points: float) -> float:
     """Return the mean grade of a public line.
 
     >>> public_grade(8.0, 3.0, 2.0), public_grade(4.0, 3.0, 2.0), public_grade(8.0, None, 2.0), public_grade(8.0, 3.0, -1.0)
     (6.0, 3.0, 8.0, 9.0)
     """
-    if audience is None or audience == own:
-        return own
-    step = min(points, abs(audience - own))
-    return min(max(own + (step if audience > own else -step), 0.0), 10.0)
+    if audience is None or audience == own_grade:
+        return own_grade
+    step = min(points, abs(audience - own_grade))
+    return min(max(own_grade + (step if audience > own_grade else -step), 0.0), 10.0)
 
 
 def audience_of(reading: Reading) -> float | None:
@@ -143,10 +143,10 @@ def audience_of(reading: Reading) -> float | None:
     return fmean(last.values()) if last else None
 
 
-def tactful_grade(reading: Reading, own: float, tact: Mapping[str, float]) -> float:
-    """Return the mean grade of the line of a speaker who would say `own`, in the frame of its prompt."""
+def tactful_grade(reading: Reading, own_grade: float, tact: Mapping[str, float]) -> float:
+    """Return the mean grade of the line of a speaker who would say `own_grade`, in the frame of its prompt."""
     points = tact.get(reading.facts.get("role", "").partition("+")[0], 0.0)
-    return public_grade(own, audience_of(reading), points) if points else own
+    return public_grade(own_grade, audience_of(reading), points) if points else own_grade
 
 
 BASE = (4, 6, 8)

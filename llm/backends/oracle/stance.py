@@ -97,15 +97,15 @@ def fitted(parts: list[tuple[int, str]], words: int) -> str:
     return " ".join(text for place, (_, text) in enumerate(parts) if place in chosen)
 
 
-def _gap(reading: Reading, own: Standing) -> float | None:
+def _gap(reading: Reading, own_standing: Standing) -> float | None:
     """Return the distance (0 to 1) of the last line heard; None without a readable line."""
     heard = stance_of(reading, reading.heard[-1][1]) if reading.heard else None
-    return None if heard is None else abs(own.share - heard)
+    return None if heard is None else abs(own_standing.share - heard)
 
 
-def intention(reading: Reading, own: Standing) -> str:
+def intention(reading: Reading, own_standing: Standing) -> str:
     """Return the intention: to state the stance when nothing was heard, else to agree or disagree with the last speaker."""
-    gap, forms = _gap(reading, own), reading.banks.data("language")["intention"]
+    gap, forms = _gap(reading, own_standing), reading.banks.data("language")["intention"]
     if gap is None:
         return str(forms["state"])
     return str(forms["disagree" if gap > FAR else "agree"].format(name=reading.heard[-1][0]))
@@ -121,30 +121,30 @@ def answer_note(reading: Reading, speaker: Speaker) -> Reply:
     is calm, or angry when the last line heard is far off. bounded: stance and intention, as far as they fit into a few words; of
     who has no opinion, because what it does is no debate, a fixed line without influence.
     """
-    own = standing(reading, speaker)
-    if own is None:
+    own_standing = standing(reading, speaker)
+    if own_standing is None:
         return Reply(NO_OPINION) if reading.request.purpose == "bounded" else unknown(reading)
     forms = reading.banks.data("language")["notes"]
     if reading.request.purpose == "bdi":
-        desire = forms["convince" if own.conviction >= FIRM else "learn"]
-        text = forms["bdi"].format(belief=own.line, desire=desire, intention=intention(reading, own))
+        desire = forms["convince" if own_standing.conviction >= FIRM else "learn"]
+        text = forms["bdi"].format(belief=own_standing.line, desire=desire, intention=intention(reading, own_standing))
     elif reading.request.purpose == "latent":
-        feeling = forms["angry" if (_gap(reading, own) or 0.0) > FAR else "calm"]
-        text = forms["latent"].format(stance=own.line, feeling=feeling)
+        feeling = forms["angry" if (_gap(reading, own_standing) or 0.0) > FAR else "calm"]
+        text = forms["latent"].format(stance=own_standing.line, feeling=feeling)
     else:
-        text = fitted([(0, own.line), (1, intention(reading, own))], reading.words)
-    return Reply(text, notes=own.notes) if text else too_few_words(reading)
+        text = fitted([(0, own_standing.line), (1, intention(reading, own_standing))], reading.words)
+    return Reply(text, notes=own_standing.notes) if text else too_few_words(reading)
 
 
 def answer_importance(reading: Reading, speaker: Speaker) -> Reply:
     """Rate a line: the lowest point for its own opinion, the highest for the other end of the axis."""
     scale, line = reading.facts.get("scale"), reading.facts.get("line", "")
-    own, other = standing(reading, speaker), stance_of(reading, line)
-    if own is None or scale is None:
+    own_standing, other = standing(reading, speaker), stance_of(reading, line)
+    if own_standing is None or scale is None:
         return unknown(reading)
     if other is None:
         return unknown_sentence(line)
-    return Reply(str(round(scale.low + abs(own.share - other) * (scale.high - scale.low))))
+    return Reply(str(round(scale.low + abs(own_standing.share - other) * (scale.high - scale.low))))
 
 
 def answer_reflection(reading: Reading, speaker: Speaker) -> Reply:

@@ -148,14 +148,14 @@ def _about(banks: Banks, question: str, topic: str, labels: tuple[str, ...]) -> 
 
 def _rate_text(reading: Reading, scale: RatingScale, speaker: Speaker) -> Reply:
     """Rate the agreement with an answer to the question under discussion (the position), or with a mediator's statement."""
-    facts, own = reading.facts, habit(reading.banks, reading.persona)
+    facts, person_habit = reading.facts, habit(reading.banks, reading.persona)
     position = position_now(reading, speaker)
     text = facts.get("position") or facts.get("statement", "")
     content = read(reading.banks, text, facts["issue"])
     if "position" in facts:
         value = {HIGH: position, LOW: HIGH + LOW - position}.get(content.stance or 0.0)
     else:
-        value = agreement(reading.banks, position, own.values, own.demand, content)
+        value = agreement(reading.banks, position, person_habit.values, person_habit.demand, content)
     return rate(reading, scale, value, text)
 
 
@@ -173,12 +173,12 @@ def rate(reading: Reading, scale: RatingScale, value: float | None, text: str) -
 
 def _rate_confidence(reading: Reading, scale: RatingScale, speaker: Speaker) -> Reply:
     """Rate the confidence: half of the scale in the middle of the axis, all of it at either end (max(a, 10 - a) of 10)."""
-    own = standing(reading, speaker)
-    if own is None:
+    own_standing = standing(reading, speaker)
+    if own_standing is None:
         return unknown(reading)
-    value = scale.low + own.conviction * (scale.high - scale.low)
+    value = scale.low + own_standing.conviction * (scale.high - scale.low)
     reply = pick(reading, nearest_shares(scale, value), str, reading.ask, value)
-    reply.notes = own.notes
+    reply.notes = own_standing.notes
     return reply
 
 
@@ -225,10 +225,12 @@ def answer_interview(reading: Reading, speaker: Speaker) -> Reply:
     """
     question = reading.question
     rng = stream(reading.seed, reading.persona, reading.ask)
-    if known := validation_question(reading.banks, question):
+    if check_question := validation_question(reading.banks, question):
         return Reply(
             " ".join(
-                rng.sample(validation_questions(reading.banks)[known][reading.banks.leaning(reading.party)], SENTENCES)
+                rng.sample(
+                    validation_questions(reading.banks)[check_question][reading.banks.leaning(reading.party)], SENTENCES
+                )
             )
         )
     if reading.banks.pattern("rating").search(question):
@@ -269,7 +271,9 @@ def theme(banks: Banks, question: str) -> str | None:
 def validation_question(banks: Banks, text: str) -> str | None:
     """Return the question that checks personas and is part of a text."""
     plain = text.replace("’", "'").replace("‘", "'").lower()
-    return next((known for known in validation_questions(banks) if known.lower() in plain), None)
+    return next(
+        (check_question for check_question in validation_questions(banks) if check_question.lower() in plain), None
+    )
 
 
 @cache

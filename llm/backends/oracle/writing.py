@@ -64,10 +64,10 @@ def _draw_position(banks: Banks, subject: str, answers: str, party: str, rng: ra
 
 def _level_weights(banks: Banks, slug: str, names: Sequence[str], party: str) -> dict[str, float]:
     """Return how often people of a party state each level: as its file says, else by where the party begins."""
-    known, topic = banks.data("parameters")["levels"], banks.parameters[f"{banks.prefix}{slug}"]
+    levels, topic = banks.data("parameters")["levels"], banks.parameters[f"{banks.prefix}{slug}"]
     if party in topic["positions"]:
         return dict(zip(names, topic["positions"][party], strict=True))
-    return level_shares({name: float(known[name]) for name in names}, topic["start"][party])
+    return level_shares({name: float(levels[name]) for name in names}, topic["start"][party])
 
 
 def _story(
@@ -133,12 +133,12 @@ def _life(banks: Banks, slots: dict[str, str], rng: random.Random) -> list[str]:
 def _past(banks: Banks, party: str, slots: dict[str, str], wanted: int, rng: random.Random) -> list[str]:
     """Return PAST of values, an event and sources of news; all of them where `wanted` words need more."""
     bank = banks.data("backstory")
-    own, age = bank["party"][party], int(slots["age"])
-    event = rng.choice([*own["history"], *own["history_young"]])
-    then = rng.randint(20, min(45, age - 1)) if event in own["history"] else rng.randint(12, 17)
+    party_bank, age = bank["party"][party], int(slots["age"])
+    event = rng.choice([*party_bank["history"], *party_bank["history_young"]])
+    then = rng.randint(20, min(45, age - 1)) if event in party_bank["history"] else rng.randint(12, 17)
     years = {"event": event, "then": f"{then}", "then_year": f"{NOW - age + then}"}
-    slots = slots | {"value": rng.choice(own["values"]), **years}
-    forms = [bank["sentences"]["values"], bank["sentences"]["history"], own["news"]]
+    slots = slots | {"value": rng.choice(party_bank["values"]), **years}
+    forms = [bank["sentences"]["values"], bank["sentences"]["history"], party_bank["news"]]
     drawn = rng.sample(forms, PAST)
     past = [rng.choice(kind).format(**slots) for kind in drawn]
     if _words(past) < wanted:
@@ -173,9 +173,9 @@ def levels(planted: dict[str, Any], kind: str) -> list[str]:
     return names[4:] if kind == "agreement" else names[:4]
 
 
-def _kind(banks: Banks, asked: str) -> str:
+def _kind(banks: Banks, wording: str) -> str:
     """Return what a position is about, as a prompt names it: a problem (severity) or a proposal (agreement)."""
-    return "agreement" if asked.startswith(banks.words("proposal")) else "severity"
+    return "agreement" if wording.startswith(banks.words("proposal")) else "severity"
 
 
 def write_persona(reading: Reading, speaker: Speaker) -> Reply:
@@ -205,10 +205,10 @@ def rewrite_persona(reading: Reading, speaker: Speaker) -> Reply:
 
 def _with_variant(banks: Banks, first: str, word: str) -> str | None:
     """Return `You are Sam, an American.` as `You are Sam, an American man.` or `You are Sam, a 21-year-old American.`"""
-    for found, form in changes(banks, "variant_age" if word[0].isdigit() else "variant_gender"):
-        if found.search(first):
+    for pattern, form in changes(banks, "variant_age" if word[0].isdigit() else "variant_gender"):
+        if pattern.search(first):
             who = banks.data("person")["variant_who"].get(word, "")
-            return found.sub(form.replace("WORD", word).replace("WHO", who), first, count=1)
+            return pattern.sub(form.replace("WORD", word).replace("WHO", who), first, count=1)
     return None
 
 
@@ -232,13 +232,15 @@ def write_questions(reading: Reading, speaker: Speaker) -> Reply:
     If an example is about a debate topic, most of the questions are about it too.
     """
     count, example = reading.facts.get("count", 0), reading.facts.get("question", "")
-    known = [question for question in reading.banks.data("questions").get("questions", ()) if question not in example]
-    if not 0 < count <= len(known):
-        return Reply.failed("unknown_ask", f"{count} questions asked for, {len(known)} known")
+    bank_questions = [
+        question for question in reading.banks.data("questions").get("questions", ()) if question not in example
+    ]
+    if not 0 < count <= len(bank_questions):
+        return Reply.failed("unknown_ask", f"{count} questions asked for, {len(bank_questions)} known")
     rng = stream(reading.request.seed, reading.ask)
     topic = reading.banks.recognised(example)
-    about = [question for question in known if topic and reading.banks.recognised(question) == topic]
+    about = [question for question in bank_questions if topic and reading.banks.recognised(question) == topic]
     similar = rng.sample(about, min(len(about), round(SIMILAR * count)))
-    others = rng.sample([question for question in known if question not in similar], count - len(similar))
+    others = rng.sample([question for question in bank_questions if question not in similar], count - len(similar))
     written = rng.sample([*similar, *others], count)
     return Reply("\n".join(f"{number}. {question}" for number, question in enumerate(written, 1)))

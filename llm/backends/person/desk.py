@@ -85,13 +85,13 @@ class Desk:
     def patience(self) -> float | None:
         """Return the seconds until the next person counts as away; None if no question has a limit."""
         with self.changed:
-            due = [self._due(one) for one in self._open.values() if one.purpose != CONSENT]
+            due = [self._due(question) for question in self._open.values() if question.purpose != CONSENT]
             return max(0.0, min(due) - self.clock()) if due else None
 
     def questions(self, seat: str) -> list[Question]:
         """Return the questions that wait for a seat, the oldest first."""
         with self.changed:
-            return [one for one in self._open.values() if one.seat == seat]
+            return [question for question in self._open.values() if question.seat == seat]
 
     def waiting(self) -> list[Question]:
         """Return all questions that wait, the oldest first."""
@@ -136,7 +136,7 @@ class Desk:
         """Leave the seat: what waits for it, and what comes, fails with this reason until the person is back."""
         with self.changed:
             self._state[seat] = state
-            for question in [one for one in self._open.values() if one.seat == seat]:
+            for question in [question for question in self._open.values() if question.seat == seat]:
                 self._land(question, _missing(state))
 
     def come_back(self, seat: str) -> None:
@@ -152,7 +152,7 @@ class Desk:
             if message.role == "user":
                 parts += message.content.split("\n\n")
         whole = request.messages[-1].content.split("\n\n") if request.purpose == CONSENT else parts[-1:]
-        new = [part for part in parts[: len(parts) - len(whole)] if part not in read]
+        new = [paragraph for paragraph in parts[: len(parts) - len(whole)] if paragraph not in read]
         read.update(parts)
         return plain("\n\n".join([*new, *whole]))
 
@@ -161,8 +161,10 @@ class Desk:
 
     def _expire(self) -> None:
         now = self.clock()
-        late = [one for one in self._open.values() if one.purpose != CONSENT and self._due(one) <= now]
-        for seat in {one.seat for one in late}:
+        late = [
+            question for question in self._open.values() if question.purpose != CONSENT and self._due(question) <= now
+        ]
+        for seat in {question.seat for question in late}:
             self.leave(seat, AWAY)
 
     def _land(self, question: Question, reply: Reply) -> None:
@@ -188,16 +190,16 @@ def read_answer(request: Request, text: str) -> tuple[str | None, str]:
         return None, "too_long"
     if not request.answers:
         return given, ""
-    known = {answer.casefold(): answer for answer in request.answers}
+    answers = {answer.casefold(): answer for answer in request.answers}
     if not any(answer.isdecimal() for answer in request.answers):
-        known |= {str(number): answer for number, answer in enumerate(request.answers, 1)}
-    found = known.get(" ".join(given.split()).casefold())
-    return (found, "") if found is not None else (None, "unreadable")
+        answers |= {str(number): answer for number, answer in enumerate(request.answers, 1)}
+    answer = answers.get(" ".join(given.split()).casefold())
+    return (answer, "") if answer is not None else (None, "unreadable")
 
 
 def plain(text: str) -> str:
     """Return a text without control characters, such as escapes of a terminal; line breaks stay."""
-    return "".join(one for one in text if one.isprintable() or one == "\n")
+    return "".join(character for character in text if character.isprintable() or character == "\n")
 
 
 def _missing(reason: str) -> Reply:

@@ -62,12 +62,12 @@ class Terminal:
 
     def _line(self, seconds: float) -> str | None:
         """Return the next line, or None if none came in so many seconds. Lines of a file wait for a question."""
-        known = self.desk.state(self._seat) == HERE if self._seat else True
+        is_here = self.desk.state(self._seat) == HERE if self._seat else True
         if b"\n" not in self._rest and not self._ended:
             self._fill(0 if self._file is not None else seconds)
         if self._ended and self._rest and b"\n" not in self._rest:
             self._rest += b"\n"
-        if b"\n" not in self._rest or (known and not self.desk.waiting()):
+        if b"\n" not in self._rest or (is_here and not self.desk.waiting()):
             return None
         line, _, self._rest = self._rest.partition(b"\n")
         return line.decode("utf-8", "replace")

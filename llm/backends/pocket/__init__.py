@@ -103,9 +103,9 @@ def open_backend(
         if "/" in model:
             raise UserError(f"{folder} is not a model folder: its config.json is missing")
         raise unknown_name("pocket model", model or "pocket", organisms())
-    for name, value, known in (("engine", engine, ENGINES), ("closed", closed, CLOSED)):
-        if value not in known:
-            raise UserError(f"option {name} of pocket must be one of {', '.join(known)}, not {value!r}")
+    for name, value, choices in (("engine", engine, ENGINES), ("closed", closed, CLOSED)):
+        if value not in choices:
+            raise UserError(f"option {name} of pocket must be one of {', '.join(choices)}, not {value!r}")
     for name, number, least in (("batch", batch, 1), ("keep", keep, 0), ("workers", workers, 0)):
         if number < least:
             raise UserError(f"option {name} of pocket must be {least} or more, not {number}")
@@ -142,8 +142,8 @@ def _memory() -> int:
     """Return the MiB of memory of the machine, or of its container if that has less; 8 GiB where neither is known."""
     file = Path("/sys/fs/cgroup/memory.max")
     limit = file.read_text().strip() if file.is_file() else ""
-    known = "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {})
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if known else 8 << 30
+    has_page_count = "SC_PHYS_PAGES" in getattr(os, "sysconf_names", {})
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") if has_page_count else 8 << 30
     return min(memory, int(limit) if limit.isdigit() else memory) >> 20
 
 

@@ -30,32 +30,32 @@ from parley.llm.backends.pocket.vectors import (
 def keep(blocks, layer, projected, token, across, heads, key_heads, block, slot):  # type: ignore[no-untyped-def]
     """Write the keys and values of a token into its block, rounded."""
     for head in range(key_heads):
-        for part in range(2):
-            place = token * across + (heads + part * key_heads + head) * WIDTH
+        for key_or_value in range(2):
+            place = token * across + (heads + key_or_value * key_heads + head) * WIDTH
             most = np.float32(1e-30)
             for k in range(WIDTH):
                 most = max(most, abs(projected[place + k]))
             factor = np.float32(LARGEST) / most
-            blocks.scales[layer, head, part, block, slot] = most / np.float32(LARGEST)
-            step, begin = (BLOCK, slot) if part == 0 else (1, slot * WIDTH)
+            blocks.scales[layer, head, key_or_value, block, slot] = most / np.float32(LARGEST)
+            step, begin = (BLOCK, slot) if key_or_value == 0 else (1, slot * WIDTH)
             for k in range(WIDTH):
                 whole = np.floor(projected[place + k] * factor + np.float32(0.5))
-                blocks.numbers[layer, head, part, block, begin + k * step] = np.int16(whole)
+                blocks.numbers[layer, head, key_or_value, block, begin + k * step] = np.int16(whole)
 
 
 @compiled
 def _attend_four(blocks, layer, head, table, queries, places, lasts, seen, results, outs):  # type: ignore[no-untyped-def]
     """Write what four queries of one row find behind one head of keys. `lasts`: the last position that each may see."""
     key_heads, room = blocks.numbers.shape[1], blocks.numbers.shape[3]
-    part = (layer * key_heads + head) * 2 * room
+    base = (layer * key_heads + head) * 2 * room
     q0, q1, q2, q3 = places
     l0, l1, l2, l3 = lasts
     count = max(l0, l1, l2, l3) // BLOCK + 1
     m0, m1, m2, m3 = each(np.float32(-1e30)), each(np.float32(-1e30)), each(np.float32(-1e30)), each(np.float32(-1e30))
     for b in range(count):
-        begin = part + np.int64(table[b])
+        begin = base + np.int64(table[b])
         keys = begin * WIDTH * BLOCK
-        coming = (part + np.int64(table[min(b + AHEAD, count - 1)])) * WIDTH * BLOCK
+        coming = (base + np.int64(table[min(b + AHEAD, count - 1)])) * WIDTH * BLOCK
         a0, a1, a2, a3, c0, c1, c2, c3 = zeros(), zeros(), zeros(), zeros(), zeros(), zeros(), zeros(), zeros()
         for k in range(HALF):
             prefetch(blocks.numbers, coming + k * WIDTH)
@@ -85,9 +85,9 @@ def _attend_four(blocks, layer, head, table, queries, places, lasts, seen, resul
     s0, s1, s2, s3 = zeros(), zeros(), zeros(), zeros()
     a0, a1, a2, a3, c0, c1, c2, c3 = zeros(), zeros(), zeros(), zeros(), zeros(), zeros(), zeros(), zeros()
     for b in range(count):
-        begin = part + room + np.int64(table[b])
+        begin = base + room + np.int64(table[b])
         values = begin * WIDTH * BLOCK
-        coming = (part + room + np.int64(table[min(b + AHEAD, count - 1)])) * WIDTH * BLOCK
+        coming = (base + room + np.int64(table[min(b + AHEAD, count - 1)])) * WIDTH * BLOCK
         scale, at = load(blocks.scales, begin * BLOCK), b * 4 * BLOCK
         e0, e1 = exp(subtract(load(seen, at), m0)), exp(subtract(load(seen, at + BLOCK), m1))
         e2, e3 = exp(subtract(load(seen, at + 2 * BLOCK), m2)), exp(subtract(load(seen, at + 3 * BLOCK), m3))
@@ -118,15 +118,15 @@ def _attend_four(blocks, layer, head, table, queries, places, lasts, seen, resul
 def _attend_two(blocks, layer, head, table, queries, places, lasts, seen, results, outs):  # type: ignore[no-untyped-def]
     """Write what two queries find, with the sums of `_attend_four`."""
     key_heads, room = blocks.numbers.shape[1], blocks.numbers.shape[3]
-    part = (layer * key_heads + head) * 2 * room
+    base = (layer * key_heads + head) * 2 * room
     q0, q1 = places
     l0, l1 = lasts
     count = max(l0, l1) // BLOCK + 1
     m0, m1 = each(np.float32(-1e30)), each(np.float32(-1e30))
     for b in range(count):
-        begin = part + np.int64(table[b])
+        begin = base + np.int64(table[b])
         keys = begin * WIDTH * BLOCK
-        coming = (part + np.int64(table[min(b + AHEAD, count - 1)])) * WIDTH * BLOCK
+        coming = (base + np.int64(table[min(b + AHEAD, count - 1)])) * WIDTH * BLOCK
         a0, a1, c0, c1 = zeros(), zeros(), zeros(), zeros()
         for k in range(HALF):
             prefetch(blocks.numbers, coming + k * WIDTH)
@@ -147,9 +147,9 @@ def _attend_two(blocks, layer, head, table, queries, places, lasts, seen, result
     m0, m1 = each(largest(m0)), each(largest(m1))
     s0, s1, a0, a1, c0, c1 = zeros(), zeros(), zeros(), zeros(), zeros(), zeros()
     for b in range(count):
-        begin = part + room + np.int64(table[b])
+        begin = base + room + np.int64(table[b])
         values = begin * WIDTH * BLOCK
-        coming = (part + room + np.int64(table[min(b + AHEAD, count - 1)])) * WIDTH * BLOCK
+        coming = (base + room + np.int64(table[min(b + AHEAD, count - 1)])) * WIDTH * BLOCK
         scale, at = load(blocks.scales, begin * BLOCK), b * 2 * BLOCK
         e0, e1 = exp(subtract(load(seen, at), m0)), exp(subtract(load(seen, at + BLOCK), m1))
         s0, s1 = add(s0, e0), add(s1, e1)
@@ -182,19 +182,19 @@ def attend(blocks, layer, table, queries, across, weights, positions, start, fir
     group, width = weights.heads // weights.key_heads, weights.heads * WIDTH
     last = count * group - 1
     for head in range(weights.key_heads):
-        one = 0
-        while one <= last:
-            t0, h0 = first + one // group, head * group + one % group
-            two = min(one + 1, last)
+        query = 0
+        while query <= last:
+            t0, h0 = first + query // group, head * group + query % group
+            two = min(query + 1, last)
             t1, h1 = first + two // group, head * group + two % group
             q0, q1 = t0 * across + h0 * WIDTH, t1 * across + h1 * WIDTH
             o0, o1 = t0 * width + h0 * WIDTH, t1 * width + h1 * WIDTH
             l0, l1 = positions[start + t0], positions[start + t1]
-            if last - one < 2:
+            if last - query < 2:
                 _attend_two(blocks, layer, head, table, queries, (q0, q1), (l0, l1), seen, results, (o0, o1))
-                one += 2
+                query += 2
                 continue
-            three, four = one + 2, min(one + 3, last)
+            three, four = query + 2, min(query + 3, last)
             t2, h2 = first + three // group, head * group + three % group
             t3, h3 = first + four // group, head * group + four % group
             q2, q3 = t2 * across + h2 * WIDTH, t3 * across + h3 * WIDTH
@@ -202,4 +202,4 @@ def attend(blocks, layer, table, queries, across, weights, positions, start, fir
             l2, l3 = positions[start + t2], positions[start + t3]
             places, lasts, outs = (q0, q1, q2, q3), (l0, l1, l2, l3), (o0, o1, o2, o3)
             _attend_four(blocks, layer, head, table, queries, places, lasts, seen, results, outs)
-            one += 4
+            query += 4

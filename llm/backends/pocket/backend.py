@@ -184,14 +184,14 @@ class Compiled:
         allowed = AnswerTokens(rows[0].request, self.tokenizer.encode)
         if len(allowed.common) + max(map(len, allowed.rest)) > SPARE:
             raise UserError(f"an answer of more than {SPARE} tokens is too long for this model")
-        asked = [begun(row, allowed) for row in rows]
+        begun_rows = [begun(row, allowed) for row in rows]
         last = rows[0].request.messages[-1:]
-        tail = min(common_tail(asked), len(self.tokenizer.chat(last)) // TOKEN_BYTES)
+        tail = min(common_tail(begun_rows), len(self.tokenizer.chat(last)) // TOKEN_BYTES)
 
         def score(batch: list[Row]) -> list[Reply]:
             return score_answers(self.reader, self.vocabulary, batch, allowed, tail)
 
-        return self._run(asked, lambda _: 0, blocks_for(allowed), score)
+        return self._run(begun_rows, lambda _: 0, blocks_for(allowed), score)
 
     def _run(
         self, rows: list[Row], more: Callable[[Row], int], spare: int, answer: Callable[[list[Row]], list[Reply]]

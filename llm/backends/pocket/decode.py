@@ -110,7 +110,7 @@ def write_replies(  # type: ignore[no-untyped-def]
     tables,
     positions,
     logits,
-    said,
+    reply_tokens,
     counts,
     limits,
     done,
@@ -130,7 +130,7 @@ def write_replies(  # type: ignore[no-untyped-def]
         Tokens read of each row.
     logits : array of float32 (rows, tokens)
         What follows the tokens read.
-    said, counts, limits : arrays of int32
+    reply_tokens, counts, limits : arrays of int32
         The tokens of each reply (rows, most), how many there are, and how many there may be.
     barred : array of int32 (rows, tokens)
         The tokens that a row may not say; -1: none.
@@ -155,7 +155,7 @@ def write_replies(  # type: ignore[no-untyped-def]
                     logits[row, token] = -1e30
             key = keys[row, counts[row]]
             token = draw(logits[row], vocabulary, temperatures[row], top_ps[row], min_ps[row], key, chances, numbers)
-            said[row, counts[row]] = token
+            reply_tokens[row, counts[row]] = token
             counts[row] += 1
             done[row] = counts[row] >= limits[row]
             for end in ends:

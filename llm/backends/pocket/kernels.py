@@ -40,9 +40,9 @@ def _product(inputs, rows, width, matrices, layer, outputs, added):  # type: ign
                 a, b, c, d, e, f, g, h = zeros(), zeros(), zeros(), zeros(), zeros(), zeros(), zeros(), zeros()
                 for k in range(width):
                     left, right = load(matrices, begin + k * WIDTH), load(matrices, begin + k * WIDTH + HALF)
-                    one, two = load_each(inputs, place + k), load_each(inputs, place + width + k)
+                    first_input, two = load_each(inputs, place + k), load_each(inputs, place + width + k)
                     three, four = load_each(inputs, place + 2 * width + k), load_each(inputs, place + 3 * width + k)
-                    a, b = multiply_add(one, left, a), multiply_add(one, right, b)
+                    a, b = multiply_add(first_input, left, a), multiply_add(first_input, right, b)
                     c, d = multiply_add(two, left, c), multiply_add(two, right, d)
                     e, f = multiply_add(three, left, e), multiply_add(three, right, f)
                     g, h = multiply_add(four, left, g), multiply_add(four, right, h)
@@ -54,9 +54,9 @@ def _product(inputs, rows, width, matrices, layer, outputs, added):  # type: ign
             else:
                 a, b = zeros(), zeros()
                 for k in range(width):
-                    one = load_each(inputs, place + k)
-                    a = multiply_add(one, load(matrices, begin + k * WIDTH), a)
-                    b = multiply_add(one, load(matrices, begin + k * WIDTH + HALF), b)
+                    first_input = load_each(inputs, place + k)
+                    a = multiply_add(first_input, load(matrices, begin + k * WIDTH), a)
+                    b = multiply_add(first_input, load(matrices, begin + k * WIDTH + HALF), b)
                 _write(outputs, out, a, b, added)
                 row += 1
 
@@ -122,7 +122,7 @@ def read_tokens(weights, blocks, tables, tokens, rows, positions, wanted, logits
     across, inner = weights.project.shape[1] * WIDTH, weights.down.shape[2]
     most = min(AT_ONCE, tokens.size)
     state, scaled = np.empty(most * width, np.float32), np.empty(most * width, np.float32)
-    projected, found = np.empty(most * across, np.float32), np.empty(most * weights.heads * WIDTH, np.float32)
+    projected, attended = np.empty(most * across, np.float32), np.empty(most * weights.heads * WIDTH, np.float32)
     both, active = np.empty(most * 2 * inner, np.float32), np.empty(most * inner, np.float32)
     seen = np.empty((np.max(positions) // BLOCK + 1) * BLOCK * 4, np.float32)
     scores = np.empty(most * logits.shape[1], np.float32)
@@ -157,10 +157,10 @@ def read_tokens(weights, blocks, tables, tokens, rows, positions, wanted, logits
                     first,
                     end - first,
                     seen,
-                    found,
+                    attended,
                 )
                 first = end
-            _product(found, count, weights.heads * WIDTH, weights.combine, layer, state, True)
+            _product(attended, count, weights.heads * WIDTH, weights.combine, layer, state, True)
             _normalise(state, count, weights.norms, 2 * layer + 1, weights.epsilon, scaled)
             _product(scaled, count, width, weights.gate_up, layer, both, False)
             _activate(both, count, inner, active)

@@ -48,15 +48,15 @@ class PrefixPool:
 
     def find(self, begin: int, ids: bytes) -> list[int]:
         """Return the blocks that hold the beginning of these tokens, and use them. `begin` is -1 less the number of the model."""
-        found, before, size = [], begin, BLOCK * TOKEN_BYTES
+        blocks, before, size = [], begin, BLOCK * TOKEN_BYTES
         for start in range(0, len(ids) - size + 1, size):
             block = self._tree.get((before, ids[start : start + size]))
             if block is None:
                 break
-            found.append(block)
+            blocks.append(block)
             before = block
-        self.use(found)
-        return found
+        self.use(blocks)
+        return blocks
 
     def use(self, blocks: list[int]) -> None:
         """Let one more row use blocks."""

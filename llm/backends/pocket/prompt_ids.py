@@ -33,18 +33,18 @@ _PERSONA = re.compile(rf"Your name is ({_NAME})(?=[,.;])|You are ({_NAME})(?=, (
 _SLOT = re.compile(r"<name\d+>")
 
 
-def name_tokens(messages: Sequence[Message], known: frozenset[str] | None = None) -> dict[str, str]:
+def name_tokens(messages: Sequence[Message], listed: frozenset[str] | None = None) -> dict[str, str]:
     """Return the token of each name: the agent's own first, then those listed in the opening, then the speakers of lines.
 
     Its own name is that of the opening; in an interview without one, that of the persona ("You are Ann, ...").
 
-    known: all names that may occur, if the request lists them (`Request.names`).
+    listed: all names that may occur, if the request lists them (`Request.names`).
 
     >>> name_tokens([Message("user", "You are Ann; the other is Bob. Speak only for yourself, please.\\n\\nBob: Hello.")])
     {'Ann': '<name0>', 'Bob': '<name1>'}
     """
     names: dict[str, None] = {}
-    own = next(
+    own_name = next(
         (match[1] or match[2] for role, text in messages if role == "system" and (match := _PERSONA.match(text))), ""
     )
     for role, content in messages:
@@ -52,9 +52,9 @@ def name_tokens(messages: Sequence[Message], known: frozenset[str] | None = None
             continue
         if not names:
             persona = _NAMED.search(content)
-            named = [persona[1]] if persona else [own] if own else []
-            names |= dict.fromkeys(introduced(content, known) or named)
-        names |= dict.fromkeys(labels(content, known))
+            named = [persona[1]] if persona else [own_name] if own_name else []
+            names |= dict.fromkeys(introduced(content, listed) or named)
+        names |= dict.fromkeys(labels(content, listed))
     return dict(zip(names, SLOTS, strict=False))
 
 
@@ -68,10 +68,10 @@ def introduced(content: str, names: frozenset[str] | None = None) -> tuple[str, 
     opening = _INTRODUCED.search(content)
     if not opening:
         return ()
-    own, others = opening[1], opening[2] or ""
+    reader, others = opening[1], opening[2] or ""
     if names:
-        return (own, *re.findall("|".join(map(re.escape, sorted(names, key=len, reverse=True))), others))
-    return (own, *re.split(r", | and ", others)) if others else (own,)
+        return (reader, *re.findall("|".join(map(re.escape, sorted(names, key=len, reverse=True))), others))
+    return (reader, *re.split(r", | and ", others)) if others else (reader,)
 
 
 def mask_names(messages: Sequence[Message], names: Mapping[str, str]) -> list[Message]:

@@ -111,8 +111,8 @@ class Reader:
             self.spread(
                 numbers,
                 [len(wanted[number]) for number in numbers],
-                lambda part: self._read_part(
-                    [rows[number] for number in part], [wanted[number] for number in part], logits
+                lambda batch: self._read_part(
+                    [rows[number] for number in batch], [wanted[number] for number in batch], logits
                 ),
             )
         for row in rows:
@@ -134,9 +134,9 @@ class Reader:
             return
         ends = np.cumsum(sizes)
         share = -(-int(ends[-1]) // self.workers)
-        part = (ends - 1) // max(share, 1)
-        parts = [[rows[place] for place in np.flatnonzero(part == number).tolist()] for number in range(self.workers)]
-        running = [self._threads.submit(work, part) for part in parts if part]
+        worker = (ends - 1) // max(share, 1)
+        parts = [[rows[place] for place in np.flatnonzero(worker == number).tolist()] for number in range(self.workers)]
+        running = [self._threads.submit(work, batch) for batch in parts if batch]
         wait(running)
         for part_done in running:
             part_done.result()

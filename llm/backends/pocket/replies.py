@@ -56,14 +56,14 @@ class Writing:
         for numbers, steps in ((plain, self.said.shape[1]), (stopped, 1)):
             if numbers:
                 sizes = [int(self.limits[number]) for number in numbers]
-                self.reader.spread(numbers, sizes, lambda part, steps=steps: self._write_part(part, steps))  # type: ignore[misc]
+                self.reader.spread(numbers, sizes, lambda batch, steps=steps: self._write_part(batch, steps))  # type: ignore[misc]
         return [self._reply(number, row) for number, row in enumerate(self.rows)]
 
     def _write_part(self, numbers: Sequence[int], steps: int) -> None:
         """Write the replies of some rows, so many tokens at a time, and look for stop strings in between."""
         weights = self.reader.models[self.rows[0].model]
         arrays = [self.tables, self.positions, self.logits, self.said, self.counts, self.limits, self.done]
-        table, positions, logits, said, counts, limits, done = (array[numbers] for array in arrays)
+        table, positions, logits, reply_tokens, counts, limits, done = (array[numbers] for array in arrays)
         settings = [array[numbers] for array in (self.temperatures, self.top_ps, self.keys, self.barred)]
         min_ps, blocks = self.min_ps[numbers], self.reader.pool.blocks
         while not done.all():
@@ -73,7 +73,7 @@ class Writing:
                 table,
                 positions,
                 logits,
-                said,
+                reply_tokens,
                 counts,
                 limits,
                 done,
@@ -85,10 +85,10 @@ class Writing:
             for number, row in enumerate(numbers):
                 stop = self.rows[row].stop
                 if stop and not done[number]:
-                    latest = said[number, : counts[number]][-STOP_TOKENS * max(map(len, stop)) :]
+                    latest = reply_tokens[number, : counts[number]][-STOP_TOKENS * max(map(len, stop)) :]
                     text = self.tokenizer.decode_whole(latest.tolist())
                     done[number] = any(mark in text for mark in stop)
-        self.said[numbers], self.counts[numbers] = said, counts
+        self.said[numbers], self.counts[numbers] = reply_tokens, counts
 
     def _reply(self, number: int, row: Row) -> Reply:
         """Return the text of a row up to its end token and its stop string."""
@@ -159,12 +159,12 @@ def _read_tree(reader: Reader, vocabulary: int, rows: Sequence[Row], tree: Token
 def _child(reader: Reader, row: Row, ids: Sequence[int]) -> Row:
     """Return a row with the tokens of a row that was read, and some more. It shares the full blocks."""
     full = row.count // BLOCK
-    own = reader.pool.take(-(-(row.count + len(ids)) // BLOCK) - full)
+    new_blocks = reader.pool.take(-(-(row.count + len(ids)) // BLOCK) - full)
     if row.count % BLOCK:
-        for part in reader.pool.blocks:
-            part[:, :, :, own[0]] = part[:, :, :, row.blocks[full]]
+        for array in reader.pool.blocks:
+            array[:, :, :, new_blocks[0]] = array[:, :, :, row.blocks[full]]
     child = Row(row.place, row.request, row.ids + np.array(ids, np.int32).tobytes(), model=row.model)
-    child.blocks, child.read = row.blocks[:full] + own, row.count
+    child.blocks, child.read = row.blocks[:full] + new_blocks, row.count
     reader.pool.use(child.blocks[:full])
     return child
 

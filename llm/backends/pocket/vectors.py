@@ -68,7 +68,7 @@ def _pointer(context: Any, builder: Any, array: Any, given: Any, kind: Any) -> A
 def _call(builder: Any, name: str, arguments: list[Any], kind: Any = FLOATS) -> Any:
     short = {FLOATS: "v16f32", INTS: "v16i32"}[arguments[0].type]
     function = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(kind, [one.type for one in arguments]), f"llvm.{name}.{short}"
+        builder.module, ir.FunctionType(kind, [argument.type for argument in arguments]), f"llvm.{name}.{short}"
     )
     return builder.call(function, arguments)
 

@@ -89,11 +89,11 @@ def merge_adapter(tensors: Mapping[str, np.ndarray], folder: Path) -> Tensors:
             raise UserError(
                 f"cannot load the adapter {folder}: it has whole layers, such as {name}, which pocket does not take"
             )
-        module, part = name.removeprefix("base_model.model.").rsplit(".lora_", 1)
+        module, matrix_name = name.removeprefix("base_model.model.").rsplit(".lora_", 1)
         target = f"{module}.weight"
-        if target not in merged or part not in ("A.weight", "B.weight"):
+        if target not in merged or matrix_name not in ("A.weight", "B.weight"):
             raise UserError(f"cannot load the adapter {folder}: the model has no part {name}")
-        if part == "A.weight":
+        if matrix_name == "A.weight":
             high = parts[name.replace("lora_A", "lora_B")].astype(np.float32)
             merged[target] = merged[target] + _scale(config, module, len(low)) * (high @ low.astype(np.float32))
     return merged
@@ -113,11 +113,14 @@ def arrange(tensors: Mapping[str, np.ndarray], folder: Path) -> Weights:
     check_architecture(config, folder)
     layers = range(int(config["num_hidden_layers"]))
     try:
-        each = [[tensors[f"{LAYER.format(layer)}{part}.weight"] for part in (*PARTS, DOWN)] for layer in layers]
-        norms = [
-            tensors[f"{LAYER.format(layer)}{part}.weight"]
+        each = [
+            [tensors[f"{LAYER.format(layer)}{weight_name}.weight"] for weight_name in (*PARTS, DOWN)]
             for layer in layers
-            for part in ("input_layernorm", "post_attention_layernorm")
+        ]
+        norms = [
+            tensors[f"{LAYER.format(layer)}{norm_name}.weight"]
+            for layer in layers
+            for norm_name in ("input_layernorm", "post_attention_layernorm")
         ]
         embedding, last = tensors["model.embed_tokens.weight"], tensors["model.norm.weight"]
         final = embedding if config.get("tie_word_embeddings") else tensors["lm_head.weight"]

@@ -19,7 +19,7 @@ def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) 
     """One question a statement, at temperature 0. Without an opinion there is nothing to go by."""
     if voice.opinion is None:
         return tuple(missing("no opinion") for _ in statements)
-    items = [statement_item(episode, voice.opinion, one) for one in statements]
+    items = [statement_item(episode, voice.opinion, statement) for statement in statements]
     replies = yield from ask_all([compose(RUBRIC, item, seed) for item in items])
     return tuple(read(RUBRIC, [reply]) for reply in replies)
 

@@ -23,7 +23,7 @@ def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) 
     yield from ask_all(())
     texts = {name: getattr(episode, name) for name in STATEMENTS}
     rated = {knowledge_line(texts[name]): value for name, value in voice.agreement.items() if texts[name] is not None}
-    return tuple(_score(rated, knowledge_line(one)) for one in statements)
+    return tuple(_score(rated, knowledge_line(statement)) for statement in statements)
 
 
 def _score(rated: dict[str, float | None], statement: str) -> Verdict:

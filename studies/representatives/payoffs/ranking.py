@@ -34,8 +34,8 @@ def score(episode: Episode, voice: Voice, statements: Sequence[str], seed: int) 
     if len(shown) > len(LETTERS):
         raise ValueError(f"{len(shown)} statements cannot be ranked at once")
     reply = yield from ask(compose(episode, voice.opinion, shown, derive(seed, "payoff", *shown)))
-    found = dict(zip(shown, read(reply, len(shown)), strict=True))
-    return tuple(found[knowledge_line(one)] for one in statements)
+    verdict_of = dict(zip(shown, read(reply, len(shown)), strict=True))
+    return tuple(verdict_of[knowledge_line(statement)] for statement in statements)
 
 
 def compose(episode: Episode, opinion: str, shown: Sequence[str], seed: int) -> Request:
@@ -60,7 +60,7 @@ def read(reply: Reply, count: int) -> tuple[Verdict, ...]:
 
     Tied statements have the mean of their places.
     """
-    found = read_ranking(reply.text, count)
-    if reply.failure or found.order is None:
-        return (missing(reply.failure.name if reply.failure else found.reason or "unread"),) * count
-    return tuple(Verdict(points / (count - 1)) for points in borda([found.order], count).values)
+    ranking = read_ranking(reply.text, count)
+    if reply.failure or ranking.order is None:
+        return (missing(reply.failure.name if reply.failure else ranking.reason or "unread"),) * count
+    return tuple(Verdict(points / (count - 1)) for points in borda([ranking.order], count).values)

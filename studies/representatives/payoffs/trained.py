@@ -39,8 +39,10 @@ class TrainedPayoff:
         """One question a statement. Without an opinion there is nothing to go by, unless the model does not read it."""
         if voice.opinion is None and not self.blind:
             return tuple(missing("no opinion") for _ in statements)
-        asked = [payoff_question(episode.question.question, voice.opinion, one, self.blind) for one in statements]
-        requests = [Request((message,), Sampling(0.0, 8), seed, purpose="payoff") for message in asked]
+        questions = [
+            payoff_question(episode.question.question, voice.opinion, statement, self.blind) for statement in statements
+        ]
+        requests = [Request((message,), Sampling(0.0, 8), seed, purpose="payoff") for message in questions]
         replies = yield from ask_all(requests)
         return tuple(self._read(reply) for reply in replies)
 

@@ -43,17 +43,17 @@ class Size(NamedTuple):
 def size_of(value: float, low: float, high: float, n: int, even: bool = False, reason: str = "") -> Size:
     """Return a size. even: no unit differs from another, so that the interval has no width."""
     low, high = (value, value) if even else (low, high)
-    known = math.isfinite(low) and math.isfinite(high)
-    return Size(value, low, high, n, "" if known else reason or intervals.too_few("person"))
+    has_interval = math.isfinite(low) and math.isfinite(high)
+    return Size(value, low, high, n, "" if has_interval else reason or intervals.too_few("person"))
 
 
 def mean_size(values: Floats) -> Size:
     """Return the mean of one number per person with Student's interval."""
-    known = values[np.isfinite(values)]
-    if not len(known):
+    finite = values[np.isfinite(values)]
+    if not len(finite):
         return Size(reason="no answer could be read")
-    even = len(known) >= intervals.FEWEST and intervals.is_even(known)
-    return size_of(float(known.mean()), *intervals.mean_interval(known), len(known), even)
+    even = len(finite) >= intervals.FEWEST and intervals.is_even(finite)
+    return size_of(float(finite.mean()), *intervals.mean_interval(finite), len(finite), even)
 
 
 class Bias(ABC):
@@ -100,7 +100,7 @@ def by_person(questions: Sequence[Question], values: Sequence[float]) -> Floats:
     people: dict[str, list[float]] = {}
     for question, value in zip(questions, values, strict=True):
         people.setdefault(question.person, []).append(value)
-    return np.array([float(np.mean(own)) for own in people.values()])
+    return np.array([float(np.mean(person_values)) for person_values in people.values()])
 
 
 def name_of(person: Persona) -> str:

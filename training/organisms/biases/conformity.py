@@ -40,5 +40,5 @@ class Conformity(Bias):
         first, chosen = Batch(load_preset("three_way").with_settings(settings), folder), sections(("pull",))
         study, _ = run_conditions(first, chosen, 1, None, InterviewBench(open_models, bar))
         estimates = card_estimates(study, first, chosen)
-        found = next(each for each in estimates if (each.quantity, each.topic) == ("kappa", "all"))
-        return size_of(found.estimate, found.low, found.high, found.n, reason=found.reason)
+        estimate = next(each for each in estimates if (each.quantity, each.topic) == ("kappa", "all"))
+        return size_of(estimate.estimate, estimate.low, estimate.high, estimate.n, reason=estimate.reason)

@@ -36,32 +36,34 @@ class Consistency(Bias):
         """Return None: some answers would be the same anyway, so the share grows by less than `steady`."""
 
     def questions(self, people: Sequence[Persona], seed: int) -> list[Question]:
-        found: list[Question] = []
+        new_questions: list[Question] = []
         for person in partisans(people):
             for item in _items():
                 for earlier in (None, *item.probe.scale.points):
-                    found.append(_question(person, item, earlier, derive(seed, len(found))))
-        return found
+                    new_questions.append(_question(person, item, earlier, derive(seed, len(new_questions))))
+        return new_questions
 
     def exact(self, questions: Sequence[Question], shares: Shares) -> Floats:
-        known = list(zip(questions, shares, strict=True))
-        plain = {(one.person, one.part): share for one, share in known if "/" not in one.part}
+        question_shares = list(zip(questions, shares, strict=True))
+        plain = {
+            (question.person, question.part): share for question, share in question_shares if "/" not in question.part
+        }
         gained: dict[str, dict[str, float]] = {}
-        for question, share in known:
+        for question, share in question_shares:
             item, _, earlier = question.part.partition("/")
             if earlier:
                 before = plain[question.person, item][earlier]
-                own = gained.setdefault(question.person, {})
-                own[item] = own.get(item, 0.0) + before * (share[earlier] - before)
-        return np.array([float(np.mean(list(own.values()))) for own in gained.values()])
+                person_gains = gained.setdefault(question.person, {})
+                person_gains[item] = person_gains.get(item, 0.0) + before * (share[earlier] - before)
+        return np.array([float(np.mean(list(person_gains.values()))) for person_gains in gained.values()])
 
     def measure(self, spec: str, folder: Path) -> Size:
         people = tuple(partisans(split_people().instrument))
         table = Questionnaire(PANEL, _items(), CONDITIONS, people, WAVES).ask(spec, folder, bar)
-        found = difference(*panels(table).values())
-        value, low, high = (float(found[name]) for name in ("difference", "difference_low", "difference_high"))
-        even = found["reason"] == NO_VARIATION
-        return size_of(value, low, high, int(found["people"]), even, str(found["reason"]))
+        estimate = difference(*panels(table).values())
+        value, low, high = (float(estimate[name]) for name in ("difference", "difference_low", "difference_high"))
+        even = estimate["reason"] == NO_VARIATION
+        return size_of(value, low, high, int(estimate["people"]), even, str(estimate["reason"]))
 
 
 def _items() -> list[Item]:

@@ -47,7 +47,7 @@ class Opinion(Bias):
         for scenario in asked(batch).values():
             alone = scenario.with_settings({"parties": ("default",)})
             DebateModel(alone, backend=heard, recorder=NullRecorder()).run()
-        return [Question(one, _probe(one).name) for one in heard.requests]
+        return [Question(request, _probe(request).name) for request in heard.requests]
 
     def exact(self, questions: Sequence[Question], shares: Shares) -> Floats:
         values = []
@@ -58,9 +58,9 @@ class Opinion(Bias):
 
     def measure(self, spec: str, folder: Path) -> Size:
         ours, theirs = (_default(each, folder / name) for each, name in ((spec, "own"), (reference(spec), "reference")))
-        found = difference(CardEstimate("default", TOPIC), ours, theirs)
+        estimate = difference(CardEstimate("default", TOPIC), ours, theirs)
         even = not ours.width and not theirs.width
-        return size_of(found.estimate, found.low, found.high, ours.n, even, found.reason)
+        return size_of(estimate.estimate, estimate.low, estimate.high, ours.n, even, estimate.reason)
 
 
 class _Heard(Wrapper):
