@@ -196,7 +196,7 @@ def _factors(before: Floats, design: sparse.csr_array, wanted: Floats) -> Floats
 
     def shares(parts: Floats) -> tuple[Floats, float]:
         exponents = design.T @ parts
-        top = float(exponents.max())
+        top = float(exponents.max())  # taken off, so that no exponential overflows; the logarithm gets it back
         scaled = before * np.exp(exponents - top)
         return scaled / scaled.sum(), top + float(np.log(scaled.sum()))
 

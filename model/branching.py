@@ -164,9 +164,8 @@ def _settings(base: Scenario, round_: int, settings: dict[str, Any]) -> Iterator
             )
     speech = {name: settings[name] for name in SETTINGS if name in settings}
     typed = base.with_settings(speech)
-    earlier = {
-        type(intervention) for intervention in base.interventions
-    }  # of a branch, which may have changed them already
+    # The base may be a branch itself, which has changed settings already.
+    earlier = {type(intervention) for intervention in base.interventions}
     before = Speech in earlier
     if changed := {name: typed.value(name) for name in speech if before or typed.value(name) != base.value(name)}:
         yield Speech(round=round_, **changed)

@@ -235,7 +235,7 @@ class DebateModel(SteppedModel):
                 "start the run again with --intervene"
             )
         for room in self.debating_rooms:
-            absent = [initially_absent(setup.interventions, room, setup.seed) for setup in (setup, self.setup)]
+            absent = [initially_absent(version.interventions, room, version.seed) for version in (setup, self.setup)]
             if absent[0] != absent[1]:
                 raise UserError(
                     f"{kind} cannot be added now, because this agent already takes part in the debate from its start"

@@ -116,7 +116,7 @@ class InteractiveRun:
         self._askers: dict[int, int] = {}
         self._pending: Pending | None = None
         self._began, self._idle, self._reported = 0.0, 0.0, 0.0
-        self._lock = threading.Condition()
+        self._lock = threading.Condition()  # one thread may take it again, as `_request` does through `_set`
         self._rounds, self._paused, self._ended = 0.0, False, False
         self._requests: list[Interview | Intervention | TakeBack] = []
         self._taken: list[Interview | Intervention | TakeBack] = []
@@ -312,7 +312,7 @@ class InteractiveRun:
             self._taken = [request, *self._taken[1:]]
             self._changed()
             answered = _ask(model, request)
-            with self._lock:
+            with self._lock:  # `pending` never sees the question in neither list
                 self.interviews, self._taken = [*self.interviews, answered], self._taken[1:]
         else:
             if isinstance(request, TakeBack):

@@ -133,7 +133,7 @@ class RunRegistry:
             return PageRun(scenario, folder, given=given, **more)
 
         run = self._maker.submit(make).result()
-        with self._lock:
+        with self._lock:  # two pages may start a run in the same folder
             open_run = self.get(folder)
             if open_run and open_run.alive:
                 return open_run

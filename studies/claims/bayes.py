@@ -84,6 +84,7 @@ def sample_posterior(
         prior = np.concatenate([[1 / (WIDE * scale) ** 2], 1 / variances[:-1][places]])
         drawn = _normal(gram / variances[-1] + np.diag(prior), target / variances[-1], rng)
         lost = squares - 2 * float(drawn @ target) + float(drawn @ gram @ drawn)
+        # `lost` is a sum of squares, which rounding can carry below 0.
         sums = np.append(np.bincount(places, drawn[1:] ** 2, len(columns)), max(lost, 0.0))
         variances = _inverse_gamma((FREEDOM + counts) / 2, FREEDOM / mixing + sums / 2, rng)
         mixing = _inverse_gamma(np.full(len(mixing), (FREEDOM + 1) / 2), FREEDOM / variances + 1 / scale**2, rng)
@@ -96,6 +97,7 @@ def sample_posterior(
 
 def _normal(precision: Floats, target: Floats, rng: np.random.Generator) -> Floats:
     """Draw from the normal distribution with this precision matrix, and mean precision⁻¹ target."""
+    # With precision = L Lᵀ, L⁻ᵀ (L⁻¹ target + z) has this mean, and the covariance L⁻ᵀ L⁻¹ = precision⁻¹.
     lower = cholesky(precision, lower=True, check_finite=False)
     mean = solve_triangular(lower, target, lower=True, check_finite=False)
     drawn: Floats = solve_triangular(lower.T, mean + rng.standard_normal(len(target)), check_finite=False)

@@ -102,6 +102,7 @@ def estimate_components(rows: pd.DataFrame, topics: int) -> Components:
     factors = _factors(rows)
     variance = variance_components(rows["difference"].to_numpy(dtype=float), factors)
     levels = {name: len(np.unique(codes)) for name, codes in factors.items()}
+    # All units are means over the same topics: effects of topics do not vary between units, and residuals average out.
     weights = np.array([0.0 if name == TOPIC else 1 / topics if name == RESIDUAL else 1.0 for name in variance])
     unit = float(weights @ list(variance.values()))
     error = float(weights @ np.linalg.pinv(_information(variance, factors, len(rows))) @ weights)

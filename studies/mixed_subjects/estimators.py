@@ -249,6 +249,7 @@ class Moments:
         n = arm.people
         if n < 3:
             return cls(n - 1, len(arm.others), np.zeros(n), np.zeros(n))
+        # A sum of products about the mean loses n / (n - 1) of a person's own product when the person is left out.
         y, s = arm.outcome - arm.outcome.mean(), arm.predicted - arm.predicted.mean()
         covariance = ((y * s).sum() - y * s * n / (n - 1)) / (n - 2)
         pooled = np.concatenate([arm.predicted, arm.others])
@@ -274,6 +275,7 @@ def tuned_weights(arms: list[Moments], crossed: tuple[Floats, int] | None, by_co
     if not by_condition:
         weight = _ratio(sum(gains), sum(costs) + (2 * joint if len(arms) == 2 else 0.0))
         return [weight] * len(arms)
+    # The variance is least where [first joint; joint second] times the weights is the gains: two equations, by Cramer's rule.
     (first, second), (gain, other) = costs, gains
     determinant = first * second - np.square(joint)
     return [_ratio(gain * second - joint * other, determinant), _ratio(other * first - joint * gain, determinant)]

@@ -62,7 +62,7 @@ class SpeedLog:
     sums: dict[str, float] = field(
         default_factory=lambda: dict.fromkeys(("asked", "reading", "written", "writing"), 0.0)
     )
-    _lock: Any = field(default_factory=Lock)
+    _lock: Any = field(default_factory=Lock)  # each slot adds its calls from a thread of its own
 
     def add(self, data: Mapping[str, Any], is_first: bool = True) -> None:
         """Note a call of the engine. Of the lookups of a closed question only the first counts its prompt."""

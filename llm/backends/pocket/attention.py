@@ -32,11 +32,12 @@ def keep(blocks, layer, projected, token, across, heads, key_heads, block, slot)
     for head in range(key_heads):
         for key_or_value in range(2):
             place = token * across + (heads + key_or_value * key_heads + head) * WIDTH
-            most = np.float32(1e-30)
+            most = np.float32(1e-30)  # and not 0, by which zeros would be divided
             for k in range(WIDTH):
                 most = max(most, abs(projected[place + k]))
             factor = np.float32(LARGEST) / most
             blocks.scales[layer, head, key_or_value, block, slot] = most / np.float32(LARGEST)
+            # Keys lie by dimension: one load then has a dimension of all 16 keys of a block. Values lie by token.
             step, begin = (BLOCK, slot) if key_or_value == 0 else (1, slot * WIDTH)
             for k in range(WIDTH):
                 whole = np.floor(projected[place + k] * factor + np.float32(0.5))

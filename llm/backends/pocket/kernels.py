@@ -36,7 +36,7 @@ def _product(inputs, rows, width, matrices, layer, outputs, added):  # type: ign
         row = 0
         while row < rows:
             place, out = row * width, row * across + panel * WIDTH
-            if rows - row >= 4:
+            if rows - row >= 4:  # four rows share each load of the matrix; the sum of a row is that of the row alone
                 a, b, c, d, e, f, g, h = zeros(), zeros(), zeros(), zeros(), zeros(), zeros(), zeros(), zeros()
                 for k in range(width):
                     left, right = load(matrices, begin + k * WIDTH), load(matrices, begin + k * WIDTH + HALF)
