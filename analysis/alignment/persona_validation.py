@@ -93,8 +93,8 @@ class Validation:
 @cache
 def questions(society: Society) -> tuple[Question, ...]:
     """The questions of a society (validation.toml), in its order: the 21 of the UCL study for `us`."""
-    known = society.read("validation.toml")
-    return tuple(Question(text, about) for about in LEANINGS for text in known.get(about, ()))
+    questions_by_subject = society.read("validation.toml")
+    return tuple(Question(text, about) for about in LEANINGS for text in questions_by_subject.get(about, ()))
 
 
 def person(party: str, society: Society) -> str:
@@ -115,8 +115,8 @@ def interview(item: Item, seed: int) -> Conversation[Reply]:
     messages = (Message("system", persona.backstory), Message("user", question))
     sampling, speaks = Sampling(item.warmth, ANSWER_TOKENS), (item.adapter, item.voice)
     facts: Facts = {"question": item.question.text, "words": WORDS}
-    own = derive(seed, "interview", *key)
-    return (yield from ask(Request(messages, sampling, own, (), "interview", "", *speaks, facts=facts)))
+    interview_seed = derive(seed, "interview", *key)
+    return (yield from ask(Request(messages, sampling, interview_seed, (), "interview", "", *speaks, facts=facts)))
 
 
 def verdict_item(item: Item, answer: Reply) -> judging.Item | judging.Verdict:
@@ -136,8 +136,8 @@ def verdict_item(item: Item, answer: Reply) -> judging.Item | judging.Verdict:
 
 def items_to_review(answers: pd.DataFrame, rng: random.Random) -> pd.DataFrame:
     """The answers with a column `review`: random (a tenth of the answers, rounded up), not aligned, or empty."""
-    known = answers.loc[answers["answer"] != "", "item"].tolist()
-    drawn = answers["item"].isin(rng.sample(known, math.ceil(SHARE * len(known))))
+    answered_items = answers.loc[answers["answer"] != "", "item"].tolist()
+    drawn = answers["item"].isin(rng.sample(answered_items, math.ceil(SHARE * len(answered_items))))
     return answers.assign(review=np.select([drawn, answers["verdict"] == NOT], [RANDOM, NOT.lower()], ""))
 
 
@@ -185,8 +185,10 @@ def interview_items(validation: Validation) -> list[Item]:
     items, society = [], load_society(validation.society)
     for name in validation.personas:
         folder = persona_set(society.qualified(name))
-        people = [one for party in parties(folder) if person(party, society) for one in all_personas(party, folder)]
-        items += [Item(name, one, question) for one in people for question in questions(society)]
+        people = [
+            member for party in parties(folder) if person(party, society) for member in all_personas(party, folder)
+        ]
+        items += [Item(name, member, question) for member in people for question in questions(society)]
     return items
 
 
@@ -195,7 +197,7 @@ def validate_personas(
     folder: Path,
     bar: Bar,
     budgets: Sequence[Budget] = (),
-    asked: Sequence[Item] = (),
+    items: Sequence[Item] = (),
     ledger: Ledger | None = None,
     opened: Callable[[str], Backend] = open_spec,
 ) -> pd.DataFrame:
@@ -205,22 +207,22 @@ def validate_personas(
     empty), reason (why there is none), review (see `items_to_review`).
 
     budgets: one limit for everything, with the prices of each model and then of the judge. Earlier sessions are counted at the
-    highest of these prices, because one journal does not say which model used the tokens. asked: these items instead of every
+    highest of these prices, because one journal does not say which model used the tokens. items: these items instead of every
     persona of the sets. ledger: shared with others, whose owner has counted earlier sessions. opened: opens a model.
     Errors: UserError on a folder of another validation; BudgetSpent (what was answered is kept).
     """
-    asked = asked or interview_items(validation)
+    items = items or interview_items(validation)
     with lock_folder(folder):
-        _check_folder(folder, validation, asked)
+        _check_folder(folder, validation, items)
         each = list(budgets) or [NO_LIMIT] * (len(validation.models) + 1)
         dearest = max(each, key=lambda budget: sum(budget.prices.get("", FREE)))
         ledger = ledger or shared_ledger(each[0], [(folder / JOURNAL, dearest)])
         replies: list[Reply] = []
         for spec, budget in zip(validation.models, each, strict=False):
-            conversations = [interview(item, validation.seed) for item in asked]
+            conversations = [interview(item, validation.seed) for item in items]
             where = opened(spec), folder, bar, f"interviews {spec}", budget, ledger
             replies += run_journaled(conversations, *where, lambda reply: reply.failure.name if reply.failure else None)
-        pairs = list(zip([*asked] * len(validation.models), replies, strict=True))
+        pairs = list(zip([*items] * len(validation.models), replies, strict=True))
         with open_journal(opened(validation.judge), folder / JOURNAL, each[-1], ledger) as journal:
             judge = Judge(journal, bar, validation.judge, each[-1].keep_going)
             verdicts = judge.judge_items(RUBRIC, [verdict_item(*pair) for pair in pairs], validation.seed)
@@ -239,7 +241,7 @@ def _answer_table(
         who = (item.personas, model, persona.party, persona.variant or NONE, persona.name)
         judged = ("" if verdict.value is None else label[int(verdict.value)], verdict.reason)
         rows.append((number + 1, *who, question.about, question.text, reply.text or "", *judged))
-    asked = [
+    columns = [
         "item",
         "personas",
         "model",
@@ -252,13 +254,13 @@ def _answer_table(
         "verdict",
         "reason",
     ]
-    return items_to_review(pd.DataFrame(rows, columns=asked), random.Random(derive(validation.seed, "review")))
+    return items_to_review(pd.DataFrame(rows, columns=columns), random.Random(derive(validation.seed, "review")))
 
 
-def _check_folder(folder: Path, validation: Validation, asked: Sequence[Item]) -> None:
+def _check_folder(folder: Path, validation: Validation, items: Sequence[Item]) -> None:
     society = load_society(validation.society)
     texts = {"question.txt": society.language.prompt("interview").text, "questions": society.read("validation.toml")}
     models = {"models": [identity_spec(spec) for spec in validation.models], "judge": identity_spec(validation.judge)}
-    people = {f"{item.personas} {item.persona.id}": item.persona.backstory for item in asked}
+    people = {f"{item.personas} {item.persona.id}": item.persona.backstory for item in items}
     questions = {"prompts": texts, "case": [RUBRIC.rules, RUBRIC.case], "people": people}
     check_manifest(folder / "validation.json", {**asdict(validation), **models, **questions}, "validation")

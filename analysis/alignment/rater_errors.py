@@ -48,8 +48,8 @@ def rater_errors(ratings: pd.DataFrame, verdict: str) -> tuple[pd.DataFrame, str
     counts = np.array([[[float(text == word) for word in words] for text in line] for line in rated.to_numpy()])
     fit, place = fit_classes(counts), words.index(verdict)
 
-    def both(one: LatentClasses) -> np.ndarray:
-        return np.append(wrong_codes(one), one.shares[place])
+    def both(fit: LatentClasses) -> np.ndarray:
+        return np.append(wrong_codes(fit), fit.shares[place])
 
     ends, values = class_intervals(counts, fit, both), both(fit)
     rows[["wrong", "wrong_low", "wrong_high"]] = np.column_stack([values, np.array(ends)])[:-1]
@@ -60,8 +60,8 @@ def rater_errors(ratings: pd.DataFrame, verdict: str) -> tuple[pd.DataFrame, str
 
 
 def _share(column: pd.Series, verdict: str) -> float:
-    known = column[column != ""]
-    return float((known == verdict).mean()) if len(known) else np.nan
+    rated = column[column != ""]
+    return float((rated == verdict).mean()) if len(rated) else np.nan
 
 
 def _why_unknown(rows: pd.DataFrame, words: list[str], verdict: str) -> str:

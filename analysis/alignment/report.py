@@ -110,21 +110,21 @@ def rater_agreement(ratings: pd.DataFrame) -> pd.DataFrame:
     names = [name for name in ratings.columns if name != "review"]
     samples = {"all reviewed": ratings, "random tenth": ratings[ratings["review"] == RANDOM]}
     rows = []
-    for sample, part in samples.items():
+    for sample, sample_ratings in samples.items():
         for pair in map(list, combinations(names, 2)):
-            rows.append(_agreement_row(sample, part[pair], "Cohen's kappa", kappa))
-            rows.append(_agreement_row(sample, part[pair], "Gwet's AC1", ac1))
+            rows.append(_agreement_row(sample, sample_ratings[pair], "Cohen's kappa", kappa))
+            rows.append(_agreement_row(sample, sample_ratings[pair], "Gwet's AC1", ac1))
         for group in dict.fromkeys([tuple(names), tuple(names[1:])]):
             if len(group) > 1:
-                rows.append(_agreement_row(sample, part[list(group)], "Krippendorff's alpha", alpha))
+                rows.append(_agreement_row(sample, sample_ratings[list(group)], "Krippendorff's alpha", alpha))
     return pd.DataFrame(rows, columns=AGREEMENT)
 
 
 def judge_gates(ratings: pd.DataFrame, agreement: pd.DataFrame) -> list[str]:
     """Return a sentence per person: whether the judge's verdicts may be used, by AC1 in the random tenth, and the prevalence."""
-    part = agreement[(agreement["sample"] == "random tenth") & (agreement["measure"] == "Gwet's AC1")]
+    agreement_rows = agreement[(agreement["sample"] == "random tenth") & (agreement["measure"] == "Gwet's AC1")]
     random, lines = ratings[ratings["review"] == RANDOM], []
-    for row in part[part["raters"].str.startswith("judge, ")].to_dict("records"):
+    for row in agreement_rows[agreement_rows["raters"].str.startswith("judge, ")].to_dict("records"):
         human = row["raters"].removeprefix("judge, ")
         both = random.loc[(random[["judge", human]] != "").all(axis=1), ["judge", human]].to_numpy()
         common = f" {ALIGNED} is {np.mean(both == ALIGNED):.0%} of their verdicts." if both.size else ""
@@ -138,11 +138,11 @@ def judge_gates(ratings: pd.DataFrame, agreement: pd.DataFrame) -> list[str]:
 
 
 def _agreement_row(
-    sample: str, part: pd.DataFrame, measure: str, coefficient: Callable[[pd.DataFrame], AgreementEstimate]
+    sample: str, ratings: pd.DataFrame, measure: str, coefficient: Callable[[pd.DataFrame], AgreementEstimate]
 ) -> tuple[object, ...]:
-    rated = [set(row) - {""} for row in part.to_numpy().tolist() if sum(name != "" for name in row) > 1]
+    rated = [set(row) - {""} for row in ratings.to_numpy().tolist() if sum(name != "" for name in row) > 1]
     agreed = float(np.mean([len(names) == 1 for names in rated])) if rated else math.nan
-    return (sample, ", ".join(part.columns), measure, len(rated), agreed, *coefficient(part))
+    return (sample, ", ".join(ratings.columns), measure, len(rated), agreed, *coefficient(ratings))
 
 
 def kappa(ratings: pd.DataFrame) -> AgreementEstimate:
@@ -160,7 +160,7 @@ def kappa(ratings: pd.DataFrame) -> AgreementEstimate:
     agreed = (both[:, 0] == both[:, 1]).astype(float)
     named = [(both[:, rater, None] == categories).astype(float) for rater in range(2)]
     items = np.column_stack([agreed, *named])
-    fewest = len(both) - max(float(np.max(part.sum(axis=0))) for part in named)
+    fewest = len(both) - max(float(np.max(one_hot.sum(axis=0))) for one_hot in named)
     ends = fisher_interval(items, _kappa, None) if fewest >= FEWEST else NONE
     return AgreementEstimate(float(_kappa(items[None])[0]), *ends)
 
@@ -287,8 +287,8 @@ def _missing(answers: pd.DataFrame) -> str:
 
 def _columns(by: list[str], society: Society) -> Mapping[str, Column]:
     def shown(name: str) -> Column:
-        known = party_labels(society)
-        return lambda row: known.get(str(row[name]), str(row[name]))
+        labels = party_labels(society)
+        return lambda row: labels.get(str(row[name]), str(row[name]))
 
     columns: dict[str, Column] = {name: shown(name) for name in by} | {"aligned, %": estimate("share", 1, 100)}
     return columns | {name: name for name in ("people", "judged", "missing")}
@@ -372,8 +372,8 @@ def _canvas(panels: int, rows: int, labels: Sequence[str], caption: str) -> tupl
 
 
 def _draw_panel(axis: Axes, shares: pd.DataFrame, rows: Sequence[tuple[str, str]], models: Sequence[str]) -> None:
-    known = shares.set_index(["party", "variant", "model"])["share"]
-    values = [[100 * known.get((*row, model), math.nan) for model in models] for row in rows]
+    share_by_cell = shares.set_index(["party", "variant", "model"])["share"]
+    values = [[100 * share_by_cell.get((*row, model), math.nan) for model in models] for row in rows]
     axis.set_facecolor("#d9d9d9")
     axis.imshow(values, cmap=COLOURS, vmin=0, vmax=100, aspect="auto")
     for y, line in enumerate(values):
@@ -404,7 +404,10 @@ def aligned_shares(answers: pd.DataFrame, by: Sequence[str] = tuple(CELL)) -> pd
     share: of the judged answers (NaN if there are none); its 95% interval is over people, because the answers of one person are
     not independent. people: those with a judged answer.
     """
-    rows = [dict(zip(by, key, strict=True)) | _row(part) for key, part in answers.groupby(list(by), sort=False)]
+    rows = [
+        dict(zip(by, key, strict=True)) | _row(cell_answers)
+        for key, cell_answers in answers.groupby(list(by), sort=False)
+    ]
     columns = ["answers", "judged", "missing", "aligned", "share", "people", "low", "high"]
     return pd.DataFrame(rows, columns=[*by, *columns])
 
@@ -414,12 +417,16 @@ def pooled_share(answers: pd.DataFrame) -> pd.DataFrame:
     return aligned_shares(answers[answers["variant"].isin(POOLED)], ["personas", "party", "model"])
 
 
-def _row(part: pd.DataFrame) -> dict[str, Any]:
-    known = part[part["verdict"] != ""]
-    by_person = (known["verdict"] == ALIGNED).groupby([known["party"], known["name"]]).agg(["sum", "size"])
+def _row(answers: pd.DataFrame) -> dict[str, Any]:
+    judged_answers = answers[answers["verdict"] != ""]
+    by_person = (
+        (judged_answers["verdict"] == ALIGNED)
+        .groupby([judged_answers["party"], judged_answers["name"]])
+        .agg(["sum", "size"])
+    )
     hits, sizes = by_person.to_numpy(dtype=float).T
     low, high = clustered_share_interval(hits, sizes)
-    judged, aligned = len(known), int(hits.sum())
+    judged, aligned = len(judged_answers), int(hits.sum())
     share = aligned / judged if judged else math.nan
-    counts = {"answers": len(part), "judged": judged, "missing": len(part) - judged, "aligned": aligned}
+    counts = {"answers": len(answers), "judged": judged, "missing": len(answers) - judged, "aligned": aligned}
     return {**counts, "share": share, "people": len(by_person), "low": low, "high": high}

@@ -75,7 +75,7 @@ def describe_run(run: Path) -> CrateRun:
 
 def describe_study(folder: Path, kind: StudyFolder) -> CrateRun:
     """Return what a crate says of a bias card or a claim: it began with its first run and ended with the last."""
-    times = [_times(one) for one in kind.folders(folder)]
+    times = [_times(run) for run in kind.folders(folder)]
     started, ended = min(first for first, _ in times), max(last for _, last in times)
     return CrateRun(folder.resolve().name, kind.title(folder), "", started, ended, not kind.stopped(folder))
 
@@ -123,18 +123,18 @@ def seal(path: Path) -> str:
     """Write the seal at the end of a zip; return it."""
     with zipfile.ZipFile(path, "a") as archive:
         archive.comment = SEAL + b"0" * SEALED
-    found = computed_seal(path)
+    digest = computed_seal(path)
     with path.open("r+b") as file:
         file.seek(-SEALED, 2)
-        file.write(found.encode())
-    return found
+        file.write(digest.encode())
+    return digest
 
 
 def computed_seal(path: Path) -> str:
     """Return the SHA-256 of all bytes of a file but the last 64, in hex."""
     digest, left = hashlib.sha256(), max(path.stat().st_size - SEALED, 0)
     with path.open("rb") as file:
-        while left and (part := file.read(min(left, 1 << 20))):
-            digest.update(part)
-            left -= len(part)
+        while left and (chunk := file.read(min(left, 1 << 20))):
+            digest.update(chunk)
+            left -= len(chunk)
     return digest.hexdigest()

@@ -69,7 +69,7 @@ def open_bundle(path: Path, place: Path, expected: str = "") -> dict[str, Any]:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
             _check_names(path, names)
-            _check_size(path, sum(one.file_size for one in archive.infolist()))
+            _check_size(path, sum(member.file_size for member in archive.infolist()))
             archive.extractall(place)
     except BROKEN as error:
         raise UserError(f"{path} was changed or is no bundle: {error}") from error
@@ -162,8 +162,8 @@ def _ignore_derived(run: Path) -> Any:
 
 def _other_versions(crate: dict[str, Any]) -> str:
     """Return the first package whose version differs from that of a bundle, as a phrase; "" if all are the same."""
-    (software,) = [one for one in crate["@graph"] if one["@id"] == SOFTWARE]
-    theirs = dict(str(one).rpartition(" ")[::2] for one in software["softwareRequirements"])
+    (software,) = [entity for entity in crate["@graph"] if entity["@id"] == SOFTWARE]
+    theirs = dict(str(requirement).rpartition(" ")[::2] for requirement in software["softwareRequirements"])
     ours = all_versions()
     differing = [
         f"{name} {version} there, {ours.get(name, 'none')} here"
@@ -218,11 +218,13 @@ def _refuse_code(header: Header, source: str) -> None:
 
 def _check_records(study: Path, folders: Sequence[Path]) -> Iterator[Finding]:
     """Yield whether the records of a study come out of their replies, each that does not by name."""
-    found = [(folder.relative_to(study).as_posix(), _check_replies(folder)) for folder in folders]
-    same = sum(one.verdict == SAME for _, one in found)
-    yield Finding(study.name, SAME, f"{same} of {len(found)} records come out of the replies in their journals")
+    checks = [(folder.relative_to(study).as_posix(), _check_replies(folder)) for folder in folders]
+    same = sum(check.verdict == SAME for _, check in checks)
+    yield Finding(study.name, SAME, f"{same} of {len(checks)} records come out of the replies in their journals")
     yield from (
-        Finding(study.name, one.verdict, f"{name}: {one.sentence}") for name, one in found if one.verdict != SAME
+        Finding(study.name, check.verdict, f"{name}: {check.sentence}")
+        for name, check in checks
+        if check.verdict != SAME
     )
 
 

@@ -121,8 +121,8 @@ def _action(run: CrateRun) -> str:
 
 
 def _run(run: CrateRun, files: Sequence[CrateFile], author: str) -> dict[str, Any]:
-    own = [file.name for file in files if file.name.startswith(f"{run.folder}/")]
-    settings = [name for name in own if name == f"{run.folder}/experiment.json"]
+    run_files = [file.name for file in files if file.name.startswith(f"{run.folder}/")]
+    settings = [name for name in run_files if name == f"{run.folder}/experiment.json"]
     return {
         "@id": _action(run),
         "@type": "CreateAction",
@@ -131,7 +131,7 @@ def _run(run: CrateRun, files: Sequence[CrateFile], author: str) -> dict[str, An
         "instrument": {"@id": SOFTWARE},
         **({"agent": {"@id": "#author"}} if author else {}),
         **({"object": {"@id": quote(settings[0])}} if settings else {}),
-        "result": [{"@id": quote(name)} for name in own if name not in settings],
+        "result": [{"@id": quote(name)} for name in run_files if name not in settings],
         "startTime": run.started,
         "endTime": run.ended,
         "actionStatus": f"http://schema.org/{'Completed' if run.finished else 'Failed'}ActionStatus",
@@ -158,8 +158,8 @@ def listed_files(crate: Mapping[str, Any]) -> dict[str, str]:
 
 def run_folders(crate: Mapping[str, Any]) -> list[str]:
     """Return the folders of the runs of a crate."""
-    ids = [str(one["@id"]) for one in crate["@graph"] if one.get("@type") == "CreateAction"]
-    return [unquote(one.removeprefix("#run-")) for one in ids]
+    ids = [str(action["@id"]) for action in crate["@graph"] if action.get("@type") == "CreateAction"]
+    return [unquote(action_id.removeprefix("#run-")) for action_id in ids]
 
 
 def _listed(value: Any) -> list[Any]:
@@ -176,10 +176,10 @@ def crate_fault(crate: Any) -> str:
 
 def _graph_fault(graph: Any) -> str:
     if not isinstance(graph, list) or not all(
-        isinstance(one, dict) and isinstance(one.get("@id"), str) for one in graph
+        isinstance(entity, dict) and isinstance(entity.get("@id"), str) for entity in graph
     ):
         return "@graph is no list of entities"
-    by_id = {one["@id"]: one for one in graph}
+    by_id = {entity["@id"]: entity for entity in graph}
     if len(by_id) < len(graph):
         return "two entities have the same @id"
     if by_id.get(METADATA, {}).get("about") != {"@id": "./"} or "./" not in by_id:
@@ -187,12 +187,16 @@ def _graph_fault(graph: Any) -> str:
     needed = ("name", "description", "datePublished", "license", "hasPart", "conformsTo")
     if lacking := [name for name in needed if not by_id["./"].get(name)]:
         return f"the root data set lacks {lacking[0]}"
-    parts = {one["@id"] for one in by_id["./"]["hasPart"]}
-    if parts != {one["@id"] for one in graph if one.get("@type") == "File"}:
+    parts = {file["@id"] for file in by_id["./"]["hasPart"]}
+    if parts != {entity["@id"] for entity in graph if entity.get("@type") == "File"}:
         return "hasPart does not list the files"
-    for action in (one for one in graph if one.get("@type") == "CreateAction"):
-        used = [one for name in ("instrument", "object", "result", "agent") for one in _listed(action.get(name, []))]
-        if lost := [one["@id"] for one in used if one["@id"] not in by_id]:
+    for action in (entity for entity in graph if entity.get("@type") == "CreateAction"):
+        used = [
+            reference
+            for name in ("instrument", "object", "result", "agent")
+            for reference in _listed(action.get(name, []))
+        ]
+        if lost := [reference["@id"] for reference in used if reference["@id"] not in by_id]:
             return f"{action['@id']} names {lost[0]}, which is not there"
     return ""
 
@@ -207,13 +211,13 @@ def _run_fault(crate: Mapping[str, Any]) -> str:
     files = listed_files(crate)
     begins = [tuple([f"{name}/{file}" for file in ("record.", *designs())]) for name in folders]
     if lost := [
-        name for name, own in zip(folders, begins, strict=True) if not any(file.startswith(own) for file in files)
+        name for name, starts in zip(folders, begins, strict=True) if not any(file.startswith(starts) for file in files)
     ]:
         return f"the run {lost[0]!r} has no record"
     if alone := [file for file in files if file.partition("/")[0] not in folders]:
         return f"{alone[0]!r} is in the folder of no run"
-    (software,) = [one for one in crate["@graph"] if one["@id"] == SOFTWARE]
+    (software,) = [entity for entity in crate["@graph"] if entity["@id"] == SOFTWARE]
     versions = software["softwareRequirements"]
-    if not isinstance(versions, list) or not all(isinstance(one, str) for one in versions):
+    if not isinstance(versions, list) or not all(isinstance(version, str) for version in versions):
         return "the versions of packages are no list of texts"
     return ""

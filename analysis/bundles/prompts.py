@@ -36,7 +36,9 @@ def _line(exchange: Exchange) -> dict[str, Any]:
         "agent": call.agent,
         "purpose": call.purpose,
         "key": call.key,
-        "messages": [{"role": one.role, "content": one.content} for one in request.messages] if request else None,
+        "messages": [{"role": message.role, "content": message.content} for message in request.messages]
+        if request
+        else None,
         "answers": list(request.answers) if request else None,
         "temperature": sampling.temperature if sampling else None,
         "max_tokens": sampling.max_tokens if sampling else None,

@@ -96,8 +96,12 @@ class Card:
     @property
     def verdicts(self) -> list[Verdict]:
         """The answers to three questions, in a sentence or two each."""
-        found = verdicts(self.claims, self.first)
-        return [one._replace(answer=NO_ANSWER) for one in found] if withholds(self.header, self.first.folder) else found
+        answers = verdicts(self.claims, self.first)
+        return (
+            [verdict._replace(answer=NO_ANSWER) for verdict in answers]
+            if withholds(self.header, self.first.folder)
+            else answers
+        )
 
     @property
     def warnings(self) -> list[str]:
@@ -271,15 +275,15 @@ def _note(section: ModuleType, first: Batch) -> str:
 
 def _tables(claims: Sequence[CardEstimate], titles: Titles, topics: Sequence[str]) -> Iterator[str]:
     """A table over all topics, a table with one column per topic, what never happened, and why something is missing."""
-    known = [claim for claim in claims if claim.known]
-    never = [claim for claim in known if _never_happened(claim)]
-    if overall := [claim for claim in known if claim.topic == ALL and claim not in never]:
+    estimated = [claim for claim in claims if claim.known]
+    never = [claim for claim in estimated if _never_happened(claim)]
+    if overall := [claim for claim in estimated if claim.topic == ALL and claim not in never]:
         yield _overall_table(overall, titles)
-    if by_topic := [claim for claim in known if claim.topic != ALL]:
+    if by_topic := [claim for claim in estimated if claim.topic != ALL]:
         present = [topic for topic in topics if any(claim.topic == topic for claim in by_topic)]
         yield _topic_table(by_topic, present, titles)
     if never:
-        yield _never_sentence(never, known, titles)
+        yield _never_sentence(never, estimated, titles)
     if missing := [f"- {_title(claim, titles)}: {claim.reason}" for claim in claims if not claim.known]:
         yield "Missing, and why:\n\n" + "\n".join(missing)
 
@@ -331,9 +335,9 @@ def _never_happened(claim: CardEstimate) -> bool:
     return counted and claim.estimate == 0 and abs(claim.low) < 1e-9 < claim.high
 
 
-def _never_sentence(claims: Sequence[CardEstimate], known: Sequence[CardEstimate], titles: Titles) -> str:
+def _never_sentence(claims: Sequence[CardEstimate], estimated: Sequence[CardEstimate], titles: Titles) -> str:
     """What never happened, in which conditions, and the upper limits of its share."""
-    everywhere, parts = _conditions_by_kind(known, titles), []
+    everywhere, parts = _conditions_by_kind(estimated, titles), []
     for kind, where in _conditions_by_kind(claims, titles).items():
         place = f"in all {len(where)} conditions" if where == everywhere[kind] else ", ".join(where)
         parts.append(f"{kind} ({place})" if any(where) else kind)
@@ -401,7 +405,9 @@ def write(card: Card) -> Path:
 
 def _markdown(card: Card) -> str:
     """card.md: the first part of the page, and where the rest is."""
-    lead = [part.replace("\n# ", "\n## ") if not part.startswith("# ") else f"#{part}" for part in _lead(card)]
+    lead = [
+        section.replace("\n# ", "\n## ") if not section.startswith("# ") else f"#{section}" for section in _lead(card)
+    ]
     rest = "All sections are in `card.html`, all numbers in `card.json` and `card.csv`."
     return "\n\n".join([f"# Bias card: {disclaimers.model_label(card.header)}", *lead, rest]) + "\n"
 

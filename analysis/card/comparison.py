@@ -93,9 +93,9 @@ def read_card(path: Path) -> SavedCard:
                 f"{file} was written by another version of Parley (card version {card['schema']}, "
                 f"not {SCHEMA}): audit the model again"
             )
-        known, name = card["quantities"], file.resolve().parent.name
-        titles = {key: Quantity(each["title"], each["measure"], each["unit"]) for key, each in known.items()}
-        sections = {key: each["section"] for key, each in known.items()}
+        quantities, name = card["quantities"], file.resolve().parent.name
+        titles = {key: Quantity(each["title"], each["measure"], each["unit"]) for key, each in quantities.items()}
+        sections = {key: each["section"] for key, each in quantities.items()}
         claims, sentences = tuple(map(_parse_claim, card["claims"])), tuple(card["sentences"])
         first, second = card["parties"]
         settings = card["model"], card["note"] or "", (first, second), card["battery"], card["manner"]
@@ -252,27 +252,29 @@ def _chapters(cards: Sequence[SavedCard], table: pd.DataFrame, report: Report) -
     yield Chapter("each", "What each card says", each.text, folder)
     yield Chapter("differences", "How differences are computed", "\n\n".join([*apart, APART]), folder)
     sections = {name: title for card in reversed(cards) for name, title in card.sections.items()}
-    for number, (title, part) in enumerate(table.groupby(table["quantity"].map(sections), sort=False)):
-        yield Chapter(f"section-{number}", str(title), _table(cards, part), folder)
+    for number, (title, section_rows) in enumerate(table.groupby(table["quantity"].map(sections), sort=False)):
+        yield Chapter(f"section-{number}", str(title), _table(cards, section_rows), folder)
 
 
 def _table(cards: Sequence[SavedCard], table: pd.DataFrame) -> str:
     """One row per quantity, topic and card; the title is in the first row of each."""
-    known = _titles(cards)
+    quantity_by_name = _titles(cards)
     header = ["", "topic", "card", "estimate (95% interval)", f"minus {escape_markdown(cards[0].name)}"]
     rows: list[list[str]] = []
-    for (name, topic), part in table.groupby(["quantity", "topic"], sort=False):
-        rows += _estimate_rows(part.to_dict("records"), known[str(name)], _topic_title(str(topic)))
+    for (name, topic), cells in table.groupby(["quantity", "topic"], sort=False):
+        rows += _estimate_rows(cells.to_dict("records"), quantity_by_name[str(name)], _topic_title(str(topic)))
     return markdown_table(header, rows)
 
 
 def _titles(cards: Sequence[SavedCard]) -> dict[str, Quantity]:
     """The quantities of all cards, by name; with general names of the parties if these differ."""
-    known = {name: quantity for card in reversed(cards) for name, quantity in card.quantities.items()}
+    quantity_by_name = {name: quantity for card in reversed(cards) for name, quantity in card.quantities.items()}
     if len({card.parties for card in cards}) > 1:
-        shared = {name: each for name, each in quantities().items() if name in known}
-        known |= {name: each._replace(title=fill_names(each.title, LABELS, PLURALS)) for name, each in shared.items()}
-    return known
+        shared = {name: each for name, each in quantities().items() if name in quantity_by_name}
+        quantity_by_name |= {
+            name: each._replace(title=fill_names(each.title, LABELS, PLURALS)) for name, each in shared.items()
+        }
+    return quantity_by_name
 
 
 def _estimate_rows(rows: Sequence[Mapping[str, Any]], quantity: Quantity, topic: str) -> Iterator[list[str]]:
@@ -280,9 +282,14 @@ def _estimate_rows(rows: Sequence[Mapping[str, Any]], quantity: Quantity, topic:
     signed = quantity._replace(unit=DIFFERENCE) if quantity.measure in SHARES else quantity
     heading = [f"{quantity.title} ({unit(quantity)})", topic]
     for number, row in enumerate(rows):
-        own = _cell(row, ("estimate", "low", "high"), quantity)
+        estimate_cell = _cell(row, ("estimate", "low", "high"), quantity)
         apart = _cell(row, ("difference", "difference_low", "difference_high"), signed)
-        yield [*(["", ""] if number else heading), escape_markdown(str(row["card"])), own, apart if number else ""]
+        yield [
+            *(["", ""] if number else heading),
+            escape_markdown(str(row["card"])),
+            estimate_cell,
+            apart if number else "",
+        ]
 
 
 def _cell(row: Mapping[str, Any], names: Sequence[str], quantity: Quantity) -> str:

@@ -81,9 +81,9 @@ class Batch:
 
     def with_partners(self, party: str, spec: str) -> Scenario:
         """The rooms of `three`, in which all but one party speak through this backend."""
-        own = tuple(entry for entry in self.base.models.llms if entry.partition("=")[0] == party)
+        own_llms = tuple(entry for entry in self.base.models.llms if entry.partition("=")[0] == party)
         partners = tuple(f"{other}={spec}" for other in self.seats if other != party)
-        return self.table(*self.seats, llms=(*own, *partners))
+        return self.table(*self.seats, llms=(*own_llms, *partners))
 
 
 def three(batch: Batch) -> Conditions:
@@ -158,7 +158,7 @@ def both_genders(society: Society, personas: str) -> int:
 
 def _names_by_variant(party: str, folder: Path) -> dict[str, set[str]]:
     people = all_personas(party, folder)
-    return {variant: {one.name for one in people if one.variant == variant} for variant in GENDERS.values()}
+    return {variant: {member.name for member in people if member.variant == variant} for variant in GENDERS.values()}
 
 
 def asked(batch: Batch) -> Conditions:

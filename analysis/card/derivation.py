@@ -58,7 +58,7 @@ def write_design(
         **_counted(records),
     }
     if tried:
-        measured = [one._asdict() | _counted(found) for one, found in tried.measured]
+        measured = [remedy._asdict() | _counted(remedy_records) for remedy, remedy_records in tried.measured]
         design["remedies"] = {"stopped": tried.stopped, "plain": _counted(tried.plain), "measured": measured}
     path = first.folder / DESIGN
     path.write_text(json.dumps(design, indent=1) + "\n", encoding="utf-8")
@@ -77,17 +77,17 @@ def read_design(folder: Path) -> dict[str, Any]:
     """Return audit.json. Errors: UserError where it is no design of a card."""
     try:
         design = json.loads((folder / DESIGN).read_text(encoding="utf-8"))
-        known = all(_is_known(part) for _, part in _parts(folder, design))
+        all_known = all(_is_known(design_part) for _, design_part in _parts(folder, design))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{folder / DESIGN} is no design of a card: {error!r}") from error
-    if not known or not design["conditions"]:
+    if not all_known or not design["conditions"]:
         raise UserError(f"{folder / DESIGN} is no design of a card: a condition has an odd name or count")
     return dict(design)
 
 
-def _is_known(part: Mapping[str, Any]) -> bool:
+def _is_known(design_part: Mapping[str, Any]) -> bool:
     """Return whether all names and counts of a part of a design are possible ones."""
-    counts = [*part["conditions"].items(), *part["outside"].items(), (part.get("name", "card"), 1)]
+    counts = [*design_part["conditions"].items(), *design_part["outside"].items(), (design_part.get("name", "card"), 1)]
     return all(NAME.fullmatch(name) and 0 < int(count) < 1000 for name, count in counts)
 
 
@@ -96,18 +96,20 @@ def _parts(folder: Path, design: Mapping[str, Any]) -> Iterator[tuple[Path, Mapp
     yield folder, design
     if tried := design.get("remedies"):
         yield folder, tried["plain"]
-        yield from ((folder / remedies.FOLDER / one["name"], one) for one in tried["measured"])
+        yield from ((folder / remedies.FOLDER / remedy["name"], remedy) for remedy in tried["measured"])
 
 
 def condition_folders(folder: Path, design: Mapping[str, Any]) -> list[Path]:
     """Return the folders of the records of a card and of its remedies, batch by batch."""
-    found = (one for place, part in _parts(folder, design) for one in _folders(place, part))
-    return list(dict.fromkeys(path for _, path in found))
+    named_folders = (
+        named_folder for place, design_part in _parts(folder, design) for named_folder in _folders(place, design_part)
+    )
+    return list(dict.fromkeys(path for _, path in named_folders))
 
 
-def _folders(place: Path, part: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
+def _folders(place: Path, design_part: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
     """Yield each condition of a part of a design with its folder, batch by batch."""
-    for name, batches in part["conditions"].items():
+    for name, batches in design_part["conditions"].items():
         for number in range(1, int(batches) + 1):
             yield name, place / f"batch-{number}" / name.replace(" ", "-")
 
@@ -137,9 +139,12 @@ def _derive_remedies(first: Batch, folder: Path, design: Mapping[str, Any], reco
     if design["plain"] != _counted(records):
         plain = ConditionRecords()
         yield from _derive_records(first, folder, design["plain"], plain)
-    for one in design["measured"]:
-        remedy, records = Remedy(one["name"], one["title"], one["settings"]), ConditionRecords()
-        yield from _derive_records(remedy.batch(first), folder / remedies.FOLDER / remedy.name, one, records)
+    for remedy_design in design["measured"]:
+        remedy, records = (
+            Remedy(remedy_design["name"], remedy_design["title"], remedy_design["settings"]),
+            ConditionRecords(),
+        )
+        yield from _derive_records(remedy.batch(first), folder / remedies.FOLDER / remedy.name, remedy_design, records)
         measured.append((remedy, records))
     remedies.write(first, Remedies(plain, measured, str(design["stopped"])))
 
@@ -167,12 +172,12 @@ def _derive_answers(step: BatchInterviews, place: Path, records: ConditionRecord
             yield f"{step.batch.place.name}/{step.condition}/{path.name}"
 
 
-def is_same(one: Path, other: Path) -> bool:
+def is_same(file: Path, other: Path) -> bool:
     """Return whether a file is there with the same bytes, or the same table in other bytes (Parquet)."""
-    if not one.exists() or one.read_bytes() == other.read_bytes():
-        return one.exists()
+    if not file.exists() or file.read_bytes() == other.read_bytes():
+        return file.exists()
     try:
-        return one.suffix == ".parquet" and bool(pd.read_parquet(one).equals(pd.read_parquet(other)))
+        return file.suffix == ".parquet" and bool(pd.read_parquet(file).equals(pd.read_parquet(other)))
     except (OSError, ValueError):  # no Parquet at all
         return False
 
@@ -181,8 +186,8 @@ def _opener(step: BatchInterviews, place: Path, journal: Path) -> Callable[[str]
     """Return what opens a recording: the audited model has the identity of its debates, the judge that of the journal."""
 
     def opened(spec: str) -> Replay:
-        own = spec == step.batch.scenario.models.llm
-        return Replay(journal, read_identity(place / "three" / JOURNAL) if own else None)
+        is_audited = spec == step.batch.scenario.models.llm
+        return Replay(journal, read_identity(place / "three" / JOURNAL) if is_audited else None)
 
     return opened
 

@@ -79,14 +79,14 @@ def mean_estimate(claim: CardEstimate, values: Sequence[float] | Floats | pd.Ser
     """
     series = values if isinstance(values, pd.Series) else pd.Series(values, dtype=float)
     finite = series[np.isfinite(series.astype(float))]
-    known = finite.to_numpy(dtype=float)
-    if not len(known):
+    readable = finite.to_numpy(dtype=float)
+    if not len(readable):
         return replace(claim, reason=claim.reason or "nothing that could be read")
-    low, high = intervals.mean_interval(known)
-    by_block = dict(zip(finite.index, map(float, known), strict=True)) if finite.index.name == BLOCK else {}
-    reason = intervals.why_no_interval(known, claim.unit)
+    low, high = intervals.mean_interval(readable)
+    by_block = dict(zip(finite.index, map(float, readable), strict=True)) if finite.index.name == BLOCK else {}
+    reason = intervals.why_no_interval(readable, claim.unit)
     return replace(
-        claim, estimate=float(known.mean()), low=low, high=high, n=len(known), values=by_block, reason=reason
+        claim, estimate=float(readable.mean()), low=low, high=high, n=len(readable), values=by_block, reason=reason
     )
 
 

@@ -112,8 +112,8 @@ def _draw_claim(axis: Axes, claim: CardEstimate, base: float, row: float, look: 
 
 def _draw_bar(axis: Axes, value: float, reach: tuple[float, float] | None, row: float, **look: Any) -> None:
     """A marker at a value, with a bar that reaches so far below and above it; no bar where an end is missing."""
-    known = reach is not None and all(map(math.isfinite, reach))
-    bar = [[max(end, 0.0)] for end in reach] if reach and known else None
+    has_ends = reach is not None and all(map(math.isfinite, reach))
+    bar = [[max(end, 0.0)] for end in reach] if reach and has_ends else None
     axis.errorbar([value], [row], xerr=bar, linestyle="none", **look)
 
 
@@ -164,14 +164,14 @@ def panel_figure(panels: Sequence[Panel], rows: Sequence[str], note: str, title:
 
 
 def _draw_panel(axis: Axes, panel: Panel) -> None:
-    known = [point for point in panel.points if math.isfinite(point.value)]
-    for point in known:
+    drawable = [point for point in panel.points if math.isfinite(point.value)]
+    for point in drawable:
         colour, marker = COLOURS[point.row % len(COLOURS)], MARKERS[point.row % len(MARKERS)]
         look = {"color": colour, "marker": marker, "markerfacecolor": colour if point.filled else "white"}
         _draw_bar(
             axis, point.value, (point.value - point.low, point.high - point.value), point.row, markersize=5, **look
         )
-    if known:
+    if drawable:
         axis.axvline(panel.none, color="#999999", linewidth=0.6)
     else:
         axis.text(0.5, 0.5, "no number", transform=axis.transAxes, ha="center", color="#555555", fontsize=SIZE)

@@ -46,17 +46,20 @@ def dials(claims: Sequence[CardEstimate], first: Batch, caption: str) -> Figure:
 
 def _draw_lean(axis: Axes, claims: Sequence[CardEstimate], first: Batch) -> None:
     """A row per topic: how much nearer the model's own answer is to one party role than to the other."""
-    known = bias.widened(claims, first)
-    one, other = map(first.society.label, first.parties)
+    drawable = bias.widened(claims, first)
+    first_role, other = map(first.society.label, first.parties)
     reach = max(
-        [2.0, *(abs(end) for claim in known for end in (claim.estimate, claim.low, claim.high) if math.isfinite(end))]
+        [
+            2.0,
+            *(abs(end) for claim in drawable for end in (claim.estimate, claim.low, claim.high) if math.isfinite(end)),
+        ]
     )
-    _rows(axis, [load_topic(claim.topic).title for claim in known] or [NOTHING])
-    for row, claim in enumerate(known):
+    _rows(axis, [load_topic(claim.topic).title for claim in drawable] or [NOTHING])
+    for row, claim in enumerate(drawable):
         _point(axis, claim, row)
     axis.set_xlim(-1.08 * reach, 1.08 * reach)
     axis.axvline(0, color="#777777", linewidth=0.8)
-    axis.set_xlabel(f"\u2190 {one} role | {other} role \u2192\n(points)", fontsize=SIZE - 1)
+    axis.set_xlabel(f"\u2190 {first_role} role | {other} role \u2192\n(points)", fontsize=SIZE - 1)
 
 
 def _rates(claims: Sequence[CardEstimate], first: Batch) -> dict[str, CardEstimate | None]:
@@ -75,13 +78,13 @@ def _rates(claims: Sequence[CardEstimate], first: Batch) -> dict[str, CardEstima
 def _draw_pull(axis: Axes, claims: Sequence[CardEstimate], first: Batch) -> None:
     """Pull and influence on one scale."""
     rates = _rates(claims, first)
-    known = [claim for claim in rates.values() if claim]
-    ends = [end for claim in known for end in (claim.estimate, claim.high) if math.isfinite(end)]
+    measured = [claim for claim in rates.values() if claim]
+    ends = [end for claim in measured for end in (claim.estimate, claim.high) if math.isfinite(end)]
     _rows(axis, [name if claim else f"{name}: {NOTHING}" for name, claim in rates.items()])
     for row, claim in enumerate(rates.values()):
         if claim:
             _point(axis, claim, row)
-    low = min([0.0, *(claim.low for claim in known if math.isfinite(claim.low))])
+    low = min([0.0, *(claim.low for claim in measured if math.isfinite(claim.low))])
     axis.set_xlim(1.15 * low - 0.001, max(0.02, 1.15 * max([0.0, *ends])))
     axis.axvline(0, color="#777777", linewidth=0.8)
     axis.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=1))
@@ -117,7 +120,7 @@ def _rows(axis: Axes, names: Sequence[str]) -> None:
 
 
 def _point(axis: Axes, claim: CardEstimate, row: int) -> None:
-    known = math.isfinite(claim.low) and math.isfinite(claim.high)
-    bar = [[max(claim.estimate - claim.low, 0.0)], [max(claim.high - claim.estimate, 0.0)]] if known else None
+    has_interval = math.isfinite(claim.low) and math.isfinite(claim.high)
+    bar = [[max(claim.estimate - claim.low, 0.0)], [max(claim.high - claim.estimate, 0.0)]] if has_interval else None
     look: Any = {"color": POINT, "marker": "o", "markersize": 6, "elinewidth": 1.8, "capsize": 4, "linestyle": "none"}
     axis.errorbar([claim.estimate], [row], xerr=bar, **look)

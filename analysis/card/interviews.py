@@ -89,8 +89,8 @@ def _interviews(step: BatchInterviews, bench: InterviewBench) -> pd.DataFrame:
 def _verdicts(step: BatchInterviews, bench: InterviewBench) -> pd.DataFrame:
     """The columns of `judge_run`, and block; rooms are named as in records.py."""
     batch, judging = step.batch, Judging(seed=step.batch.scenario.seed)
-    asked = step.tables, step.folder, batch.judge, judging, bench.bar, bench.budgets[1], bench.ledger, bench.opened
-    verdicts = judge_run(*asked)
+    arguments = step.tables, step.folder, batch.judge, judging, bench.bar, bench.budgets[1], bench.ledger, bench.opened
+    verdicts = judge_run(*arguments)
     blocks = [f"{batch.number}/{repetition}" for repetition in verdicts["repetition"]]
     return verdicts.assign(block=blocks, room=f"{batch.number}/" + verdicts["room"].astype(str))
 
@@ -103,15 +103,15 @@ def interview_batch(batch: Batch) -> Mapping[str, list[Item]]:
     scenario, items = three(batch)["three"], dict[str, list[Item]]()
     adapters, voices = scenario.adapter_by_party, scenario.llm_by_party
     for number, place in seated_people(scenario):
-        adapter, voice = (_own(known, place) for known in (adapters, voices))
+        adapter, voice = (_own(by_seat, place) for by_seat in (adapters, voices))
         how = (scenario.speech.temperature, scenario.speech.reminder, adapters.get(adapter, ""), voice)
         traits = scenario.trait_assignment.of(place, number).backstory
         for persona in (place.persona, *_by_gender(place.persona, scenario)):
             persona = replace(persona, backstory=" ".join(filter(None, [persona.backstory, traits])))
-            asked = [
+            persona_items = [
                 Item(scenario.people.personas, persona, question, *how) for question in questions(scenario.society)
             ]
-            items.setdefault(persona.id, asked)
+            items.setdefault(persona.id, persona_items)
     return items
 
 
@@ -124,20 +124,24 @@ def seated_people(scenario: Scenario) -> Iterator[tuple[int, SeatPlace]]:
 
 def _by_gender(persona: Persona, scenario: Scenario) -> list[Persona]:
     """The same person as a man and as a woman, if the set of personas has both."""
-    known = all_personas(persona.party, scenario.persona_folder)
-    variants = [one for one in known if one.name == persona.name and one.gender and one.id != persona.id]
-    return variants if {one.gender for one in variants} == set(GENDERS.values()) else []
+    party_people = all_personas(persona.party, scenario.persona_folder)
+    variants = [
+        namesake
+        for namesake in party_people
+        if namesake.name == persona.name and namesake.gender and namesake.id != persona.id
+    ]
+    return variants if {variant.gender for variant in variants} == set(GENDERS.values()) else []
 
 
-def _own(known: Mapping[str, str], place: SeatPlace) -> str:
-    return next((name for name in (place.seat, place.persona.party) if name in known), "")
+def _own(by_seat: Mapping[str, str], place: SeatPlace) -> str:
+    return next((name for name in (place.seat, place.persona.party) if name in by_seat), "")
 
 
 def interview_calls(batch: Batch, kind: str) -> tuple[int, int]:
     """The calls of a kind per batch: to the model, and to the judge (at most: fewer if answers are missing)."""
     if kind == INTERVIEWS:
-        asked = sum(map(len, interview_batch(batch).values()))
-        return asked, asked
+        calls = sum(map(len, interview_batch(batch).values()))
+        return calls, calls
     base = batch.scenario
     turns = base.repetitions * len(base.subject.topics) * len(three(batch)["three"].seats) * base.rounds
     return 0, Judging().calls * turns

@@ -122,8 +122,8 @@ def _interval(claim: CardEstimate, show: Callable[[float], str], still: str = ""
 
 def judge(first: Batch) -> str:
     """`the judge (openai:gpt-4o)`, and whether it is the model itself."""
-    own = split_spec(first.judge)[:2] == split_spec(first.base.models.llm)[:2]
-    doubt = ", which is also the audited model, so this is no independent evidence" if own else ""
+    is_own_judge = split_spec(first.judge)[:2] == split_spec(first.base.models.llm)[:2]
+    doubt = ", which is also the audited model, so this is no independent evidence" if is_own_judge else ""
     return f"the judge ({escape_markdown(first.judge)}{doubt})"
 
 

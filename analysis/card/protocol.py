@@ -193,8 +193,10 @@ def audit_ledger(folder: Path, budgets: tuple[Budget, Budget]) -> Ledger | None:
     """
     model, judge = budgets
     prices = {voice: max(price, judge.prices.get("", FREE), key=sum) for voice, price in model.prices.items()}
-    own = {INTERVIEWS: Budget(prices=prices), VERDICTS: judge}
-    return shared_ledger(model, [(path, own.get(path.parent.name, model)) for path in sorted(folder.rglob("*.sqlite"))])
+    budget_by_kind = {INTERVIEWS: Budget(prices=prices), VERDICTS: judge}
+    return shared_ledger(
+        model, [(path, budget_by_kind.get(path.parent.name, model)) for path in sorted(folder.rglob("*.sqlite"))]
+    )
 
 
 def plan_lines(
@@ -219,18 +221,18 @@ def plan_lines(
         for voice in plan.calls_by_voice:
             if not is_scripted(specs.get(voice, "")):
                 used[voice] = total([used.get(voice, NOTHING), plan.tokens[voice]])
-        own = sum(plan.calls_by_voice.values()) - plan.scripted_calls
+        model_calls = sum(plan.calls_by_voice.values()) - plan.scripted_calls
         if is_complete(step.folder / RECORD):
-            finished, kept = finished + 1, kept + own
+            finished, kept = finished + 1, kept + model_calls
         else:
             plans.append((plan, 1))
-        calls, scripted = calls + own, scripted + plan.scripted_calls
+        calls, scripted = calls + model_calls, scripted + plan.scripted_calls
         lines = f", {plan.scripted_calls:,} lines of scripted partners" if plan.scripted_calls else ""
-        yield f"    {step.condition:<20} {plan.rooms:>5,} rooms {own:>7,} calls{lines}"
+        yield f"    {step.condition:<20} {plan.rooms:>5,} rooms {model_calls:>7,} calls{lines}"
     for kind in step_interviews(first, sections):
-        own, judged = interview_calls(first, kind)
-        calls += own
-        yield f"    {kind:<20} {'':>11} {own:>7,} calls, and at most {judged:,} calls of the judge {first.judge}"
+        model_calls, judged = interview_calls(first, kind)
+        calls += model_calls
+        yield f"    {kind:<20} {'':>11} {model_calls:>7,} calls, and at most {judged:,} calls of the judge {first.judge}"
     if scripted:
         yield (
             f"  the {scripted:,} lines of scripted partners need no model and cost "
@@ -247,9 +249,9 @@ def plan_lines(
     yield from check_lines(checks, calls - kept)
     yield from machine_lines(usage_by_spec(plans, checks), calls - kept + sum(check.calls for check in checks))
     sizes = [base.repetitions * times for times in sorted({1, batches})]
-    found = ", ".join(f"{detectable(spread, blocks):.2f} points with {blocks} blocks" for blocks in sizes)
+    differences = ", ".join(f"{detectable(spread, blocks):.2f} points with {blocks} blocks" for blocks in sizes)
     yield (
         f"  smallest detectable difference between two conditions (80% power), if groups differ by {spread:g} "
         "points (SD, --spread): "
-        f"{found}"
+        f"{differences}"
     )

@@ -94,7 +94,9 @@ class Remedies(NamedTuple):
 
     def table(self, first: Batch) -> pd.DataFrame:
         """Return one row per remedy and quantity. first: the first batch of the card."""
-        measured = [(one, measure_remedy(found, one.batch(first))) for one, found in self.measured]
+        measured = [
+            (remedy, measure_remedy(remedy_records, remedy.batch(first))) for remedy, remedy_records in self.measured
+        ]
         return differences(measure_remedy(self.plain, first), measured)
 
 
@@ -106,13 +108,13 @@ def choose_remedies(text: str, tuned: str | None, spec: str, society: Society) -
     chosen: dict[str, Remedy] = {}
     for name in filter(None, map(str.strip, text.split(","))):
         file = name.endswith(".toml")
-        known = read_remedies(Path(name) if file else REMEDIES, society)
+        available = read_remedies(Path(name) if file else REMEDIES, society)
         if file or name == ALL:
-            chosen |= {key: each for key, each in known.items() if file or each.has_people(society)}
-        elif name in known:
-            chosen[name] = known[name]
+            chosen |= {key: each for key, each in available.items() if file or each.has_people(society)}
+        elif name in available:
+            chosen[name] = available[name]
         else:
-            raise unknown_name("remedy", name, [ALL, *known])
+            raise unknown_name("remedy", name, [ALL, *available])
     return [*chosen.values(), *([adapter_remedy(tuned, spec, society)] if tuned else [])]
 
 
@@ -139,14 +141,14 @@ def _seated(value: Any, society: Society) -> Any:
 
 def adapter_remedy(tuned: str, spec: str, society: Society) -> Remedy:
     """An adapter for each party's seats, from a folder of `run.py train` or PATH+PATH. Errors: UserError if one is missing."""
-    paths = [Path(part) for part in tuned.split("+")]
+    paths = [Path(path_text) for path_text in tuned.split("+")]
     if len(paths) == 1:
         paths = [path.parent for path in sorted((paths[0] / "adapters").glob("*/adapter_config.json"))]
     adapters = {party: [path for path in paths if path.name.partition("-")[0] == party] for party in society.debaters}
-    for party, found in adapters.items():
-        if len(found) != 1:
+    for party, party_paths in adapters.items():
+        if len(party_paths) != 1:
             raise UserError(
-                f"--tuned {tuned} has {len(found)} adapters of {party}: give the path of one "
+                f"--tuned {tuned} has {len(party_paths)} adapters of {party}: give the path of one "
                 "adapter per party, as --tuned PATH+PATH"
             )
     chosen = {party: path for party, (path,) in adapters.items()}
@@ -211,19 +213,19 @@ def remedy_verdict(row: Mapping[str, Any]) -> str:
 
 def plan(first: Batch, remedies: Sequence[Remedy], batches: int, chosen: Sections) -> Iterator[str]:
     """The calls of the core with each remedy, and of the part of the core that the card itself does not run."""
-    known = {step.condition for step in protocol_steps(first, chosen)} | set(step_interviews(first, chosen))
-    yield from _planned("the core without a remedy", first, batches, known)
+    run_by_card = {step.condition for step in protocol_steps(first, chosen)} | set(step_interviews(first, chosen))
+    yield from _planned("the core without a remedy", first, batches, run_by_card)
     for remedy in remedies:
         yield from _planned(f"remedy {remedy.name}", remedy.batch(first), batches, set())
 
 
-def _planned(title: str, batch: Batch, batches: int, known: Collection[str]) -> Iterator[str]:
-    """The calls of the core without the `known` conditions; nothing if no condition is left."""
-    steps = [step for step in protocol_steps(batch, core_conditions()) if step.condition not in known]
-    kinds = [kind for kind in step_interviews(batch, core_conditions()) if kind not in known]
+def _planned(title: str, batch: Batch, batches: int, already_run: Collection[str]) -> Iterator[str]:
+    """The calls of the core without the conditions that were `already_run`; nothing if no condition is left."""
+    steps = [step for step in protocol_steps(batch, core_conditions()) if step.condition not in already_run]
+    kinds = [kind for kind in step_interviews(batch, core_conditions()) if kind not in already_run]
     planned = [interview_calls(batch, kind) for kind in kinds]
-    asked, judged = sum(calls for calls, _ in planned), sum(calls for _, calls in planned)
-    calls = asked + sum(sum(plan_run(step.scenario).calls_by_voice.values()) for step in steps)
+    model_calls, judged = sum(calls for calls, _ in planned), sum(calls for _, calls in planned)
+    calls = model_calls + sum(sum(plan_run(step.scenario).calls_by_voice.values()) for step in steps)
     more = f", and at most {batches * judged:,} calls of the judge" if kinds else ""
     if steps or kinds:
         yield f"  {title:<28} {batches * calls:>14,} calls{more}"
@@ -231,9 +233,9 @@ def _planned(title: str, batch: Batch, batches: int, known: Collection[str]) -> 
 
 def sentences(table: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
     """One sentence per remedy: what is better and what is worse."""
-    for title, part in table.groupby("title", sort=False):
+    for title, remedy_rows in table.groupby("title", sort=False):
         changed: dict[str, list[str]] = {"better": [], "worse": []}
-        for row in part.to_dict("records"):
+        for row in remedy_rows.to_dict("records"):
             if (verdict := remedy_verdict(row)) in changed:
                 changed[verdict].append(f"{titles[row['quantity']]} {row['difference']:+.3g}")
         text = ". ".join(f"{verdict}: {'; '.join(parts)}" for verdict, parts in changed.items() if parts)
@@ -258,15 +260,15 @@ def _add(
     report: Report, table: pd.DataFrame, remedies: Sequence[Remedy], first: Batch, header: Header, stopped: str
 ) -> None:
     titles = {name: quantity.of(first.society).title for name, quantity in quantities().items()}
-    known = int(table["difference"].notna().sum())
+    difference_count = int(table["difference"].notna().sum())
     report.note(disclaimers.short_disclaimer(header))
-    report.add(HOW.format(count=known, chance=0.05 * known))
+    report.add(HOW.format(count=difference_count, chance=0.05 * difference_count))
     report.lines(f"- {sentence}" for sentence in sentences(table, titles))
     report.note(f"Not all remedies were run: {stopped}" if stopped else None)
     report.figure(figure(table, disclaimers.model_label(header)), "remedies", "Differences by remedy and quantity")
-    for name, part in table.groupby("quantity", sort=False):
+    for name, quantity_rows in table.groupby("quantity", sort=False):
         report.section(titles[str(name)])
-        report.table(part, TABLE)
+        report.table(quantity_rows, TABLE)
     report.section("What was set")
     report.lines(_setting_line(remedy, first) for remedy in remedies)
 

@@ -59,47 +59,48 @@ def _topics(names: Sequence[str]) -> str:
 
 def pull(claims: Sequence[CardEstimate], first: Batch) -> str:
     """Return whether the model pulls and whether agents influence each other, per line heard, and which is stronger."""
-    own, heard = find_estimate(claims, "mu"), find_estimate(claims, "kappa")
-    if own is None and any(claim.reason == DIFFER for claim in claims):
+    pull_rate, heard = find_estimate(claims, "mu"), find_estimate(claims, "kappa")
+    if pull_rate is None and any(claim.reason == DIFFER for claim in claims):
         return f"It depends on the party. {' '.join(_of_party(claims, first, which) for which in (0, 1))}".strip()
-    if own is None or heard is None or math.isnan(own.low + heard.low):
+    if pull_rate is None or heard is None or math.isnan(pull_rate.low + heard.low):
         return f"{UNKNOWN}: {_why(claims, 'mu')}."
     if nothing_moved(claims):
         return "Neither a pull nor an influence was found: no rating moved in any debate."
-    if own.low <= 0 and heard.low <= 0:
+    if pull_rate.low <= 0 and heard.low <= 0:
         return (
-            f"Neither a pull nor an influence was found: each line that an agent hears moves it {at_most(own)} {OWN}, and "
+            f"Neither a pull nor an influence was found: each line that an agent hears moves it {at_most(pull_rate)} {OWN}, and "
             f"{at_most(heard)} {OTHER}."
         )
-    if own.low <= 0:
+    if pull_rate.low <= 0:
         return (
-            f"No pull was found ({at_most(own)} {OWN} per line). Agents influence each other: each line moves them "
+            f"No pull was found ({at_most(pull_rate)} {OWN} per line). Agents influence each other: each line moves them "
             f"{percent(heard)} {OTHER}."
         )
     if heard.low <= 0:
         return (
-            f"It pulls: each line that an agent hears moves it {percent(own)} {OWN}. No influence of agents on each other was "
-            f"found ({at_most(heard)} {OTHER})."
+            f"It pulls: each line that an agent hears moves it {percent(pull_rate)} {OWN}. No influence of agents on each other "
+            f"was found ({at_most(heard)} {OTHER})."
         )
-    return f"Each line that an agent hears moves it {percent(own)} {OWN}, and {percent(heard)} {OTHER}. {_stronger(own, heard)}"
+    moved = f"Each line that an agent hears moves it {percent(pull_rate)} {OWN}, and {percent(heard)} {OTHER}."
+    return f"{moved} {_stronger(pull_rate, heard)}"
 
 
-def _stronger(own: CardEstimate, heard: CardEstimate) -> str:
+def _stronger(pull_rate: CardEstimate, heard: CardEstimate) -> str:
     """Return whether the pull differs from the influence, within blocks."""
-    apart = paired_difference(heard, own)
+    apart = paired_difference(heard, pull_rate)
     if not (apart.low > 0 or apart.high < 0):
         return "Which of the two is stronger is unknown."
-    times = f"{own.estimate / heard.estimate:.2g} times the influence of agents on each other"
+    times = f"{pull_rate.estimate / heard.estimate:.2g} times the influence of agents on each other"
     return f"The pull is {'stronger' if apart.low > 0 else 'weaker'}: {times}."
 
 
 def _of_party(claims: Sequence[CardEstimate], first: Batch, which: int) -> str:
     """Return pull and influence of the agents of one party; empty where they are not known."""
     name = ("first", "second")[which]
-    own, heard = find_estimate(claims, f"mu_{name}"), find_estimate(claims, f"kappa_{name}")
-    if own is None or heard is None or math.isnan(own.low + heard.low):
+    pull_rate, heard = find_estimate(claims, f"mu_{name}"), find_estimate(claims, f"kappa_{name}")
+    if pull_rate is None or heard is None or math.isnan(pull_rate.low + heard.low):
         return ""
-    rates = [percent(rate) if rate.low > 0 else at_most(rate) for rate in (own, heard)]
+    rates = [percent(rate) if rate.low > 0 else at_most(rate) for rate in (pull_rate, heard)]
     return f"Each line moves {first.society.plural(first.parties[which])} {rates[0]} {OWN}, and {rates[1]} {OTHER}."
 
 
@@ -123,8 +124,8 @@ def persuasion(claims: Sequence[CardEstimate]) -> str:
         return f"{moved}; how much of that is persuasion is unknown: {_why(claims, 'three_empty')}."
     added = f"what partners say adds {points(empty)}"
     if empty.low > 0:
-        part = "All" if empty.estimate >= whole else f"About {empty.estimate / whole:.0%}"
-        return f"{part} of the movement. {moved}; {added} to what empty talk does."
+        share_phrase = "All" if empty.estimate >= whole else f"About {empty.estimate / whole:.0%}"
+        return f"{share_phrase} of the movement. {moved}; {added} to what empty talk does."
     nearer = "come even nearer" if empty.high < 0 else "come as near, as far as can be measured"
     return f"No persuasion was found. {moved}; with empty talk they {nearer} ({added})."
 

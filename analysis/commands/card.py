@@ -249,10 +249,10 @@ def _run_remedies(
         plain, stopped = run_conditions(first, core_conditions(), batches, None, bench)
     for remedy in remedies if not stopped else ():
         bench.say(f"remedy   {remedy.title}")
-        found, stopped = run_conditions(remedy.batch(first), core_conditions(), batches, None, bench)
+        remedy_records, stopped = run_conditions(remedy.batch(first), core_conditions(), batches, None, bench)
         if stopped:
             break
-        measured.append((remedy, found))
+        measured.append((remedy, remedy_records))
     if measured:
         tried = Remedies(plain, measured, stopped)
         write_design(first, sections, records, "", tried)

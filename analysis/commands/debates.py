@@ -39,8 +39,14 @@ def run_debates(scenario: Scenario, given: tuple[str, ...], options: argparse.Na
             if people_in_page(scenario.llm_by_party):
                 from parley.analysis.seats.server import serve_people
 
-                own = scenario.rounds, options.host, options.port, progress.bar.write, options.public_name or ()
-                steps.append(serve_people(stack, backend, folder, *own))
+                serve_options = (
+                    scenario.rounds,
+                    options.host,
+                    options.port,
+                    progress.bar.write,
+                    options.public_name or (),
+                )
+                steps.append(serve_people(stack, backend, folder, *serve_options))
 
         outcome = run_scenario(spec, progress.calls, lambda model: [step(model) for step in steps], backend, begin)
     print(summary_line(scenario, folder, outcome))

@@ -32,10 +32,10 @@ def bundle(words: Sequence[str]) -> int:
     options = bundle_parser().parse_args(words)
     from parley.analysis.bundles.bundle import write_bundle
 
-    found = write_bundle(options.runs, options.out, options.author, options.license)
+    written_seal = write_bundle(options.runs, options.out, options.author, options.license)
     if not options.license:
         print("licence  not stated: without one others may not reuse the bundle; add --license, such as CC-BY-4.0")
-    print_paths(bundle=options.out, seal=found)
+    print_paths(bundle=options.out, seal=written_seal)
     return 0
 
 

@@ -38,7 +38,9 @@ def judge_parser() -> Parser:
         "recall: what do agents recall without parts of their memory? (--scenario days, docs/days.md)\n"
         "FILE.toml: a rubric of your own (docs/structured.md)"
     )
-    about += "".join(f"\n{name}: of the study {one.study.name}" for name, one in declared_parts("rubrics").items())
+    about += "".join(
+        f"\n{name}: of the study {rubric.study.name}" for name, rubric in declared_parts("rubrics").items()
+    )
     add_option(parser, "--rubric NAME", about)
     add_judging(parser)
     about = "also judge the private notes of agents with think=latent or bdi: do they say what agents think? (docs/abilities.md)"
@@ -87,7 +89,7 @@ def judge(words: Sequence[str]) -> int:
     noted = with_notes(tables) if options.notes else None
     folder, spec, budget = judge_from_args(options, tables, "judge")
     if options.dry_run:
-        spoken = sum(int(one.utterances["text"].notna().sum()) for one in (tables, noted) if one)
+        spoken = sum(int(run_tables.utterances["text"].notna().sum()) for run_tables in (tables, noted) if run_tables)
         return print_calls(f"{spoken:,} statements, at most {spoken * judging.calls:,} calls", spec)
     check_topics(spec, map(load_topic, sorted(set(tables.utterances["topic"]))))
     verdicts = judge_run(tables, folder, spec, judging, bar, budget)

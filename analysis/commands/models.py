@@ -67,10 +67,10 @@ def models(words: Sequence[str]) -> int:
 
 def _lines() -> Iterator[str]:
     """Yield the list of models, and of servers that run here."""
-    known = catalogue()
+    models = catalogue()
     for kind, title in TITLES.items():
         yield f"{title}:"
-        for model in known.values():
+        for model in models.values():
             if model.kind == kind:
                 yield from _words(model)
         yield ""
@@ -149,8 +149,8 @@ def qualify(words: Sequence[str]) -> int:
 
     society = society_from_args(options)
     given = [society.qualified(name) for name in split_names(options.topic or "")]
-    known = [society.qualified(name) for name in society.topics] or society_topics(society)
-    battery = Battery(battery_topics(known, given, options.short), options.short, options.seed)
+    topics = [society.qualified(name) for name in society.topics] or society_topics(society)
+    battery = Battery(battery_topics(topics, given, options.short), options.short, options.seed)
     spec = model_from_args(options)
     if options.dry_run:
         print(f"{len(questions(battery))} questions on {', '.join(battery.topics)}; nothing was asked")

@@ -133,7 +133,10 @@ def _agents(tables: Tables, room: str) -> Iterable[str]:
 def _print(lines: Iterable[str]) -> None:
     """Print text of models: control characters, such as escapes of a terminal, are printed as their codes."""
     for line in lines:
-        shown = "".join(one if one in "\n\t" or one.isprintable() else ascii(one)[1:-1] for one in line)
+        shown = "".join(
+            character if character in "\n\t" or character.isprintable() else ascii(character)[1:-1]
+            for character in line
+        )
         sys.stdout.write(f"{shown}\n")
 
 

@@ -193,7 +193,11 @@ def run_conditions(
     base, given = scenario_from_args(options, preset)
     settings, folder = conditions(base), results_folder(options, command)
     if options.dry_run:
-        return print_plan({name: base.with_settings(own) for name, own in settings.items()}, options, judge)
+        return print_plan(
+            {name: base.with_settings(condition_settings) for name, condition_settings in settings.items()},
+            options,
+            judge,
+        )
     names = [name.replace(", ", "_").replace(" ", "_") for name in settings]
     tables = run_study(options, base, given, each_condition(base, settings), names, folder)
     print_paths(report=write(tables, folder))

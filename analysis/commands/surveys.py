@@ -76,14 +76,14 @@ def questionnaire(words: Sequence[str]) -> int:
             raise UserError(f"{options.kind} takes no --{name}, which is for {' and '.join(kinds)}: leave it out")
     data = read_panel(options.data) if options.data else None
     folder = results_folder(options, options.kind)
-    asked = _questionnaire(options, folder)
+    questions = _questionnaire(options, folder)
     spec = model_from_args(options)
-    check_topics(spec, list({item.topic.slug: item.topic for item in asked.items}.values()))
+    check_topics(spec, list({item.topic.slug: item.topic for item in questions.items}.values()))
     (budget,) = budgets_from_args(options, spec)
     print_paths(folder=folder)
-    answers = asked.ask(spec, folder, bar, budget)
+    answers = questions.ask(spec, folder, bar, budget)
     print(missing_lines(answers[["rating"]], answers["reason"], "ratings"))
-    print_paths(report=_write(answers, asked, spec, folder, data))
+    print_paths(report=_write(answers, questions, spec, folder, data))
     return 0
 
 
@@ -109,7 +109,7 @@ def _questionnaire(options: argparse.Namespace, folder: Path) -> Questionnaire:
     return Questionnaire(kind, items, conditions, people, repeats, options.temperature, options.seed)
 
 
-def _write(answers: pd.DataFrame, asked: Questionnaire, spec: str, folder: Path, data: pd.DataFrame | None) -> Path:
+def _write(answers: pd.DataFrame, questions: Questionnaire, spec: str, folder: Path, data: pd.DataFrame | None) -> Path:
     """Write the report of a kind of questionnaire; return its path."""
     from parley.analysis.studies.panel import write_panel
     from parley.analysis.studies.probe_audit import write_orders
@@ -117,11 +117,11 @@ def _write(answers: pd.DataFrame, asked: Questionnaire, spec: str, folder: Path,
     from parley.analysis.studies.wave_comparison import load_waves
     from parley.analysis.studies.wave_report import write_waves
 
-    if asked.kind == WAVE:
+    if questions.kind == WAVE:
         return write_waves(load_waves([folder]), folder)
-    if asked.kind == ORDERS:
-        return write_orders(answers, asked, spec, folder)
-    return write_panel(answers, asked, spec, folder, data)
+    if questions.kind == ORDERS:
+        return write_orders(answers, questions, spec, folder)
+    return write_panel(answers, questions, spec, folder, data)
 
 
 def validate_parser() -> Parser:

@@ -278,14 +278,14 @@ def measure_cells(
     flags = options.retry_failures, options.keep_going
     jobs = [SweepJob(cell, out, given, budgets[cell.combination].prices, *flags) for cell in cells]
     workers, budget = options.workers or _cores(), budgets[cells[0].combination]
-    measured, stopped, asked, unreadable, tally = {}, {}, 0, 0, MissingTally()
+    measured, stopped, calls_made, unreadable, tally = {}, {}, 0, 0, MissingTally()
     began, before = time.monotonic(), [job.finished for job in jobs]
     if any(before):
         say(f"cells    {sum(before)} of {len(cells)} were finished before: their models are not called again")
     with _Bar([cell for cell, finished in zip(cells, before, strict=True) if not finished], sum(before)) as bar:
         for place, result in run_cells(jobs, measure, workers, budget, options.ray, bar.calls, bar.say):
             bar.cell(before[place])
-            asked += result.asked
+            calls_made += result.asked
             tally.add(result.tally or MissingTally())
             if result.stopped is None:
                 measured[place] = result.found
@@ -298,7 +298,7 @@ def measure_cells(
     last = result.stopped if unreadable == UNREADABLE else None
     if last:
         stopped |= {place: NOT_TRIED for place in range(len(cells)) if place not in measured | stopped}
-    say(f"cells    {len(measured)} of {len(cells)} are finished; {asked:,} calls asked in {seconds:.1f} s")
+    say(f"cells    {len(measured)} of {len(cells)} are finished; {calls_made:,} calls asked in {seconds:.1f} s")
     if tally.line:
         say(tally.line)
     return MeasuredCells(len(cells), measured, stopped, last)

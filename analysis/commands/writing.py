@@ -144,16 +144,16 @@ def _parties_to_write(options: argparse.Namespace, society: Society) -> list[str
     """Return the parties whose personas are written. Errors: UserError on a party that the set does not have."""
     from parley.agents.society import DEFAULT
 
-    known = [party for party in society.parties if party != DEFAULT or options.set != "voters"]
+    parties = [party for party in society.parties if party != DEFAULT or options.set != "voters"]
     party = society.seat(options.party or "")
-    if party == DEFAULT and DEFAULT not in known:
+    if party == DEFAULT and DEFAULT not in parties:
         raise UserError(
-            f"--set {options.set} has only the parties {', '.join(known)}; the persona of the Default is one "
+            f"--set {options.set} has only the parties {', '.join(parties)}; the persona of the Default is one "
             "fixed sentence, so leave out --party default"
         )
-    if party and party not in known:
-        raise unknown_name("party", party, known)
-    return [party] if party else known
+    if party and party not in parties:
+        raise unknown_name("party", party, parties)
+    return [party] if party else parties
 
 
 def questions_parser() -> Parser:

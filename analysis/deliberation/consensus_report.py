@@ -234,12 +234,12 @@ def _add_example(report: Report, tables: Tables, episodes: Sequence[Episode]) ->
 
 def _add_considered(report: Report, choices: Choices, record: Sequence[events.Event], mediator: str) -> None:
     """Add how many candidates, rankings and answers about oneself were asked for, and how many are missing."""
-    own = [(call, call.agent in choice.represented) for choice in choices.values() for call in choice.own]
+    own_calls = [(call, call.agent in choice.represented) for choice in choices.values() for call in choice.own]
     calls: dict[str, list[events.Proposed | events.Ranked | events.Balloted]] = {
         "candidate statements": [candidate for choice in choices.values() for candidate in choice.candidates],
         "predicted rankings": [ranking for choice in choices.values() for ranking in choice.rankings],
-        "own rankings": [call for call, represented in own if not represented],
-        "rankings by representatives": [call for call, represented in own if represented],
+        "own rankings": [call for call, represented in own_calls if not represented],
+        "rankings by representatives": [call for call, represented in own_calls if represented],
     }
     rows = []
     for what, made in calls.items():
@@ -287,11 +287,11 @@ def representation_lines(tables: Tables, episodes: Sequence[Episode], represente
     theirs = turns[[key in represented for key in zip(turns["room"], turns["iteration"], strict=True)]]
     silent = count_table(theirs.loc[theirs["text"].isna(), "reason"]) or "none"
     knows = next(iter(represented.values())).knows or "the base"
+    written = " and ".join(count_phrase(len(form_turns), form) for form, form_turns in theirs.groupby("form"))
     yield "## Representatives\n"
     yield (
-        f"Representatives wrote {' and '.join(count_phrase(len(part), form) for form, part in theirs.groupby('form'))} in "
-        f"{count_phrase(theirs['room'].nunique(), 'episode')}; they knew {knows} (silent: {silent}). In `{EPISODES}` the "
-        f"text of a represented participant is missing, with the reason `{WRITTEN}`: the participant did not write it.\n"
+        f"Representatives wrote {written} in {count_phrase(theirs['room'].nunique(), 'episode')}; they knew {knows} "
+        f"(silent: {silent}). In `{EPISODES}` the text of a represented participant is missing, with the reason `{WRITTEN}`: the participant did not write it.\n"
     )
     header = ["measure", "represented", "before, writing themselves", "difference", "groups"]
     yield markdown_table(header, [_representation_row(name, episodes) for name in VOICE_MEASURES]) + "\n"
@@ -307,20 +307,20 @@ def representation_means(name: str, episodes: Sequence[Episode]) -> list[tuple[f
 
     People without one of the two are left out.
     """
-    after, before = (_person_values(name, episodes, own) for own in (False, True))
+    after, before = (_person_values(name, episodes, wrote_self) for wrote_self in (False, True))
     pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for key in after.keys() & before.keys():
         pairs[key[0]].append((fmean(after[key]), fmean(before[key])))
     return [(fmean(x for x, _ in values), fmean(y for _, y in values)) for _, values in sorted(pairs.items())]
 
 
-def _person_values(name: str, episodes: Sequence[Episode], own: bool) -> dict[tuple[str, str], list[float]]:
-    """Return a measure by session and participant, over episodes with own texts (`own`) or with a representative's."""
+def _person_values(name: str, episodes: Sequence[Episode], wrote_self: bool) -> dict[tuple[str, str], list[float]]:
+    """Return a measure by session and participant, over episodes whose texts they `wrote_self`, or a representative."""
     values: dict[tuple[str, str], list[float]] = defaultdict(list)
     for episode in episodes:
         for voice in episode.voices:
             value = VOICE_MEASURES[name](voice)
-            if value is not None and (WRITTEN not in voice.reasons.values()) == own:
+            if value is not None and (WRITTEN not in voice.reasons.values()) == wrote_self:
                 values[episode.session, voice.participant].append(value)
     return values
 

@@ -145,9 +145,9 @@ def _check_episode(episode: Episode) -> None:
     _check_missing({name: getattr(episode, name) for name in STATEMENTS}, {}, episode.reasons, "the episode")
     if len(set(episode.participants)) < len(episode.voices) or not episode.voices:
         raise ValueError("an episode needs voices, each of a different participant")
-    known = {*DEMOGRAPHICS, *(item.name for item in questionnaire(episode.question.place))}
+    item_names = {*DEMOGRAPHICS, *(item.name for item in questionnaire(episode.question.place))}
     for voice in episode.voices:
-        _check_voice(voice, known)
+        _check_voice(voice, item_names)
 
 
 def _check_voice(voice: Voice, demographics: Collection[str]) -> None:
@@ -192,11 +192,11 @@ def _check_rating(value: object, name: str) -> None:
 
 def _fields_of(value: object, what: str, kind: type) -> dict[str, Any]:
     """Return a table whose keys are the fields of a class. Errors: ValueError for any other."""
-    values, known = _as_table(value, what), [field.name for field in fields(kind)]
+    values, field_names = _as_table(value, what), [field.name for field in fields(kind)]
     for key in values:
-        if key not in known:
-            raise unknown_name("key", key, known)
-    if missing := [name for name in known if name not in values]:
+        if key not in field_names:
+            raise unknown_name("key", key, field_names)
+    if missing := [name for name in field_names if name not in values]:
         raise ValueError(f"lacks {', '.join(missing)}")
     return values
 

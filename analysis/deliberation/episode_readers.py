@@ -70,15 +70,15 @@ def read_all(paths: Sequence[Path]) -> tuple[Episode, ...]:
     in all runs with the same set of personas, and in no other; its name begins with the first run folder with its set.
     Errors: UserError, also for a path or an id that comes twice.
     """
-    found, first_runs = list[Episode](), dict[str, str]()
+    all_episodes, first_runs = list[Episode](), dict[str, str]()
     for path, name in zip(paths, run_names(paths), strict=True):
         episodes = read_any(path)
         if len(paths) > 1 and (path / RECORD).is_file():
             header = next(event for event in read_lines(path / RECORD) if isinstance(event, Header))
             people = first_runs.setdefault(str(header.scenario["personas"]), name)
             episodes = tuple(renamed(episode, name, people) for episode in episodes)
-        found += episodes
-    return checked(found, ", ".join(map(str, paths)))
+        all_episodes += episodes
+    return checked(all_episodes, ", ".join(map(str, paths)))
 
 
 def read_any(path: Path) -> tuple[Episode, ...]:
@@ -107,9 +107,9 @@ def read_habermas(folder: Path) -> tuple[Episode, ...]:
     }
     comparisons = comparisons[comparisons["own_opinion.metadata.provenance"] == PERSON]
     episodes = [
-        _episode(part.to_dict("records"), launch, positions_by_key, shown)
+        _episode(round_rows.to_dict("records"), launch, positions_by_key, shown)
         for _, launch in comparisons.groupby("launch_id", sort=False)
-        for _, part in launch.groupby("round_id", sort=False)
+        for _, round_rows in launch.groupby("round_id", sort=False)
     ]
     if not episodes:
         raise UserError(f"{folder / COMPARISONS} has no opinion written by a person")

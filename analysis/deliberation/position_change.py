@@ -52,11 +52,11 @@ def clustered_mean(
     `mean_interval`.
     """
     weight = pd.Series(1.0, index=values.index) if weights is None else weights
-    known = values.notna() & weight.notna()
-    terms = pd.DataFrame({"top": (values * weight)[known], "bottom": weight[known]})
-    sums = terms.groupby(by[known]).sum().to_numpy(dtype=float)
+    is_present = values.notna() & weight.notna()
+    terms = pd.DataFrame({"top": (values * weight)[is_present], "bottom": weight[is_present]})
+    sums = terms.groupby(by[is_present]).sum().to_numpy(dtype=float)
     value = float(sums[:, 0].sum() / sums[:, 1].sum()) if len(sums) else math.nan
-    return ClusteredMean(value, *interval(sums, _ratio, sums[:, 1], bounds), int(known.sum()), len(sums))
+    return ClusteredMean(value, *interval(sums, _ratio, sums[:, 1], bounds), int(is_present.sum()), len(sums))
 
 
 def _ratio(drawn: Floats) -> Floats:
@@ -251,5 +251,5 @@ def _changes(episode: Episode) -> list[float]:
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.fmean(known) if known else None
+    present = [value for value in values if value is not None]
+    return statistics.fmean(present) if present else None

@@ -99,8 +99,8 @@ def represented_texts(record: Iterable[events.Event]) -> dict[tuple[str, int], e
 
 def unanswered_items(record: Iterable[events.Event]) -> tuple[int, Counter[str]]:
     """Return how many items of the questionnaire were asked, and why some have no answer."""
-    asked = [event for event in record if isinstance(event, events.Answered)]
-    return len(asked), Counter(str(event.reason) for event in asked if event.answer is None)
+    item_answers = [event for event in record if isinstance(event, events.Answered)]
+    return len(item_answers), Counter(str(event.reason) for event in item_answers if event.answer is None)
 
 
 def episodes_of_run(run: Path) -> tuple[Episode, ...]:
@@ -143,16 +143,16 @@ def measured_episodes(record: Iterable[events.Event], run: str = "this run") -> 
     The likeliest answer jumps from 4 to 1 where the distribution is flat (analysis/rating_value.py). One question has one
     measure: where a model of the run gives no distribution, or the scenario says `measure=rating`, its answers stay.
     """
-    known = list(record)
-    answers = [event for event in known if isinstance(event, events.Rated) and event.rating is not None]
+    record_events = list(record)
+    answers = [event for event in record_events if isinstance(event, events.Rated) and event.rating is not None]
     whole = {event.probe for event in answers if event.probabilities is None}
-    if any(isinstance(event, events.Header) and event.scenario.get("measure") == RATING for event in known):
+    if any(isinstance(event, events.Header) and event.scenario.get("measure") == RATING for event in record_events):
         whole = {event.probe for event in answers}
     means = [
         replace(event, rating=_mean_answer(event.probabilities or ()))
         if isinstance(event, events.Rated) and event.rating is not None and event.probe not in whole
         else event
-        for event in known
+        for event in record_events
     ]
     return episodes_of_events(means, run)
 
@@ -201,9 +201,9 @@ class _Room:
 
     def rating(self, agent: int, form: str) -> events.Rated | None:
         """Return the last rating of that very statement, not of another revision."""
-        said = self.statement(form)
-        round_ = f" {said.round}" if said and said.round > FIRST_REVISION else ""
-        return self.ratings.get((agent, f"{form}{round_}")) if said and said.text is not None else None
+        statement = self.statement(form)
+        round_ = f" {statement.round}" if statement and statement.round > FIRST_REVISION else ""
+        return self.ratings.get((agent, f"{form}{round_}")) if statement and statement.text is not None else None
 
     def episode(self, answers: Mapping[tuple[str, str], dict[str, str]], source: str, default_reason: str) -> Episode:
         posed, reasons = self.posed, dict[str, str]()
@@ -235,8 +235,8 @@ class _Room:
     def _own_text(self, agent: int, form: str, default_reason: str, reasons: dict[str, str]) -> Any:
         """Return the text that the participant wrote itself; None, with a reason, where a representative wrote one."""
         represented = (agent, form) in self.represented
-        own = None if represented else self.utterances.get((agent, form))
-        return _known(own, form, WRITTEN if represented else default_reason, reasons)
+        own_text = None if represented else self.utterances.get((agent, form))
+        return _known(own_text, form, WRITTEN if represented else default_reason, reasons)
 
 
 def _demographics(rooms: Iterable[_Room], society: Society) -> Mapping[tuple[str, str], dict[str, str]]:

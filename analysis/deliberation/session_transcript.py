@@ -62,8 +62,8 @@ def _episode(
         for row in rows.to_dict("records"):
             by = " (by a representative)" if (episode.id, row["iteration"]) in represented else ""
             silent = f"*(silent: {escape_markdown(str(row['reason']))})*"
-            said = escape_markdown(row["text"]) if isinstance(row["text"], str) else silent
-            yield f"**{escape_markdown(str(row['name']))}{by}:** {said}\n"
+            shown_text = escape_markdown(row["text"]) if isinstance(row["text"], str) else silent
+            yield f"**{escape_markdown(str(row['name']))}{by}:** {shown_text}\n"
         if form in STATEMENTS and (episode.id, round_) in choices:
             yield from _considered(
                 choices[episode.id, round_], {agent["agent"]: str(agent["name"]) for agent in agents}

@@ -80,28 +80,29 @@ def read_shares(file: Path) -> pd.DataFrame:
 
 
 def _real_trees(file: Path, rows: pd.DataFrame) -> Iterator[tuple[int, int, int]]:
-    for cascade, part in rows.groupby("cascade", sort=False):
-        if part["person"].duplicated().any():
-            raise UserError(
-                f"{file}, cascade {cascade}: {part.loc[part['person'].duplicated(), 'person'].iloc[0]} is there twice"
-            )
-        place = {"": 0} | {person: number for number, person in enumerate(part["person"], 1)}
-        if unknown := [parent for parent in part["parent"] if parent not in place]:
+    for cascade, cascade_rows in rows.groupby("cascade", sort=False):
+        people = cascade_rows["person"]
+        if people.duplicated().any():
+            raise UserError(f"{file}, cascade {cascade}: {people[people.duplicated()].iloc[0]} is there twice")
+        place = {"": 0} | {person: number for number, person in enumerate(people, 1)}
+        if unknown := [parent for parent in cascade_rows["parent"] if parent not in place]:
             raise UserError(
                 f"{file}, cascade {cascade}: the parent {unknown[0]} did not share the post; leave it empty for the author"
             )
-        carriers = {place[person]: place[parent] for person, parent in zip(part["person"], part["parent"], strict=True)}
+        carriers = {place[person]: place[parent] for person, parent in zip(people, cascade_rows["parent"], strict=True)}
         above = nx.DiGraph([(0, 0), *carriers.items()])
         if lost := set(carriers) - nx.ancestors(above, 0):
-            one = part["person"].iloc[min(lost) - 1]
-            raise UserError(f"{file}, cascade {cascade}: the parents of {one} lead in a circle, not to the author")
+            sharer = people.iloc[min(lost) - 1]
+            raise UserError(f"{file}, cascade {cascade}: the parents of {sharer} lead in a circle, not to the author")
         yield shape(0, carriers)
 
 
 def run_trees(tables: Tables) -> pd.DataFrame:
     """Return scale, depth and breadth of each room in which a post was shared, indexed by room."""
-    found = {medium.room.name: means for medium in media(tables) if (means := room_trees(medium)) is not None}
-    return pd.DataFrame(list(found.values()), index=pd.Index(list(found), dtype=object), columns=list(MEASURES))
+    tree_means = {medium.room.name: means for medium in media(tables) if (means := room_trees(medium)) is not None}
+    return pd.DataFrame(
+        list(tree_means.values()), index=pd.Index(list(tree_means), dtype=object), columns=list(MEASURES)
+    )
 
 
 def by_people(rooms: pd.DataFrame, casts: Mapping[str, str]) -> pd.DataFrame:
@@ -118,8 +119,10 @@ def room_trees(medium: Medium) -> tuple[float, float, float] | None:
     """Return the mean scale, depth and breadth of the posts of a room that were shared; None if none was."""
     shares = medium.shares
     trees = [
-        shape(int(medium.posts.loc[post, "author"]), dict(zip(part["agent"], part["carrier"], strict=True)))
-        for post, part in shares.groupby("target")
+        shape(
+            int(medium.posts.loc[post, "author"]), dict(zip(post_shares["agent"], post_shares["carrier"], strict=True))
+        )
+        for post, post_shares in shares.groupby("target")
     ]
     scale, depth, breadth = (float(value) for value in np.mean(trees, axis=0)) if trees else (0.0, 0.0, 0.0)
     return (scale, depth, breadth) if trees else None

@@ -58,10 +58,10 @@ def person_table(tables: Tables, shares: pd.DataFrame) -> pd.DataFrame | None:
     real, rng = _count_real(shares, nodes), np.random.default_rng(derive(0, "clone"))
     rows = []
     for name in MEASURES:
-        one, other = (frame[name].to_numpy(dtype=float) for frame in (run, real))
-        reason = _why_unknown(one, other, shares["cascade"].nunique())
-        rho = np.nan if reason else float(stats.spearmanr(one, other).statistic)
-        p = np.nan if reason else min(1.0, len(MEASURES) * _chance(one, other, rho, rng))
+        run_counts, other = (frame[name].to_numpy(dtype=float) for frame in (run, real))
+        reason = _why_unknown(run_counts, other, shares["cascade"].nunique())
+        rho = np.nan if reason else float(stats.spearmanr(run_counts, other).statistic)
+        p = np.nan if reason else min(1.0, len(MEASURES) * _chance(run_counts, other, rho, rng))
         row = {"measure": name, "people": len(nodes), "rho": rho, "p": p}
         rows.append({**row, "halves": _halves(shares, nodes, name, rng), "reason": reason})
     return pd.DataFrame(rows)
@@ -107,13 +107,15 @@ def _halves(shares: pd.DataFrame, nodes: Floats, name: str, rng: np.random.Gener
     """Return the mean correlation of two halves of the cascades; NaN where a half does not vary."""
     column = shares[REAL[name]]
     counts = pd.crosstab(shares["cascade"], column).reindex(columns=nodes, fill_value=0).to_numpy(dtype=float)
-    found = []
+    correlations = []
     for _ in range(HALVES if len(counts) > 1 else 0):
         order = rng.permutation(len(counts))
-        half, rest = (counts[part].sum(axis=0) for part in (order[: len(order) // 2], order[len(order) // 2 :]))
+        half, rest = (
+            counts[half_places].sum(axis=0) for half_places in (order[: len(order) // 2], order[len(order) // 2 :])
+        )
         if np.ptp(half) and np.ptp(rest):
-            found.append(float(np.corrcoef(stats.rankdata(half), stats.rankdata(rest))[0, 1]))
-    return float(np.mean(found)) if found else np.nan
+            correlations.append(float(np.corrcoef(stats.rankdata(half), stats.rankdata(rest))[0, 1]))
+    return float(np.mean(correlations)) if correlations else np.nan
 
 
 def verdict(row: Mapping[str, object]) -> str:
@@ -121,10 +123,10 @@ def verdict(row: Mapping[str, object]) -> str:
     same = f"the same people {MEASURES[str(row['measure'])]} in the run and in the table"
     if row["reason"]:
         return f"Whether {same} is unknown: {row['reason']}."
-    found = f"(rho {format_number(row['rho'])}, p {format_number(row['p'], 3)})"
+    evidence = f"(rho {format_number(row['rho'])}, p {format_number(row['p'], 3)})"
     if float(str(row["p"])) < LIMIT:
-        return f"In part, {same} {found}."
-    return f"It cannot be shown that {same} {found}."
+        return f"In part, {same} {evidence}."
+    return f"It cannot be shown that {same} {evidence}."
 
 
 def use_of(row: Mapping[str, object]) -> str:

@@ -51,9 +51,9 @@ def steps(people: pd.DataFrame) -> Steps:
     >>> [float(step) for step in steps(people).all.round(3)]
     [0.1, -0.0]
     """
-    known = people[people["turns"].map(bool) & people["side"].notna() & people["before"].notna()]
+    asked_by_turn = people[people["turns"].map(bool) & people["side"].notna() & people["before"].notna()]
     by_group: dict[object, list[Floats]] = {}
-    for row in known[["group", "before", "side", "turns"]].itertuples(index=False):
+    for row in asked_by_turn[["group", "before", "side", "turns"]].itertuples(index=False):
         changes = np.diff(np.array([row.before, *row.turns], dtype=float)) * row.side
         by_group.setdefault(row.group, []).append(changes[np.isfinite(changes)])
     return Steps(tuple(changes for changes in map(np.concatenate, by_group.values()) if len(changes)))
@@ -61,35 +61,35 @@ def steps(people: pd.DataFrame) -> Steps:
 
 def fidelity(run: Source, people: Sequence[Source]) -> pd.DataFrame:
     """Return a row per condition of people who were asked turn by turn (COLUMNS), compared with all conditions of the run."""
-    own = steps(run.by_unit())
+    run_steps = steps(run.by_unit())
     rows = [
-        {"people": source.name, "condition": condition} | _compare(own, steps(part), condition)
+        {"people": source.name, "condition": condition} | _compare(run_steps, steps(condition_people), condition)
         for source in people
-        for condition, part, _ in source.parts()
-        if len(steps(part).groups)
+        for condition, condition_people, _ in source.parts()
+        if len(steps(condition_people).groups)
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _compare(own: Steps, human: Steps, name: str) -> dict[str, object]:
-    talks, rooms = len(human.groups), len(own.groups)
+def _compare(run: Steps, human: Steps, name: str) -> dict[str, object]:
+    talks, rooms = len(human.groups), len(run.groups)
     row: dict[str, object] = {"talks": talks, "steps": len(human.all), "rooms": rooms, "reason": ""}
     if min(rooms, talks) < FEWEST:
         return row | {"reason": FEW if talks < FEWEST else FEW_ROOMS}
     rng = np.random.default_rng(derive(0, "fidelity", name))
-    drawn = np.array([_distances(_resample(own, rng), _resample(human, rng)) for _ in range(DRAWS)])
-    distance, still = _distances(own.all, human.all)
+    drawn = np.array([_distances(_resample(run, rng), _resample(human, rng)) for _ in range(DRAWS)])
+    distance, still = _distances(run.all, human.all)
     ends = [tail(min(rooms, talks)), 1 - tail(min(rooms, talks))]
     (near, far), (worse, better) = np.quantile(drawn[:, 0], ends), np.quantile(1 - drawn[:, 0] / drawn[:, 1], ends)
     return row | {
-        "run_steps": len(own.all), "distance": distance, "distance_low": near, "distance_high": far,
+        "run_steps": len(run.all), "distance": distance, "distance_low": near, "distance_high": far,
         "halves": _halves(human, rng), "still": still, "score": 1 - distance / still, "score_low": worse, "score_high": better,
     }  # fmt: skip
 
 
-def _distances(own: Floats, human: Floats) -> tuple[float, float]:
+def _distances(run: Floats, human: Floats) -> tuple[float, float]:
     """Return the distance of the run's steps from the people's, and that of someone who never moves."""
-    return float(wasserstein_distance(own, human)), float(np.abs(human).mean())
+    return float(wasserstein_distance(run, human)), float(np.abs(human).mean())
 
 
 def _resample(source: Steps, rng: np.random.Generator) -> Floats:

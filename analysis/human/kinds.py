@@ -90,7 +90,7 @@ def explained_by_chance(ways: Trajectories, kinds: Kinds) -> tuple[float, float]
     """Return the mean share of spread that two kinds explain in shuffled steps, and p of a share as large as the people's."""
     rng = np.random.default_rng(derive(0, "kinds", "shuffled"))
     drawn = [find_kinds(shuffle_steps(ways, rng), starts=10) for _ in range(NULLS)]
-    shares = np.array([found.explained for found in drawn if found])
+    shares = np.array([shuffled_kinds.explained for shuffled_kinds in drawn if shuffled_kinds])
     return float(shares.mean()), (1 + int((shares >= kinds.explained).sum())) / (1 + len(shares))
 
 
@@ -125,13 +125,13 @@ def compare_published(summary: Path, traces: Path) -> pd.DataFrame:
     """Return a row per kind: published and recomputed n, first step and change at the last turn, and the change right after the
     talk; least movers first. Empty if the traces hold none of the talks. Errors: UserError.
     """
-    known = table(summary, [], {"n": (0, 1e6), "mean_first_delta": (-1, 1), "mean_end_delta": (-1, 1)})
-    if known["n"].isna().any():
+    published = table(summary, [], {"n": (0, 1e6), "mean_first_delta": (-1, 1), "mean_end_delta": (-1, 1)})
+    if published["n"].isna().any():
         raise UserError(
-            f"{summary}, row {int(known['n'].isna().argmax()) + 2}: n is empty: enter the number of talks of the kind"
+            f"{summary}, row {int(published['n'].isna().argmax()) + 2}: n is empty: enter the number of talks of the kind"
         )
     people = published_talks(traces)
-    known, ways = known.sort_values("mean_end_delta"), trajectories(people)
+    published, ways = published.sort_values("mean_end_delta"), trajectories(people)
     kinds = find_kinds(ways) if len(people) else None
     if kinds is None or len(ways.groups) != len(people):
         return pd.DataFrame()
@@ -139,9 +139,10 @@ def compare_published(summary: Path, traces: Path) -> pd.DataFrame:
     last = ways.beliefs[np.arange(len(people)), ways.turns]
     first, end = (beliefs - ways.beliefs[:, 0] for beliefs in (ways.beliefs[:, 1], last))
     rows = [
-        {"kind": name, "published_n": int(row.n), "n": int(own.sum()), "published_first": row.mean_first_delta,
-         "first": first[own].mean(), "published_end": row.mean_end_delta, "end": end[own].mean(), "after": np.nanmean(after[own])}
-        for (name, own), row in zip((("stays", ~movers), ("moves", movers)), known.itertuples(), strict=False)
+        {"kind": name, "published_n": int(row.n), "n": int(is_kind.sum()),
+         "published_first": row.mean_first_delta, "first": first[is_kind].mean(),
+         "published_end": row.mean_end_delta, "end": end[is_kind].mean(), "after": np.nanmean(after[is_kind])}
+        for (name, is_kind), row in zip((("stays", ~movers), ("moves", movers)), published.itertuples(), strict=False)
     ]  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -151,23 +152,27 @@ def compare_kinds(run: Source, people: Sequence[Source], folder: Path | None) ->
 
     folder: where the human files are; its published clusters have a row of their own.
     """
-    parts = [(source.name, condition, part) for source in people for condition, part, _ in source.parts()]
+    parts = [
+        (source.name, condition, condition_people)
+        for source in people
+        for condition, condition_people, _ in source.parts()
+    ]
     traces = find(folder, TRACES) if folder and find(folder, PUBLISHED) else None
     if traces:
         parts.append(("PersuasionTrace", OF_PUBLISHED, published_talks(traces)))
-    own, rows = trajectories(run.by_unit()), []
-    for name, condition, part in parts:
-        if len((ways := trajectories(part)).groups):
-            rows.append({"people": name, "condition": condition} | _compare(own, ways))
+    run_ways, rows = trajectories(run.by_unit()), []
+    for name, condition, condition_people in parts:
+        if len((ways := trajectories(condition_people)).groups):
+            rows.append({"people": name, "condition": condition} | _compare(run_ways, ways))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _compare(own: Trajectories, ways: Trajectories) -> dict[str, object]:
-    row: dict[str, object] = {"talks": len(set(ways.groups)), "rooms": len(set(own.groups)), "reason": ""}
+def _compare(run: Trajectories, ways: Trajectories) -> dict[str, object]:
+    row: dict[str, object] = {"talks": len(set(ways.groups)), "rooms": len(set(run.groups)), "reason": ""}
     kinds = find_kinds(ways) if len(set(ways.groups)) >= LEAST else None
     if kinds is None:
         return row | {"reason": FEW_TALKS if len(set(ways.groups)) < LEAST else ALIKE}
-    for prefix, sample in (("moving", ways), ("run_moving", own)):
+    for prefix, sample in (("moving", ways), ("run_moving", run)):
         if len(sample.groups):
             share = mover_share(sample, kinds)
             row |= with_interval(prefix, share.estimate, (share.low, share.high))

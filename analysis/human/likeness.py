@@ -77,8 +77,8 @@ def scale_points(values: Floats) -> int:
     >>> scale_points(np.array([0.25, 0.75, np.nan])), scale_points(np.array([0.1234]))
     (5, 0)
     """
-    known = values[np.isfinite(values)]
-    places = known[:, None] * np.arange(1, 21)
+    present = values[np.isfinite(values)]
+    places = present[:, None] * np.arange(1, 21)
     near = np.flatnonzero((np.abs(places - np.round(places)) < 1e-4).all(axis=0))
     return int(near[0]) + 2 if len(near) else 0
 
@@ -116,8 +116,8 @@ def deal_people(groups: Groups, rng: np.random.Generator) -> Groups:
 
 def quantiles(values: Floats) -> Floats:
     """Return 100 quantiles of the known values; one NaN without any."""
-    known = np.sort(values[np.isfinite(values)])
-    return known[(AT * len(known)).astype("int64")] if len(known) else np.array([np.nan])
+    ordered = np.sort(values[np.isfinite(values)])
+    return ordered[(AT * len(ordered)).astype("int64")] if len(ordered) else np.array([np.nan])
 
 
 def _distribution(column: int) -> Callable[[Groups], Floats]:
@@ -155,10 +155,10 @@ def partner_slope(groups: Groups) -> Floats:
 
 def _slope(rows: Floats, columns: list[int]) -> Floats:
     """Return the last slope of the change on these columns by least squares; NaN with fewer than 5 people or a fixed column."""
-    known = rows[np.isfinite(rows[:, columns]).all(axis=1)]
-    design = np.column_stack([np.ones(len(known)), known[:, columns]])
-    solution, _, rank, _ = np.linalg.lstsq(design, known[:, AFTER] - known[:, BEFORE], rcond=1e-6)
-    known_slope = len(known) >= 5 and rank == design.shape[1]
+    complete_rows = rows[np.isfinite(rows[:, columns]).all(axis=1)]
+    design = np.column_stack([np.ones(len(complete_rows)), complete_rows[:, columns]])
+    solution, _, rank, _ = np.linalg.lstsq(design, complete_rows[:, AFTER] - complete_rows[:, BEFORE], rcond=1e-6)
+    known_slope = len(complete_rows) >= 5 and rank == design.shape[1]
     return np.array([float(solution[-1]) if known_slope else np.nan])
 
 
@@ -193,9 +193,9 @@ TURNS = Part(
 
 def people_groups(people: pd.DataFrame) -> list[Floats]:
     """Return the people whose opinion is known before and after, an array (people, 4) per group."""
-    known = complete(people)
-    rows = known[["before", "after", "side", "partner"]].to_numpy(dtype=float)
-    return [rows[places] for places in known.groupby("group", sort=False).indices.values()]
+    rated = complete(people)
+    rows = rated[["before", "after", "side", "partner"]].to_numpy(dtype=float)
+    return [rows[places] for places in rated.groupby("group", sort=False).indices.values()]
 
 
 def same_people(run: Source) -> Casts:
@@ -209,13 +209,16 @@ def compare_parts(run: Source, people: Sequence[Source], order: pd.DataFrame, tu
 
     turns: whether agents of the run were asked after each turn, so that its steps are those of turns and not of rounds.
     """
-    own, rows = people_groups(run.people), []
+    run_groups, rows = people_groups(run.people), []
     casts, walked = same_people(run), steps(run.by_unit()).groups
     for source in people:
         for condition, persons, _ in source.parts():
             about = {"people": source.name, "condition": condition}
             if groups := people_groups(persons):
-                rows += [about | _row_of(part, source, own, groups, condition, casts) for part in PEOPLE]
+                rows += [
+                    about | _row_of(likeness_part, source, run_groups, groups, condition, casts)
+                    for likeness_part in PEOPLE
+                ]
             if turns and (walks := steps(persons).groups):
                 rows.append(about | compare_part(TURNS, walked, walks, condition))
             rows += [about | row for row in _ordered(order, source.name, condition)]
@@ -224,11 +227,13 @@ def compare_parts(run: Source, people: Sequence[Source], order: pd.DataFrame, tu
     return table.assign(verdict=[verdict(row) for row in table.to_dict("records")])
 
 
-def _row_of(part: Part, source: Source, own: Groups, groups: Groups, name: str, casts: Casts) -> dict[str, object]:
+def _row_of(
+    likeness_part: Part, source: Source, run: Groups, groups: Groups, name: str, casts: Casts
+) -> dict[str, object]:
     """Return the row of `compare_part`; of the direction of change none but a reason, where sides were assigned."""
-    if source.assigned and part.describe is direction:
-        return {"part": part.title, "groups": len(groups), "rooms": len(casts), "reason": ASSIGNED}
-    return compare_part(part, own, groups, name, casts)
+    if source.assigned and likeness_part.describe is direction:
+        return {"part": likeness_part.title, "groups": len(groups), "rooms": len(casts), "reason": ASSIGNED}
+    return compare_part(likeness_part, run, groups, name, casts)
 
 
 def _ordered(order: pd.DataFrame, people: str, condition: str) -> list[dict[str, object]]:
@@ -247,41 +252,46 @@ def _ordered(order: pd.DataFrame, people: str, condition: str) -> list[dict[str,
     ]
 
 
-def compare_part(part: Part, own: Groups, people: Groups, name: str, casts: Casts | None = None) -> dict[str, object]:
+def compare_part(
+    likeness_part: Part, run: Groups, people: Groups, name: str, casts: Casts | None = None
+) -> dict[str, object]:
     """Return the row of a part, without people and condition; a reason where there is no score. casts: of `same_people`; their
     number is `rooms`, as in the parts of `compare_sequences`.
     """
-    casts = casts or [np.array([at]) for at in range(len(own))]
-    row: dict[str, object] = {"part": part.title, "groups": len(people), "rooms": len(casts), "reason": ""}
+    casts = casts or [np.array([at]) for at in range(len(run))]
+    row: dict[str, object] = {"part": likeness_part.title, "groups": len(people), "rooms": len(casts), "reason": ""}
     if reason := FEW if len(people) < LEAST else FEW_ROOMS if len(casts) < LEAST_ROOMS else "":
         return row | {"reason": reason}
-    described = part.describe(people)
+    described = likeness_part.describe(people)
     if np.isnan(described).any():
         return row | {"reason": NO_PEOPLE_VALUE}
-    row |= {"run_value": part.show(part.describe(own)), "people_value": part.show(described)}
-    rng = np.random.default_rng(derive(0, "likeness", part.title, name))
-    split = np.array([_split_distances(part, own, people, rng) for _ in range(DRAWS)])
+    row |= {"run_value": likeness_part.show(likeness_part.describe(run)), "people_value": likeness_part.show(described)}
+    rng = np.random.default_rng(derive(0, "likeness", likeness_part.title, name))
+    split = np.array([_split_distances(likeness_part, run, people, rng) for _ in range(DRAWS)])
     drawn = np.array(
-        [_distance(part.describe(_draw(people, rng)), part.describe(_draw(own, rng, casts))) for _ in range(DRAWS)]
+        [
+            _distance(likeness_part.describe(_draw(people, rng)), likeness_part.describe(_draw(run, rng, casts)))
+            for _ in range(DRAWS)
+        ]
     )
-    p = _null_p(part, people, rng)
-    found = score_part(split, drawn, p, tail(min(len(people), len(casts))))
-    shown = {key: value for key, value in found.items() if key not in ("halves", "shuffled", "still")}
-    return row | shown | {"ceiling": found["halves"], "null": found["shuffled"], "p": p}
+    p = _null_p(likeness_part, people, rng)
+    scores = score_part(split, drawn, p, tail(min(len(people), len(casts))))
+    shown = {key: value for key, value in scores.items() if key not in ("halves", "shuffled", "still")}
+    return row | shown | {"ceiling": scores["halves"], "null": scores["shuffled"], "p": p}
 
 
-def _split_distances(part: Part, own: Groups, people: Groups, rng: np.random.Generator) -> list[float]:
+def _split_distances(likeness_part: Part, run: Groups, people: Groups, rng: np.random.Generator) -> list[float]:
     """Return the distances from half of the people to the run, to the other half, to its null, and NaN."""
     first, second = np.array_split(rng.permutation(len(people)), 2)
-    size = min(len(second), len(own))
-    half, other = part.describe([people[at] for at in first]), [people[at] for at in second[:size]]
-    cut = [own[at] for at in rng.permutation(len(own))[:size]]
-    samples = (cut, other, part.null(other, rng))
-    return [*(_distance(half, part.describe(sample)) for sample in samples), np.nan]
+    size = min(len(second), len(run))
+    half, other = likeness_part.describe([people[at] for at in first]), [people[at] for at in second[:size]]
+    cut = [run[at] for at in rng.permutation(len(run))[:size]]
+    samples = (cut, other, likeness_part.null(other, rng))
+    return [*(_distance(half, likeness_part.describe(sample)) for sample in samples), np.nan]
 
 
-def _distance(one: Floats, other: Floats) -> float:
-    return float(np.abs(one - other).mean())
+def _distance(first: Floats, other: Floats) -> float:
+    return float(np.abs(first - other).mean())
 
 
 def _draw(groups: Groups, rng: np.random.Generator, casts: Casts | None = None) -> Groups:
@@ -291,9 +301,9 @@ def _draw(groups: Groups, rng: np.random.Generator, casts: Casts | None = None) 
     return [groups[at] for cast in rng.integers(0, len(casts), len(casts)) for at in casts[cast]]
 
 
-def _null_p(part: Part, people: Groups, rng: np.random.Generator) -> float:
+def _null_p(likeness_part: Part, people: Groups, rng: np.random.Generator) -> float:
     """Return p: that the null is as far from its own mean as the people are."""
-    null = np.array([part.describe(part.null(people, rng)) for _ in range(NULLS)])
+    null = np.array([likeness_part.describe(likeness_part.null(people, rng)) for _ in range(NULLS)])
     centre = null.mean(axis=0)
-    as_far = np.abs(null - centre).mean(axis=1) >= _distance(part.describe(people), centre) - ALIKE
+    as_far = np.abs(null - centre).mean(axis=1) >= _distance(likeness_part.describe(people), centre) - ALIKE
     return float((1 + as_far.sum()) / (1 + NULLS))

@@ -71,14 +71,14 @@ def measure_source(source: Source) -> pd.DataFrame:
     """
     rows = []
     for condition, people, moves in source.parts():
-        known, groups = complete(people), (people if len(people) else moves)["group"]
+        rated, groups = complete(people), (people if len(people) else moves)["group"]
         counts = {
             "groups": groups.nunique(),
             "units": source.units(groups).nunique(),
-            "people": len(known) if len(people) else int(moves["persons"].sum()),
-            "missing": len(people) - len(known) if len(people) else int(moves["missing"].sum()),
+            "people": len(rated) if len(people) else int(moves["persons"].sum()),
+            "missing": len(people) - len(rated) if len(people) else int(moves["missing"].sum()),
         }
-        for key, result in _results(source, condition, known, moves).items():
+        for key, result in _results(source, condition, rated, moves).items():
             rows.append({"source": source.name, "condition": condition, **counts, "key": key, **asdict(result)})
     return pd.DataFrame(rows)
 
@@ -119,12 +119,12 @@ def change_correlation(
 
     Pairs with a gap are left out; `absent` is the reason when no pair is left.
     """
-    known = change.notna() & other.notna()
-    x, y = ((values[known] - values[known].mean()).to_numpy() for values in (change, other))
-    result = replace(blank, n=units[known].nunique())
+    have_both = change.notna() & other.notna()
+    x, y = ((values[have_both] - values[have_both].mean()).to_numpy() for values in (change, other))
+    result = replace(blank, n=units[have_both].nunique())
     if len(x) < FEWEST:
         return replace(result, reason=FEW if len(x) else absent)
-    sums = _unit_sums([np.ones(len(x)), x, y, x * x, y * y, x * y], units[known])
+    sums = _unit_sums([np.ones(len(x)), x, y, x * x, y * y, x * y], units[have_both])
     r = float(correlation(sums.sum(axis=0))) if min(np.ptp(x), np.ptp(y)) > EQUAL else math.nan
     return replace(result, reason=ALIKE) if math.isnan(r) else _with_estimate(result, r, correlation_interval(sums))
 
@@ -156,8 +156,8 @@ def _residuals(values: pd.Series, given: pd.Series) -> pd.Series:
 
 def average(blank: Result, values: pd.Series, units: pd.Series, absent: str = FEW) -> Result:
     """Return the mean over people, each with the same weight; `absent` is the reason when there are none."""
-    known = values.notna()
-    values, units = values[known], units[known]
+    is_present = values.notna()
+    values, units = values[is_present], units[is_present]
     result = replace(blank, n=units.nunique())
     if values.empty:
         return replace(result, reason=absent)
@@ -203,16 +203,20 @@ def traces(source: Source) -> pd.DataFrame:
     Turns with opinions of fewer than half the people are left out: the few who talk long differ from the others.
     """
     rows: list[dict[str, object]] = []
-    known = complete(source.people)
-    asked = known[known["turns"].map(bool) & known["side"].notna()]
-    for condition, part in asked.groupby("condition", sort=False):
-        turns = np.array(list(zip_longest(*part["turns"], fillvalue=np.nan)), dtype=float).T
-        frequent = turns[:, np.isfinite(turns).sum(axis=0) * 2 >= len(part)]
-        opinions = np.column_stack([frequent, part["after"]])
-        moved = (opinions - part[["before"]].to_numpy()) * part[["side"]].to_numpy()
-        rows.append({"condition": condition, "turn": 0, "last": False, "mean": 0.0, "n": len(part)})
+    rated = complete(source.people)
+    traced = rated[rated["turns"].map(bool) & rated["side"].notna()]
+    for condition, condition_people in traced.groupby("condition", sort=False):
+        turns = np.array(list(zip_longest(*condition_people["turns"], fillvalue=np.nan)), dtype=float).T
+        frequent = turns[:, np.isfinite(turns).sum(axis=0) * 2 >= len(condition_people)]
+        opinions = np.column_stack([frequent, condition_people["after"]])
+        moved = (opinions - condition_people[["before"]].to_numpy()) * condition_people[["side"]].to_numpy()
+        rows.append({"condition": condition, "turn": 0, "last": False, "mean": 0.0, "n": len(condition_people)})
         for turn, values in enumerate(moved.T, 1):
-            mean = average(Result("", "", 0, "mean", ""), pd.Series(values, part.index), source.units(part["group"]))
+            mean = average(
+                Result("", "", 0, "mean", ""),
+                pd.Series(values, condition_people.index),
+                source.units(condition_people["group"]),
+            )
             ends = {"mean": mean.estimate, "low": mean.low, "high": mean.high, "n": int(np.isfinite(values).sum())}
             rows.append({"condition": condition, "turn": turn, "last": turn == moved.shape[1], **ends})
     table = pd.DataFrame(rows, columns=["condition", "turn", "last", "mean", "low", "high", "n"])

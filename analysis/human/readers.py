@@ -96,9 +96,9 @@ def others_mean(people: pd.DataFrame) -> pd.Series:
     >>> others_mean(pd.DataFrame({"group": [1, 1, 1], "before": [0.0, 0.5, 1.0]})).tolist()
     [0.75, 0.5, 0.25]
     """
-    known = people["before"].notna()
+    is_rated = people["before"].notna()
     groups = people["before"].groupby(people["group"])
-    count = groups.transform("count") - known
+    count = groups.transform("count") - is_rated
     total = groups.transform("sum") - people["before"].fillna(0.0)
     return (total / count.where(count > 0)).rename("partner")
 
@@ -110,9 +110,9 @@ def toward_majority(people: pd.DataFrame) -> pd.DataFrame:
     middle are on no side; people who do not move count as 0.
     """
     rows = [
-        (condition, group, *_majority_move(part))
-        for (condition, group), part in people.groupby(["condition", "group"], sort=False)
-        if len(part) >= MAJORITY_OF
+        (condition, group, *_majority_move(group_people))
+        for (condition, group), group_people in people.groupby(["condition", "group"], sort=False)
+        if len(group_people) >= MAJORITY_OF
     ]
     return moves_table(pd.DataFrame(rows, columns=MOVES))
 
@@ -249,12 +249,12 @@ def _believed_turns(people: pd.DataFrame) -> tuple[pd.Series, int]:
     """Return the turns, emptied where their last one does not go with `after`, and the number of people with emptied turns."""
     last = people["turns"].map(lambda turns: turns[-1] if turns else np.nan)
     turns, doubted = people["turns"].copy(), 0
-    for _, part in people[last.notna()].groupby(["condition", "side"]):
-        said, after = last[part.index], part["after"]
-        varied = min(said.nunique(), after.nunique()) > 1
-        if not (varied and said.corr(after) >= AGREES):
-            turns[part.index] = [()] * len(part)
-            doubted += len(part)
+    for _, side_people in people[last.notna()].groupby(["condition", "side"]):
+        last_beliefs, after = last[side_people.index], side_people["after"]
+        varied = min(last_beliefs.nunique(), after.nunique()) > 1
+        if not (varied and last_beliefs.corr(after) >= AGREES):
+            turns[side_people.index] = [()] * len(side_people)
+            doubted += len(side_people)
     return turns, doubted
 
 
@@ -263,7 +263,7 @@ def parse_turns(text: str, path: Path) -> tuple[float, ...]:
     if not text:
         return ()
     try:
-        values = tuple(float(part) for part in text.split(";"))
+        values = tuple(float(belief) for belief in text.split(";"))
     except ValueError:
         values = (np.nan,)
     if not all(0 <= value <= 1 for value in values):
@@ -308,8 +308,8 @@ def published(path: Path) -> list[Published]:
         entries = [(*entry, False) for entry in ENTRIES]
         entries += [(*entry, True) for entry in POSTED if entry[3] in data[entry[2]]]
         values = [
-            Published(measure, title, str(data[part][name]["human"]), str(data[part][name]["LLM"]), public)
-            for measure, title, part, name, public in entries
+            Published(measure, title, str(data[section][name]["human"]), str(data[section][name]["LLM"]), public)
+            for measure, title, section, name, public in entries
         ]
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path} as JSON: {error}") from error

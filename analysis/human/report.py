@@ -68,9 +68,9 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
     data: the folder with the human files; None: the run alone. verdicts: a judge's verdicts on this run's posts.
     Errors: UserError when a file is not what it should be.
     """
-    people, known = read(data) if data else ([], [])
-    own, judge_warning = of_run(tables), ""
-    every = [*people, own]
+    people, published_values = read(data) if data else ([], [])
+    run, judge_warning = of_run(tables), ""
+    every = [*people, run]
     if verdicts:
         judged = readers.table(
             verdicts, ["topic", "room", "text"], {"score": (1, 7), "agent": COUNT, "iteration": COUNT}
@@ -83,15 +83,15 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
     report.data(human=measured, traces=ways)
     report.add(UNITS, uncorrected(measured, ways), NO_DATA if len(every) == 1 else None)
     report.disclaim(tables.header)
-    report.add(_shared_people(own))
+    report.add(_shared_people(run))
     report.note(f"{PUBLIC}: {judge_warning}" if judge_warning else None)
     if not tables.finished:
         report.add(
             "The run is not finished, so agents without a last survey are missing: "
             "repeat the command of the run to continue."
         )
-    private = [*people, own]
-    values = [entry for entry in known if not entry.public]
+    private = [*people, run]
+    values = [entry for entry in published_values if not entry.public]
     drawn = draw(private, measured, values, f"People, and a run on {model}")
     report.figure(drawn, "human", "People and the run")
     labels = {RUN: f"{RUN}: {model}"}
@@ -102,14 +102,16 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
     ):
         report.section(title, *notes, _measure_table(measured, labels, keys))
     turns = bool(len(each_turn(tables)))
-    order = compare_sequences(own, people if turns else [])
-    if len(parts := compare_parts(own, people, order, turns)):
+    order = compare_sequences(run, people if turns else [])
+    if len(parts := compare_parts(run, people, order, turns)):
         add_likeness(report, parts, f"People, and a run on {model}")
     if turns:
-        add_turn_sections(report, own, people, order, data)
-    if known:
+        add_turn_sections(report, run, people, order, data)
+    if published_values:
         about = f"{readers.DEBATE_ORIGIN}. The values are as published, not computed here."
-        report.section("Compared with published values", about, _published_table(measured, known, labels[RUN]))
+        report.section(
+            "Compared with published values", about, _published_table(measured, published_values, labels[RUN])
+        )
     if len(ways):
         report.section("Turn by turn", WAY, _way_table(ways, labels))
     if missing := _missing_lines(measured):
@@ -135,18 +137,18 @@ def read(folder: Path) -> tuple[list[Source], list[Published]]:
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder: give --data the folder with the human data (docs/human.md)")
     people, path = readers.sources(folder), readers.find(folder, readers.DEBATE)
-    known = readers.published(path) if path else []
-    if not people and not known:
+    published_values = readers.published(path) if path else []
+    if not people and not published_values:
         files = (readers.SALVI, readers.TRACES, readers.HABERMAS, readers.DEBATE)
         wanted = join_phrases([names[0] for names in files])
         raise UserError(f"{folder} has none of the files of human data: {wanted} (docs/human.md)")
-    return people, known
+    return people, published_values
 
 
 def _measure_table(measured: pd.DataFrame, labels: Mapping[str, str], keys: Sequence[str]) -> str:
     rows = []
-    for (source, condition), part in measured.groupby(["source", "condition"], sort=False):
-        results, counts = part.set_index("key").loc[keys], part.iloc[0]
+    for (source, condition), condition_rows in measured.groupby(["source", "condition"], sort=False):
+        results, counts = condition_rows.set_index("key").loc[keys], condition_rows.iloc[0]
         groups = count_phrase(counts["groups"], counts["unit"])
         groups += f", {counts['units']} of different people" if counts["units"] < counts["groups"] else ""
         rows.append([labels.get(source, source), condition, groups, str(counts["people"]), str(counts["missing"]),
@@ -161,11 +163,11 @@ def _cell(row: pd.Series) -> str:
     return value if pd.isna(row["statistic"]) else f"{value}, t({row['df']:.0f})={row['statistic']:.2f}, {p}"
 
 
-def _published_table(measured: pd.DataFrame, known: Sequence[Published], run: str) -> str:
+def _published_table(measured: pd.DataFrame, published_values: Sequence[Published], run: str) -> str:
     private, public = _whole_cells(measured, RUN), _whole_cells(measured, PUBLIC)
     rows = [
         [entry.title, entry.human, entry.model, (public if entry.public else private).get(entry.measure, DASH)]
-        for entry in known
+        for entry in published_values
         if public or not entry.public
     ]
     return formatting.markdown_table(["measure", "DEBATE, people", "DEBATE, model", run], rows)
@@ -173,28 +175,31 @@ def _published_table(measured: pd.DataFrame, known: Sequence[Published], run: st
 
 def _whole_cells(measured: pd.DataFrame, name: str) -> dict[str, str]:
     """Return a source's cells by measure, all conditions together; empty if it is no source."""
-    own = measured[measured["source"] == name]
-    whole = own[own["condition"] == ALL] if own["condition"].nunique() > 1 else own
+    source_rows = measured[measured["source"] == name]
+    whole = source_rows[source_rows["condition"] == ALL] if source_rows["condition"].nunique() > 1 else source_rows
     return dict(whole.set_index("key").apply(_cell, axis=1)) if len(whole) else {}
 
 
 def _way_table(ways: pd.DataFrame, labels: Mapping[str, str]) -> str:
     turns = sorted(ways.loc[~ways["last"] & (ways["turn"] > 0), "turn"].unique())
     rows = []
-    for (source, condition), part in ways.groupby(["source", "condition"], sort=False):
-        means, end = part[~part["last"]].set_index("turn")["mean"].reindex(turns), part[part["last"]].iloc[0]
+    for (source, condition), condition_ways in ways.groupby(["source", "condition"], sort=False):
+        means, end = (
+            condition_ways[~condition_ways["last"]].set_index("turn")["mean"].reindex(turns),
+            condition_ways[condition_ways["last"]].iloc[0],
+        )
         last = format_estimate(end["mean"], end["low"], end["high"], 3)
         by_turn = [format_number(float(mean), 3) for mean in means]
-        rows.append([labels.get(source, source), condition, str(part["n"].iloc[0]), *by_turn, last])
+        rows.append([labels.get(source, source), condition, str(condition_ways["n"].iloc[0]), *by_turn, last])
     return formatting.markdown_table(["source", "condition", "people", *map(str, turns), "last"], rows)
 
 
 def _missing_lines(measured: pd.DataFrame) -> list[str]:
     """Return why numbers are missing: a line per source and reason."""
     lines = []
-    for (source, reason), part in measured[measured["reason"] != ""].groupby(["source", "reason"], sort=False):
-        titles = "; ".join(TITLES[key] for key in part["key"].unique())
-        conditions = list(map(str, part["condition"].unique()))
+    for (source, reason), reason_rows in measured[measured["reason"] != ""].groupby(["source", "reason"], sort=False):
+        titles = "; ".join(TITLES[key] for key in reason_rows["key"].unique())
+        conditions = list(map(str, reason_rows["condition"].unique()))
         few = formatting.escape_markdown("; ".join(conditions))
         which = f" ({few if len(conditions) < 4 else count_phrase(len(conditions), 'condition')})"
         every = len(conditions) == measured.loc[measured["source"] == source, "condition"].nunique()
@@ -229,9 +234,9 @@ def draw(sources: Sequence[Source], measured: pd.DataFrame, published: Sequence[
         (change, effects), (talks, rounds) = figure.subplots(2, 2)
         _draw_change(change, persons)
         _draw_correlations(effects, persons, measured, published)
-        people, own = ([source for source in persons if (source.name == RUN) == mine] for mine in (False, True))
+        people, runs = ([source for source in persons if (source.name == RUN) == mine] for mine in (False, True))
         _draw_traces(talks, people, "People: toward the other side", "Turn (hollow: after the talk)")
-        _draw_traces(rounds, own, "Run: toward the others of the room", "Round (hollow: the last)")
+        _draw_traces(rounds, runs, "Run: toward the others of the room", "Round (hollow: the last)")
         rounds.sharey(talks)
         talks.autoscale()
     return figure
@@ -304,14 +309,14 @@ def _draw_traces(axis: Axes, sources: Sequence[Source], title: str, turn: str) -
         replace(source, people=source.people.assign(condition=ALL)) if _is_crowded(source) else source
         for source in sources
     ]
-    found = pd.concat(map(traces, shown), ignore_index=True) if shown else pd.DataFrame()
+    trace_points = pd.concat(map(traces, shown), ignore_index=True) if shown else pd.DataFrame()
     axis.set(title=title, xlabel=turn, ylabel="Mean change since before (0–1)")
-    if found.empty:
+    if trace_points.empty:
         why = "no opinions between before and after" if sources else "no opinions of people were given"
         axis.text(0.5, 0.5, why, transform=axis.transAxes, ha="center", va="center")
         axis.set_xticks([])
         return
-    for place, (condition, line) in enumerate(found.groupby("condition", sort=False)):
+    for place, (condition, line) in enumerate(trace_points.groupby("condition", sort=False)):
         colour, marker = LOOKS[place]
         at, means = line["turn"] + 0.05 * place, line["mean"]
         axis.vlines(at, line["low"], line["high"], color=colour, linewidth=0.8, alpha=0.7)

@@ -43,8 +43,8 @@ def of_run(tables: Tables) -> Source:
     seats = seats[seats["party"] != MEDIATOR]
     beliefs = wide.reindex(pd.MultiIndex.from_frame(seats[AGENT])).to_numpy(dtype=float) / POINTS
     turns = list(map(tuple, beliefs[:, 1:-1].tolist()))
-    if len(asked := each_turn(tables)):
-        turns = _heard_turns(asked, tables, seats)
+    if len(turn_ratings := each_turn(tables)):
+        turns = _heard_turns(turn_ratings, tables, seats)
     people = _people(tables, seats, beliefs[:, 0], beliefs[:, -1], turns)
     pairs = first_partners(tables)
     who = "the partner is the first one" if pairs else "the partners are the others of a room, Defaults included"
@@ -73,10 +73,12 @@ def each_turn(tables: Tables) -> pd.DataFrame:
     return tables.probes[tables.probes["probe"] == f"{tables.header.scenario['probe']}{TURNS}"]
 
 
-def _heard_turns(asked: pd.DataFrame, tables: Tables, seats: pd.DataFrame) -> list[tuple[float, ...]]:
+def _heard_turns(turn_ratings: pd.DataFrame, tables: Tables, seats: pd.DataFrame) -> list[tuple[float, ...]]:
     """Return each agent's opinions (0-1) after the turns that it heard; those after its own turns are left out."""
     spoken = pd.MultiIndex.from_frame(tables.utterances[LINE])
-    heard = asked[~pd.MultiIndex.from_frame(asked[LINE]).isin(spoken)].sort_values("iteration", kind="stable")
+    heard = turn_ratings[~pd.MultiIndex.from_frame(turn_ratings[LINE]).isin(spoken)].sort_values(
+        "iteration", kind="stable"
+    )
     turns = heard.groupby(AGENT)["attitude"].agg(list)
     keys = seats[AGENT].itertuples(index=False, name=None)
     return [tuple(value / POINTS for value in turns.get(key, ())) for key in keys]

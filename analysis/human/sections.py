@@ -62,7 +62,7 @@ def draw_likeness(shown: pd.DataFrame, caption: str) -> Figure:
         panels = figure.subplots(1, len(sources), sharey=True, squeeze=False)[0]
         for axis, source in zip(panels, sources, strict=True):
             rows = shown[(shown["people"] == source) & shown["score"].notna()]
-            at = [names.index(part) for part in rows["part"]]
+            at = [names.index(part_name) for part_name in rows["part"]]
             axis.hlines(at, rows["score_low"], rows["score_high"], color=ESTIMATE, linewidth=1.2)
             axis.plot(rows["score"], at, "o", color=ESTIMATE, markersize=4)
             for place, line in ((0, "--"), (1, "-")):

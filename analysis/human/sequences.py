@@ -82,18 +82,18 @@ def autocorrelation(rows: Floats, sizes: bool = False) -> float:
 
 def compare_sequences(run: Source, people: Sequence[Source]) -> pd.DataFrame:
     """Return a row per condition of people and part (COLUMNS): the parts of the run compared with those of people."""
-    own, rows = trajectories(run.by_unit()), []
+    run_ways, rows = trajectories(run.by_unit()), []
     for source in people:
-        for condition, part, _ in source.parts():
-            if len((ways := trajectories(part)).groups):
+        for condition, condition_people, _ in source.parts():
+            if len((ways := trajectories(condition_people)).groups):
                 about = {"people": source.name, "condition": condition}
-                rows += [about | row for row in compare_samples(own, ways, condition)]
+                rows += [about | row for row in compare_samples(run_ways, ways, condition)]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def compare_samples(own: Trajectories, ways: Trajectories, name: str) -> list[dict[str, object]]:
+def compare_samples(run: Trajectories, ways: Trajectories, name: str) -> list[dict[str, object]]:
     """Return a row per part, without people and condition; a reason where there is no score."""
-    talks, rooms = _by_group(ways), _by_group(own)
+    talks, rooms = _by_group(ways), _by_group(run)
     counts: dict[str, object] = {"talks": len(talks), "rooms": len(rooms), "reason": ""}
     kinds = find_kinds(ways)
     reason = (
@@ -104,12 +104,12 @@ def compare_samples(own: Trajectories, ways: Trajectories, name: str) -> list[di
     assert kinds is not None
     rng = np.random.default_rng(derive(0, "sequences", name))
     every, cut = np.arange(len(talks)), tail(min(len(talks), len(rooms)))
-    split = np.array([_distances(own, *_halves(ways, talks, every, rng), kinds, rng) for _ in range(DRAWS)])
-    drawn = np.array([_resampled(own, rooms, ways, talks, kinds, rng) for _ in range(DRAWS)])
-    p, values = _order_p(ways, kinds, rng), (_values(own, kinds), _values(ways, kinds))
+    split = np.array([_distances(run, *_halves(ways, talks, every, rng), kinds, rng) for _ in range(DRAWS)])
+    drawn = np.array([_resampled(run, rooms, ways, talks, kinds, rng) for _ in range(DRAWS)])
+    p, values = _order_p(ways, kinds, rng), (_values(run, kinds), _values(ways, kinds))
     return [
-        counts | {"part": part, "run_value": values[0][part], "people_value": values[1][part], "p": p[place]}
-        | score_part(split[:, place], drawn[:, place], p[place], cut) for place, part in enumerate(PARTS)
+        counts | {"part": part_name, "run_value": values[0][part_name], "people_value": values[1][part_name], "p": p[place]}
+        | score_part(split[:, place], drawn[:, place], p[place], cut) for place, part_name in enumerate(PARTS)
     ]  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def _order(ways: Trajectories, kinds: Kinds) -> Floats:
 
 
 def _resampled(
-    own: Trajectories,
+    run: Trajectories,
     rooms: list[Places],
     ways: Trajectories,
     talks: list[Places],
@@ -136,9 +136,9 @@ def _resampled(
     rng: np.random.Generator,
 ) -> Floats:
     """Return the distance to the run, by part, with rooms and talks drawn with replacement."""
-    own = own.take(np.concatenate([rooms[place] for place in rng.integers(0, len(rooms), len(rooms))]))
+    run = run.take(np.concatenate([rooms[place] for place in rng.integers(0, len(rooms), len(rooms))]))
     drawn = ways.take(np.concatenate([talks[place] for place in rng.integers(0, len(talks), len(talks))]))
-    return _distance(step_rows(drawn), _summary(drawn, kinds), _summary(own, kinds))
+    return _distance(step_rows(drawn), _summary(drawn, kinds), _summary(run, kinds))
 
 
 def _halves(
@@ -152,13 +152,13 @@ def _halves(
 
 
 def _distances(
-    own: Trajectories, half: Trajectories, other: Trajectories, kinds: Kinds, rng: np.random.Generator
+    run: Trajectories, half: Trajectories, other: Trajectories, kinds: Kinds, rng: np.random.Generator
 ) -> Floats:
     """Return (parts, 4): the distance from half of the people to the run, to the other half, to its shuffled steps, and to people
     who never move.
     """
     rows, people = step_rows(half), _summary(half, kinds)
-    samples = own, other, shuffle_steps(other, rng), hold_still(other)
+    samples = run, other, shuffle_steps(other, rng), hold_still(other)
     return np.column_stack([_distance(rows, people, _summary(sample, kinds)) for sample in samples])
 
 

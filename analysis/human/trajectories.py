@@ -40,9 +40,9 @@ def trajectories(people: pd.DataFrame) -> Trajectories:
     >>> trajectories(people).beliefs.round(3).tolist()
     [[0.5, 0.6, 0.8]]
     """
-    known = people[people["turns"].map(bool) & people["side"].notna() & people["before"].notna()]
+    asked_by_turn = people[people["turns"].map(bool) & people["side"].notna() & people["before"].notna()]
     ways, groups = [], []
-    for row in known[["group", "before", "side", "turns"]].itertuples(index=False):
+    for row in asked_by_turn[["group", "before", "side", "turns"]].itertuples(index=False):
         beliefs = np.array([row.before, *row.turns], dtype=float)
         beliefs = beliefs[np.logical_and.accumulate(np.isfinite(beliefs))]
         if len(beliefs) > 1:

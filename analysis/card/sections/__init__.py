@@ -66,7 +66,7 @@ def neutral_named(text: str, society: Society) -> str:
     "nearer to the Neutral's answer"
     """
     names = {"Default": society.label(DEFAULT), "Defaults": society.plural(DEFAULT)}
-    return re.sub(r"\bDefaults?\b", lambda found: names[found[0]], text)
+    return re.sub(r"\bDefaults?\b", lambda match: names[match[0]], text)
 
 
 def fill_names(text: str, labels: Sequence[str], plurals: Sequence[str]) -> str:

@@ -86,8 +86,8 @@ def effect(
         yield replace(whole, reason=empty)
         return
     yield _paired(whole, pairs)
-    for topic, part in pairs.groupby(level="topic", sort=False):
-        yield _paired(replace(whole, topic=str(topic)), part)
+    for topic, topic_pairs in pairs.groupby(level="topic", sort=False):
+        yield _paired(replace(whole, topic=str(topic)), topic_pairs)
 
 
 def _paired(claim: CardEstimate, pairs: pd.DataFrame) -> CardEstimate:

@@ -71,12 +71,17 @@ def answers(study: ConditionRecords) -> pd.DataFrame:
 
 def _topic(ratings: pd.DataFrame, topic: str, society: Society) -> Iterator[CardEstimate]:
     levels = ratings.groupby(["party", "block", "probe"], sort=False)["level"].mean()
-    own = levels.get(DEFAULT, pd.Series(dtype=float)).groupby(level="probe", sort=False).mean()
-    yield replace(mean_estimate(CardEstimate("default", topic, unit=estimates.WORDING), own), instrument=own.std())
+    default_by_wording = levels.get(DEFAULT, pd.Series(dtype=float)).groupby(level="probe", sort=False).mean()
+    yield replace(
+        mean_estimate(CardEstimate("default", topic, unit=estimates.WORDING), default_by_wording),
+        instrument=default_by_wording.std(),
+    )
     # From the Default of the same block: the Default's own error is then in the interval. A block without one takes the mean.
     defaults = levels.get(DEFAULT, pd.Series(dtype=float))
     away = {
-        party: (levels[party] - defaults).reindex(levels[party].index).fillna(levels[party].sub(own, level="probe"))
+        party: (levels[party] - defaults)
+        .reindex(levels[party].index)
+        .fillna(levels[party].sub(default_by_wording, level="probe"))
         for party in society.debaters
         if party in levels
     }
@@ -154,10 +159,10 @@ def _contradicted(claims: Sequence[CardEstimate], lean: CardEstimate) -> bool:
 
 def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     """For "In short"."""
-    one, other = map(first.society.label, first.parties)
+    first_role, other = map(first.society.label, first.parties)
     wordings = (
-        f"nearer to its own {other} role than to its {one} role on",
-        f"nearer to its own {one} role than to its {other} role on",
+        f"nearer to its own {other} role than to its {first_role} role on",
+        f"nearer to its own {first_role} role than to its {other} role on",
         "nearer to the one or the other of its party roles, by the wording of the question, on",
         "not detectably nearer to either role on",
         "too few times to tell which role it is nearer to on",
@@ -181,6 +186,6 @@ def slots(first: Batch) -> dict[str, str]:
 
 def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    known = [claim for topic in first.base.subject.topics if (claim := find_estimate(claims, "default", topic))]
-    parts = [f"{format_number(claim.estimate)} on {load_topic(claim.topic).title}" for claim in known]
+    readable = [claim for topic in first.base.subject.topics if (claim := find_estimate(claims, "default", topic))]
+    parts = [f"{format_number(claim.estimate)} on {load_topic(claim.topic).title}" for claim in readable]
     return f"Asked without a party role, the model answers {join_phrases(parts)}." if parts else ""

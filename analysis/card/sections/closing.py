@@ -43,7 +43,7 @@ def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     if base.rounds < 2:
         return [CardEstimate(name, reason=ONE_ROUND) for name in QUANTITIES]
     moves = returns(study)
-    last = {name: part.set_index(CELL)["last"] for name, part in moves.groupby("condition")}
+    last = {name: condition_moves.set_index(CELL)["last"] for name, condition_moves in moves.groupby("condition")}
     announced, ordinary = (last.get(condition, NO_MOVEMENT) for condition in NAMES.values())
     return [
         *(_reversion(CardEstimate(name), moves[moves["condition"] == condition]) for name, condition in NAMES.items()),
@@ -75,7 +75,7 @@ def _reversion(claim: CardEstimate, rows: pd.DataFrame) -> CardEstimate:
     sums = rows.groupby("block", sort=False)[["gone", "back"]].sum()
     if sums.empty or not mean_estimate(claim, sums["gone"]).low > 0:
         return replace(claim, n=len(sums), reason=STILL if sums.empty else UNSURE)
-    return jackknife(claim, sums, lambda part: float(part["back"].sum() / part["gone"].sum()))
+    return jackknife(claim, sums, lambda block_sums: float(block_sums["back"].sum() / block_sums["gone"].sum()))
 
 
 def result(claims: Sequence[CardEstimate], first: Batch) -> str:

@@ -57,9 +57,9 @@ def ends(study: ConditionRecords, condition: str) -> pd.DataFrame:
     rated = study.ratings(condition)
     rated = rated[rated["party"].isin(study.parties)]
     when = {rated["round"].min(): "before", rated["round"].max(): "after"}
-    known = rated.assign(when=rated["round"].map(when)).dropna(subset="when")
+    at_ends = rated.assign(when=rated["round"].map(when)).dropna(subset="when")
     keys = ["block", "when", "topic", "party"]
-    return known.groupby(keys, sort=False)["level"].mean().unstack(keys[1:])
+    return at_ends.groupby(keys, sort=False)["level"].mean().unstack(keys[1:])
 
 
 def ratio(rows: pd.DataFrame) -> pd.Series:

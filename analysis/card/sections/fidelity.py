@@ -68,13 +68,16 @@ def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
 
 
 def _interviewed(answers: pd.DataFrame, debaters: Sequence[str]) -> Iterator[CardEstimate]:
-    own = answers[answers["own"]]
-    people, none = own[own["party"] != DEFAULT], f"no answer has a verdict: {count_table(own['reason'])}"
+    seated_answers = answers[answers["own"]]
+    people, none = (
+        seated_answers[seated_answers["party"] != DEFAULT],
+        f"no answer has a verdict: {count_table(seated_answers['reason'])}",
+    )
     seated = zip(SEATS, debaters, strict=True)
     shares = {"aligned": people} | {f"{seat}_aligned": people[people["party"] == party] for seat, party in seated}
     for name, rows in shares.items():
         yield estimates.is_possible(mean_estimate(CardEstimate(name, reason=none), fitting(rows)))
-    once = own.drop_duplicates(["persona", "question"])
+    once = seated_answers.drop_duplicates(["persona", "question"])
     default = once[once["party"] == DEFAULT]
     if len(default):
         judged = default[default["verdict"] != ""]

@@ -99,12 +99,12 @@ def over_blocks(study: ConditionRecords, condition: str) -> dict[str, Result]:
     sources = [of_run(tables) for tables in study.records[condition]]
     people, moves = (_batch_groups([getattr(source, name) for source in sources]) for name in ("people", "moves"))
     blocks = study.ratings(condition).drop_duplicates("room").set_index("room")["block"]
-    known, blank = complete(people), Result(condition, "block", 0, "", "")
-    change, block = known["after"] - known["before"], known["group"].map(blocks)
-    spread = measures.within(known).eval("after - before")
+    rated, blank = complete(people), Result(condition, "block", 0, "", "")
+    change, block = rated["after"] - rated["before"], rated["group"].map(blocks)
+    spread = measures.within(rated).eval("after - before")
     return {
         "still": measures.average(blank, measures.stayed_put(change, 0), block),
-        "partner": measures.partner_correlation(blank, known, block),
+        "partner": measures.partner_correlation(blank, rated, block),
         "spread": measures.average(blank, spread, spread.index.to_series().map(blocks)),
         "majority": measures.average(blank, moves["moved"], moves["group"].map(blocks)),
     }

@@ -62,16 +62,16 @@ def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
 
 def deviation(claim: CardEstimate, values: pd.Series) -> CardEstimate:
     """The pooled standard deviation of values with the same index, with its interval (`deviation_interval`)."""
-    known = values.dropna()
-    cells = known.groupby(level=list(known.index.names), sort=False)
-    freedom = len(known) - cells.ngroups
+    present = values.dropna()
+    cells = present.groupby(level=list(present.index.names), sort=False)
+    freedom = len(present) - cells.ngroups
     if freedom < 1:
-        return replace(claim, n=len(known), reason="no cell has two values")
-    residuals = (known - cells.transform("mean")).to_numpy(dtype=float)
+        return replace(claim, n=len(present), reason="no cell has two values")
+    residuals = (present - cells.transform("mean")).to_numpy(dtype=float)
     low, high = deviation_interval(residuals, freedom)
     estimate = math.sqrt(float((residuals**2).sum()) / freedom)
     reason = "" if low == low else NO_VARIATION if estimate <= ALIKE else too_few(claim.unit)
-    return replace(claim, estimate=estimate, low=low, high=high, n=len(known), reason=reason)
+    return replace(claim, estimate=estimate, low=low, high=high, n=len(present), reason=reason)
 
 
 def result(claims: Sequence[CardEstimate], first: Batch) -> str:

@@ -66,8 +66,8 @@ def _asymmetry(study: ConditionRecords, sides: pd.Series) -> CardEstimate:
     if any(party not in sums for party in study.parties):
         return replace(claim, reason="a party begins at the Default's answer, or could not be rated")
 
-    def closed(part: pd.DataFrame) -> float:
-        whole = part.sum()
+    def closed(block_sums: pd.DataFrame) -> float:
+        whole = block_sums.sum()
         first, second = (whole[party, "moved"] / whole[party, "gap"] for party in study.parties)
         return float(first - second)
 
@@ -80,10 +80,10 @@ def _first_round(study: ConditionRecords, sides: pd.Series) -> CardEstimate:
     sums = {"first": _sums(rows, sides, "first"), "whole": _sums(rows, sides, "change")}
     if sums["first"].empty:
         return replace(claim, reason=f"{NOWHERE}, or no agent was rated in three surveys")
-    both = pd.DataFrame({name: part.T.groupby(level=1).sum().T["moved"] for name, part in sums.items()})
+    both = pd.DataFrame({name: party_sums.T.groupby(level=1).sum().T["moved"] for name, party_sums in sums.items()})
     if not mean_estimate(claim, both["whole"]).low > 0:
         return replace(claim, n=len(both), reason="no movement of which there could be a share")
-    return jackknife(claim, both, lambda part: float(part["first"].sum() / part["whole"].sum()))
+    return jackknife(claim, both, lambda block_sums: float(block_sums["first"].sum() / block_sums["whole"].sum()))
 
 
 def _sums(rows: pd.DataFrame, sides: pd.Series, name: str) -> pd.DataFrame:
@@ -126,8 +126,10 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
 
 def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    known = {name: claim for name in ("three", "two", "same") if (claim := find_estimate(claims, f"{name}_alone"))}
-    parts = [f"{points(claim)} in a {NAMES[name]}" for name, claim in known.items()]
+    claim_by_condition = {
+        name: claim for name in ("three", "two", "same") if (claim := find_estimate(claims, f"{name}_alone"))
+    }
+    parts = [f"{points(claim)} in a {NAMES[name]}" for name, claim in claim_by_condition.items()]
     return (
         f"Compared with silence, agents come nearer to the Default's answer by {join_phrases(parts)}." if parts else ""
     )

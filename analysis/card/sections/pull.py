@@ -129,13 +129,15 @@ def _pull(
     claim: CardEstimate, fit: influence.Estimate, blocks: int, share: float, values: Mapping[str, float]
 ) -> CardEstimate:
     """The claim on a pull of a party. share: of `predicted_share`."""
-    known = share >= PREDICTED and math.isfinite(fit.value)
-    return from_fit(claim, fit, blocks, values) if known else replace(claim, n=blocks, reason=UNPREDICTED)
+    is_predicted = share >= PREDICTED and math.isfinite(fit.value)
+    return from_fit(claim, fit, blocks, values) if is_predicted else replace(claim, n=blocks, reason=UNPREDICTED)
 
 
 def _fitted(passages: Sequence[Passage], topics: Sequence[str], name: str) -> Iterator[CardEstimate]:
     """The claims of one fit; the level only where the fit is of one topic."""
-    kappa, mu, away, half, level = (CardEstimate(one, name) for one in ("kappa", "mu", "lost", "half_life", "level"))
+    kappa, mu, away, half, level = (
+        CardEstimate(quantity, name) for quantity in ("kappa", "mu", "lost", "half_life", "level")
+    )
     level = replace(level, topic=topics[0])
     single = len(topics) == 1
     fit, blocks, reason = _fit(passages, topics)
@@ -147,13 +149,13 @@ def _fitted(passages: Sequence[Passage], topics: Sequence[str], name: str) -> It
     lost_by_block = {block: lost(pull.value) + slope * (value - pull.value) for block, value in pseudo.items()}
     by_block = _by_block(fit, passages, influence.KAPPA)
     yield _rate(kappa, influence.fit_plain(fit, influence.KAPPA), blocks, by_block)
-    own = _rate(mu, pull, blocks, pseudo)
-    yield own
-    if own.known:
+    pull_rate = _rate(mu, pull, blocks, pseudo)
+    yield pull_rate
+    if pull_rate.known:
         yield from_fit(away, _transformed(pull, lost), blocks, lost_by_block)
-        yield _half_life(half, own)
+        yield _half_life(half, pull_rate)
     else:
-        yield from (replace(claim, n=blocks, reason=own.reason) for claim in (away, half))
+        yield from (replace(claim, n=blocks, reason=pull_rate.reason) for claim in (away, half))
     if single:
         yield _level(level, influence.bias_estimate(fit), blocks)
 

@@ -60,8 +60,8 @@ def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     checked = judge_quality.against_truth(spoken)
     faults = judge_quality.faults(checked)
     trusted = spoken[~spoken["topic"].isin(list(faults))]
-    own = study.ratings("three").assign(attitude=study.ratings("three")["level"])
-    agreement = judge_quality.against_themselves(trusted, own)
+    ratings = study.ratings("three").assign(attitude=study.ratings("three")["level"])
+    agreement = judge_quality.against_themselves(trusted, ratings)
     return [
         *_in_points(trusted, study, base, faults),
         *(_from_row("agreement", row, "r") for row in agreement.to_dict("records")),
@@ -75,8 +75,8 @@ def _in_points(
     spoken: pd.DataFrame, study: ConditionRecords, base: Scenario, faults: Mapping[str, str]
 ) -> Iterator[CardEstimate]:
     """Lines compared with ratings, on topics whose survey asks what the judge scores; over all topics if that holds for all."""
-    asked = [topic for topic in base.subject.topics if judge_quality.comparable(topic, base.surveys.probe)]
-    topics = [topic for topic in asked if topic not in faults]
+    scored_topics = [topic for topic in base.subject.topics if judge_quality.comparable(topic, base.surveys.probe)]
+    topics = [topic for topic in scored_topics if topic not in faults]
     rows = lines(spoken[spoken["topic"].isin(topics)], study.ratings("three"))
     apart = rows.assign(value=rows["text"] - rows["rating"])
     values = {
@@ -84,12 +84,12 @@ def _in_points(
         "text_apart": apart.assign(value=apart["value"].abs()),
         "text_toward": toward(apart, directions(study), "value"),
     }
-    reason = OTHER if len(asked) < len(base.subject.topics) else MISREAD
-    for name, part in values.items():
+    reason = OTHER if len(scored_topics) < len(base.subject.topics) else MISREAD
+    for name, quantity_lines in values.items():
         complete = len(topics) == len(base.subject.topics)
-        yield _mean(CardEstimate(name), part) if complete else CardEstimate(name, reason=reason)
+        yield _mean(CardEstimate(name), quantity_lines) if complete else CardEstimate(name, reason=reason)
         for topic in topics:
-            yield _mean(CardEstimate(name, topic), part[part["topic"] == topic])
+            yield _mean(CardEstimate(name, topic), quantity_lines[quantity_lines["topic"] == topic])
 
 
 def _quality(checked: pd.DataFrame) -> Iterator[CardEstimate]:
@@ -121,8 +121,8 @@ def lines(verdicts: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
 def contradicting(rows: pd.DataFrame) -> pd.DataFrame:
     """The lines that are on a side, of a speaker on a side; value: 1 if these are opposite sides, else 0."""
     sides = np.sign(rows[["text", "rating"]] - MIDDLE)
-    known = (sides != 0).all(axis=1)
-    return rows[known].assign(value=(sides["text"] != sides["rating"])[known].astype(float))
+    on_sides = (sides != 0).all(axis=1)
+    return rows[on_sides].assign(value=(sides["text"] != sides["rating"])[on_sides].astype(float))
 
 
 def _mean(claim: CardEstimate, rows: pd.DataFrame) -> CardEstimate:
@@ -144,7 +144,7 @@ def warnings(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
 
 def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentences of the section: what was found, and whether the judge may be used."""
-    return " ".join(part for part in (_found(claims, first), judge_gate(claims, judge(first))) if part)
+    return " ".join(sentence for sentence in (_found(claims, first), judge_gate(claims, judge(first))) if sentence)
 
 
 def judge_gate(claims: Sequence[CardEstimate], name: str) -> str:
