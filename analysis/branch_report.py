@@ -59,8 +59,8 @@ def branch_effect(parent: Tables, branch: Tables) -> InterventionResult:
     two differ before that round.
     """
     first = int(branch.header.branch["round"])
-    known = set(parent.interventions[ACT].itertuples(index=False, name=None))
-    added = [act not in known for act in branch.interventions[ACT].itertuples(index=False, name=None)]
+    parent_acts = set(parent.interventions[ACT].itertuples(index=False, name=None))
+    added = [act not in parent_acts for act in branch.interventions[ACT].itertuples(index=False, name=None)]
     acts = branch.interventions[pd.Series(added, index=branch.interventions.index, dtype=bool)]
     result = compare_from(parent, branch, first, acts[acts["round"] >= first])
     return replace(result, names=NAMES, compared="in the branch than in its parent")
@@ -103,14 +103,14 @@ def add_branch(report: Report, tables: Tables, folder: Path) -> None:
     first = tables.header.branch["round"]
     report.section("Compared with its parent")
     try:
-        found = compare_with_parent(tables, where)
+        comparison = compare_with_parent(tables, where)
     except UserError as error:
         report.add(f"This run is a branch of `{where.as_posix()}` from round {first} on.")
         report.plain(f"It cannot be compared with its parent: {error}.")
         return
-    parent, result, told = found.parent, found.result, "; ".join(found.changed) or "nothing"
+    parent, result, told = comparison.parent, comparison.result, "; ".join(comparison.changed) or "nothing"
     report.plain(f"This run is a branch of {where.resolve().name} from round {first} on. It changes: {told}.")
-    report.add(found.sentence)
+    report.add(comparison.sentence)
     if result.effects["rooms"].sum() == 0:
         return
     report.figure(
@@ -120,7 +120,7 @@ def add_branch(report: Report, tables: Tables, folder: Path) -> None:
     report.add(HOW.format(first))
     if result.untouched:
         report.add(f"Rooms that no new intervention reached are left out: {result.untouched:,}.")
-    if not found.same:
+    if not comparison.same:
         report.table(*effects_table(result, result.effects))
     if missing := int(result.effects.loc[result.effects["measure"] == "attitude", "missing"].sum()):
         report.add(f"Pairs of ratings left out because one is missing: {missing:,}.")

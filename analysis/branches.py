@@ -51,10 +51,10 @@ def branch_trees(folders: Sequence[Path]) -> list[BranchNode]:
 
     Branches are found in the folders that hold a run of the tree. Errors: UserError where one of these is no run.
     """
-    known = {folder.resolve(): read_progress(folder) for folder in folders}
-    roots = dict.fromkeys(_root(folder, known) for folder in list(known))
-    _find_branches(known)
-    return [_node(root, known, None) for root in roots]
+    progress = {folder.resolve(): read_progress(folder) for folder in folders}
+    roots = dict.fromkeys(_root(folder, progress) for folder in list(progress))
+    _find_branches(progress)
+    return [_node(root, progress, None) for root in roots]
 
 
 def draw_trees(trees: Sequence[BranchNode]) -> str:
@@ -65,35 +65,35 @@ def draw_trees(trees: Sequence[BranchNode]) -> str:
 Known = dict[Path, tuple[Header, int, bool]]
 
 
-def _root(folder: Path, known: Known) -> Path:
+def _root(folder: Path, progress: Known) -> Path:
     """Return the run without a parent (or whose parent is missing) from which a run descends, and read all on the way."""
-    while (parent := parent_folder(known[folder][0], folder)) is not None:
+    while (parent := parent_folder(progress[folder][0], folder)) is not None:
         parent = parent.resolve()
         try:
-            known.setdefault(parent, read_progress(parent))
+            progress.setdefault(parent, read_progress(parent))
         except UserError:
             return folder
         folder = parent
     return folder
 
 
-def _find_branches(known: Known) -> None:
+def _find_branches(progress: Known) -> None:
     """Read every branch that lies in a folder with one of these runs."""
-    for place in dict.fromkeys(folder.parent for folder in list(known)):
-        for folder in sorted(path for path in place.iterdir() if path.is_dir() and path not in known):
+    for place in dict.fromkeys(folder.parent for folder in list(progress)):
+        for folder in sorted(path for path in place.iterdir() if path.is_dir() and path not in progress):
             try:
                 read = read_progress(folder)
             except UserError:
                 continue
             if read[0].branch:
-                known[folder] = read
+                progress[folder] = read
 
 
-def _node(folder: Path, known: Known, parent: BranchNode | None) -> BranchNode:
-    node = BranchNode(folder, *known[folder], parent)
-    children = [path for path, read in known.items() if _is_child(path, read[0], folder)]
-    children.sort(key=lambda path: (known[path][0].branch["round"], path.name))
-    node.branches.extend(_node(child, known, node) for child in children)
+def _node(folder: Path, progress: Known, parent: BranchNode | None) -> BranchNode:
+    node = BranchNode(folder, *progress[folder], parent)
+    children = [path for path, read in progress.items() if _is_child(path, read[0], folder)]
+    children.sort(key=lambda path: (progress[path][0].branch["round"], path.name))
+    node.branches.extend(_node(child, progress, node) for child in children)
     return node
 
 

@@ -78,13 +78,13 @@ def compare_with_data(rooms: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
 def _compare(rooms: pd.DataFrame, data: pd.DataFrame, measure: str) -> dict[str, Any]:
     counted = "texts" if measure == "posts" else measure
     wide = rooms.groupby([*UNIT, "round"])[counted].mean().unstack("round").dropna(axis=1, how="all")
-    known = data.set_index("round")[measure].dropna()
-    shared = [round_ for round_ in wide.columns if round_ in known.index]
+    target_by_round = data.set_index("round")[measure].dropna()
+    shared = [round_ for round_ in wide.columns if round_ in target_by_round.index]
     row: dict[str, Any] = {"measure": measure, "rounds": len(shared), "units": len(wide)}
     keys = ("level", "level_low", "level_high", "r", "r_low", "r_high", "error", "flat", "place")
     if len(shared) < FEWEST:
         return row | dict.fromkeys(keys, np.nan)
-    values, target = wide[shared].to_numpy(dtype=float), known[shared].to_numpy(dtype=float)
+    values, target = wide[shared].to_numpy(dtype=float), target_by_round[shared].to_numpy(dtype=float)
     if measure == "posts":
         values, target = values / max(nanmean(values).sum(), 1e-12), target / target.sum()
     curve = nanmean(values)
@@ -111,9 +111,9 @@ def _compare(rooms: pd.DataFrame, data: pd.DataFrame, measure: str) -> dict[str,
 
 def _correlation(curves: Floats, target: Floats) -> Floats:
     """Return Pearson's r of each curve, (draws, rounds), with one curve; NaN where one does not vary."""
-    one, other = curves - curves.mean(axis=-1, keepdims=True), target - target.mean()
-    size = np.sqrt((one**2).sum(axis=-1) * (other**2).sum())
-    return np.where(size > 1e-9, (one * other).sum(axis=-1) / np.where(size > 1e-9, size, 1.0), np.nan)
+    centred, other = curves - curves.mean(axis=-1, keepdims=True), target - target.mean()
+    size = np.sqrt((centred**2).sum(axis=-1) * (other**2).sum())
+    return np.where(size > 1e-9, (centred * other).sum(axis=-1) / np.where(size > 1e-9, size, 1.0), np.nan)
 
 
 def sentences(compared: pd.DataFrame) -> list[str]:
@@ -128,9 +128,9 @@ def _sentence(row: Mapping[str, Any]) -> str:
         needs = f"{FEWEST} rounds, {FEWEST} repetitions, and curves that vary"
         return f"Whether {what} follows the data is unknown: it takes {needs}."
     span = format_span(row["r_low"], row["r_high"])
-    found = f"correlation {format_number(row['r'])} over {rounds} rounds, {span} over repetitions"
+    evidence = f"correlation {format_number(row['r'])} over {rounds} rounds, {span} over repetitions"
     if row["r_low"] <= 0:
-        return f"That {what} follows the data cannot be distinguished from chance ({found})."
+        return f"That {what} follows the data cannot be distinguished from chance ({evidence})."
     shifts = rounds - 1
     chance = row["place"] / shifts
     better = (
@@ -139,11 +139,11 @@ def _sentence(row: Mapping[str, Any]) -> str:
         else "no closer to the data than a flat line"
     )
     if chance <= CHANCE:
-        return f"The curve of {what} follows the data ({found}); it is {better}. No shift of the data in time fits as well."
+        return f"The curve of {what} follows the data ({evidence}); it is {better}. No shift of the data in time fits as well."
     return (
-        f"The curve of {what} goes with the data ({found}) and is {better}, but curves that have nothing to do with each other "
-        f"would fit so well with a chance of {chance:.2f}: of {shifts} shifts in time of the data's changes from round to round, "
-        f"the true one is in place {row['place']:.0f}. A verdict takes {SHIFTS + 1} rounds."
+        f"The curve of {what} goes with the data ({evidence}) and is {better}, but curves that have nothing to do with each "
+        f"other would fit so well with a chance of {chance:.2f}: of {shifts} shifts in time of the data's changes from round to "
+        f"round, the true one is in place {row['place']:.0f}. A verdict takes {SHIFTS + 1} rounds."
     )
 
 

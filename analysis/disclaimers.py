@@ -50,10 +50,10 @@ def short_disclaimer(header: Header) -> str | None:
 def _notes(header: Header, notes: Mapping[str, str]) -> str | None:
     speakers = dict.fromkeys(notes[name] for _, name in _speakers(header) if name in notes)
     surrogates = [
-        f"On {one['topic']} a **surrogate** took {one['seats']:,} of {one['of']:,} seats ({one['seats'] / one['of']:.0%}), for "
-        f"which no model was asked: {one['caption']}. Surrogates say lines of the run that they were fitted to, and move by the "
-        "fitted response (docs/populations.md)."
-        for one in header.stand_ins
+        f"On {surrogate['topic']} a **surrogate** took {surrogate['seats']:,} of {surrogate['of']:,} seats "
+        f"({surrogate['seats'] / surrogate['of']:.0%}), for which no model was asked: {surrogate['caption']}. "
+        "Surrogates say lines of the run that they were fitted to, and move by the fitted response (docs/populations.md)."
+        for surrogate in header.stand_ins
     ]
     return "\n\n".join([*speakers, *surrogates]) or None
 
@@ -74,7 +74,9 @@ def spec_label(spec: str) -> str:
 def model_label(header: Header) -> str:
     """Return the models' names for captions: `pocket (model organism, planted bias); labour: openai:gpt-4o`."""
     models = [_labelled(*speaker) for speaker in _speakers(header)]
-    surrogates = [f"{one['seats'] / one['of']:.0%} of seats: {one['caption']}" for one in header.stand_ins]
+    surrogates = [
+        f"{surrogate['seats'] / surrogate['of']:.0%} of seats: {surrogate['caption']}" for surrogate in header.stand_ins
+    ]
     return "; ".join([*models, *surrogates])
 
 
@@ -102,7 +104,7 @@ def _speakers(header: Header) -> list[tuple[str, str]]:
             spec = identity_spec(change["llm"])
             title = titles[change["kind"]].format(change["round"])
             speakers.append((f"{title}: {spec}", str(voices[spec]["backend"])))
-    known = {title.partition(": ")[2] for title, _ in speakers} | set(own_models(header))
+    named_speakers = {title.partition(": ")[2] for title, _ in speakers} | set(own_models(header))
     return speakers + [
-        (f"some personas: {who}", str(one["backend"])) for who, one in voices.items() if who not in known
+        (f"some personas: {who}", str(voice["backend"])) for who, voice in voices.items() if who not in named_speakers
     ]

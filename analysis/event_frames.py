@@ -66,9 +66,9 @@ def with_keys(frame: pd.DataFrame, agents: pd.DataFrame) -> pd.DataFrame:
 
 
 @cache
-def _no_rows(own: tuple[tuple[str, Any], ...], keys: tuple[tuple[str, Any], ...]) -> pd.DataFrame:
+def _no_rows(columns: tuple[tuple[str, Any], ...], keys: tuple[tuple[str, Any], ...]) -> pd.DataFrame:
     """Return a table without rows, of these columns and types: most tables of a run are such."""
-    kinds = {"room": dict(own)["room"], **dict(keys), **{name: kind for name, kind in own if name != "room"}}
+    kinds = {"room": dict(columns)["room"], **dict(keys), **{name: kind for name, kind in columns if name != "room"}}
     return pd.DataFrame({name: pd.Series(dtype=kind) for name, kind in kinds.items()})
 
 
@@ -83,10 +83,10 @@ def with_nodes(agents: pd.DataFrame, nodes: Sequence[events.Node]) -> pd.DataFra
     return agents
 
 
-def agent_models(agents: pd.DataFrame, header: events.Header, own: Sequence[events.OwnModel]) -> Iterator[str]:
+def agent_models(agents: pd.DataFrame, header: events.Header, own_models: Sequence[events.OwnModel]) -> Iterator[str]:
     """Yield the model of each agent: that of its seat, its own, that of its party, or that of all others."""
     named = dict(entry.split("=", 1) for entry in header.scenario.get("llms", ()))
-    by_agent = {(one.room, one.agent): one.llm for one in own}
+    by_agent = {(own_model.room, own_model.agent): own_model.llm for own_model in own_models}
     for row in agents[["room", "agent", "seat", "party"]].itertuples(index=False):
         models = named.get(row.seat), by_agent.get((row.room, row.agent)), named.get(row.party)
         yield storable(next(filter(None, models), header.scenario["llm"]))

@@ -48,10 +48,10 @@ def visits(tables: Tables, room: str, agent: int) -> list[Visit]:
     texts, names = written(tables, room), names_of(tables, room)
     made = []
     for round_ in range(1, last_round(tables, room) + 1):
-        own = acts[(acts["agent"] == agent) & (acts["round"] == round_)]
+        own_acts = acts[(acts["agent"] == agent) & (acts["round"] == round_)]
         posts = [_post(row, texts) for row in shown[shown["round"] == round_].to_dict("records")]
-        did = tuple(act_words(row, texts, names) for row in own.to_dict("records"))
-        made.append(Visit(round_, len(own) > 0, tuple(post for post in posts if post), did))
+        did = tuple(act_words(row, texts, names) for row in own_acts.to_dict("records"))
+        made.append(Visit(round_, len(own_acts) > 0, tuple(post for post in posts if post), did))
     return made
 
 
@@ -90,8 +90,8 @@ def act_words(row: Mapping[Any, Any], texts: Mapping[int, tuple[int, str]], name
     name = names.get(author, "")
     about = "" if author < 0 else name if act in PEOPLE else f"post {int(row['target'])} by {name}"
     about = f"“{row['query']}”" if act == "search" and isinstance(row["query"], str) else about
-    own = texts.get(int(row["iteration"]), (-1, ""))[1] if act in WRITTEN else ""
-    words = " ".join(filter(None, [DONE[act], about])) + (f": {own}" if own else "")
+    text = texts.get(int(row["iteration"]), (-1, ""))[1] if act in WRITTEN else ""
+    words = " ".join(filter(None, [DONE[act], about])) + (f": {text}" if text else "")
     return f"{words} (without effect: {row['reason']})" if isinstance(row["reason"], str) else words
 
 
@@ -124,7 +124,7 @@ def post_trees(tables: Tables, room: str, last: int) -> list[list[PostNode]]:
 
     An answer hangs below the post that it answers, a share below the share through which the post came, else below the post.
     """
-    medium = next((one for one in media(tables) if one.room.name == room), None)
+    medium = next((candidate for candidate in media(tables) if candidate.room.name == room), None)
     if medium is None:
         return []
     past = replace(
@@ -156,7 +156,7 @@ def _trees(medium: Medium) -> Iterator[list[PostNode]]:
     for post in medium.posts.index:
         if post in above:
             answers[above[post]].append(int(post))
-    shares = {int(post): part for post, part in medium.shares.groupby("target")}
+    shares = {int(post): post_shares for post, post_shares in medium.shares.groupby("target")}
     scores, views = medium.scores.astype(int), medium.views.astype(int)
 
     def under(post: int, depth: int) -> Iterator[PostNode]:
@@ -178,8 +178,8 @@ def _shares(post: int, author: int, sharers: pd.DataFrame, depth: int) -> Iterat
     """Yield the shares of a post: those through the author first, each followed by the shares that came through it."""
     below = defaultdict(list)
     for agent, carrier in sharers["carrier"].items():
-        known = carrier in sharers.index and carrier != agent
-        below[int(carrier) if known else author].append(int(agent))
+        through_sharer = carrier in sharers.index and carrier != agent
+        below[int(carrier) if through_sharer else author].append(int(agent))
     seen = {author}
 
     def walk(person: int, at: int) -> Iterator[PostNode]:

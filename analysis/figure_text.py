@@ -28,7 +28,7 @@ def wrap_text(text: str, width: float, size: float) -> str:
     >>> wrap_text("one two three", 0.6, 8)
     'one two\\nthree'
     """
-    return "\n".join(line for part in text.split("\n") for line in _lines(strip_controls(part), width, size))
+    return "\n".join(line for paragraph in text.split("\n") for line in _lines(strip_controls(paragraph), width, size))
 
 
 def _lines(text: str, width: float, size: float) -> list[str]:

@@ -62,9 +62,9 @@ def styles_by_party(
     list gives the same looks. Beyond ten unknown parties colours are combined with other markers and dashes.
     """
     us, looks, places = load_society(), {}, count()
-    known = us.header_entries(list(us.parties)) | dict(told or {})
+    entries_by_party = us.header_entries(list(us.parties)) | dict(told or {})
     for party in dict.fromkeys(map(str, parties)):
-        about = {key: value for key, value in known.get(party, {}).items() if value}
+        about = {key: value for key, value in entries_by_party.get(party, {}).items() if value}
         look = {} if {"colour", "marker", "line"} <= about.keys() else _other_look(next(places))
         looks[party] = look | _own_look(about, look.get("markers", ""))
     return looks
@@ -72,9 +72,9 @@ def styles_by_party(
 
 def _own_look(about: Mapping[str, str], markers: str) -> dict[str, Any]:
     """Return what a society says of a party's look. Its first seats have its markers; further seats have those of `markers`."""
-    own = {"color": about.get("colour"), "linestyle": about.get("line")}
-    own["markers"] = (about["marker"] + _without(markers or SPARE, about["marker"]))[:4] if "marker" in about else None
-    return {key: value for key, value in own.items() if value}
+    look = {"color": about.get("colour"), "linestyle": about.get("line")}
+    look["markers"] = (about["marker"] + _without(markers or SPARE, about["marker"]))[:4] if "marker" in about else None
+    return {key: value for key, value in look.items() if value}
 
 
 def _without(markers: str, taken: str) -> str:
@@ -277,12 +277,12 @@ def make_panels(figure: Figure, rows: int, titles: Sequence[str], below: str = "
 
 def legend_entries(axes: Iterable[Axes]) -> tuple[list[Artist], list[str]]:
     """Return handles and labels of all panels, each label once; first the points with their bars, then single lines."""
-    known: dict[str, Artist] = {}
+    handle_by_label: dict[str, Artist] = {}
     for axis in axes:
         for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
-            known.setdefault(str(label), handle)
-    order = sorted(known, key=lambda label: not isinstance(known[label], Container))
-    return [known[label] for label in order], order
+            handle_by_label.setdefault(str(label), handle)
+    order = sorted(handle_by_label, key=lambda label: not isinstance(handle_by_label[label], Container))
+    return [handle_by_label[label] for label in order], order
 
 
 def add_legend(
@@ -293,7 +293,7 @@ def add_legend(
     columns: at most so many (0: as many as fit). handles: entries before those of the panels.
     """
     drawn, named = legend_entries(axes)
-    handles, labels = [*handles, *drawn], [*(str(one.get_label()) for one in handles), *named]
+    handles, labels = [*handles, *drawn], [*(str(handle.get_label()) for handle in handles), *named]
     if not handles:
         return
     width = figure.get_figwidth() - 2 * EDGE
@@ -383,9 +383,9 @@ def dot_plot(
     with new_figure(4.2, height, f"{caption}. Bars: 95% intervals", title=title) as figure:
         axis = figure.subplots()
         for number, kind in enumerate(kinds):
-            own = table[by] == kind if by else pd.Series(True, table.index)
+            of_kind = table[by] == kind if by else pd.Series(True, table.index)
             apart = 0.6 * (number + 0.5) / len(kinds) - 0.3
-            shown, places = table[own], len(lines) - 1 - rows[own] - apart
+            shown, places = table[of_kind], len(lines) - 1 - rows[of_kind] - apart
             draw_points(axis, places, shown, value, label=kind or None, **_dot_look(number))
         name_rows(axis, [wrap_text(line, 1.7, LABEL) for line in lines], 0)
         axis.set_xlabel(label)

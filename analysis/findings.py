@@ -55,7 +55,7 @@ def contrast(
     who: str,
     moved: tuple[float, float],
     names: tuple[str, str],
-    found: tuple[float, float, float],
+    difference: tuple[float, float, float],
     ways: tuple[str, str],
     unit: str,
 ) -> str:
@@ -67,7 +67,7 @@ def contrast(
         Those who moved, such as `Labour on Immigration`.
     moved, names
         The movements in points and the names of the two runs.
-    found
+    difference
         The difference of the movements (first minus second) with the ends of its interval, in points.
     ways
         The words for a movement above 0, and below.
@@ -80,7 +80,7 @@ def contrast(
     'Voters moved 0.23 points down the axis in b, and 0.92 points down the axis in a: they differ by 0.69 points (95% interval 0.41 to 0.97, 6 paired rooms).'
     """  # noqa: E501
     first, second = (movement(points, ways) for points in moved)
-    return f"{who} moved {first} in {names[0]}, and {second} in {names[1]}: they differ by {size_and_span(*found)}, {unit})."
+    return f"{who} moved {first} in {names[0]}, and {second} in {names[1]}: they differ by {size_and_span(*difference)}, {unit})."
 
 
 OWN = "the model's own opinion"
@@ -108,11 +108,11 @@ def findings(tables: Tables, results: Results, measured: Mapping[str, ModuleType
     return "\n".join(f"- {line}" for line in [*lines, missing_ratings(tables)])
 
 
-def _with_labels(found: pd.DataFrame, tables: Tables) -> pd.DataFrame:
+def _with_labels(table: pd.DataFrame, tables: Tables) -> pd.DataFrame:
     """Return the table of a metric with the label of each party in place of its name in files."""
-    if "party" not in found:
-        return found
-    return found.assign(party=[escape_markdown(seat_title(str(party), tables.names)) for party in found["party"]])
+    if "party" not in table:
+        return table
+    return table.assign(party=[escape_markdown(seat_title(str(party), tables.names)) for party in table["party"]])
 
 
 def missing_ratings(tables: Tables) -> str:
@@ -196,9 +196,9 @@ def _several_topics(tables: Tables, who: str, rows: pd.DataFrame) -> str:
     toward, away = rows[rows["drift_low"] > 0], rows[rows["drift_high"] < 0]
     rest = rows.drop(index=[*toward.index, *away.index])
     parts = [
-        f"{way} {OWN} on {len(part)} of {len(rows)} topics, by {_span_of(part['drift'].abs())} points"
-        for way, part in (("toward", toward), ("away from", away))
-        if len(part)
+        f"{way} {OWN} on {len(moved)} of {len(rows)} topics, by {_span_of(moved['drift'].abs())} points"
+        for way, moved in (("toward", toward), ("away from", away))
+        if len(moved)
     ]
     if parts:
         return f"{who} moved {' and '.join(parts)}.{_uncertain(tables, rest)}"

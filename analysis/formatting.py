@@ -153,7 +153,7 @@ def format_feelings(rows: Iterable[dict[Any, Any]]) -> list[tuple[dict[Any, Any]
     people: dict[int, list[dict[Any, Any]]] = {}
     for row in rows:
         people.setdefault(row["agent"], []).append(row)
-    return [(own[0], ", ".join(map(_feeling, own))) for own in people.values()]
+    return [(agent_rows[0], ", ".join(map(_feeling, agent_rows))) for agent_rows in people.values()]
 
 
 def _feeling(row: dict[Any, Any]) -> str:

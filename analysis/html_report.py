@@ -31,7 +31,9 @@ def write(runs: Sequence[Path], out: Path, title: str = "", author: str = "") ->
         for chapter in _chapters(run, f"run{number}")
     ]
     compared = named_runs(runs) if several and all(record_of(run).exists() for run in runs) else {}
-    own = f"{' and '.join(compared)} compared" if compared else f"{len(runs)} runs" if several else chapters[0].title
+    default_title = (
+        f"{' and '.join(compared)} compared" if compared else f"{len(runs)} runs" if several else chapters[0].title
+    )
     byline = " · ".join(filter(None, [author, *(() if several else _day(runs[0]))]))
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
@@ -41,7 +43,7 @@ def write(runs: Sequence[Path], out: Path, title: str = "", author: str = "") ->
                 rest += chapters
             else:
                 first, *rest = _as_lead(chapters[0]), *chapters[1:]
-            out.write_text(document(title or own, rest, first, byline), encoding="utf-8")
+            out.write_text(document(title or default_title, rest, first, byline), encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror}") from error
     return out
@@ -86,6 +88,6 @@ def examples(transcript: str) -> tuple[str, str]:
     sections = re.split(r"(?m)^(?=## )", transcript)[1:]
     no_debate = re.compile(r"## (Contents$|.*asked outside the debates$)", re.MULTILINE)
     parts = [re.split(r'(?m)^(?=<a id="room-)', section) for section in sections if not no_debate.match(section)]
-    rooms = sum(max(1, len(part) - 1) for part in parts)
-    shown = ["".join(part[:2]) for part in parts[:SECTIONS]]
+    rooms = sum(max(1, len(section_texts) - 1) for section_texts in parts)
+    shown = ["".join(section_texts[:2]) for section_texts in parts[:SECTIONS]]
     return f"Examples from the transcript, {len(shown)} of {rooms} rooms", "".join(shown)

@@ -143,9 +143,9 @@ def fit_influence(rooms: RoomPassages, influence: bool = True) -> InfluenceFit:
     covariance = np.zeros((len(start), len(start)))
     covariance[np.ix_(free, free)] = fit.covariance
 
-    def whole(part: Floats) -> Floats:
+    def whole(free_values: Floats) -> Floats:
         values = np.zeros_like(start)
-        values[free] = part
+        values[free] = free_values
         return np.where(np.tile(fastest, PULL + pulls), np.nan, values)
 
     pseudo = {name: whole(value) for name, value in fit.pseudo.items()}
@@ -183,9 +183,9 @@ def _linearise(theta: Floats, at: Floats, free: NDArray[np.bool_], rooms: RoomPa
     fitted, slopes = follow_model(theta, rooms)
     twin = rooms if rooms.predicted is None else replace(rooms, before=rooms.predicted)
     predicted, instruments = follow_model(at, twin)
-    known = np.isfinite(rooms.before) & np.isfinite(rooms.after) & np.isfinite(fitted) & np.isfinite(predicted)
-    cluster = np.broadcast_to(rooms.cluster[:, None], known.shape)[known]
-    return _Rows(instruments[known][:, free], slopes[known][:, free], (fitted - rooms.after)[known], cluster)
+    complete = np.isfinite(rooms.before) & np.isfinite(rooms.after) & np.isfinite(fitted) & np.isfinite(predicted)
+    cluster = np.broadcast_to(rooms.cluster[:, None], complete.shape)[complete]
+    return _Rows(instruments[complete][:, free], slopes[complete][:, free], (fitted - rooms.after)[complete], cluster)
 
 
 def _jackknife(
@@ -217,10 +217,10 @@ def follow_model(theta: Floats, rooms: RoomPassages) -> tuple[Floats, Floats]:
     kappa, mu, pull = theta[own_kappa], theta[own_mu], theta[of]
     for line in range(rooms.speaker.shape[1]):
         speaker, heard = rooms.speaker[:, line], rooms.heard[:, line, :]
-        own = speaker != GIVEN
-        grade = np.where(own, value[rows, speaker], rooms.grade[:, line])[:, None]
-        rise = np.where(own[:, None], slope[rows, speaker], 0.0)[:, None, :]
-        moves = (heard & (own | np.isfinite(rooms.grade[:, line]))[:, None]).astype(float)
+        is_agent = speaker != GIVEN
+        grade = np.where(is_agent, value[rows, speaker], rooms.grade[:, line])[:, None]
+        rise = np.where(is_agent[:, None], slope[rows, speaker], 0.0)[:, None, :]
+        moves = (heard & (is_agent | np.isfinite(rooms.grade[:, line]))[:, None]).astype(float)
         gap = np.where(moves > 0, grade - value, 0.0)
         change = (kappa * moves)[..., None] * (rise - slope) - mu[..., None] * slope
         change[rows[:, None], seats, own_kappa] += gap
@@ -318,8 +318,8 @@ def _fit(tables: Tables, topic: str, grade: Grade, by_party: bool) -> list[dict]
 
 def _party_estimates(fit: InfluenceFit, party: int, parties: int, by_party: bool) -> list[tuple[str, Estimate]]:
     kappa, mu = (fit_plain(fit, place(name, party, parties)) for name in (KAPPA, MU))
-    known = [("kappa", kappa), ("mu", mu), ("bias", bias_estimate(fit, 0, party, parties))]
-    return [*known, (CLOSED, distance_closed(fit, party, parties))] if by_party else known
+    estimates = [("kappa", kappa), ("mu", mu), ("bias", bias_estimate(fit, 0, party, parties))]
+    return [*estimates, (CLOSED, distance_closed(fit, party, parties))] if by_party else estimates
 
 
 def distance_closed(fit: InfluenceFit, kind: int, kinds: int, minus: int | None = None) -> Estimate:
@@ -343,8 +343,8 @@ def parties_differ(fit: InfluenceFit, kinds: int) -> bool:
     """
     pairs = list(combinations(range(kinds), 2))
     apart = [
-        combine_fits(fit, _rates_of(rates, fit, one, kinds, other))
-        for one, other in pairs
+        combine_fits(fit, _rates_of(rates, fit, first, kinds, other))
+        for first, other in pairs
         for rates in ((KAPPA,), (KAPPA, MU))
     ]
     limit = float(stats.t.ppf(1 - DIFFERENT / (2 * max(len(apart), 1)), fit.clusters - 1))

@@ -49,7 +49,7 @@ def run_journaled(
     title: str,
     budget: Budget = NO_LIMIT,
     ledger: Ledger | None = None,
-    why: Callable[[Result], str | None] = lambda one: None,
+    why: Callable[[Result], str | None] = lambda result: None,
     name: str = "",
 ) -> list[Result]:
     """The results of all conversations with a model (its spec, or open already), journaled in `journal.sqlite` of the folder.
@@ -100,15 +100,15 @@ def read_answers(
     backend: Backend,
     progress: Progress,
     why: Callable[[Result], str | None],
-    asked: tuple[str, str],
+    model_and_what: tuple[str, str],
     keep_going: bool = False,
 ) -> list[Result]:
     """The results of all conversations; the first few are asked before the others.
 
-    why: the reason why a result cannot be read, or None. asked: the model, and what it is asked for. Errors: Unreadable if
-    (nearly) none of the first results can be read, unless `keep_going`.
+    why: the reason why a result cannot be read, or None. model_and_what: the model, and what it is asked for.
+    Errors: Unreadable if (nearly) none of the first results can be read, unless `keep_going`.
     """
-    model, what = asked
+    model, what = model_and_what
     tally, first = MissingTally(), drive(conversations[:FIRST], backend, progress)
     for result in first:
         tally.count(TallyKey("", what), why(result))

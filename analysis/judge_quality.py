@@ -81,8 +81,8 @@ def against_truth(verdicts: pd.DataFrame) -> pd.DataFrame:
     r: rank correlation (NaN with a reason). bias: mean score minus grade, points of 1-7. Both have 95% intervals over rooms.
     error: mean absolute difference.
     """
-    known = verdicts.assign(truth=truth(verdicts)).dropna(subset=["score", "truth"])
-    return quality_by_topic(known, "truth")
+    graded = verdicts.assign(truth=truth(verdicts)).dropna(subset=["score", "truth"])
+    return quality_by_topic(graded, "truth")
 
 
 def against_themselves(verdicts: pd.DataFrame, attitudes: pd.DataFrame) -> pd.DataFrame:
@@ -108,14 +108,14 @@ def with_own_ratings(verdicts: pd.DataFrame, attitudes: pd.DataFrame) -> pd.Data
 
 def comparable(topic: str, probe: str) -> bool:
     """Whether a survey question asks for what a judge scores: agreement with the topic's claim."""
-    known = load_topic(topic)
-    return known.probe(probe).construct == known.probe("agreement").construct
+    loaded_topic = load_topic(topic)
+    return loaded_topic.probe(probe).construct == loaded_topic.probe("agreement").construct
 
 
 def faults(checked: pd.DataFrame) -> dict[str, str]:
     """By topic: why a judge must not be used there, from the rows of `against_truth`; topics without a fault are left out."""
-    found = {str(row["topic"]): _fault(row) for row in checked.to_dict("records")}
-    return {topic: fault for topic, fault in found.items() if fault}
+    fault_by_topic = {str(row["topic"]): _fault(row) for row in checked.to_dict("records")}
+    return {topic: fault for topic, fault in fault_by_topic.items() if fault}
 
 
 def _fault(row: dict[str, Any]) -> str:
@@ -134,9 +134,9 @@ def _fault(row: dict[str, Any]) -> str:
 
 def warning(checked: pd.DataFrame) -> str:
     """The first lines of a report that uses the scores of a judge; "" if the judge has no fault."""
-    if not (found := faults(checked)):
+    if not (fault_by_topic := faults(checked)):
         return ""
-    named = "; ".join(f"on {load_topic(topic).title} {fault}" for topic, fault in found.items())
+    named = "; ".join(f"on {load_topic(topic).title} {fault}" for topic, fault in fault_by_topic.items())
     return f"**Do not use this judge's scores**: {named}. Results from these scores would describe the judge, not the agents."
 
 
@@ -176,9 +176,9 @@ def warning_of(folder: Path) -> str:
 
 def confusion(verdicts: pd.DataFrame) -> pd.DataFrame:
     """The number of statements by true score (rows, 1-7, rounded) and score given (columns, 1-7, rounded)."""
-    known = verdicts.assign(truth=truth(verdicts)).dropna(subset=["score", "truth"])
-    rounded = [known[name].round().astype("int64").rename(name) for name in ("truth", "score")]
-    counts = pd.crosstab(*rounded) if len(known) else pd.DataFrame(dtype="int64")
+    graded = verdicts.assign(truth=truth(verdicts)).dropna(subset=["score", "truth"])
+    rounded = [graded[name].round().astype("int64").rename(name) for name in ("truth", "score")]
+    counts = pd.crosstab(*rounded) if len(graded) else pd.DataFrame(dtype="int64")
     points = pd.Index(scales()[SCALE].points)
     return counts.reindex(index=points.rename("truth"), columns=points.rename("score"), fill_value=0)
 
@@ -200,45 +200,52 @@ def _converted(convert: Callable[[float, int], float], values: pd.Series, slugs:
     return pd.Series(converted, index=values.index, dtype=float)
 
 
-def quality_by_topic(known: pd.DataFrame, other: str) -> pd.DataFrame:
+def quality_by_topic(statements: pd.DataFrame, other: str) -> pd.DataFrame:
     """One row per topic: COLUMNS, of statements with a score and a true grade (the column `other`), both 1-7."""
-    rows = [_row(str(topic), part, other) for topic, part in known.groupby("topic", sort=False)]
+    rows = [
+        _row(str(topic), topic_statements, other) for topic, topic_statements in statements.groupby("topic", sort=False)
+    ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _row(topic: str, part: pd.DataFrame, other: str) -> dict[str, Any]:
-    gaps, reason = part["score"] - part[other], _why_no_correlation(part, other)
-    bias = clustered_mean(gaps, part["room"])
-    row: dict[str, Any] = {"topic": topic, "statements": len(part), "rooms": part["room"].nunique(), "reason": reason}
+def _row(topic: str, statements: pd.DataFrame, other: str) -> dict[str, Any]:
+    gaps, reason = statements["score"] - statements[other], _why_no_correlation(statements, other)
+    bias = clustered_mean(gaps, statements["room"])
+    row: dict[str, Any] = {
+        "topic": topic,
+        "statements": len(statements),
+        "rooms": statements["room"].nunique(),
+        "reason": reason,
+    }
     row |= {"bias": bias.value, "bias_low": bias.low, "bias_high": bias.high, "error": float(gaps.abs().mean())}
     if not reason:
-        sums = _rank_sums(part, other)
+        sums = _rank_sums(statements, other)
         low, high = correlation_interval(sums)
         row |= {"r": float(correlation(sums.sum(axis=0))), "r_low": low, "r_high": high}
     return row
 
 
-def _why_no_correlation(part: pd.DataFrame, other: str) -> str:
-    if len(part) < FEWEST:
+def _why_no_correlation(statements: pd.DataFrame, other: str) -> str:
+    if len(statements) < FEWEST:
         return FEW
-    if part[other].nunique() < 2:
+    if statements[other].nunique() < 2:
         return ONE_OTHER
-    return ONE_SCORE if part["score"].nunique() < 2 else ""
+    return ONE_SCORE if statements["score"].nunique() < 2 else ""
 
 
-def _rank_sums(part: pd.DataFrame, other: str) -> Floats:
+def _rank_sums(statements: pd.DataFrame, other: str) -> Floats:
     """(rooms, 6): the sums of a correlation of ranks (over all statements), room by room."""
-    x, y = rankdata(part["score"]), rankdata(part[other])
+    x, y = rankdata(statements["score"]), rankdata(statements[other])
     terms = pd.DataFrame(np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y]))
-    sums: Floats = terms.groupby(part["room"].to_numpy(), sort=False).sum().to_numpy(dtype=float)
+    sums: Floats = terms.groupby(statements["room"].to_numpy(), sort=False).sum().to_numpy(dtype=float)
     return sums
 
 
 def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judging: Judging) -> Path:
     """Write judge.md, its tables (quality, agreement) and the figure; return the path of the first."""
-    checked, own = against_truth(verdicts), against_themselves(verdicts, tables.attitudes)
+    checked, agreement = against_truth(verdicts), against_themselves(verdicts, tables.attitudes)
     report = Report(folder, "judge", "Statements before a judge")
-    report.data(**{Path(QUALITY).stem: checked, "agreement": own})
+    report.data(**{Path(QUALITY).stem: checked, "agreement": agreement})
     speaker = (
         f"which saw the speaker's {' and '.join(judging.told)}" if judging.told else "which saw neither name nor party"
     )
@@ -265,9 +272,9 @@ def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judgi
         report.table(checked, _columns("against the grade"))
         report.add("Statements by true score (rows) and score given (columns), both rounded.")
         report.add(confusion_table(confusion(verdicts)))
-    if len(own):
+    if len(agreement):
         report.section("Compared with what agents say of themselves", THEMSELVES)
-        report.table(own, _columns("against self-report"))
+        report.table(agreement, _columns("against self-report"))
     _add_corrected(report, verdicts, tables)
     _add_gaps(report, verdicts, tables)
     return report.write()
@@ -275,11 +282,11 @@ def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judgi
 
 def _add_corrected(report: Report, verdicts: pd.DataFrame, tables: Tables) -> None:
     """Add the correlations with known grades and with private ratings without the judge's error."""
-    known = corrected_rows(verdicts.assign(truth=truth(verdicts)), "truth", "known grades")
-    own = corrected_rows(with_own_ratings(verdicts, tables.attitudes), "own", "private ratings")
-    if lines := [*known[1], *own[1]]:
+    by_grade = corrected_rows(verdicts.assign(truth=truth(verdicts)), "truth", "known grades")
+    by_rating = corrected_rows(with_own_ratings(verdicts, tables.attitudes), "own", "private ratings")
+    if lines := [*by_grade[1], *by_rating[1]]:
         report.section("Without the judge's measurement error", ABOUT)
-        report.data(corrected=pd.DataFrame([*known[0], *own[0]]))
+        report.data(corrected=pd.DataFrame([*by_grade[0], *by_rating[0]]))
         report.lines(f"- {line}" for line in lines)
 
 
@@ -289,19 +296,22 @@ def _add_gaps(report: Report, verdicts: pd.DataFrame, tables: Tables) -> None:
     The floor of the judge comes from the lines of known grade in the run.
     """
     probe = str(tables.header.scenario["probe"])
-    asked = verdicts[[comparable(str(topic), probe) for topic in verdicts["topic"]]]
-    if asked.empty:
+    comparable_verdicts = verdicts[[comparable(str(topic), probe) for topic in verdicts["topic"]]]
+    if comparable_verdicts.empty:
         return
-    known = asked.assign(grade=on_axis(truth(asked), asked["topic"]), scored=on_axis(asked["score"], asked["topic"]))
+    graded = comparable_verdicts.assign(
+        grade=on_axis(truth(comparable_verdicts), comparable_verdicts["topic"]),
+        scored=on_axis(comparable_verdicts["score"], comparable_verdicts["topic"]),
+    )
     graders = {
-        str(topic): calibrate(part["grade"].to_numpy(dtype=float), part["scored"].to_numpy(dtype=float))
-        for topic, part in known.groupby("topic", sort=False)
+        str(topic): calibrate(topic_lines["grade"].to_numpy(dtype=float), topic_lines["scored"].to_numpy(dtype=float))
+        for topic, topic_lines in graded.groupby("topic", sort=False)
     }
-    grades = known[["room", "iteration"]].assign(grade=known["scored"])
+    grades = graded[["room", "iteration"]].assign(grade=graded["scored"])
     lines = line_gaps(tables, grades, graders, UNKNOWN)
     parts = lines[lines["topic"].isin(list(graders))].groupby(["topic", "group"], sort=False)
-    titled = [(topic, group_title(str(group), tables.names), part) for (topic, group), part in parts]
-    rows = [{"topic": topic, "group": group, **gap_row(part, graders)} for topic, group, part in titled]
+    titled = [(topic, group_title(str(group), tables.names), group_lines) for (topic, group), group_lines in parts]
+    rows = [{"topic": topic, "group": group, **gap_row(group_lines, graders)} for topic, group, group_lines in titled]
     report.data(gaps=pd.DataFrame(rows))
     report.section("Public lines and private ratings", GAPS)
     report.table(pd.DataFrame(rows), GAP_COLUMNS)
@@ -310,10 +320,10 @@ def _add_gaps(report: Report, verdicts: pd.DataFrame, tables: Tables) -> None:
 def first_and_last(verdicts: pd.DataFrame, parties: PartyNames) -> pd.DataFrame:
     """One row per topic, group and seat: mean score of the first and the last statement, and the rooms."""
     rows = []
-    for (topic, group, seat), part in verdicts.groupby(["topic", "group", "seat"], sort=False):
-        means = part.groupby("statement")["score"].mean()
+    for (topic, group, seat), seat_verdicts in verdicts.groupby(["topic", "group", "seat"], sort=False):
+        means = seat_verdicts.groupby("statement")["score"].mean()
         names = {"group": group_title(str(group), parties), "seat": seat_title(str(seat), parties)}
-        ends = {"first": means.iloc[0], "last": means.iloc[-1], "rooms": part["room"].nunique()}
+        ends = {"first": means.iloc[0], "last": means.iloc[-1], "rooms": seat_verdicts["room"].nunique()}
         rows.append({"topic": load_topic(str(topic)).heading} | names | ends)
     return pd.DataFrame(rows)
 

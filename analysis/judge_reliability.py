@@ -38,24 +38,32 @@ def correct_for_judge(verdicts: pd.DataFrame, other: str) -> Corrected:
 def corrected_rows(verdicts: pd.DataFrame, other: str, name: str) -> tuple[list[dict[str, Any]], list[str]]:
     """Return a row and a sentence for each topic. other: the column to compare with; name: what it holds, as "known grades"."""
     rows, lines = [], []
-    for topic, part in verdicts.dropna(subset=[other]).groupby("topic", sort=False):
+    for topic, topic_verdicts in verdicts.dropna(subset=[other]).groupby("topic", sort=False):
         title = load_topic(str(topic)).title
-        if readings_of(part).shape[1] == 1:
-            rows.append({"topic": topic, "with": name, "texts": len(part), "reason": ONE_READING})
+        if readings_of(topic_verdicts).shape[1] == 1:
+            rows.append({"topic": topic, "with": name, "texts": len(topic_verdicts), "reason": ONE_READING})
             lines.append(
                 f"The correlation of scores and {name} on {title} without measurement error is unknown: {ONE_READING}."
             )
             continue
-        found = correct_for_judge(part, other)
-        rows.append({"topic": topic, "with": name, "texts": found.units, **_values(found), "reason": found.reason})
-        lines.append(correction_sentence(f"scores and {name} on {title}", ("scores", name), found))
+        correction = correct_for_judge(topic_verdicts, other)
+        rows.append(
+            {
+                "topic": topic,
+                "with": name,
+                "texts": correction.units,
+                **_values(correction),
+                "reason": correction.reason,
+            }
+        )
+        lines.append(correction_sentence(f"scores and {name} on {title}", ("scores", name), correction))
     return rows, lines
 
 
-def _values(found: Corrected) -> dict[str, float]:
-    reliability = found.reliabilities[0]
-    named = {"r": (found.observed, found.observed_ends), "reliability": (reliability.value, reliability.ends),
-             "corrected": (found.value, found.ends)}  # fmt: skip
+def _values(correction: Corrected) -> dict[str, float]:
+    reliability = correction.reliabilities[0]
+    named = {"r": (correction.observed, correction.observed_ends), "reliability": (reliability.value, reliability.ends),
+             "corrected": (correction.value, correction.ends)}  # fmt: skip
     return {
         name + end: number
         for name, (value, (low, high)) in named.items()

@@ -95,7 +95,7 @@ class Rubric:
         """The examples of a topic and those without a topic, the extreme answers first."""
         middle = (self.scale.high - self.scale.low) / 2
         examples = [example for example in self.examples if example.get("topic", topic) == topic]
-        return sorted(examples, key=lambda one: -abs(self.scale.answers.index(str(one["answer"])) - middle))
+        return sorted(examples, key=lambda example: -abs(self.scale.answers.index(str(example["answer"])) - middle))
 
 
 class Item(NamedTuple):
@@ -165,9 +165,12 @@ def compose(rubric: Rubric, item: Item, seed: int, *again: object) -> Request:
         case = _filled(rubric, rubric.case, {**item.slots, **slots}, offered)
         messages += [Message("user", case), Message("assistant", answer)]
     messages.append(Message("user", _filled(rubric, rubric.case, item.slots, offered)))
-    sampling, own = Sampling(rubric.temperature, rubric.max_tokens), derive(seed, rubric.name, *item.key, *again)
+    sampling, question_seed = (
+        Sampling(rubric.temperature, rubric.max_tokens),
+        derive(seed, rubric.name, *item.key, *again),
+    )
     facts = cast(Facts, {**item.slots, "scale": scale, **item.facts})
-    return Request(tuple(messages), sampling, own, scale.answers, rubric.purpose, facts=facts)
+    return Request(tuple(messages), sampling, question_seed, scale.answers, rubric.purpose, facts=facts)
 
 
 @cache
@@ -182,9 +185,9 @@ def _filled(rubric: Rubric, text: str, needed: Mapping[str, object], offered: Ma
 
 def read(rubric: Rubric, replies: Sequence[Reply]) -> Verdict:
     """The mean of the replies to one question that can be read."""
-    found = [read_reply(rubric, reply) for reply in replies]
-    readings = tuple(reading.value for reading in found if reading.value is not None)
-    reasons = tuple(reading.reason for reading in found if reading.reason is not None)
+    read_replies = [read_reply(rubric, reply) for reply in replies]
+    readings = tuple(reading.value for reading in read_replies if reading.value is not None)
+    reasons = tuple(reading.reason for reading in read_replies if reading.reason is not None)
     return Verdict(fmean(readings) if readings else None, reasons, readings)
 
 
@@ -196,24 +199,26 @@ def read_reply(rubric: Rubric, reply: Reply) -> Reading:
     if reply.answers and not rubric.both_orders and scale.kind != LABELLED:
         return Reading(scale.expected(reply.answers))
     if reply.answers:
-        best, second = sorted((reply.answers[one] for one in scale.answers), reverse=True)[:2]
-        likely = [point for point, one in zip(scale.points, scale.answers, strict=True) if reply.answers[one] == best]
+        best, second = sorted((reply.answers[answer] for answer in scale.answers), reverse=True)[:2]
+        likely = [
+            point for point, answer in zip(scale.points, scale.answers, strict=True) if reply.answers[answer] == best
+        ]
         return Reading(None, "tie") if best == second else Reading(float(likely[0]))
     text = reply.text or ""
-    found = (
+    reading = (
         read_number(text, scale.points) if rubric.both_orders and scale.kind != LABELLED else read_rating(text, scale)
     )
     if scale.kind == LABELLED and not any(word.lower() in text.lower() for word in scale.answers):
-        return Reading(None, found.reason or "no_label")  # a bare number is not one of the words
-    return found
+        return Reading(None, reading.reason or "no_label")  # a bare number is not one of the words
+    return reading
 
 
 def read_pair(rubric: Rubric, replies: Sequence[Reply]) -> Verdict:
     """What the replies in both orders say together: PREFERRED, TIED or REJECTED; missing if one of them cannot be read."""
-    found = [read_reply(rubric, reply) for reply in replies]
-    if reasons := [reading.reason for reading in found if reading.reason and reading.reason != "tie"]:
+    read_replies = [read_reply(rubric, reply) for reply in replies]
+    if reasons := [reading.reason for reading in read_replies if reading.reason and reading.reason != "tie"]:
         return Verdict(None, tuple(dict.fromkeys(reasons)))
-    choices = tuple(reading.value for reading in found)
+    choices = tuple(reading.value for reading in read_replies)
     return Verdict(PREFERRED if choices == (1.0, 2.0) else REJECTED if choices == (2.0, 1.0) else TIED)
 
 
@@ -277,16 +282,18 @@ class Judge(NamedTuple):
         spoken = rows[rows["text"].notna()]
         questions = [make(row) for row in spoken.itertuples() for make in items.values()]
         verdicts = self.judge_items(rubric, questions, seed)
-        found = [verdicts[start : start + len(items)] for start in range(0, len(verdicts), len(items))]
+        verdict_rows = [verdicts[start : start + len(items)] for start in range(0, len(verdicts), len(items))]
         judged = pd.DataFrame(index=spoken.index)
         for place, name in enumerate(items):
-            judged[name] = pd.Series([row[place].value for row in found], spoken.index, "float64")
-            most = max((len(row[place].readings) for row in found), default=0)
+            judged[name] = pd.Series([row[place].value for row in verdict_rows], spoken.index, "float64")
+            most = max((len(row[place].readings) for row in verdict_rows), default=0)
             for ask in range(most if most > 1 else 0):
-                values = [row[place].readings[ask] if ask < len(row[place].readings) else math.nan for row in found]
+                values = [
+                    row[place].readings[ask] if ask < len(row[place].readings) else math.nan for row in verdict_rows
+                ]
                 judged[f"{name}_{ask + 1}"] = pd.Series(values, spoken.index, "float64")
-        judged["readings"] = [sum(len(verdict.readings) for verdict in row) for row in found]
-        reasons = (dict.fromkeys(verdict.reason for verdict in row if verdict.reason) for row in found)
+        judged["readings"] = [sum(len(verdict.readings) for verdict in row) for row in verdict_rows]
+        reasons = (dict.fromkeys(verdict.reason for verdict in row if verdict.reason) for row in verdict_rows)
         judged["reasons"] = [", ".join(names) or None for names in reasons]
         judged = judged.reindex(rows.index).astype({"readings": "Int64"})
         return judged.assign(reasons=judged["reasons"].fillna(rows["reason"]).fillna(""))
@@ -309,14 +316,16 @@ def judge_by_rubric(rubric: Rubric, tables: Tables, judge: Judge, seed: int) -> 
 
     def item(aspect: str, row: Any) -> Item:
         topic = load_topic(row.topic)
-        examples = [({"statement": one["statement"]}, str(one["answer"])) for one in rubric.examples_on(topic.root)]
+        examples = [
+            ({"statement": example["statement"]}, str(example["answer"])) for example in rubric.examples_on(topic.root)
+        ]
         offered = {"topic": topic.title, "name": names[row.room, row.agent], "party": row.party}
         place, slots = f"{row.room} {row.iteration}", {"statement": one_line(str(row.text))}
         if not aspect:
             return Item((place,), slots, offered, examples)
-        asked = slots | {"aspect": rubric.aspects[aspect]}
+        aspect_slots = slots | {"aspect": rubric.aspects[aspect]}
         named = {"dimension": aspect}
-        return Item((place, aspect), asked, offered | named, examples, facts=named)
+        return Item((place, aspect), aspect_slots, offered | named, examples, facts=named)
 
     items = {name: partial(item, name) for name in rubric.aspects} or {rubric.name: partial(item, "")}
     return judge.judge_utterances(rubric, tables, seed, items)
@@ -338,15 +347,17 @@ def open_judge(
     Errors: UserError on a folder of another judge, rubric or settings; BudgetSpent (what was answered is kept).
     """
     backend = opened(spec)
-    asked: dict[str, Any] = {
+    rubric_texts: dict[str, Any] = {
         "rules": rubric.rules,
         "case": rubric.case,
         "scale": rubric.scale.anchors,
         "examples": rubric.examples,
     }
-    asked |= {"aspects": rubric.aspects} if rubric.aspects else {}
+    rubric_texts |= {"aspects": rubric.aspects} if rubric.aspects else {}
     with lock_folder(folder):
-        check_manifest(folder / f"{rubric.name}.json", {"llm": identity_spec(spec), **settings, **asked}, "judging")
+        check_manifest(
+            folder / f"{rubric.name}.json", {"llm": identity_spec(spec), **settings, **rubric_texts}, "judging"
+        )
         with open_journal(backend, folder / VERDICTS, budget, ledger) as journal:
             yield Judge(journal, bar, spec, budget.keep_going)
 

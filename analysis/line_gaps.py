@@ -70,8 +70,8 @@ def calibrate(grades: Floats, scores: Floats) -> Calibration:
     >>> round(found.intercept, 6), round(found.slope, 6), found.error, found.cases
     (2.0, 0.5, 1.5, 6)
     """
-    known = np.isfinite(scores) & np.isfinite(grades)
-    x, y = grades[known], scores[known]
+    is_complete = np.isfinite(scores) & np.isfinite(grades)
+    x, y = grades[is_complete], scores[is_complete]
     if len(x) < FEWEST or np.ptp(x) == 0:
         return UNKNOWN
     design = np.column_stack([np.ones(len(x)), x])
@@ -79,8 +79,9 @@ def calibrate(grades: Floats, scores: Floats) -> Calibration:
     intercept, slope = inverse @ design.T @ y
     residual = y - design @ np.array([intercept, slope])
     covariance = inverse * float(residual @ residual) / (len(x) - 2)
-    (one, two), (three, four) = covariance.tolist()
-    return Calibration(float(intercept), float(slope), float(np.abs(y - x).mean()), ((one, two), (three, four)), len(x))
+    (top_left, top_right), (low_left, low_right) = covariance.tolist()
+    cells = (top_left, top_right), (low_left, low_right)
+    return Calibration(float(intercept), float(slope), float(np.abs(y - x).mean()), cells, len(x))
 
 
 def line_gaps(
@@ -91,9 +92,9 @@ def line_gaps(
 
     grades: room, iteration, grade (0-10). graders: the calibration by topic; for any other topic it is `grader`.
     """
-    said = tables.utterances
-    debating = (said["group"] != REFERENCE) & (said["agent"] != MEDIATOR) & (said["form"] != RETELLING)
-    lines = said.loc[debating, [*KEYS, "text"]]
+    turns = tables.utterances
+    debating = (turns["group"] != REFERENCE) & (turns["agent"] != MEDIATOR) & (turns["form"] != RETELLING)
+    lines = turns.loc[debating, [*KEYS, "text"]]
     lines = lines.iloc[np.lexsort((lines["iteration"], pd.factorize(lines["room"])[0]))]
     lines = lines.merge(grades, how="left", on=["room", "iteration"]).astype({"grade": "float64"})
     lines["spoken"] = lines.pop("text").notna()
@@ -104,7 +105,10 @@ def line_gaps(
     lines["gap"] = lines["grade"] - lines["own"]
     lines["toward"] = lines["direction"] * lines["gap"]
     named = [(graders or {}).get(topic, grader) for topic in lines["topic"]]
-    expected = np.array([one.intercept for one in named]) + np.array([one.slope for one in named]) * lines["own"]
+    expected = (
+        np.array([calibration.intercept for calibration in named])
+        + np.array([calibration.slope for calibration in named]) * lines["own"]
+    )
     lines["floor"] = lines["direction"] * (expected - lines["own"])
     missing = [~lines["spoken"], lines["grade"].isna(), lines["own"].isna()]
     lines["missing"] = np.select(missing, [NO_TEXT, NO_GRADE, NO_RATING], "")
@@ -138,10 +142,10 @@ def _at(rated: pd.Series, lines: pd.DataFrame, rounds: pd.Series) -> Floats:
     return values
 
 
-def _heard_lines(lines: pd.DataFrame, part: list[str]) -> pd.DataFrame:
-    """Return, by line, the lines of others in the same part (a room, a round of it): those before it, and all."""
-    spoken, own = lines["spoken"].astype(int), [*part, "agent"]
-    counts = [spoken.groupby([lines[key] for key in keys]) for keys in (part, own)]
+def _heard_lines(lines: pd.DataFrame, scope: list[str]) -> pd.DataFrame:
+    """Return, by line, the lines of others in the same scope (a room, a round of it): those before it, and all."""
+    spoken, agent_keys = lines["spoken"].astype(int), [*scope, "agent"]
+    counts = [spoken.groupby([lines[key] for key in keys]) for keys in (scope, agent_keys)]
     before = [count.cumsum() - spoken for count in counts]
     total = [count.transform("sum") for count in counts]
     return pd.DataFrame({"before": before[0] - before[1], "all": total[0] - total[1]})
@@ -149,18 +153,20 @@ def _heard_lines(lines: pd.DataFrame, part: list[str]) -> pd.DataFrame:
 
 def _add_direction(lines: pd.DataFrame, ratings: pd.DataFrame, heard: pd.DataFrame) -> None:
     """Add audience, direction and undirected, in place of third and before."""
-    known = ratings.dropna(subset="attitude").assign(round=lambda table: table["round"] + 1)
+    rated = ratings.dropna(subset="attitude").assign(round=lambda table: table["round"] + 1)
     if len(heard):
-        listeners = heard[["room", "round", "iteration", "agent"]].merge(known, on=["room", "round", "agent"])
+        listeners = heard[["room", "round", "iteration", "agent"]].merge(rated, on=["room", "round", "agent"])
         means = listeners.groupby(["room", "iteration"])["attitude"].mean()
         audience = means.reindex(pd.MultiIndex.from_frame(lines[["room", "iteration"]])).to_numpy(dtype=float)
     else:
-        sums = known.groupby(["room", "round"])["attitude"].agg(["sum", "count"])
+        sums = rated.groupby(["room", "round"])["attitude"].agg(["sum", "count"])
         sums = sums.reindex(pd.MultiIndex.from_frame(lines[["room", "round"]])).reset_index(drop=True)
-        own = _at(known.set_index(["room", "agent", "round"])["attitude"], lines, lines["round"])
-        others = sums["count"].to_numpy(dtype=float) - np.isfinite(own)
+        own_rating = _at(rated.set_index(["room", "agent", "round"])["attitude"], lines, lines["round"])
+        others = sums["count"].to_numpy(dtype=float) - np.isfinite(own_rating)
         with np.errstate(invalid="ignore", divide="ignore"):
-            audience = np.where(others > 0, (sums["sum"].to_numpy(dtype=float) - np.nan_to_num(own)) / others, np.nan)
+            audience = np.where(
+                others > 0, (sums["sum"].to_numpy(dtype=float) - np.nan_to_num(own_rating)) / others, np.nan
+            )
     lines["audience"] = audience
     apart = lines["audience"] - lines.pop("third")
     reasons = [~lines.pop("before"), lines["audience"].isna(), apart.isna(), apart.abs() < LEAST]
@@ -173,14 +179,14 @@ def room_gaps(lines: pd.DataFrame) -> pd.DataFrame:
     toward, floor and absolute.
     """
     grouped = lines.assign(absolute=lines["gap"].abs(), unread=lines["missing"] != "").groupby("room", sort=False)
-    known = lines[lines["toward"].notna()].groupby("room", sort=False)
-    found = grouped[["topic", "group", "repetition"]].first()
-    found["lines"], found["missing"] = grouped["gap"].count(), grouped["unread"].sum()
-    found["directed"] = known.size().reindex(found.index, fill_value=0)
+    directed_rooms = lines[lines["toward"].notna()].groupby("room", sort=False)
+    gaps = grouped[["topic", "group", "repetition"]].first()
+    gaps["lines"], gaps["missing"] = grouped["gap"].count(), grouped["unread"].sum()
+    gaps["directed"] = directed_rooms.size().reindex(gaps.index, fill_value=0)
     for name in ("toward", "floor"):
-        found[name] = known[name].mean()
-    found["absolute"] = grouped["absolute"].mean()
-    return found.reset_index()
+        gaps[name] = directed_rooms[name].mean()
+    gaps["absolute"] = grouped["absolute"].mean()
+    return gaps.reset_index()
 
 
 def above_floor(lines: pd.DataFrame, graders: Mapping[str, Calibration] | None = None) -> AboveFloor:
@@ -188,18 +194,20 @@ def above_floor(lines: pd.DataFrame, graders: Mapping[str, Calibration] | None =
 
     The interval has the error of the calibration too: it is wider by the root of the sum of squares.
     """
-    known = lines[lines["toward"].notna() & lines["floor"].notna()]
-    units = known.groupby(UNIT, sort=False)
+    directed = lines[lines["toward"].notna() & lines["floor"].notna()]
+    units = directed.groupby(UNIT, sort=False)
     values = (units["toward"].mean() - units["floor"].mean()).to_numpy(dtype=float)
     if not len(values):
         return AboveFloor(np.nan, (np.nan, np.nan))
     low, high = mean_interval(values)
     variance = 0.0
-    shares = known.assign(level=known["direction"] * known["own"], weight=1 / units["gap"].transform("size"))
-    for topic, part in shares.groupby("topic", sort=False):
+    shares = directed.assign(level=directed["direction"] * directed["own"], weight=1 / units["gap"].transform("size"))
+    for topic, topic_lines in shares.groupby("topic", sort=False):
         covariance = np.array((graders or {}).get(str(topic), EXACT).covariance)
-        weights = part["weight"].to_numpy(dtype=float) / len(values)
-        vector = np.array([weights @ part["direction"].to_numpy(float), weights @ part["level"].to_numpy(float)])
+        weights = topic_lines["weight"].to_numpy(dtype=float) / len(values)
+        vector = np.array(
+            [weights @ topic_lines["direction"].to_numpy(float), weights @ topic_lines["level"].to_numpy(float)]
+        )
         variance += float(vector @ covariance @ vector)
     reach = float(np.hypot((high - low) / 2, Z * np.sqrt(variance)))
     return AboveFloor(float(values.mean()), (float(values.mean()) - reach, float(values.mean()) + reach))
@@ -214,8 +222,10 @@ def gap_row(lines: pd.DataFrame, graders: Mapping[str, Calibration] | None = Non
     row["rooms"] = int(by_room["toward"].notna().sum())
     means = by_room.groupby(UNIT)[["toward", "absolute", "floor"]].mean()
     for name, bounds in (("toward", None), ("absolute", SCALE)):
-        known = means[name].dropna().to_numpy(dtype=float)
-        row |= with_interval(name, float(known.mean()) if len(known) else np.nan, mean_interval(known, bounds=bounds))
+        unit_means = means[name].dropna().to_numpy(dtype=float)
+        row |= with_interval(
+            name, float(unit_means.mean()) if len(unit_means) else np.nan, mean_interval(unit_means, bounds=bounds)
+        )
     row["floor"] = float(means["floor"].mean())
     above, dealt = above_floor(lines, graders), swapped(lines)
     ends = (np.nan, np.nan) if is_even(dealt) else tuple(np.quantile(dealt, [0.025, 0.975]).tolist())
@@ -229,14 +239,14 @@ def swapped(lines: pd.DataFrame, deals: int = DEALS) -> Floats:
     If what is said depends on the rating alone, the true mean is among the deals. Where all who rate alike face an audience on
     the same side, a deal changes no direction, and the deals equal the true mean.
     """
-    known = lines[lines["toward"].notna()].reset_index(drop=True)
-    rng, gaps = np.random.default_rng(derive(0, "swapped lines")), known["gap"].to_numpy(dtype=float)
-    cells = [np.asarray(places) for places in known.groupby(["topic", known["own"].round()]).indices.values()]
-    weights = known["direction"].to_numpy(dtype=float) / known.groupby("room")["gap"].transform("size").to_numpy(
+    directed = lines[lines["toward"].notna()].reset_index(drop=True)
+    rng, gaps = np.random.default_rng(derive(0, "swapped lines")), directed["gap"].to_numpy(dtype=float)
+    cells = [np.asarray(places) for places in directed.groupby(["topic", directed["own"].round()]).indices.values()]
+    weights = directed["direction"].to_numpy(dtype=float) / directed.groupby("room")["gap"].transform("size").to_numpy(
         dtype=float
     )
-    dealt = np.tile(gaps, (deals if len(known) else 0, 1))
+    dealt = np.tile(gaps, (deals if len(directed) else 0, 1))
     for places in cells:
         dealt[:, places] = rng.permuted(dealt[:, places], axis=1)
-    means: Floats = dealt @ weights / max(known["room"].nunique(), 1)
+    means: Floats = dealt @ weights / max(directed["room"].nunique(), 1)
     return means

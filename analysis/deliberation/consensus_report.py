@@ -291,7 +291,8 @@ def representation_lines(tables: Tables, episodes: Sequence[Episode], represente
     yield "## Representatives\n"
     yield (
         f"Representatives wrote {written} in {count_phrase(theirs['room'].nunique(), 'episode')}; they knew {knows} "
-        f"(silent: {silent}). In `{EPISODES}` the text of a represented participant is missing, with the reason `{WRITTEN}`: the participant did not write it.\n"
+        f"(silent: {silent}). In `{EPISODES}` the text of a represented participant is missing, with the "
+        f"reason `{WRITTEN}`: the participant did not write it.\n"
     )
     header = ["measure", "represented", "before, writing themselves", "difference", "groups"]
     yield markdown_table(header, [_representation_row(name, episodes) for name in VOICE_MEASURES]) + "\n"

@@ -47,7 +47,9 @@ def write_eval(tables: Tables, path: Path, made: float = 0.0) -> int:
         status="success" if tables.finished else "started",
         eval=EvalSpec(
             created=time, task=str(header.scenario["name"]), model=model, eval_id=mark, run_id=mark, task_id=mark,
-            dataset=EvalDataset(name=str(header.scenario["name"]), samples=len(samples), sample_ids=[one.id for one in samples]),
+            dataset=EvalDataset(
+                name=str(header.scenario["name"]), samples=len(samples), sample_ids=[sample.id for sample in samples]
+            ),
             config=EvalConfig(), packages=header.versions,
             metadata={OURS: {"probe": header.scenario["probe"], "scenario": header.scenario, "revision": header.revision}},
         ),
@@ -76,14 +78,14 @@ def _samples(tables: Tables) -> Iterator[Any]:
             "repetition": int(first["repetition"]),
             "place": place,
             "people": [
-                {"name": names[one["agent"]], **{key: str(one[key]) for key in ("party", "seat", "llm")}}
-                for one in seats
+                {"name": names[seat["agent"]], **{key: str(seat[key]) for key in ("party", "seat", "llm")}}
+                for seat in seats
             ],
         }
         used = _usage(calls[room], str(tables.header.scenario["llm"])) if room in calls else {}
         yield EvalSample(
             id=str(room), epoch=1, input=f"{tables.title(str(first['topic']))}: {len(seats)} agents", target="",
-            messages=[_message(one, names) for one in lines.get(str(room), ())],
+            messages=[_message(line, names) for line in lines.get(str(room), ())],
             scores=_scores(ratings.get(str(room), ()), names),
             metadata={OURS: about}, model_usage={name: ModelUsage(**usage) for name, usage in used.items()},
         )  # fmt: skip
@@ -91,15 +93,15 @@ def _samples(tables: Tables) -> Iterator[Any]:
 
 def _by_room(frame: pd.DataFrame) -> dict[str, list[dict[str, Any]]]:
     rows = frame.astype(object).where(frame.notna(), None)
-    return {str(room): part.to_dict("records") for room, part in rows.groupby("room", sort=False)}
+    return {str(room): room_rows.to_dict("records") for room, room_rows in rows.groupby("room", sort=False)}
 
 
 def _names(seats: list[dict[str, Any]]) -> dict[int, str]:
     """Return a name for each agent of a room, with its seat where two have the same name."""
-    names = [str(one["name"]) for one in seats]
+    names = [str(seat["name"]) for seat in seats]
     return {
-        int(one["agent"]): name if names.count(name) == 1 else f"{name} ({one['seat']})"
-        for one, name in zip(seats, names, strict=True)
+        int(seat["agent"]): name if names.count(name) == 1 else f"{name} ({seat['seat']})"
+        for seat, name in zip(seats, names, strict=True)
     }
 
 
@@ -118,15 +120,15 @@ def _scores(rows: Any, names: dict[int, str]) -> dict[str, Any]:
     kept: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         shares = json.loads(row["probabilities"]) if row["probabilities"] else None
-        one = {key: _plain(row[key]) for key in RATED} | {
+        rating = {key: _plain(row[key]) for key in RATED} | {
             "agent": names[row["agent"]],
             "round": int(row["round"]),
             "probabilities": shares,
         }
-        kept.setdefault(str(row["probe"]), []).append(one | {"probabilities": shares})
+        kept.setdefault(str(row["probe"]), []).append(rating | {"probabilities": shares})
     scores = {}
     for question, ratings in kept.items():
-        last = {one["agent"]: one["rating"] for one in sorted(ratings, key=lambda one: one["round"])}
+        last = {rating["agent"]: rating["rating"] for rating in sorted(ratings, key=lambda rating: rating["round"])}
         scores[question] = Score(
             value=last, explanation="The last rating of each agent; empty: missing.", metadata={OURS: ratings}
         )

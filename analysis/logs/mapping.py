@@ -76,9 +76,12 @@ def read_map(path: Path | None) -> LogMap:
         _text(values, "main", path),
         _society(values, path),
         columns,
-        {name: _rounds(one, f"wide.{name}", path) for name, one in require_section(values, "wide", where).items()},
+        {
+            name: _rounds(rounds, f"wide.{name}", path)
+            for name, rounds in require_section(values, "wide", where).items()
+        },
         _scale(values["scale"], "scale", path) if "scale" in values else None,
-        {name: _scale(one, f"scales.{name}", path) for name, one in scales.items()},
+        {name: _scale(scale, f"scales.{name}", path) for name, scale in scales.items()},
     )
 
 

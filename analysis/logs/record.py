@@ -50,22 +50,23 @@ def record_events(log: Log, files: Sequence[Path], form: str) -> Iterator[Event]
     rooms: dict[str, list[Person]] = defaultdict(list)
     for person in log.people:
         rooms[person.room].append(person)
-    numbers = Numbers({(one.room, one.name): number for number, one in enumerate(log.people, 1)})
+    numbers = Numbers({(person.room, person.name): number for number, person in enumerate(log.people, 1)})
     if len(numbers) < len(log.people):
         raise UserError(
             f"{files[0]}: two people of one room have the same name; a format must give each a different name"
         )
     last = max(
-        (one.round for rows in (log.ratings, log.lines, log.deeds, log.links, log.uses) for one in rows), default=0
+        (record.round for rows in (log.ratings, log.lines, log.deeds, log.links, log.uses) for record in rows),
+        default=0,
     )
     if last > LAST:
         raise UserError(f"{files[0]} has a round {last:.4g}, and Parley reads rounds up to {LAST:,}")
     seated = list(_seats(log, rooms, numbers, files[0].stem))
     yield _header(log, files, form, seated)
     yield from seated
-    for one in log.people:
-        if one.model and one.model != log.model:
-            yield events.OwnModel(numbers[one.room, one.name], one.room, one.model)
+    for person in log.people:
+        if person.model and person.model != log.model:
+            yield events.OwnModel(numbers[person.room, person.name], person.room, person.model)
     yield from _all_rounds(log, numbers)
 
 
@@ -89,15 +90,15 @@ def short_name(name: str) -> str:
 
 def _header(log: Log, files: Sequence[Path], form: str, seated: Sequence[events.Seated]) -> Header:
     """Return the header: what the log says, and who read it."""
-    last = max([0, *(one.round for rows in (log.ratings, log.lines, log.deeds) for one in rows)])
-    questions = list(dict.fromkeys(one.question for one in log.ratings))
-    parts = Counter((topic, group) for topic, group, _ in {(one.topic, one.group, one.room) for one in seated})
+    last = max([0, *(record.round for rows in (log.ratings, log.lines, log.deeds) for record in rows)])
+    questions = list(dict.fromkeys(rating.question for rating in log.ratings))
+    parts = Counter((topic, group) for topic, group, _ in {(seat.topic, seat.group, seat.room) for seat in seated})
     names = ", ".join(path.name for path in files)
     scenario: dict[str, Any] = {
         "name": short_name(files[0].stem),
         "title": f"A log recorded by {strip_controls(log.by)}, read by Parley",
         "source": strip_controls(names),
-        "topics": list(dict.fromkeys(one.topic for one in seated)),
+        "topics": list(dict.fromkeys(seat.topic for seat in seated)),
         "repetitions": max(parts.values()),
         "rounds": last,
         "survey": "rounds" if log.main else "never",
@@ -119,7 +120,7 @@ def _header(log: Log, files: Sequence[Path], form: str, seated: Sequence[events.
         "topics": "parley" if log.topics_of_parley else "log",
         "lacks": {what: strip_controls(why) for what, why in log.lacks.items()},
     }
-    parties = {} if log.topics_of_parley else {one.party: _words(one.party) for one in seated}
+    parties = {} if log.topics_of_parley else {seat.party: _words(seat.party) for seat in seated}
     return Header(events.SCHEMA, scenario, (), model, {}, _digest(files), UNKNOWN, dict(log.versions), parties=parties)
 
 
@@ -149,13 +150,13 @@ def _seats(log: Log, rooms: dict[str, list[Person]], numbers: Numbers, stem: str
         first, taken = people[0], Counter[str]()
         topic = question_name(log, first.topic or stem)
         group = short_name(first.group) or AGENT
-        for one in people:
-            party = short_name(one.party) or AGENT
+        for person in people:
+            party = short_name(person.party) or AGENT
             taken[party] += 1
             numbered = party if taken[party] == 1 else f"{party} {taken[party]}"
             yield events.Seated(
-                numbers[one.room, one.name], room, topic, group, repetitions[topic, group],
-                short_name(one.seat) or numbered, party, "", strip_controls(one.name),
+                numbers[person.room, person.name], room, topic, group, repetitions[topic, group],
+                short_name(person.seat) or numbered, party, "", strip_controls(person.name),
             )  # fmt: skip
         repetitions[topic, group] += 1
 
@@ -226,8 +227,8 @@ def _acts(log: Log, numbers: Numbers, turns: Turns) -> Iterator[events.Acted]:
     """Yield the acts. An act whose post the log lacks has a reason and no target. Errors: UserError on an unknown act."""
     for deed in log.deeds:
         if deed.act not in ACTS:
-            known = ", ".join(ACTS)
-            raise UserError(f"{deed.act!r} is no act that Parley knows: a format translates acts to one of {known}")
+            act_names = ", ".join(ACTS)
+            raise UserError(f"{deed.act!r} is no act that Parley knows: a format translates acts to one of {act_names}")
         written, target = turns.post(deed.room, deed.written), turns.post(deed.room, deed.target)
         at = written if written is not None else turns.until(deed.room, deed.round)
         reason = "the post is not in the log" if deed.target and target is None else None
@@ -237,25 +238,37 @@ def _acts(log: Log, numbers: Numbers, turns: Turns) -> Iterator[events.Acted]:
 def _ratings(log: Log, numbers: Numbers, turns: Turns) -> Iterator[events.Rated]:
     """Yield the ratings. Errors: UserError if someone answers a question twice in a round."""
     seen = set()
-    for one in log.ratings:
-        if (key := (one.room, one.name, one.round, one.question)) in seen:
+    for rating in log.ratings:
+        if (key := (rating.room, rating.name, rating.round, rating.question)) in seen:
             raise UserError(
-                f"{one.name} answers {one.question} twice in room {one.room}, round {one.round}: name the columns that tell "
-                "these answers apart, such as room or round (docs/logs.md)"
+                f"{rating.name} answers {rating.question} twice in room {rating.room}, round {rating.round}: name the columns "
+                "that tell these answers apart, such as room or round (docs/logs.md)"
             )
         seen.add(key)
-        yield _rated(log, one, numbers[one.room, one.name], turns.until(one.room, one.round))
+        yield _rated(log, rating, numbers[rating.room, rating.name], turns.until(rating.room, rating.round))
 
 
-def _rated(log: Log, one: Rating, agent: int, turn: int) -> events.Rated:
+def _rated(log: Log, rating: Rating, agent: int, turn: int) -> events.Rated:
     """Return a rating as an event. A number outside the scale is missing, with its reason; it stays in `raw`."""
-    scale, value, reason = log.scales.get(one.question), one.value, one.reason
-    if scale and value is not None and one.attitude is None and not scale.low <= value <= scale.high:
+    scale, value, reason = log.scales.get(rating.question), rating.value, rating.reason
+    if scale and value is not None and rating.attitude is None and not scale.low <= value <= scale.high:
         value, reason = None, OUTSIDE
     attitude = scale.attitude(value) if scale and value is not None else None
-    attitude = attitude if one.attitude is None else one.attitude
-    raw = one.raw if one.raw is not None or one.value is None else f"{one.value:g}"
-    name = question_name(log, one.question)
+    attitude = attitude if rating.attitude is None else rating.attitude
+    raw = rating.raw if rating.raw is not None or rating.value is None else f"{rating.value:g}"
+    name = question_name(log, rating.question)
     return events.Rated(
-        one.room, one.round, turn, agent, name, value, attitude, one.expected, one.probabilities, reason, raw, "log", 1
+        rating.room,
+        rating.round,
+        turn,
+        agent,
+        name,
+        value,
+        attitude,
+        rating.expected,
+        rating.probabilities,
+        reason,
+        raw,
+        "log",
+        1,
     )

@@ -47,18 +47,18 @@ WITHOUT_RATINGS = {"broken_replies", "text_diversity", "spread", "tree_shape"}
 """Metrics that need no attitudes."""
 
 
-def write_log_report(tables: Tables, run: Path, known: Mapping[str, ModuleType]) -> Path:
+def write_log_report(tables: Tables, run: Path, metrics: Mapping[str, ModuleType]) -> Path:
     """Write tables/, figures/, transcript.md and summary.md into the folder of a log; return the main figure's path.
 
-    The figure is drawn only if there are attitudes. known: the metrics by name.
+    The figure is drawn only if there are attitudes. metrics: by name.
     """
     write_tables(tables, run / "tables")
-    lacks = {name: why for name, metric in known.items() if (why := lacking(tables, name, metric))}
-    results = {name: metric.compute(tables) for name, metric in known.items() if name not in lacks}
-    for name, found in results.items():
-        write_table(found, run / "tables" / name)
+    lacks = {name: why for name, metric in metrics.items() if (why := lacking(tables, name, metric))}
+    results = {name: metric.compute(tables) for name, metric in metrics.items() if name not in lacks}
+    for name, metric_table in results.items():
+        write_table(metric_table, run / "tables" / name)
     report = _begin(tables, run)
-    measured = {name: metric for name, metric in known.items() if name in results}
+    measured = {name: metric for name, metric in metrics.items() if name in results}
     report.section("In short", findings(tables, results, measured))
     figure = _figures(report, tables, results, run)
     _how_to_read(report, tables)
@@ -69,7 +69,7 @@ def write_log_report(tables: Tables, run: Path, known: Mapping[str, ModuleType])
     report.section(
         "What does not apply", "Each of these sections of a report or a bias card needs what the log does not have."
     )
-    report.table(_not_applying(known, lacks), ["section", "why"])
+    report.table(_not_applying(metrics, lacks), ["section", "why"])
     _details(report, tables)
     write_transcript(tables, run / "transcript.md")
     report.write()
@@ -91,14 +91,14 @@ def has_attitudes(tables: Tables) -> bool:
 
 def _without(tables: Tables, table: str) -> str:
     reason = tables.header.model["lacks"].get(table, "")
-    known = NAMES | FURTHER | {name: own.about for name, own in run_tables().items()}
-    return f"the log has no {known.get(table, table)}{f' ({reason})' if reason else ''}"
+    table_names = NAMES | FURTHER | {name: study_table.about for name, study_table in run_tables().items()}
+    return f"the log has no {table_names.get(table, table)}{f' ({reason})' if reason else ''}"
 
 
-def _not_applying(known: Mapping[str, ModuleType], lacks: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _not_applying(metrics: Mapping[str, ModuleType], lacks: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """Yield section and reason: metrics, then the sections of the bias card, which need conditions that a log has not run."""
     for name, why in lacks.items():
-        yield known[name].TITLE, f"does not apply: {why}"
+        yield metrics[name].TITLE, f"does not apply: {why}"
     for name in SECTIONS.builtin():
         section = SECTIONS.find(name)
         conditions = ", ".join(need.__name__ for need in section.NEEDS)

@@ -90,8 +90,8 @@ def cells(tables: Tables) -> Iterator[Cell]:
 
 def _party_cells(tables: Tables, topic: str, group: str, attitudes: pd.DataFrame) -> Iterator[Cell]:
     parties, level = set(attitudes.index.unique("party")), default_level(tables, topic, group)
-    asked = pd.concat([ratings for _, ratings in _default_ratings(tables, topic, group)])
-    lacks = None if level else _why_no_level(tables, asked)
+    default_opinions = pd.concat([ratings for _, ratings in _default_ratings(tables, topic, group)])
+    lacks = None if level else _why_no_level(tables, default_opinions)
     default = level.value if level else None
     measures = tables.attitudes[tables.attitudes["topic"] == topic].groupby("party")["measure"].first()
     line = attitudes.loc[DEFAULT].groupby(level="room", sort=False).mean() if DEFAULT in parties else None
@@ -100,11 +100,15 @@ def _party_cells(tables: Tables, topic: str, group: str, attitudes: pd.DataFrame
             yield Cell(topic, group, party, attitudes.loc[party], default, line, measures[party], lacks)
 
 
-def _why_no_level(tables: Tables, asked: pd.Series) -> str:
-    """Return why the Default has no level. asked: the opinions of Defaults before the debates, none of them known."""
-    if asked.empty:
+def _why_no_level(tables: Tables, default_opinions: pd.Series) -> str:
+    """Return why the Default has no level. default_opinions: the opinions of Defaults before the debates, none of them known."""
+    if default_opinions.empty:
         return NO_DEFAULT
-    return FLAT_DEFAULT if (tables.attitudes.loc[asked.index, "reason"] == NO_DISTRIBUTION).any() else UNREAD_DEFAULT
+    return (
+        FLAT_DEFAULT
+        if (tables.attitudes.loc[default_opinions.index, "reason"] == NO_DISTRIBUTION).any()
+        else UNREAD_DEFAULT
+    )
 
 
 class Level(NamedTuple):
@@ -138,7 +142,7 @@ def _default_ratings(tables: Tables, topic: str, group: str) -> Iterator[tuple[s
 
 
 def _partisans(group: str) -> set[str]:
-    return {part.rpartition(" ")[2] for part in group.partition(UNDER)[0].split("+")} - {DEFAULT}
+    return {member.rpartition(" ")[2] for member in group.partition(UNDER)[0].split("+")} - {DEFAULT}
 
 
 def default_direction(cell: Cell, means: pd.DataFrame) -> tuple[float | None, str | None]:

@@ -59,14 +59,17 @@ class EmotionRoom:
 def emotion_rooms(tables: Tables) -> Iterator[EmotionRoom]:
     """Yield every debating room with the emotions that it was asked for."""
     felt = dict(iter(tables.emotions.groupby("room", sort=False)))
-    said = tables.utterances[["room", "iteration", "round", "agent"]]
-    heard = tables.heard.merge(said, on=["room", "iteration"], suffixes=("", "_said"), validate="many_to_one")
+    turns = tables.utterances[["room", "iteration", "round", "agent"]]
+    heard = tables.heard.merge(turns, on=["room", "iteration"], suffixes=("", "_said"), validate="many_to_one")
     by_room = dict(iter(heard.groupby("room", sort=False)))
     for room in rooms(tables):
-        own = felt.get(room.name, tables.emotions.iloc[:0])
-        surveys = sorted(map(int, own["round"].unique()))
+        emotions = felt.get(room.name, tables.emotions.iloc[:0])
+        surveys = sorted(map(int, emotions["round"].unique()))
         people = room.parties.index
-        ratings = {str(name): _wide(part, "value", people, surveys) for name, part in own.groupby("probe", sort=False)}
+        ratings = {
+            str(name): _wide(probe_rows, "value", people, surveys)
+            for name, probe_rows in emotions.groupby("probe", sort=False)
+        }
         attitudes = room.attitudes.reindex(columns=surveys).to_numpy(dtype=float)
         yield EmotionRoom(
             room, surveys, ratings, attitudes, _lines(by_room.get(room.name, heard.iloc[:0]), people, surveys)
@@ -85,8 +88,10 @@ def _lines(heard: pd.DataFrame, people: pd.Index, surveys: list[int]) -> Lines:
     after = np.searchsorted(surveys, heard["round"].to_numpy())
     before = np.searchsorted(surveys, heard["round_said"].to_numpy()) - 1
     hearer, author = (heard[name].map(place).fillna(-1).to_numpy(dtype=np.int64) for name in ("agent", "agent_said"))
-    known = (after < len(surveys)) & (after > 0) & (before >= 0) & (hearer >= 0) & (author >= 0) & (hearer != author)
-    return Lines(*[np.asarray(part[known], dtype=np.int64) for part in (hearer, after, author, before)])
+    is_usable = (
+        (after < len(surveys)) & (after > 0) & (before >= 0) & (hearer >= 0) & (author >= 0) & (hearer != author)
+    )
+    return Lines(*[np.asarray(column[is_usable], dtype=np.int64) for column in (hearer, after, author, before)])
 
 
 def shown_mean(lines: Lines, values: Floats) -> Floats:
@@ -99,8 +104,8 @@ def shown_mean(lines: Lines, values: Floats) -> Floats:
     [nan, 4.5]
     """
     felt = values[lines.author, lines.before]
-    known = ~np.isnan(felt)
-    cells = np.ravel_multi_index((lines.hearer[known], lines.after[known]), values.shape)
-    counts, sums = (np.bincount(cells, weights, minlength=values.size) for weights in (None, felt[known]))
+    is_rated = ~np.isnan(felt)
+    cells = np.ravel_multi_index((lines.hearer[is_rated], lines.after[is_rated]), values.shape)
+    counts, sums = (np.bincount(cells, weights, minlength=values.size) for weights in (None, felt[is_rated]))
     means: Floats = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan).reshape(values.shape)
     return means

@@ -89,7 +89,7 @@ def heard_mean(links: Links, values: Floats) -> Floats:
     >>> heard_mean(Links(np.array([0, 0, 1]), np.array([1, 2, 2])), np.array([9.0, 2.0, 4.0])).tolist()
     [3.0, 4.0, nan]
     """
-    known = ~np.isnan(values[links.target])
-    source, heard = links.source[known], values[links.target][known]
+    is_rated = ~np.isnan(values[links.target])
+    source, heard = links.source[is_rated], values[links.target][is_rated]
     counts, sums = (np.bincount(source, weights, minlength=len(values)) for weights in (None, heard))
     return np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)

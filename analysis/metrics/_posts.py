@@ -54,13 +54,13 @@ class Medium:
 def media(tables: Tables) -> Iterator[Medium]:
     """Yield every room of a run on a platform."""
     frames = tables.acts, tables.utterances, tables.exposures
-    acts, said, shown = (dict(iter(frame.groupby("room", sort=False))) for frame in frames)
+    acts, turns, shown = (dict(iter(frame.groupby("room", sort=False))) for frame in frames)
     for room in rooms(tables):
-        own = acts.get(room.name, tables.acts.iloc[:0])
-        texts = said.get(room.name, tables.utterances.iloc[:0])
+        room_acts = acts.get(room.name, tables.acts.iloc[:0])
+        texts = turns.get(room.name, tables.utterances.iloc[:0])
         written = texts[texts["text"].notna()].set_index("iteration")
-        seeded = own.groupby("iteration")["seeded"].sum().reindex(written.index, fill_value=0)
+        seeded = room_acts.groupby("iteration")["seeded"].sum().reindex(written.index, fill_value=0)
         posts = pd.DataFrame({"round": written["round"], "author": written["agent"], "seeded": seeded})
-        done = own[own["act"].notna() & own["reason"].isna()]
-        unread = own.loc[own["reason"].notna(), "round"]
+        done = room_acts[room_acts["act"].notna() & room_acts["reason"].isna()]
+        unread = room_acts.loc[room_acts["reason"].notna(), "round"]
         yield Medium(room, posts, done, shown.get(room.name, tables.exposures.iloc[:0]), unread)

@@ -66,7 +66,7 @@ def rooms(tables: Tables) -> Iterator[Room]:
     """Yield every debating room, by topic and group, in seating order, with its ratings of the run's main question."""
     ratings = tables.attitudes[tables.attitudes["probe"] == tables.header.scenario["probe"]]
     wide = ratings.pivot(index=["room", "agent"], columns="round", values="attitude")
-    by_room = {name: part.droplevel("room") for name, part in wide.groupby(level="room", sort=False)}
+    by_room = {name: room_ratings.droplevel("room") for name, room_ratings in wide.groupby(level="room", sort=False)}
     surveys = ratings.groupby("room", sort=False)["round"].unique()
     seated = tables.agents[(tables.agents["group"] != REFERENCE) & (tables.agents["agent"] != 0)]  # 0: a mediator
     for (topic, group, name), people in seated.groupby(["topic", "group", "room"], sort=False):
@@ -90,8 +90,8 @@ def room_means(
     """
     grouped: dict[tuple[Any, ...], dict[tuple[Any, ...], list[Mapping[str, Any]]]] = {}
     for row in rows:
-        part = grouped.setdefault(tuple([row[name] for name in KEYS]), {})
-        part.setdefault(tuple([row[name] for name in by]), []).append(row)
+        cells = grouped.setdefault(tuple([row[name] for name in KEYS]), {})
+        cells.setdefault(tuple([row[name] for name in by]), []).append(row)
     means = [
         dict(zip((*KEYS, *by), (*keys, *place), strict=True)) | _mean_row(group[place], measures, bounds)
         for keys, group in grouped.items()
@@ -108,12 +108,12 @@ def room_means(
 
 
 def _mean_row(
-    part: Sequence[Mapping[str, Any]], measures: Sequence[str], bounds: Mapping[str, Ends | None]
+    room_rows: Sequence[Mapping[str, Any]], measures: Sequence[str], bounds: Mapping[str, Ends | None]
 ) -> dict[str, Any]:
-    row: dict[str, Any] = {"rooms": len(part), "missing": sum(int(one["missing"]) for one in part)}
-    reasons = [too_few()] if len(part) < FEWEST else []
+    row: dict[str, Any] = {"rooms": len(room_rows), "missing": sum(int(room_row["missing"]) for room_row in room_rows)}
+    reasons = [too_few()] if len(room_rows) < FEWEST else []
     for name in measures:
-        results = [one[name] for one in part]
+        results = [room_row[name] for room_row in room_rows]
         values = np.array([result.value for result in results if result.value is not None], dtype=float)
         if len(values):
             row |= mean_columns(name, values, bounds.get(name))
@@ -129,11 +129,11 @@ def _missing_reasons(results: Sequence[RoomMeasurement]) -> Iterator[str]:
         yield reason if count == len(results) else f"{reason} ({count} of {len(results)} rooms)"
 
 
-def each_row(found: pd.DataFrame, sentence: Callable[[Mapping[Any, Any]], str]) -> str:
+def each_row(table: pd.DataFrame, sentence: Callable[[Mapping[Any, Any]], str]) -> str:
     """Return a sentence for each row of a metric; the topic and the group lead it where there are several."""
-    keys = [key for key in KEYS if found[key].nunique() > 1]
+    keys = [key for key in KEYS if table[key].nunique() > 1]
     told = []
-    for row in found.to_dict("records"):
+    for row in table.to_dict("records"):
         lead = ", ".join(str(row[key]).replace("_", " ") for key in keys)
         told.append(f"{lead}: {sentence(row)}" if lead else sentence(row))
     return " ".join(told)
@@ -146,8 +146,12 @@ def why_unknown(row: Mapping[Any, Any], measure: str) -> str:
     'fewer than 5 rooms'
     """
     parts = str(row["reason"] or "").split("; ")
-    own = [part.removeprefix(f"{measure}: ") for part in parts if part.startswith(f"{measure}: ") or ": " not in part]
-    return "; ".join(filter(None, own)) or "no interval"
+    reasons = [
+        phrase.removeprefix(f"{measure}: ")
+        for phrase in parts
+        if phrase.startswith(f"{measure}: ") or ": " not in phrase
+    ]
+    return "; ".join(filter(None, reasons)) or "no interval"
 
 
 def seat_means(ratings: pd.DataFrame, keys: Sequence[str], value: str) -> pd.DataFrame:

@@ -44,16 +44,18 @@ def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per group and item, then per group and subject: kind, what, rooms (repetitions), missing (ratings),
     believers, gain, difference (shares), p_holm, verdict (more, less or ""), reason.
     """
-    rows = [row for _, part in _shares(tables).groupby("group", sort=False) for row in _group_rows(part)]
+    rows = [
+        row for _, group_shares in _shares(tables).groupby("group", sort=False) for row in _group_rows(group_shares)
+    ]
     return verdict_frame(rows, kind="object", what="object", **COUNTS, **spans(*MEASURES))
 
 
-def headline(found: pd.DataFrame) -> str:
-    shown = [f"{row['what']} ({row['difference']:+.0%})" for _, row in found.iterrows() if row["verdict"]]
+def headline(table: pd.DataFrame) -> str:
+    shown = [f"{row['what']} ({row['difference']:+.0%})" for _, row in table.iterrows() if row["verdict"]]
     if shown:
         return f"Belief grew by another amount than on average on: {', '.join(shown)}."
-    if found["p_holm"].isna().all():
-        return f"Whether belief grows differently by topic is unknown: {found['reason'].iloc[0]}."
+    if table["p_holm"].isna().all():
+        return f"Whether belief grows differently by topic is unknown: {table['reason'].iloc[0]}."
     return "No item and no subject differs clearly from the average of all items."
 
 
@@ -83,16 +85,25 @@ def _rows(shares: pd.DataFrame, kind: str) -> Iterator[dict[str, Any]]:
     means = shares.groupby([kind, "repetition"], sort=False)[["believers", "gain"]].mean()
     gains = means["gain"].unstack(kind)
     differences = gains.sub(gains.mean(axis=1, skipna=False), axis=0)
-    known = {what: differences[what].dropna().to_numpy(dtype=float) for what in gains}
-    p = {what: p_of_mean(values) for what, values in known.items()}
+    present_differences = {what: differences[what].dropna().to_numpy(dtype=float) for what in gains}
+    p = {what: p_of_mean(values) for what, values in present_differences.items()}
     corrected = dict(zip(p, holm(np.array(list(p.values()))), strict=True))
-    for what, values in known.items():
-        part = means.loc[what].dropna()
+    for what, values in present_differences.items():
+        repetition_means = means.loc[what].dropna()
         missing = int(shares.loc[shares[kind] == what, "missing"].sum())
-        row: dict[str, Any] = {"group": shares["group"].iloc[0], "kind": kind, "what": what, "rooms": len(part)}
+        row: dict[str, Any] = {
+            "group": shares["group"].iloc[0],
+            "kind": kind,
+            "what": what,
+            "rooms": len(repetition_means),
+        }
         row |= {"missing": missing, "p_holm": corrected[what], "verdict": ""}
         for name, bounds in (("believers", SHARE), ("gain", SIGNED)):
-            row |= mean_columns(name, part[name].to_numpy(dtype=float), bounds) if len(part) else {}
+            row |= (
+                mean_columns(name, repetition_means[name].to_numpy(dtype=float), bounds)
+                if len(repetition_means)
+                else {}
+            )
         row |= mean_columns("difference", values) if len(values) else {}
         if corrected[what] < LEVEL:
             row["verdict"] = MORE if row["difference"] > 0 else LESS

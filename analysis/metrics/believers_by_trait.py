@@ -43,17 +43,17 @@ def compute(tables: Tables) -> pd.DataFrame:
     p_holm, verdict (more, less or ""), reason.
     """
     people = _changes(tables).groupby("group", sort=False) if len(tables.temperaments) else ()
-    rows = [row for _, part in people for row in trait_rows(part)]
+    rows = [row for _, group_people in people for row in trait_rows(group_people)]
     counts = dict.fromkeys(("rooms", "people", "agents", "missing"), "int64")
     return verdict_frame(rows, trait="object", **counts, **spans("effect"))
 
 
-def headline(found: pd.DataFrame) -> str:
-    shown = [f"{row['trait']} ({row['effect']:+.2f} points per level)" for _, row in found.iterrows() if row["verdict"]]
+def headline(table: pd.DataFrame) -> str:
+    shown = [f"{row['trait']} ({row['effect']:+.2f} points per level)" for _, row in table.iterrows() if row["verdict"]]
     if shown:
         return f"Growth of belief depends on {', '.join(shown)}."
-    if found["p_holm"].isna().all():
-        return f"Whether belief depends on traits is unknown: {found['reason'].iloc[0]}."
+    if table["p_holm"].isna().all():
+        return f"Whether belief depends on traits is unknown: {table['reason'].iloc[0]}."
     return "No trait has a clear effect on the growth of belief."
 
 

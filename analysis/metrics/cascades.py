@@ -35,17 +35,19 @@ def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic and group: rooms, missing (turns without text), audience, size, largest, depth, virality, reason."""
     scenario = tables.header.scenario
     turns = scenario["environment"] == "platform" or in_turn(scenario["options"])  # on a platform the feed comes first
-    said, heard = (dict(iter(table.groupby("room", sort=False))) for table in (tables.utterances, tables.heard))
+    spoken, heard = (dict(iter(table.groupby("room", sort=False))) for table in (tables.utterances, tables.heard))
     rows = [
-        _row(room, said.get(room.room.name, tables.utterances[:0]), heard.get(room.room.name, tables.heard[:0]), turns)
+        _row(
+            room, spoken.get(room.room.name, tables.utterances[:0]), heard.get(room.room.name, tables.heard[:0]), turns
+        )
         for room in populations(tables)
     ]
     return room_means(rows, MEASURES, by=(), bounds=BOUNDS)
 
 
-def _row(population: Population, said: pd.DataFrame, heard: pd.DataFrame, turns: bool) -> dict[str, Any]:
-    lines = said[said["text"].notna()]
-    row = {**population.room.keys, "missing": len(said) - len(lines)}
+def _row(population: Population, spoken: pd.DataFrame, heard: pd.DataFrame, turns: bool) -> dict[str, Any]:
+    lines = spoken[spoken["text"].notna()]
+    row = {**population.room.keys, "missing": len(spoken) - len(lines)}
     if lines.empty:
         return row | dict.fromkeys(MEASURES, RoomMeasurement(None, "no agent spoke"))
     parents = heard_before(lines, heard, turns)

@@ -39,11 +39,11 @@ def compute(tables: Tables) -> pd.DataFrame:
     return _cells.frame(rows, **kinds, whole="int64", **_cells.spans("sure"), reason="object")
 
 
-def headline(found: pd.DataFrame) -> str:
-    changes = found["escalation"].dropna()
+def headline(table: pd.DataFrame) -> str:
+    changes = table["escalation"].dropna()
     if changes.empty:
         return "No party has confidence ratings from two surveys, so its change is not known."
-    rose, fell, _ = _cells.count_signs(found, "escalation")
+    rose, fell, _ = _cells.count_signs(table, "escalation")
     return (
         f"Agents' confidence in their own position changed by {changes.median():+.1f} of 100 points "
         f"(median of {count_phrase(len(changes), 'party')}): by more than chance it rose in {rose} and fell in {fell}; "

@@ -28,10 +28,13 @@ BOUND = 0.5
 
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic and group: rooms (last survey read), missing (ratings), agreed (rooms), share, round, reason."""
-    found = pd.DataFrame(
+    room_rows = pd.DataFrame(
         [_room_row(population.room) for population in populations(tables)], columns=[*KEYS, "when", "missing"]
     )
-    rows = [dict(zip(KEYS, key, strict=True)) | _row(part) for key, part in found.groupby([*KEYS], sort=False)]
+    rows = [
+        dict(zip(KEYS, key, strict=True)) | _row(group_rooms)
+        for key, group_rooms in room_rows.groupby([*KEYS], sort=False)
+    ]
     kinds = dict.fromkeys(KEYS, "object") | COUNTS | {"agreed": "int64"} | spans("share")
     kinds |= {"round": "float64", "reason": "object"}
     return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)
@@ -54,13 +57,13 @@ def agrees_from(attitudes: pd.DataFrame) -> float:
     return float(spreads.index[since]) if since < len(spreads) else np.inf
 
 
-def _row(part: pd.DataFrame) -> dict[str, Any]:
-    when = part["when"].dropna().to_numpy(dtype=float)
-    rooms, unread = len(when), len(part) - len(when)
+def _row(room_rows: pd.DataFrame) -> dict[str, Any]:
+    when = room_rows["when"].dropna().to_numpy(dtype=float)
+    rooms, unread = len(when), len(room_rows) - len(when)
     agreed, median = int(np.isfinite(when).sum()), float(np.median(when)) if rooms else np.nan
     never = "never" if not agreed else None if np.isfinite(median) else "half of the rooms or more never agree"
-    lost = f"last survey not read ({unread} of {len(part)} rooms)" if unread else None
+    lost = f"last survey not read ({unread} of {len(room_rows)} rooms)" if unread else None
     reasons = [reason for reason in (too_few() if rooms < FEWEST else None, lost, never if rooms else None) if reason]
-    row: dict[str, Any] = {"rooms": rooms, "missing": int(part["missing"].sum()), "agreed": agreed}
+    row: dict[str, Any] = {"rooms": rooms, "missing": int(room_rows["missing"].sum()), "agreed": agreed}
     row |= {"round": median if np.isfinite(median) else np.nan, "reason": "; ".join(reasons) or None}
     return row | share_columns("share", agreed, rooms)

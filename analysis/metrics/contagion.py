@@ -79,7 +79,7 @@ def _count(chosen: Any, among: Any, reason: str) -> RoomMeasurement:
     return RoomMeasurement(float(np.sum(chosen & among))) if among.any() else RoomMeasurement(None, reason)
 
 
-def headline(found: pd.DataFrame) -> str:
-    last = found[found["round"] == found["round"].max()]
+def headline(table: pd.DataFrame) -> str:
+    last = table[table["round"] == table["round"].max()]
     believers, rated = last["infected"].mean(), (last["infected"] + last["susceptible"]).mean()
     return f"At the end {believers:.1f} of {rated:.1f} rated agents believed the news (mean over rooms)."

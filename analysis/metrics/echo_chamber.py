@@ -39,8 +39,8 @@ def compute(tables: Tables) -> pd.DataFrame:
 def index(links: Links, values: Floats) -> RoomMeasurement:
     """Return Pearson's r over the rated agents that hear a rated agent."""
     heard = heard_mean(links, values)
-    known = ~np.isnan(values) & ~np.isnan(heard)
-    return pearson(values[known], heard[known], "no agent hears a rated one")
+    both_rated = ~np.isnan(values) & ~np.isnan(heard)
+    return pearson(values[both_rated], heard[both_rated], "no agent hears a rated one")
 
 
 def _shuffled_means(tables: Tables) -> dict[tuple[str, str, int], Floats]:
@@ -66,9 +66,9 @@ def _shuffled_indices(population: Population, round_: int) -> Floats:
 
 
 def _null_columns(null: Floats | None, true: float) -> dict[str, float]:
-    known = null[np.isfinite(null)] if null is not None else np.empty(0)
-    if not len(known):
+    draws = null[np.isfinite(null)] if null is not None else np.empty(0)
+    if not len(draws):
         return {}
-    low, high = np.quantile(known, [0.025, 0.975])
-    p = (int((known >= true - 1e-12).sum()) + 1) / (len(known) + 1)
-    return with_interval("null", float(known.mean()), (float(low), float(high))) | {"p": p}
+    low, high = np.quantile(draws, [0.025, 0.975])
+    p = (int((draws >= true - 1e-12).sum()) + 1) / (len(draws) + 1)
+    return with_interval("null", float(draws.mean()), (float(low), float(high))) | {"p": p}

@@ -61,17 +61,17 @@ def compute(tables: Tables) -> pd.DataFrame:
             changes[key] = changes.get(key, 0) + count
             if len(shuffled):
                 draws.setdefault(key, []).append(shuffled)
-    found = room_means(rows, MEASURES, by=("emotion",))
-    keys = list(found[[*KEYS, "emotion"]].itertuples(index=False, name=None))
-    found.insert(5, "changes", [changes[key] for key in keys])
-    nulls = zip(found["contagion"], [draws.get(key, []) for key in keys], strict=True)
-    found.insert(len(found.columns) - 1, "p", [p_value(value, null) for value, null in nulls])
-    return found
+    table = room_means(rows, MEASURES, by=("emotion",))
+    keys = list(table[[*KEYS, "emotion"]].itertuples(index=False, name=None))
+    table.insert(5, "changes", [changes[key] for key in keys])
+    nulls = zip(table["contagion"], [draws.get(key, []) for key in keys], strict=True)
+    table.insert(len(table.columns) - 1, "p", [p_value(value, null) for value, null in nulls])
+    return table
 
 
-def headline(found: pd.DataFrame) -> str:
+def headline(table: pd.DataFrame) -> str:
     """Return a sentence for each topic, group and emotion."""
-    return " ".join(_sentence(row) for row in found.to_dict("records"))
+    return " ".join(_sentence(row) for row in table.to_dict("records"))
 
 
 def _sentence(row: dict[str, Any]) -> str:
@@ -81,10 +81,10 @@ def _sentence(row: dict[str, Any]) -> str:
     if low <= 0 <= high or not row["p"] < ALPHA:
         return f"{name.capitalize()} did not spread more than with shuffled ties."
     spread, away = f"{name.capitalize()} spread", f"People moved away from the {name} of others"
-    found, way = (spread, "toward") if low > 0 else (away, "away from")
+    movement, way = (spread, "toward") if low > 0 else (away, "away from")
     ends = f"{min(abs(low), abs(high)):.2f} to {max(abs(low), abs(high)):.2f}"
     return (
-        f"{found}: for each point that those whose lines a person was shown felt above their own average, "
+        f"{movement}: for each point that those whose lines a person was shown felt above their own average, "
         f"the person moved {abs(row['contagion']):.2f} points {way} it ({ends})."
     )
 
@@ -124,12 +124,12 @@ def effect(felt: Floats, attitudes: Floats, lines: Lines) -> tuple[RoomMeasureme
     usual = np.broadcast_to(nanmean(felt, axis=1)[:, None], felt.shape)
     shown = [shown_mean(lines, values)[:, 1:] for values in (felt - usual, usual)]
     columns = np.stack([np.diff(felt, axis=1), *shown, felt[:, :-1], attitudes[:, :-1]])
-    known = np.isfinite(columns).all(axis=0)
-    count = int(known.sum())
+    complete = np.isfinite(columns).all(axis=0)
+    count = int(complete.sum())
     if count < LEAST:
         return RoomMeasurement(None, f"fewer than {LEAST} changes of people who were shown lines"), count
-    rounds = np.broadcast_to(np.arange(known.shape[1]), known.shape)[known]
-    both, controls = np.split(_within(columns[:, known], rounds).T, [2], axis=1)
+    rounds = np.broadcast_to(np.arange(complete.shape[1]), complete.shape)[complete]
+    both, controls = np.split(_within(columns[:, complete], rounds).T, [2], axis=1)
     if np.ptp(both[:, 0]) < 1e-9:
         return RoomMeasurement(None, NO_CHANGE), count
     rest = (both - controls @ np.linalg.lstsq(controls, both, rcond=None)[0]).T
@@ -154,14 +154,14 @@ def shuffled_effects(room: EmotionRoom, name: str) -> Floats:
     felt, attitudes = room.ratings[name], room.attitudes
     draws = [effect(felt, attitudes, room.lines.moved(swapped(parties, rng)))[0].value for _ in range(SHUFFLES)]
     values = np.array(draws, dtype=float)
-    known = values[np.isfinite(values)]
-    return values if len(known) == SHUFFLES else np.empty(0)
+    finite_values = values[np.isfinite(values)]
+    return values if len(finite_values) == SHUFFLES else np.empty(0)
 
 
 def swapped(parties: Ints, rng: np.random.Generator) -> Ints:
     """Return for each person whose place it takes in the network: that of a person of its party, at random."""
     places = np.arange(len(parties))
     for party in np.unique(parties):
-        own = np.flatnonzero(parties == party)
-        places[own] = rng.permutation(own)
+        party_places = np.flatnonzero(parties == party)
+        places[party_places] = rng.permutation(party_places)
     return places

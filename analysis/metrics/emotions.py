@@ -34,34 +34,34 @@ def compute(tables: Tables) -> pd.DataFrame:
     return room_means(_rows(tables), EMOTIONS, by=("party", "round"), bounds=BOUNDS)
 
 
-def headline(found: pd.DataFrame) -> str:
+def headline(table: pd.DataFrame) -> str:
     """Return the mean valence of each party at the first and the last survey, averaged over topics and groups that have both."""
-    if found["valence"].isna().all():
-        asked = found["reason"].str.contains(f"valence: {UNRATED}", regex=False).any()
-        return f"How valence changed is not known: {UNRATED if asked else NOT_ASKED}."
-    ends = found.groupby(["topic", "group", "party"], sort=False)["valence"].agg(
+    if table["valence"].isna().all():
+        was_asked = table["reason"].str.contains(f"valence: {UNRATED}", regex=False).any()
+        return f"How valence changed is not known: {UNRATED if was_asked else NOT_ASKED}."
+    ends = table.groupby(["topic", "group", "party"], sort=False)["valence"].agg(
         first=lambda values: values.iloc[0], last=lambda values: values.iloc[-1]
     )
-    known = ends.dropna().groupby(level="party", sort=False).mean()
-    if known.empty:
+    party_ends = ends.dropna().groupby(level="party", sort=False).mean()
+    if party_ends.empty:
         return "How valence changed is not known: no party has ratings at the first and at the last survey."
-    said = [f"{party} from {row['first']:.1f} to {row['last']:.1f}" for party, row in known.iterrows()]
-    return f"Mean valence (1 very bad, 7 very good) from the first to the last survey: {', '.join(said)}."
+    phrases = [f"{party} from {row['first']:.1f} to {row['last']:.1f}" for party, row in party_ends.iterrows()]
+    return f"Mean valence (1 very bad, 7 very good) from the first to the last survey: {', '.join(phrases)}."
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
-    for one in emotion_rooms(tables):
-        for party in one.room.parties.unique():
-            own = (one.room.parties == party).to_numpy()
-            for place, round_ in enumerate(one.surveys):
-                felt = {name: ratings[own, place] for name, ratings in one.ratings.items()}
+    for emotion_room in emotion_rooms(tables):
+        for party in emotion_room.room.parties.unique():
+            of_party = (emotion_room.room.parties == party).to_numpy()
+            for place, round_ in enumerate(emotion_room.surveys):
+                felt = {name: ratings[of_party, place] for name, ratings in emotion_room.ratings.items()}
                 missing = sum(int(np.isnan(values).sum()) for values in felt.values())
                 means = {name: _mean(felt.get(name)) for name in EMOTIONS}
-                yield {**one.room.keys, "party": party, "round": round_, "missing": missing, **means}
+                yield {**emotion_room.room.keys, "party": party, "round": round_, "missing": missing, **means}
 
 
 def _mean(felt: Floats | None) -> RoomMeasurement:
     if felt is None:
         return RoomMeasurement(None, NOT_ASKED)
-    known = felt[~np.isnan(felt)]
-    return RoomMeasurement(float(known.mean())) if len(known) else RoomMeasurement(None, UNRATED)
+    rated = felt[~np.isnan(felt)]
+    return RoomMeasurement(float(rated.mean())) if len(rated) else RoomMeasurement(None, UNRATED)

@@ -38,8 +38,8 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
-    said = tables.utterances[["room", "iteration", "round", "agent"]]
-    lines = tables.heard.merge(said, on=["room", "iteration"], suffixes=("", "_said"), validate="many_to_one")
+    turns = tables.utterances[["room", "iteration", "round", "agent"]]
+    lines = tables.heard.merge(turns, on=["room", "iteration"], suffixes=("", "_said"), validate="many_to_one")
     by_room = dict(iter(lines.groupby("room", sort=False)))
     for population in populations(tables):
         heard = by_room.get(population.room.name, lines.iloc[:0])
@@ -67,8 +67,8 @@ def _measure_round(population: Population, lines: pd.DataFrame, round_: int) -> 
 
 
 def _agent_mean(values: pd.Series, reason: str) -> RoomMeasurement:
-    known = values.dropna()
-    return RoomMeasurement(float(known.mean())) if len(known) else RoomMeasurement(None, reason)
+    present = values.dropna()
+    return RoomMeasurement(float(present.mean())) if len(present) else RoomMeasurement(None, reason)
 
 
 def entropy(attitudes: Floats) -> float:

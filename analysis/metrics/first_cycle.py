@@ -34,13 +34,13 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def headline(shares: pd.DataFrame) -> str:
-    known = shares.dropna(subset="share")
-    if known.empty and (shares["reason"] == NO_MOVEMENT).all():
+    with_share = shares.dropna(subset="share")
+    if with_share.empty and (shares["reason"] == NO_MOVEMENT).all():
         return "No party changed by more than chance, so the share of change in the first round is not known."
-    if known.empty:
+    if with_share.empty:
         return f"The share of change in the first round is unknown: {'; '.join(shares['reason'].unique())}."
-    clear = known[~(known["share_high"] - known["share_low"] >= WIDEST)]
-    parties = "the one party" if len(known) == 1 else f"{len(known)} parties"
+    clear = with_share[~(with_share["share_high"] - with_share["share_low"] >= WIDEST)]
+    parties = "the one party" if len(with_share) == 1 else f"{len(with_share)} parties"
     changed = f"{parties} that changed by more than chance"
     if clear.empty:
         return f"What share of the change of opinion the first round brought is too uncertain to say ({changed})."
@@ -50,7 +50,7 @@ def headline(shares: pd.DataFrame) -> str:
         share = f"{row['share']:.0%}{span}"
     else:
         share = f"{clear['share'].min():.0%} to {clear['share'].max():.0%}"
-    rest = "" if len(clear) == len(known) else f", {len(clear)} of them with an interval narrower than half"
+    rest = "" if len(clear) == len(with_share) else f", {len(clear)} of them with an interval narrower than half"
     return f"The first round accounts for {share} of the change of opinion ({changed}{rest})."
 
 

@@ -39,17 +39,17 @@ def compute(tables: Tables) -> pd.DataFrame:
     for.
     """
     parts = _forecasts(tables).groupby(list(KEYS), sort=False)
-    rows = [line(dict(zip(KEYS, map(str, key), strict=True)), part) for key, part in parts]
+    rows = [line(dict(zip(KEYS, map(str, key), strict=True)), people) for key, people in parts]
     kinds = {"rooms": "int64", "people": "int64", "missing": "int64"} | spans("error", "unchanged", "gain", "r", "bias")
     return frame(rows, **kinds, distance="float64")
 
 
-def headline(found: pd.DataFrame) -> str:
-    better, worse, uncertain = count_signs(found, "gain")
+def headline(table: pd.DataFrame) -> str:
+    better, worse, uncertain = count_signs(table, "gain")
     return (
-        f"{better} of {count_phrase(len(found), 'party')} predicted their own answers better than a forecast of "
+        f"{better} of {count_phrase(len(table), 'party')} predicted their own answers better than a forecast of "
         f"no change, and {worse} "
-        f"worse; for {uncertain} this is uncertain. Predictions were off by {found['error'].mean():.2f} points on average."
+        f"worse; for {uncertain} this is uncertain. Predictions were off by {table['error'].mean():.2f} points on average."
     )
 
 
@@ -58,30 +58,32 @@ def _forecasts(tables: Tables) -> pd.DataFrame:
     agent = ["room", "agent"]
     rounds = tables.attitudes["round"]
     last = tables.attitudes[rounds == rounds.max()] if rounds.max() else tables.attitudes.iloc[:0]
-    asked = tables.probes[tables.probes["probe"] == FORECAST]
-    people = asked[[*KEYS, *agent, "attitude"]].rename(columns={"attitude": "expected"})
-    for name, part in (("before", tables.attitudes[rounds == 0]), ("after", last)):
-        people = people.merge(part[[*agent, "attitude"]].rename(columns={"attitude": name}), on=agent, how="left")
+    forecasts = tables.probes[tables.probes["probe"] == FORECAST]
+    people = forecasts[[*KEYS, *agent, "attitude"]].rename(columns={"attitude": "expected"})
+    for name, survey_rows in (("before", tables.attitudes[rounds == 0]), ("after", last)):
+        people = people.merge(
+            survey_rows[[*agent, "attitude"]].rename(columns={"attitude": name}), on=agent, how="left"
+        )
     return people
 
 
-def line(keys: dict[str, str], part: pd.DataFrame) -> dict[str, Any]:
-    """Return the row of one topic, group and party. part: a row per agent: room, before, expected, after."""
-    known = part.dropna(subset=RATINGS)
-    counts = {"rooms": known["room"].nunique(), "people": len(known), "missing": len(part) - len(known)}
+def line(keys: dict[str, str], people: pd.DataFrame) -> dict[str, Any]:
+    """Return the row of one topic, group and party. people: a row per agent: room, before, expected, after."""
+    complete = people.dropna(subset=RATINGS)
+    counts = {"rooms": complete["room"].nunique(), "people": len(complete), "missing": len(people) - len(complete)}
     row: dict[str, Any] = keys | counts
-    if known.empty:
+    if complete.empty:
         return row
-    gap, change = known["expected"] - known["after"], (known["before"] - known["after"]).abs()
+    gap, change = complete["expected"] - complete["after"], (complete["before"] - complete["after"]).abs()
     for name, values in (("error", gap.abs()), ("unchanged", change), ("gain", change - gap.abs()), ("bias", gap)):
         bounds = SCALE if name in ("error", "unchanged") else None
-        row |= mean_columns(name, values.groupby(known["room"]).mean().to_numpy(dtype=float), bounds)
-    row["distance"] = float(wasserstein_distance(known["expected"], known["after"]))
-    return row | (_correlation_columns(known) if len(known) >= FEWEST else {})
+        row |= mean_columns(name, values.groupby(complete["room"]).mean().to_numpy(dtype=float), bounds)
+    row["distance"] = float(wasserstein_distance(complete["expected"], complete["after"]))
+    return row | (_correlation_columns(complete) if len(complete) >= FEWEST else {})
 
 
-def _correlation_columns(known: pd.DataFrame) -> dict[str, float]:
-    x, y = known["expected"].to_numpy(dtype=float), known["after"].to_numpy(dtype=float)
+def _correlation_columns(complete: pd.DataFrame) -> dict[str, float]:
+    x, y = complete["expected"].to_numpy(dtype=float), complete["after"].to_numpy(dtype=float)
     terms = pd.DataFrame(np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y]))
-    sums = terms.groupby(known["room"].to_numpy(), sort=False).sum().to_numpy(dtype=float)
+    sums = terms.groupby(complete["room"].to_numpy(), sort=False).sum().to_numpy(dtype=float)
     return with_interval("r", float(correlation(sums.sum(axis=0))), correlation_interval(sums))

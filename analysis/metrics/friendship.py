@@ -83,8 +83,8 @@ def _clashes(offered: Ints, codes: Ints, given_up: Ints) -> NDArray[np.bool_]:
 
 def _among(values: Ints, ordered: Ints) -> NDArray[np.bool_]:
     """Return which values are in an ordered array."""
-    found: NDArray[np.bool_] = ordered[np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)] == values
-    return found
+    is_among: NDArray[np.bool_] = ordered[np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)] == values
+    return is_among
 
 
 ORDER = 15

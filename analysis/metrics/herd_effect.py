@@ -35,9 +35,9 @@ def compute(tables: Tables) -> pd.DataFrame:
     return room_means(_rows(tables), MEASURES, by=())
 
 
-def headline(found: pd.DataFrame) -> str:
+def headline(table: pd.DataFrame) -> str:
     """Return a sentence for each topic and group."""
-    return " ".join(_sentence(row) for row in found.to_dict("records"))
+    return " ".join(_sentence(row) for row in table.to_dict("records"))
 
 
 def _sentence(row: dict[str, Any]) -> str:
@@ -78,8 +78,8 @@ def effects(medium: Medium) -> dict[str, RoomMeasurement]:
     return results
 
 
-def _rate_difference(scores: pd.Series, views: pd.Series, one: pd.Series, other: pd.Series) -> RoomMeasurement:
-    if not views[one].sum() or not views[other].sum():
+def _rate_difference(scores: pd.Series, views: pd.Series, first: pd.Series, other: pd.Series) -> RoomMeasurement:
+    if not views[first].sum() or not views[other].sum():
         return RoomMeasurement(None, "posts were not shown")
-    rates = [scores[chosen].sum() / views[chosen].sum() for chosen in (one, other)]
+    rates = [scores[chosen].sum() / views[chosen].sum() for chosen in (first, other)]
     return RoomMeasurement(float(PER * (rates[0] - rates[1])))

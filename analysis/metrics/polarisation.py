@@ -55,12 +55,12 @@ def compute(tables: Tables) -> pd.DataFrame:
     return with_ends(room_means(rows, MEASURES, bounds=BOUNDS), rows)
 
 
-def with_ends(found: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def with_ends(table: pd.DataFrame, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """Add `ends` to a table of `room_means`: the mean of `at_the_ends` over the rooms of its rows."""
     keys = [*KEYS, "round"]
     shares = pd.DataFrame(rows, columns=[*keys, "ends"]).groupby(keys, as_index=False)["ends"].mean()
-    order = [*found.columns[:-1], "ends", "reason"]
-    return found.merge(shares.astype(found.dtypes[keys]), on=keys, how="left")[order].astype({"ends": "float64"})
+    order = [*table.columns[:-1], "ends", "reason"]
+    return table.merge(shares.astype(table.dtypes[keys]), on=keys, how="left")[order].astype({"ends": "float64"})
 
 
 def at_the_ends(values: Floats) -> float:
@@ -72,22 +72,22 @@ def at_the_ends(values: Floats) -> float:
     return float(((values <= END) | (values >= WIDTH - END)).mean()) if len(values) else float("nan")
 
 
-def hidden_by_ends(found: pd.DataFrame) -> dict[tuple[str, str], float]:
+def hidden_by_ends(table: pd.DataFrame) -> dict[tuple[str, str], float]:
     """Return the share of ratings at the ends by topic and group, where a change of variance may come from the end of the scale.
 
     Ratings that reach an end cannot move on, so they seem to come closer together there, and to spread where they leave it.
     """
     doubtful = {}
-    for keys, part in found.groupby(list(KEYS), sort=False):
-        first, last = (part.iloc[place] for place in (0, -1))
+    for keys, group_rows in table.groupby(list(KEYS), sort=False):
+        first, last = (group_rows.iloc[place] for place in (0, -1))
         here, there = (last, first) if last["change"] < 0 else (first, last)
         if here["ends"] > MOST_AT_ENDS and here["ends"] >= there["ends"]:
             doubtful[keys] = float(here["ends"])
     return doubtful
 
 
-def headline(found: pd.DataFrame) -> str:
-    last = found.groupby(list(KEYS), sort=False).tail(1)
+def headline(table: pd.DataFrame) -> str:
+    last = table.groupby(list(KEYS), sort=False).tail(1)
     if last["change"].isna().all():
         return "Whether opinions within rooms came closer together is unknown: no room has two agents rated at both surveys."
     rows = last.to_dict("records")
@@ -99,7 +99,7 @@ def headline(found: pd.DataFrame) -> str:
     rose, fell, uncertain = count_signs(last, "change")
     if not rose + fell:
         return "Opinions within rooms did not detectably spread or come closer together."
-    doubtful = hidden_by_ends(found)
+    doubtful = hidden_by_ends(table)
     clear = last[[keys not in doubtful for keys in zip(last["topic"], last["group"], strict=True)]]
     changed, shares = rose + fell, sorted(doubtful.values())
     rose, fell, _ = count_signs(clear, "change")

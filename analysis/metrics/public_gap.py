@@ -37,29 +37,29 @@ SWAPPED = _cells.spans("swapped")
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic and group: rooms, missing (lines without a grade or rating), toward, absolute, reason, swapped."""
     lines = line_gaps(tables, tables.graded)
-    found = room_means(_rows(lines), MEASURES, by=(), bounds=BOUNDS)
-    dealt = [_swapped(lines, row["topic"], row["group"]) for row in found.to_dict("records")]
-    return found.join(pd.DataFrame(dealt, columns=list(SWAPPED), index=found.index).astype(SWAPPED))
+    table = room_means(_rows(lines), MEASURES, by=(), bounds=BOUNDS)
+    dealt = [_swapped(lines, row["topic"], row["group"]) for row in table.to_dict("records")]
+    return table.join(pd.DataFrame(dealt, columns=list(SWAPPED), index=table.index).astype(SWAPPED))
 
 
-def headline(found: pd.DataFrame) -> str:
+def headline(table: pd.DataFrame) -> str:
     """Return one sentence: where lines go toward the audience by more than chance, and where away from it; "" if nowhere."""
-    toward, away, unclear = _cells.count_signs(found, "toward")
+    toward, away, unclear = _cells.count_signs(table, "toward")
     if not toward + away:
         return ""
     rest = f"; in {unclear} this is uncertain" if unclear else ""
     return (
-        f"Public lines are {found['toward'].mean():+.2f} points from private ratings toward the audience, averaged over topics "
-        f"and groups: of {len(found)}, by more than chance toward it in {toward} and away from it in {away}{rest}."
+        f"Public lines are {table['toward'].mean():+.2f} points from private ratings toward the audience, averaged over topics "
+        f"and groups: of {len(table)}, by more than chance toward it in {toward} and away from it in {away}{rest}."
     )
 
 
 def _rows(lines: pd.DataFrame) -> Iterator[dict[str, Any]]:
     by_room = dict(iter(lines.groupby("room", sort=False)))
     for row in room_gaps(lines).to_dict("records"):
-        part = by_room[row["room"]]
-        why = {"toward": part.loc[part["missing"] == "", "undirected"], "absolute": part["missing"]}
-        measured = {name: _measured(row[name], reasons, part["missing"]) for name, reasons in why.items()}
+        room_lines = by_room[row["room"]]
+        why = {"toward": room_lines.loc[room_lines["missing"] == "", "undirected"], "absolute": room_lines["missing"]}
+        measured = {name: _measured(row[name], reasons, room_lines["missing"]) for name, reasons in why.items()}
         yield {name: row[name] for name in (*KEYS, "room", "missing")} | measured
 
 

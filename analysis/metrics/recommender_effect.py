@@ -33,9 +33,9 @@ def compute(tables: Tables) -> pd.DataFrame:
     return room_means(_rows(tables), MEASURES, by=())
 
 
-def headline(found: pd.DataFrame) -> str:
+def headline(table: pd.DataFrame) -> str:
     """Return a sentence for each topic and recommender."""
-    return " ".join(_sentence(row) for row in found.to_dict("records"))
+    return " ".join(_sentence(row) for row in table.to_dict("records"))
 
 
 def _sentence(row: dict[str, Any]) -> str:
@@ -67,7 +67,10 @@ def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
     for (topic, group, repetition), room in every.items():
         other = every.get((topic, base, repetition))
         if group in compared and group != base and other is not None:
-            last = [int(one.attitudes.iloc[:, [0, -1]].isna().any(axis=1).sum()) for one in (room, other)]
+            last = [
+                int(compared_room.attitudes.iloc[:, [0, -1]].isna().any(axis=1).sum())
+                for compared_room in (room, other)
+            ]
             yield {**room.keys, "missing": sum(last), **compare(room, other)}
 
 
@@ -78,8 +81,8 @@ def _repetition(room: Room) -> str:
 def compare(room: Room, other: Room) -> dict[str, RoomMeasurement]:
     """Return the differences of a room from the room with the same people under the control."""
     return {
-        "variance": _difference(*[spreading(_ends(one)) for one in (room, other)]),
-        "distance": _difference(*[parting(one) for one in (room, other)]),
+        "variance": _difference(*[spreading(_ends(compared_room)) for compared_room in (room, other)]),
+        "distance": _difference(*[parting(compared_room) for compared_room in (room, other)]),
     }
 
 
@@ -91,15 +94,15 @@ def _ends(room: Room) -> Any:
 def parting(room: Room) -> RoomMeasurement:
     """Return the change of the gap between the two parties' means, over agents rated at both surveys."""
     ends, parties = _ends(room), room.parties.to_numpy()
-    known = np.isfinite(ends).all(axis=1)
-    means = [ends[known & (parties == party)].mean(axis=0) for party in pd.unique(parties[known])]
+    rated_twice = np.isfinite(ends).all(axis=1)
+    means = [ends[rated_twice & (parties == party)].mean(axis=0) for party in pd.unique(parties[rated_twice])]
     if len(means) != 2:
         return RoomMeasurement(None, "not two parties")
     before, after = abs(means[0] - means[1])
     return RoomMeasurement(float(after - before))
 
 
-def _difference(one: RoomMeasurement, other: RoomMeasurement) -> RoomMeasurement:
-    if one.value is None or other.value is None:
-        return RoomMeasurement(None, one.reason or other.reason)
-    return RoomMeasurement(one.value - other.value)
+def _difference(first: RoomMeasurement, other: RoomMeasurement) -> RoomMeasurement:
+    if first.value is None or other.value is None:
+        return RoomMeasurement(None, first.reason or other.reason)
+    return RoomMeasurement(first.value - other.value)

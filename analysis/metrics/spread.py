@@ -61,19 +61,21 @@ def measure(medium: Medium, round_: int) -> dict[str, RoomMeasurement]:
     shown = medium.shown[medium.shown["round"] <= round_].drop_duplicates(["agent", "iteration"])
     shares = medium.shares
     by_post = {
-        int(post): dict(zip(part["agent"], part["carrier"], strict=True))
-        for post, part in shares[shares["round"] <= round_].groupby("target")
+        int(post): dict(zip(post_shares["agent"], post_shares["carrier"], strict=True))
+        for post, post_shares in shares[shares["round"] <= round_].groupby("target")
     }
     trees = [levels(int(author), by_post.get(int(post), {})) for post, author in posts["author"].items()]
     largest = max(trees, key=lambda tree: (tree.total(), len(tree)))
     numbers = (len(shown) / len(posts), sum(tree.total() for tree in trees) / len(trees), largest.total())
-    found = dict(
+    measurements = dict(
         zip(TREES, map(RoomMeasurement, map(float, (*numbers, max(largest), max(largest.values())))), strict=True)
     )
     count = int((shares["round"] <= round_).sum())
-    found["reproduction"] = RoomMeasurement(count / (len(posts) + count))
-    found["sharing"] = RoomMeasurement(PER * count / len(shown)) if len(shown) else RoomMeasurement(None, "no view yet")
-    return found | {"nearer": nearness(medium, round_)}
+    measurements["reproduction"] = RoomMeasurement(count / (len(posts) + count))
+    measurements["sharing"] = (
+        RoomMeasurement(PER * count / len(shown)) if len(shown) else RoomMeasurement(None, "no view yet")
+    )
+    return measurements | {"nearer": nearness(medium, round_)}
 
 
 def nearness(medium: Medium, round_: int) -> RoomMeasurement:
@@ -99,8 +101,8 @@ def _distances(medium: Medium) -> pd.DataFrame:
     shown = medium.shown.loc[medium.shown["source"] == "feed", ["round", "agent", "iteration"]]
     places = np.searchsorted(np.asarray(attitudes.columns, dtype=float), shown["round"]) - 1
     authors = medium.posts["author"].reindex(shown["iteration"])
-    known = (places >= 0) & authors.notna().to_numpy()
-    shown, places, authors = shown[known], places[known], authors[known]
+    usable = (places >= 0) & authors.notna().to_numpy()
+    shown, places, authors = shown[usable], places[usable], authors[usable]
     values = attitudes.to_numpy(dtype=float)
     ends = [values[attitudes.index.get_indexer(people), places] for people in (shown["agent"], authors)]
     return shown.assign(distance=np.abs(ends[0] - ends[1])).dropna()
@@ -121,6 +123,6 @@ def levels(author: int, carriers: Mapping[int, int]) -> Counter[int]:
             depth[place] = 0  # a person cannot be below itself
             way.append(place)
             place = carriers[place] if carriers[place] in carriers else author
-        for below, one in enumerate(reversed(way), depth[place] + 1):
-            depth[one] = below
+        for below, sharer in enumerate(reversed(way), depth[place] + 1):
+            depth[sharer] = below
     return Counter([0, *[depth[person] for person in carriers]])

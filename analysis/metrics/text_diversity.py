@@ -36,10 +36,10 @@ def compute(tables: Tables) -> DataFrame:
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
     debating = {room.name: room for room in rooms(tables)}
-    for (name, round_), said in tables.utterances.groupby(["room", "round"], sort=False):
+    for (name, round_), round_turns in tables.utterances.groupby(["room", "round"], sort=False):
         if name in debating:
-            texts = said["text"].dropna()
-            row = {**debating[name].keys, "round": round_, "missing": len(said) - len(texts)}
+            texts = round_turns["text"].dropna()
+            row = {**debating[name].keys, "round": round_, "missing": len(round_turns) - len(texts)}
             yield row | {"distinct": distinct(texts), "words": _mean_length(texts)}
 
 
@@ -65,9 +65,9 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def _log_choose(whole: Any, part: int) -> Any:
+def _log_choose(whole: Any, chosen: int) -> Any:
     """Return the logarithm of the binomial coefficient."""
-    return gammaln(whole + 1) - gammaln(part + 1) - gammaln(whole - part + 1)
+    return gammaln(whole + 1) - gammaln(chosen + 1) - gammaln(whole - chosen + 1)
 
 
 def _mean_length(texts: Iterable[str]) -> RoomMeasurement:

@@ -56,17 +56,17 @@ def _rows(tables: Tables) -> Iterator[dict[str, Any]]:
 
 def measure(medium: Medium) -> dict[str, RoomMeasurement]:
     """Return the measures of a room at its end."""
-    found = []
-    for post, part in medium.shares.groupby("target"):
-        if part["round"].nunique() > 1:
+    shapes = []
+    for post, post_shares in medium.shares.groupby("target"):
+        if post_shares["round"].nunique() > 1:
             author = int(medium.posts.at[post, "author"])
-            carriers = dict(zip(part["agent"], part["carrier"], strict=True))
+            carriers = dict(zip(post_shares["agent"], post_shares["carrier"], strict=True))
             rng = np.random.default_rng(derive(int(post), "tree_shape", medium.room.name))
-            found.append((shape(author, carriers), chance_shape(sorted(part["round"]), rng)))
-    count = {"trees": RoomMeasurement(float(len(found)))}
-    if not found:
+            shapes.append((shape(author, carriers), chance_shape(sorted(post_shares["round"]), rng)))
+    count = {"trees": RoomMeasurement(float(len(shapes)))}
+    if not shapes:
         return count | dict.fromkeys(MEASURES[1:], RoomMeasurement(None, TOO_SMALL))
-    real, chance = np.array(found, dtype=float).mean(axis=0)
+    real, chance = np.array(shapes, dtype=float).mean(axis=0)
     values = (real[0], real[0] - chance[0], real[1], real[1] - chance[1])
     return count | dict(zip(MEASURES[1:], [RoomMeasurement(float(value)) for value in values], strict=True))
 

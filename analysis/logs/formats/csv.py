@@ -45,10 +45,10 @@ def read(paths: Sequence[Path], given: LogMap) -> Log:
     lacks = {"calls": "a table has no calls of a model"}
     if silent:
         lacks["prompts"] = f"{count_phrase(silent, 'message')} of the roles {', '.join(SILENT)} left out"
-    questions = list(dict.fromkeys(one.question for one in ratings))
+    questions = list(dict.fromkeys(rating.question for rating in ratings))
     scales = {name: scale for name in questions if (scale := given.scale_of(name))}
-    own = {one.question for one in ratings if one.attitude is not None}
-    main = given.main or next((name for name in questions if name in scales or name in own), "")
+    with_attitude = {rating.question for rating in ratings if rating.attitude is not None}
+    main = given.main or next((name for name in questions if name in scales or name in with_attitude), "")
     if given.main and given.main not in questions:
         raise UserError(
             f"{given.path}: main = {given.main!r} is no question of the log, which has {', '.join(questions)}"
@@ -59,9 +59,9 @@ def read(paths: Sequence[Path], given: LogMap) -> Log:
     )  # fmt: skip
 
 
-def _united(one: Person | None, other: Person) -> Person:
+def _united(first: Person | None, other: Person) -> Person:
     """Return what two rows say of a person; the first row that says something counts."""
-    return Person(*(mine or theirs for mine, theirs in zip(one, other, strict=True))) if one else other
+    return Person(*(mine or theirs for mine, theirs in zip(first, other, strict=True))) if first else other
 
 
 class _Table:

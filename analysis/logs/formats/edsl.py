@@ -27,17 +27,21 @@ Interview = dict[str, dict[str, Any]]
 
 def read(paths: Sequence[Path], given: LogMap) -> Log:
     """Return the results as a log. Errors: UserError of one line that names the column or key that a file lacks."""
-    interviews = [one for path in paths for one in _interviews(path)]
+    interviews = [interview for path in paths for interview in _interviews(path)]
     people: list[Person] = []
     ratings: list[Rating] = []
     lines: list[Line] = []
     scales: dict[str, Scale] = {}
-    for number, one in enumerate(interviews, 1):
-        person = _person(one, number)
+    for number, interview in enumerate(interviews, 1):
+        person = _person(interview, number)
         people.append(person)
-        for question, answer in one["answer"].items():
-            kind = str(one["question_type"].get(f"{question}_question_type", ""))
-            scale = given.scale_of(question) if kind not in RATED else _scale(one, question) or given.scale_of(question)
+        for question, answer in interview["answer"].items():
+            kind = str(interview["question_type"].get(f"{question}_question_type", ""))
+            scale = (
+                given.scale_of(question)
+                if kind not in RATED
+                else _scale(interview, question) or given.scale_of(question)
+            )
             if kind in RATED or scale:
                 scales |= {question: scale} if scale else {}
                 ratings.append(_rating(person, question, answer))
@@ -45,7 +49,7 @@ def read(paths: Sequence[Path], given: LogMap) -> Log:
                 text = None if answer in (None, "") else str(answer)
                 reason = None if text else "no answer"
                 lines.append(Line(person.room, person.name, 1, text, reason, "interview"))
-    main = given.main or next((one.question for one in ratings if one.question in scales), "")
+    main = given.main or next((rating.question for rating in ratings if rating.question in scales), "")
     models = {person.model for person in people}
     lacks = {"links": "an interview has no partners", "calls": "calls are not read from these results"}
     model = models.pop() if len(models) == 1 else ""
@@ -54,18 +58,18 @@ def read(paths: Sequence[Path], given: LogMap) -> Log:
 
 def _interviews(path: Path) -> Iterator[Interview]:
     """Yield each interview by part: answer, agent, scenario, model, iteration, question_type, question_options."""
-    found = False
+    has_results = False
     for row in _json_rows(path) if path.suffix.lower() == ".json" else read_records(path).values():
-        one: Interview = {part: {} for part in PARTS}
+        interview: Interview = {part_name: {} for part_name in PARTS}
         for column, value in row.items():
-            part, _, name = str(column).partition(".")
-            if part in one and name:
-                one[part][name] = value
-        if not one["answer"]:
+            part_name, _, name = str(column).partition(".")
+            if part_name in interview and name:
+                interview[part_name][name] = value
+        if not interview["answer"]:
             raise UserError(f"{path} lacks a column answer.QUESTION: give the table that results.to_csv() writes")
-        found = True
-        yield one
-    if not found:
+        has_results = True
+        yield interview
+    if not has_results:
         raise UserError(f"{path} has no results")
 
 
@@ -73,17 +77,19 @@ def _json_rows(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the results of a JSON file as rows of the CSV. Errors: UserError that names the key that it lacks."""
     try:
         results = json.loads(path.read_text(encoding="utf-8"))["data"]
-        for one in results:
-            kinds = one.get("question_to_attributes") or {}
+        for result in results:
+            kinds = result.get("question_to_attributes") or {}
             yield {
-                **{f"answer.{name}": value for name, value in one["answer"].items()},
-                **{f"agent.{name}": value for name, value in (one["agent"].get("traits") or {}).items()},
-                "agent.agent_name": one["agent"].get("name") or "",
+                **{f"answer.{name}": value for name, value in result["answer"].items()},
+                **{f"agent.{name}": value for name, value in (result["agent"].get("traits") or {}).items()},
+                "agent.agent_name": result["agent"].get("name") or "",
                 **{
-                    f"scenario.{name}": value for name, value in one["scenario"].items() if not name.startswith("edsl_")
+                    f"scenario.{name}": value
+                    for name, value in result["scenario"].items()
+                    if not name.startswith("edsl_")
                 },
-                "model.model": one["model"].get("model", ""),
-                "iteration.iteration": one.get("iteration", 0),
+                "model.model": result["model"].get("model", ""),
+                "iteration.iteration": result.get("iteration", 0),
                 **{f"question_type.{name}_question_type": of.get("question_type") for name, of in kinds.items()},
                 **{
                     f"question_options.{name}_question_options": of.get("question_options")
@@ -100,12 +106,12 @@ def _json_rows(path: Path) -> Iterator[dict[str, Any]]:
         raise UserError(f"{path} is no results of EDSL: give the JSON of results.to_dict() ({error})") from error
 
 
-def _person(one: Interview, number: int) -> Person:
-    agent, scenario = one["agent"], one["scenario"]
+def _person(interview: Interview, number: int) -> Person:
+    agent, scenario = interview["agent"], interview["scenario"]
     shown = {name: value for name, value in scenario.items() if not name.endswith("_index") and value not in ("", None)}
     group = ", ".join(f"{name}={value}" for name, value in shown.items())
     name = str(agent.get("agent_name") or f"agent {number}")
-    party, model = str(agent.get("party") or ""), str(one["model"].get("model") or "")
+    party, model = str(agent.get("party") or ""), str(interview["model"].get("model") or "")
     return Person(f"interview {number}", name, "", group, party, "", model)
 
 
@@ -117,9 +123,9 @@ def _rating(person: Person, question: str, answer: Any) -> Rating:
     return Rating(person.room, person.name, 0, question, value, reason, raw)
 
 
-def _scale(one: Mapping[str, Mapping[str, Any]], question: str) -> Scale | None:
+def _scale(interview: Mapping[str, Mapping[str, Any]], question: str) -> Scale | None:
     """Return the scale that the options of a question give; None without two different numbers."""
-    options = one["question_options"].get(f"{question}_question_options")
+    options = interview["question_options"].get(f"{question}_question_options")
     if isinstance(options, str):
         try:
             options = ast.literal_eval(options)
@@ -127,5 +133,7 @@ def _scale(one: Mapping[str, Mapping[str, Any]], question: str) -> Scale | None:
             return None
     if not isinstance(options, list | tuple):
         return None
-    numbers = [number for one in options if not isinstance(one, str) and (number := finite_number(one)) is not None]
+    numbers = [
+        number for option in options if not isinstance(option, str) and (number := finite_number(option)) is not None
+    ]
     return Scale(min(numbers), max(numbers)) if len(set(numbers)) > 1 else None

@@ -48,13 +48,13 @@ def _read(paths: Sequence[Path], given: LogMap) -> Log:
             room = _room(sample) if len(logs) == 1 else f"{path.stem}/{_room(sample)}"
             spoken, seated = _lines(sample, room), _people(sample, room, log)
             last = max((line.round for line in spoken), default=0)
-            people |= {(room, one.name): one for one in seated}
+            people |= {(room, person.name): person for person in seated}
             ratings += _ratings(sample, room, last)
             lines += spoken
-            tokens = [(one.input_tokens, one.output_tokens) for one in sample.model_usage.values()]
+            tokens = [(usage.input_tokens, usage.output_tokens) for usage in sample.model_usage.values()]
             uses += [Use(room, seated[0].name, last, "sample", *counts) for counts in tokens]
-    asked = dict.fromkeys(one.question for one in ratings)
-    scales = {name: scale for name in asked if (scale := given.scale_of(name))}
+    questions = dict.fromkeys(rating.question for rating in ratings)
+    scales = {name: scale for name in questions if (scale := given.scale_of(name))}
     main = given.main or (str(logs[0].eval.metadata[OURS]["probe"]) if ours else next(iter(scales), ""))
     versions = {name: version for log in logs for name, version in log.eval.packages.items()}
     lacks = {"links": "a sample does not say who hears whom"}
@@ -103,12 +103,15 @@ def _people(sample: Any, room: str, log: Any) -> list[Person]:
         return [Person(room, SPEAKER, str(log.eval.task), model=str(log.eval.model))]
     topic, group = str(ours["topic"]), str(ours["group"])
     keys = ("party", "seat", "llm")
-    return [Person(room, str(one["name"]), topic, group, *[str(one[key]) for key in keys]) for one in ours["people"]]
+    return [
+        Person(room, str(person["name"]), topic, group, *[str(person[key]) for key in keys])
+        for person in ours["people"]
+    ]
 
 
 def _lines(sample: Any, room: str) -> list[Line]:
     lines = []
-    for turn, message in enumerate((one for one in sample.messages if one.role == "assistant"), 1):
+    for turn, message in enumerate((message for message in sample.messages if message.role == "assistant"), 1):
         about = (message.metadata or {}).get(OURS) or {}
         text = message.text or None
         reason = about.get("reason") or (None if text else "the reply has no text")
@@ -122,7 +125,7 @@ def _lines(sample: Any, room: str) -> list[Line]:
 def _ratings(sample: Any, room: str, last: int) -> Iterator[Rating]:
     for name, score in (sample.scores or {}).items():
         if isinstance(kept := (score.metadata or {}).get(OURS), list):
-            yield from (_kept(room, name, one) for one in kept)
+            yield from (_kept(room, name, stored_rating) for stored_rating in kept)
             continue
         values = score.value if isinstance(score.value, dict) else {"": score.value}
         for key, value in values.items():
@@ -146,9 +149,9 @@ def score_of(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _kept(room: str, name: str, one: dict[str, Any]) -> Rating:
-    shares = one.get("probabilities")
+def _kept(room: str, name: str, stored: dict[str, Any]) -> Rating:
+    shares = stored.get("probabilities")
     return Rating(
-        room, str(one["agent"]), int(one["round"]), name, one["rating"], one["reason"], one.get("raw"), one["attitude"],
-        one["expected"], tuple(shares) if shares else None,
+        room, str(stored["agent"]), int(stored["round"]), name, stored["rating"], stored["reason"], stored.get("raw"),
+        stored["attitude"], stored["expected"], tuple(shares) if shares else None,
     )  # fmt: skip

@@ -72,8 +72,8 @@ def read_tables(path: Path) -> dict[str, list[Row]]:
             for name, columns in SCHEMA.items():
                 if name not in present:
                     raise UserError(f"{path} lacks the table {name}, which an OASIS simulation has")
-                found = {str(row["name"]) for row in file.execute(f'PRAGMA table_info("{name}")')}
-                if lacking := [column for column in columns if column not in found]:
+                present_columns = {str(row["name"]) for row in file.execute(f'PRAGMA table_info("{name}")')}
+                if lacking := [column for column in columns if column not in present_columns]:
                     raise UserError(f"{path}: the table {name} lacks the column {lacking[0]}")
             names = [*SCHEMA, *(name for name in VOTES if name in present and name not in SCHEMA)]
             return {name: list(map(dict, file.execute(f'SELECT * FROM "{name}" ORDER BY rowid'))) for name in names}
@@ -98,7 +98,7 @@ def _time(row: Row) -> tuple[int, Any]:
 def _in_order(tables: dict[str, list[Row]], rounds: dict[tuple[int, Any], int]) -> Iterator[tuple[int, Row, str]]:
     """Yield round, row and table of everything that happened, in order."""
     rows = [(rounds[_time(row)], row, name) for name, of in tables.items() if name != "user" for row in of]
-    yield from sorted(rows, key=lambda one: one[0])
+    yield from sorted(rows, key=lambda dated_row: dated_row[0])
 
 
 def _line(row: Row, kind: str, name: str, round_: int) -> Line | None:

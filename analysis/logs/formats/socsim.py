@@ -49,11 +49,11 @@ def read(paths: Sequence[Path], given: LogMap) -> Log:
         answers = [_rating(room, event) for event in probes if _has_names(event)]
         texts = [line for event in acts if _has_names(event) for line in _lines(room, event)]
         nameless += sum(not _has_names(event) for event in (*probes, *acts))
-        for name in dict.fromkeys(one.name for rows in (answers, texts) for one in rows):
+        for name in dict.fromkeys(record.name for rows in (answers, texts) for record in rows):
             people[room, name] = Person(room, name, "", group, "", "", models.get((group, seed), ""))
         ratings += answers
         lines += texts
-    scales = {one.question: scale for one in ratings if (scale := given.scale_of(one.question))}
+    scales = {rating.question: scale for rating in ratings if (scale := given.scale_of(rating.question))}
     main = given.main or next(iter(scales), "")
     lacks = {
         "acts": "acts of silisocs other than texts are not read",
