@@ -34,12 +34,16 @@ def used_tokens(tables: Tables) -> dict[str, Usage]:
 
 def voices_of(tables: Tables) -> pd.Series:
     """Return the voice of each call: the seat or party if it has its own model, else "". An intervention may change the model."""
-    own = set(disclaimers.own_models(tables.header))
+    with_own_model = set(disclaimers.own_models(tables.header))
     agents = tables.agents.drop_duplicates("agent").set_index("agent")  # a mediator has one number in every room
-    named = agents["seat"].where(agents["seat"].isin(own), agents["party"].where(agents["party"].isin(own), ""))
+    named = agents["seat"].where(
+        agents["seat"].isin(with_own_model), agents["party"].where(agents["party"].isin(with_own_model), "")
+    )
     calls = tables.calls
     # a representative has the number of its member with a minus
-    voices = calls["agent"].map(named).where(calls["agent"] >= 0, REPRESENTATIVE if REPRESENTATIVE in own else "")
+    voices = (
+        calls["agent"].map(named).where(calls["agent"] >= 0, REPRESENTATIVE if REPRESENTATIVE in with_own_model else "")
+    )
     for change in tables.interventions[tables.interventions["what"] == "model"].itertuples():
         theirs = calls["agent"].isin(json.loads(change.agents)) & (calls["room"] == change.room)
         voices = voices.mask(theirs & (calls["round"] >= change.round), change.text)

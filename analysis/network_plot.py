@@ -134,9 +134,11 @@ def _which(networks: Sequence[Population]) -> str:
 def _room_name(tables: Tables, networks: Sequence[Population], place: int) -> str:
     """Return `Room 2`, with its topic and group where rooms differ in them. Rooms are counted within a topic and group."""
     room = networks[place].room
-    alike = [one.room for one in networks if (one.room.topic, one.room.group) == (room.topic, room.group)]
-    topics, groups = ({getattr(one.room, key) for one in networks} for key in ("topic", "group"))
-    parts = [f"Room {[one.name for one in alike].index(room.name) + 1}"]
+    alike = [
+        network.room for network in networks if (network.room.topic, network.room.group) == (room.topic, room.group)
+    ]
+    topics, groups = ({getattr(network.room, key) for network in networks} for key in ("topic", "group"))
+    parts = [f"Room {[alike_room.name for alike_room in alike].index(room.name) + 1}"]
     parts += [tables.title(room.topic)] if len(topics) > 1 else []
     parts += [group_title(room.group, tables.names)] if len(groups) > 1 else []
     return ", ".join(parts)

@@ -50,8 +50,8 @@ def with_notes(tables: Tables) -> Tables:
     if notes.notna().sum() == 0:
         raise UserError("no agent of this run noted what it thinks: run the debates with --set think=latent")
     keys = pd.MultiIndex.from_frame(tables.utterances[TURN])
-    said = tables.utterances[keys.isin(notes.index)]
-    return replace(tables, utterances=said.assign(text=notes.reindex(keys[keys.isin(notes.index)]).to_numpy()))
+    noted_lines = tables.utterances[keys.isin(notes.index)]
+    return replace(tables, utterances=noted_lines.assign(text=notes.reindex(keys[keys.isin(notes.index)]).to_numpy()))
 
 
 def stated(note: str) -> str:
@@ -84,14 +84,14 @@ def alignment_table(tables: Tables, notes: pd.DataFrame, lines: pd.DataFrame, se
 
 def _strangers(table: pd.DataFrame, rng: np.random.Generator) -> pd.Series:
     """Return for each turn a rating of the same topic, party and round from another room; NaN if there is none."""
-    found = pd.Series(np.nan, index=table.index)
-    for _, part in table.groupby(["topic", "party", "round"]):
-        rooms, own = part["room"].to_numpy(), part["own"].to_numpy(dtype=float)
-        for place, room in zip(part.index, rooms, strict=True):
-            others = own[(rooms != room) & np.isfinite(own)]
+    strangers = pd.Series(np.nan, index=table.index)
+    for _, alike_turns in table.groupby(["topic", "party", "round"]):
+        rooms, own_ratings = alike_turns["room"].to_numpy(), alike_turns["own"].to_numpy(dtype=float)
+        for place, room in zip(alike_turns.index, rooms, strict=True):
+            others = own_ratings[(rooms != room) & np.isfinite(own_ratings)]
             if len(others):
-                found[place] = rng.choice(others)
-    return found
+                strangers[place] = rng.choice(others)
+    return strangers
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
@@ -107,10 +107,10 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def sentences(found: pd.DataFrame) -> list[str]:
+def sentences(table: pd.DataFrame) -> list[str]:
     """Return what the notes know of their agents, and whether they are nearer than the lines."""
-    rows = found.set_index("measure")
-    asked = {
+    rows = table.set_index("measure")
+    phrases = {
         "known": (
             "The notes say more of their agent than its party does",
             "The notes are nearer to strangers than to their agent",
@@ -122,32 +122,32 @@ def sentences(found: pd.DataFrame) -> list[str]:
             "the notes are nearer than the lines",
         ),
     }
-    said = []
-    for name, (claim, opposite, question) in asked.items():
+    lines = []
+    for name, (claim, opposite, question) in phrases.items():
         row = rows.loc[name]
         if np.isnan(row["low"]):
             reason = too_few("repetition") if row["repetitions"] < FEWEST else "nothing varies between repetitions"
-            said.append(f"Whether {question} is unknown: {reason}.")
+            lines.append(f"Whether {question} is unknown: {reason}.")
             continue
         value = format_estimate(row["estimate"], row["low"], row["high"])
         start = verdict(row["low"], row["high"], claim, opposite, f"It cannot be shown that {question}")
-        said.append(f"{start}: {value} points.")
-    return said
+        lines.append(f"{start}: {value} points.")
+    return lines
 
 
 def write_notes(tables: Tables, notes: pd.DataFrame, lines: pd.DataFrame, folder: Path, spec: str) -> Path:
     """Write notes.md and its tables (note_alignment, notes) into the folder; return the path of the page."""
     table = alignment_table(tables, notes, lines)
-    found = summary(table)
+    summary_rows = summary(table)
     report = Report(folder, "notes", "Do private notes say what agents think?")
     report.add(ABOUT)
     report.disclaim(tables.header)
     report.disclaim_models(spec)
-    report.lines(f"- {line}" for line in sentences(found))
+    report.lines(f"- {line}" for line in sentences(summary_rows))
     columns: Mapping[str, Column] = {
         "measure": lambda row: MEASURES[str(row["measure"])], "rooms": "rooms", "repetitions": "repetitions",
         "turns left out": "missing", "points (of 10)": estimate("estimate"),
     }  # fmt: skip
-    report.table(found, columns)
-    report.data(note_alignment=found, notes=table)
+    report.table(summary_rows, columns)
+    report.data(note_alignment=summary_rows, notes=table)
     return report.write()

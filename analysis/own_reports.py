@@ -53,25 +53,33 @@ def own_report(tables: Tables) -> RunReport | None:
     return next((report for report in own_reports() if len(getattr(tables, report.table))), None)
 
 
-def write_own_report(own: RunReport, tables: Tables, run: Path, summary: Path, prices: Prices = UNPRICED) -> Path:
+def write_own_report(
+    study_report: RunReport, tables: Tables, run: Path, summary: Path, prices: Prices = UNPRICED
+) -> Path:
     """Write tables/, figures/, transcript.md and, last, the summary; return the figure's path."""
-    report, known = open_summary(tables, summary), metrics()
-    results = {name: known[name].compute(tables) for name in own.metrics if applies(known[name], tables)}
+    report, metrics_by_name = open_summary(tables, summary), metrics()
+    results = {
+        name: metrics_by_name[name].compute(tables)
+        for name in study_report.metrics
+        if applies(metrics_by_name[name], tables)
+    }
     results = {name: frame for name, frame in results.items() if len(frame)}
     write_tables(tables, run / "tables")
     for name, frame in results.items():
         write_table(frame, run / "tables" / name)
-    drawn = report.figure(own.figure(tables), f"figures/{own.name}", own.caption)
-    report.section("In short", "\n".join(f"- {known[name].headline(frame)}" for name, frame in results.items()))
-    report.section("How to read the numbers", own.reading(tables))
+    drawn = report.figure(study_report.figure(tables), f"figures/{study_report.name}", study_report.caption)
+    report.section(
+        "In short", "\n".join(f"- {metrics_by_name[name].headline(frame)}" for name, frame in results.items())
+    )
+    report.section("How to read the numbers", study_report.reading(tables))
     report.lines(provenance.intervention_table(tables))
     for name, frame in results.items():
-        add_metric(report, tables, known[name], frame)
+        add_metric(report, tables, metrics_by_name[name], frame)
     missing(report, tables)
-    report.add(own.note(tables))
+    report.add(study_report.note(tables))
     run_on(report, tables, prices)
     again(report, tables)
-    (run / "transcript.md").write_text("\n".join(own.transcript(tables)), encoding="utf-8")
-    report.add(own.files)
+    (run / "transcript.md").write_text("\n".join(study_report.transcript(tables)), encoding="utf-8")
+    report.add(study_report.files)
     report.write()
     return drawn

@@ -135,9 +135,9 @@ def _shared_ends(tables: Tables) -> tuple[str, str] | None:
 def topic_ends(tables: Tables, topic: str) -> tuple[str, str] | None:
     """Return the labels of attitude 0 and 10 in the run's survey; None when this version has no such topic or question."""
     try:
-        asked = load_topic(topic).probe(str(tables.header.scenario["probe"]))
-        low, high = sorted((asked.scale.low, asked.scale.high), key=asked.attitude)
-        return asked.scale.labels[low], asked.scale.labels[high]
+        probe = load_topic(topic).probe(str(tables.header.scenario["probe"]))
+        low, high = sorted((probe.scale.low, probe.scale.high), key=probe.attitude)
+        return probe.scale.labels[low], probe.scale.labels[high]
     except (UserError, KeyError):
         return None
 
@@ -187,7 +187,7 @@ def mark(axis: Axes, tables: Tables, group: str, topic: str, tags: Tags) -> None
     acts = tables.interventions
     before = acts.loc[(acts["group"] == group) & (acts["topic"] == topic)].groupby("round")["what"].agg(_kinds)
     for kinds in dict.fromkeys(before):
-        rounds = [int(round_) for round_ in before.index[[one == kinds for one in before]]]
+        rounds = [int(round_) for round_ in before.index[[round_kinds == kinds for round_kinds in before]]]
         which = f"before round{'s' * (len(rounds) > 1)} {_ranges(rounds)}"
         for number, round_ in enumerate(rounds):
             label = "" if number else f"{tags[kinds]}: {', '.join(kinds)} {which}"

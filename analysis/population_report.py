@@ -65,8 +65,8 @@ def distribution(folder: Path) -> pd.DataFrame:
     names = [name for name in pq.ParquetFile(folder / ATTITUDES).schema.names if name not in ("step", "agent")]
     parts = [_bins(_counts(folder, name)) for name in names]
     if len(parts) > 1:
-        for number, part in enumerate(parts, 1):
-            part.insert(0, "dimension", number)
+        for number, bins in enumerate(parts, 1):
+            bins.insert(0, "dimension", number)
     return pd.concat(parts, ignore_index=True)
 
 
@@ -224,8 +224,15 @@ def _add_interventions(report: Report, happened: Sequence[Happened]) -> None:
     report.section("Interventions", "Each intervention came before the step shown.")
     report.data(**{"tables/interventions": table})
     rows = [
-        [str(one.step), one.kind, f"{one.people:,}", one.effect, escape_markdown(one.text), escape_markdown(one.spec)]
-        for one in happened
+        [
+            str(intervention.step),
+            intervention.kind,
+            f"{intervention.people:,}",
+            intervention.effect,
+            escape_markdown(intervention.text),
+            escape_markdown(intervention.spec),
+        ]
+        for intervention in happened
     ]
     report.table(rows, ["step", "kind", "people", "what", "text", "written as"])
 
@@ -241,7 +248,8 @@ def _add_survey(report: Report, people: SurveyPeople | None) -> None:
         report.data(**{"tables/margins": table})
         report.add("Shares of the margins, before and after raking (`tables/margins`):")
         texts = [
-            [one.variable, one.value, *(f"{share:.3f}" for share in one[2:])] for one in people.respondents.margins
+            [margin.variable, margin.value, *(f"{share:.3f}" for share in margin[2:])]
+            for margin in people.respondents.margins
         ]
         report.table(texts, ["variable", "value", "known share", "before", "after"])
 
@@ -306,12 +314,17 @@ def _draw_panel(axis: Axes, table: pd.DataFrame, scale: PowerNorm, scalars: pd.D
 def _mark(axis: Axes, happened: Sequence[Happened]) -> None:
     """Draw a line before the step of each intervention, with its text or kind; the first of repeated ones is named."""
     named: set[int] = set()
-    for step in sorted({one.step for one in happened}):
+    for step in sorted({intervention.step for intervention in happened}):
         axis.axvline(step - 0.5, **MARK | {"zorder": 2})
-        fresh = [one for one in happened if one.step == step and one.number not in named]
-        named |= {one.number for one in fresh}
+        fresh = [
+            intervention for intervention in happened if intervention.step == step and intervention.number not in named
+        ]
+        named |= {intervention.number for intervention in fresh}
         label = "; ".join(
-            shorten(strip_controls(one.text) or f"{one.kind} {one.effect}", 40, placeholder="…") for one in fresh
+            shorten(
+                strip_controls(intervention.text) or f"{intervention.kind} {intervention.effect}", 40, placeholder="…"
+            )
+            for intervention in fresh
         )
         look: Any = {"facecolor": "white", "alpha": 0.7, "pad": 0.4, "linewidth": 0}
         style: Any = {"fontsize": 5.5, "va": "top", "rotation": 90, "color": MARK["color"], "bbox": look, "zorder": 3}

@@ -49,8 +49,8 @@ def experiment_title(header: Header) -> str:
         title = seated_title(groups, header.names, scenario["frame"]) if groups else title
         settings = ", ".join(f"{key}={value}" for key, value in changed.items())
         return f"{title} (after {paper}, changed); changed: {settings}"
-    own = preset["topics"] if preset else [] if "topics" in header.given else scenario["topics"]
-    if set(scenario["topics"]) <= set(own):
+    paper_topics = preset["topics"] if preset else [] if "topics" in header.given else scenario["topics"]
+    if set(scenario["topics"]) <= set(paper_topics):
         return f"{scenario['title']} ({scenario['source']})"
     return f"{scenario['title']} (after {paper}, on other topics)"
 
@@ -108,7 +108,7 @@ def field_value(scenario: Mapping[str, Any], key: str) -> str:
 
 def _intervention_specs(scenario: Mapping[str, Any]) -> list[str]:
     """Return the interventions as written on a command line. Errors: UserError for one that this version does not know."""
-    return [intervention_spec(one) for one in parse_interventions(scenario.get("interventions", []))]
+    return [intervention_spec(intervention) for intervention in parse_interventions(scenario.get("interventions", []))]
 
 
 def _preset(header: Header) -> dict[str, Any] | None:
@@ -129,8 +129,8 @@ def intervention_table(tables: Tables) -> Iterator[str]:
     acts = tables.interventions.assign(agents=tables.interventions["agents"].map(json.loads).map(len))
     for (round_, what, by, text, reason), same in acts.groupby(keys, dropna=False, sort=False):
         agents = f"{count_phrase(int(same['agents'].sum()), 'agent')} in {count_phrase(same['room'].nunique(), 'room')}"
-        said = text if isinstance(text, str) else f"nothing ({reason})" if isinstance(reason, str) else ""
-        rows.append([str(round_), what, by or DASH, agents, said])
+        message_text = text if isinstance(text, str) else f"nothing ({reason})" if isinstance(reason, str) else ""
+        rows.append([str(round_), what, by or DASH, agents, message_text])
     yield markdown_table(["before round", "what", "by", "to", "text"], rows) + "\n"
 
 
@@ -154,9 +154,9 @@ WORDS = ("name", "title", "source")
 """Words about a scenario, which change nothing in it."""
 
 
-def differences(one: Header, other: Header) -> list[tuple[str, str, str]]:
-    """Return the settings that differ between two runs: (setting, in the one, in the other)."""
-    mine, theirs = dict(_settings(one)), dict(_settings(other))
+def differences(first: Header, other: Header) -> list[tuple[str, str, str]]:
+    """Return the settings that differ between two runs: (setting, in the first, in the other)."""
+    mine, theirs = dict(_settings(first)), dict(_settings(other))
     pairs = [(name, mine.get(name, DASH), theirs.get(name, DASH)) for name in dict.fromkeys([*mine, *theirs])]
     return [pair for pair in pairs if pair[1] != pair[2]]
 
@@ -178,7 +178,7 @@ def _text(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(map(_text, value)) or "none"
     if isinstance(value, Mapping):
-        return " ".join(f"{key}={_text(part)}" for key, part in value.items() if part not in ("", [], None))
+        return " ".join(f"{key}={_text(setting)}" for key, setting in value.items() if setting not in ("", [], None))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -39,11 +39,11 @@ def with_opinions(ratings: pd.DataFrame, agents: pd.DataFrame, measure: str = "m
     ratings: as recorded, `attitude` is the rating itself. agents: the seats, each with its model (`llm`). measure: `mean` or
     `rating`, as the scenario says. A rating that has no distribution, where others have one, gets the reason NO_DISTRIBUTION.
     """
-    read, known = ratings["rating"].notna(), ratings["expected"].notna() | ratings["probabilities"].notna()
+    read, has_distribution = ratings["rating"].notna(), ratings["expected"].notna() | ratings["probabilities"].notna()
     means = ratings["probe"].isin(
-        [] if measure == RATING else _with_means(ratings["probe"], read, known, _models(ratings, agents))
+        [] if measure == RATING else _with_means(ratings["probe"], read, has_distribution, _models(ratings, agents))
     )
-    left_out = means & read & ~known
+    left_out = means & read & ~has_distribution
     return ratings.assign(
         answer=ratings["attitude"],
         attitude=ratings["attitude"].mask(means, ratings["expected"]).where(read),
@@ -58,9 +58,9 @@ def _models(ratings: pd.DataFrame, agents: pd.DataFrame) -> pd.Series:
     return ratings[where].merge(agents[[*where, "llm"]].drop_duplicates(where), on=where, how="left")["llm"].fillna("")
 
 
-def _with_means(probes: pd.Series, read: pd.Series, known: pd.Series, models: pd.Series) -> list[str]:
+def _with_means(probes: pd.Series, read: pd.Series, has_distribution: pd.Series, models: pd.Series) -> list[str]:
     """Return the questions whose readable answers came, from each model that gave one, with a distribution at least once."""
-    seen = pd.DataFrame({"probe": probes, "model": models.to_numpy(), "known": known})[read]
+    seen = pd.DataFrame({"probe": probes, "model": models.to_numpy(), "known": has_distribution})[read]
     by_model = seen.groupby(["probe", "model"])["known"].any().groupby(level="probe").all()
     return list(by_model.index[by_model])
 
@@ -106,10 +106,10 @@ def predict_ratings(levels: Floats, cell: Codes, cluster: Codes, kind: Codes) ->
     others = _means_elsewhere(levels, cell, cluster)
     away = levels - others
     earlier = _earlier(away)
-    known = np.isfinite(earlier).all(axis=-1)
+    has_earlier = np.isfinite(earlier).all(axis=-1)
     predicted = others.copy()
     for number in np.unique(kind):
-        usable = known & (kind == number)[:, None]
+        usable = has_earlier & (kind == number)[:, None]
         fitted = usable & np.isfinite(away)
         shares = np.linalg.lstsq(earlier[fitted], away[fitted], rcond=None)[0]
         predicted[usable] += earlier[usable] @ shares
@@ -120,10 +120,10 @@ def _means_elsewhere(levels: Floats, cell: Codes, cluster: Codes) -> Floats:
     """Return the mean rating of each agent's cell at each survey (n, t), without the agent's own cluster."""
     ratings = np.stack([np.isfinite(levels), np.nan_to_num(levels)], axis=1)  # how many, and their sum
     inner = np.unique(np.column_stack([cell, cluster]), axis=0, return_inverse=True)[1].ravel()
-    total, own = (np.zeros((int(np.max(codes, initial=0)) + 1, 2, levels.shape[1])) for codes in (cell, inner))
-    for sums, codes in ((total, cell), (own, inner)):
+    total, own_cluster = (np.zeros((int(np.max(codes, initial=0)) + 1, 2, levels.shape[1])) for codes in (cell, inner))
+    for sums, codes in ((total, cell), (own_cluster, inner)):
         np.add.at(sums, codes, ratings)
-    count, rest = np.moveaxis(total[cell] - own[inner], 1, 0)
+    count, rest = np.moveaxis(total[cell] - own_cluster[inner], 1, 0)
     return np.asarray(np.divide(rest, count, out=np.full(levels.shape, np.nan), where=count > 0))
 
 

@@ -81,7 +81,7 @@ def effects(verdicts: pd.DataFrame, moved: pd.DataFrame, tags: Sequence[str]) ->
 def contrasts(count: int) -> list[Floats]:
     """Return the weights of coefficients: of each tag alone, then of each pair, the first minus the second."""
     alone = list(np.eye(count))
-    return [*alone, *(one - other for one, other in combinations(alone, 2))]
+    return [*alone, *(first - other for first, other in combinations(alone, 2))]
 
 
 def _unit_sums(terms: Floats, steps: pd.DataFrame) -> Floats:
@@ -96,9 +96,9 @@ def _contrast(drawn: Floats, weights: Floats) -> Floats:
     squares, products = total[:, :, :-1], total[:, :, -1:]
     still = np.diagonal(squares, axis1=1, axis2=2) < STILL
     squares = squares + still[:, :, None] * np.eye(len(weights))
-    known = np.linalg.cond(squares) < MOST_ALIKE
-    found = np.linalg.solve(np.where(known[:, None, None], squares, np.eye(len(weights))), products)[:, :, 0]
-    return np.where(known & ~still[:, weights != 0].any(axis=1), found @ weights, np.nan)
+    separable = np.linalg.cond(squares) < MOST_ALIKE
+    coefficients = np.linalg.solve(np.where(separable[:, None, None], squares, np.eye(len(weights))), products)[:, :, 0]
+    return np.where(separable & ~still[:, weights != 0].any(axis=1), coefficients @ weights, np.nan)
 
 
 def hearer_moves(tables: Tables) -> pd.DataFrame:
@@ -111,7 +111,11 @@ def hearer_moves(tables: Tables) -> pd.DataFrame:
     before = tables.attitudes[(tables.attitudes["round"] == 0) & tables.attitudes["group"].isin(tables.groups)]
     ratings = pd.concat([before, each_turn(tables)])
     speakers = tables.utterances[tables.utterances["text"].notna()].set_index(["room", "iteration"])["agent"].to_dict()
-    rows = [row for room, part in ratings.groupby("room", sort=False) for row in _room_moves(str(room), part, speakers)]
+    rows = [
+        row
+        for room, room_ratings in ratings.groupby("room", sort=False)
+        for row in _room_moves(str(room), room_ratings, speakers)
+    ]
     return pd.DataFrame(rows, columns=list(TYPES)).astype(TYPES).dropna(subset="toward")
 
 

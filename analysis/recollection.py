@@ -53,29 +53,31 @@ def tree_summary(insights: pd.DataFrame) -> str:
     depths = insights["depth"].dropna()
     unknown = int(insights["depth"].isna().sum())
     levels = ", ".join(f"{count} of depth {depth}" for depth, count in depths.value_counts().sort_index().items())
-    known = f"{levels}. An insight of depth 1 cites lines alone, one of depth 2 also an insight of depth 1, and so on."
-    return f"{count_phrase(len(insights), 'insight')}: {known} {unknown} without a depth, because no memory was cited."
+    depth_sentence = (
+        f"{levels}. An insight of depth 1 cites lines alone, one of depth 2 also an insight of depth 1, and so on."
+    )
+    return f"{count_phrase(len(insights), 'insight')}: {depth_sentence} {unknown} without a depth, because no memory was cited."
 
 
 def tree_lines(insights: pd.DataFrame) -> list[str]:
     """Return the tree of the deepest insight of a run as lines of a Markdown list, each cited memory below what cites it."""
-    known = insights.dropna(subset=["depth"])
-    if known.empty:
+    with_depth = insights.dropna(subset=["depth"])
+    if with_depth.empty:
         return []
-    deepest = known.loc[known["depth"].astype(int).idxmax()]
-    own = insights[(insights["room"] == deepest["room"]) & (insights["agent"] == deepest["agent"])]
-    return list(_branch(own.set_index("number"), int(deepest["number"]), 0, set()))
+    deepest = with_depth.loc[with_depth["depth"].astype(int).idxmax()]
+    agent_insights = insights[(insights["room"] == deepest["room"]) & (insights["agent"] == deepest["agent"])]
+    return list(_branch(agent_insights.set_index("number"), int(deepest["number"]), 0, set()))
 
 
-def _branch(own: pd.DataFrame, number: int, level: int, seen: set[int]) -> Iterator[str]:
+def _branch(insights: pd.DataFrame, number: int, level: int, seen: set[int]) -> Iterator[str]:
     """Yield an insight and what it cites. What has come before is named only once."""
-    row, pad = own.loc[number], "  " * level
+    row, pad = insights.loc[number], "  " * level
     yield f"{pad}- insight {number} (round {row['round']}): {escape_markdown(row['text'])}"
     if number in seen:
         return
     seen.add(number)
     for parent in json.loads(row["parents"]):
-        yield from _branch(own, parent, level + 1, seen)
+        yield from _branch(insights, parent, level + 1, seen)
     for line in json.loads(row["lines"]):
         yield f"{pad}  - {escape_markdown(line[:LONGEST])}{'...' if len(line) > LONGEST else ''}"
 
@@ -89,41 +91,44 @@ def score_interviews(tables: Tables, judge: Judge, seed: int) -> pd.DataFrame:
     """Return one row per answer that was asked for: the columns of `interviews`, the stranger's truth, own, stranger (0-10) and
     recall (NaN: missing), reasons.
     """
-    asked = tables.interviews[tables.interviews["reason"] != "nothing_to_recall"].reset_index(drop=True)
-    asked["foreign"] = stranger_truths(asked)
-    items = [*_items(asked, "truth"), *_items(asked, "foreign")]
+    answers = tables.interviews[tables.interviews["reason"] != "nothing_to_recall"].reset_index(drop=True)
+    answers["foreign"] = stranger_truths(answers)
+    items = [*_items(answers, "truth"), *_items(answers, "foreign")]
     verdicts = judge.judge_items(RUBRIC, items, seed)
-    own, stranger = verdicts[: len(asked)], verdicts[len(asked) :]
-    for name, scores in (("own", own), ("stranger", stranger)):
-        asked[name] = pd.Series([score.value for score in scores], dtype="float64")
-    asked["recall"] = asked["own"] - asked["stranger"]
-    asked["reasons"] = [
+    own_verdicts, stranger = verdicts[: len(answers)], verdicts[len(answers) :]
+    for name, scores in (("own", own_verdicts), ("stranger", stranger)):
+        answers[name] = pd.Series([score.value for score in scores], dtype="float64")
+    answers["recall"] = answers["own"] - answers["stranger"]
+    answers["reasons"] = [
         ", ".join(dict.fromkeys(score.reason for score in pair if score.value is None))
-        for pair in zip(own, stranger, strict=True)
+        for pair in zip(own_verdicts, stranger, strict=True)
     ]
-    return asked.drop(columns="reason")
+    return answers.drop(columns="reason")
 
 
-def stranger_truths(asked: pd.DataFrame) -> list[str | None]:
+def stranger_truths(answers: pd.DataFrame) -> list[str | None]:
     """Return for each row the truth of the same question for the agent in the same seat of the next room on the same topic.
 
     The last room is followed by the first. None where no other room has one.
     """
     place = ["topic", "group", "seat", "question"]
-    truths = asked[asked["condition"] == FULL].set_index([*place, "room"])["truth"]
-    rooms = {key: list(dict.fromkeys(part.index.get_level_values("room"))) for key, part in truths.groupby(level=place)}
-    found = []
-    for row in asked[[*place, "room"]].itertuples(index=False):
+    truths = answers[answers["condition"] == FULL].set_index([*place, "room"])["truth"]
+    rooms = {
+        key: list(dict.fromkeys(seat_truths.index.get_level_values("room")))
+        for key, seat_truths in truths.groupby(level=place)
+    }
+    foreign_truths = []
+    for row in answers[[*place, "room"]].itertuples(index=False):
         key, others = tuple(row[:-1]), rooms[tuple(row[:-1])]
         other = others[(others.index(row.room) + 1) % len(others)]
-        found.append(truths[(*key, other)] if other != row.room else None)
-    return found
+        foreign_truths.append(truths[(*key, other)] if other != row.room else None)
+    return foreign_truths
 
 
-def _items(asked: pd.DataFrame, truth: str) -> list[Item | Verdict]:
+def _items(answers: pd.DataFrame, truth: str) -> list[Item | Verdict]:
     """Return the judge's question about each answer. Equal answers to one question are one question to the judge."""
     items: list[Item | Verdict] = []
-    for row in asked.to_dict("records"):
+    for row in answers.to_dict("records"):
         if pd.isna(row["text"]):
             items.append(missing(f"no statement: {row['reason']}"))
         elif pd.isna(row[truth]):
@@ -157,7 +162,10 @@ def by_condition(verdicts: pd.DataFrame) -> pd.DataFrame:
     """
     verdicts = verdicts.assign(**{name: verdicts[name].where(verdicts["recall"].notna()) for name in MEASURES})
     rows = []
-    for name, chosen in (("all", lived(verdicts)), *((one, [one]) for one in verdicts["question"].unique())):
+    for name, chosen in (
+        ("all", lived(verdicts)),
+        *((question, [question]) for question in verdicts["question"].unique()),
+    ):
         means = {measure: repetition_means(verdicts, measure, chosen) for measure in MEASURES}
         for condition in means["recall"]:
             recall = means["recall"][condition].to_numpy(dtype=float)
@@ -260,10 +268,10 @@ def _add_missing(report: Report, verdicts: pd.DataFrame, tables: Tables) -> None
 
 def plan_interviews(tables: Tables, run: Path) -> str:
     """Return how many answers a run has. Errors: UserError for a run whose interviews cannot be compared."""
-    asked = tables.interviews[tables.interviews["reason"] != "nothing_to_recall"]
+    answers = tables.interviews[tables.interviews["reason"] != "nothing_to_recall"]
     if tables.interviews.empty:
         raise UserError(f"{run} has no interviews: run a scenario with interview=all, such as --scenario days")
-    if asked.empty or not lived(asked):
+    if answers.empty or not lived(answers):
         raise UserError(
             f"{run} has no interviews about what agents lived: run it with interview=all, and with lines that can be read"
         )

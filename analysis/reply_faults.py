@@ -55,9 +55,9 @@ def reply_faults(tables: Tables) -> pd.DataFrame:
     """
     turns = tables.replies
     frame = turns[["topic", "group", "room", "round", *SEAT[1:], "party", "reason"]].reset_index(drop=True)
-    said = turns["text"].notna().to_numpy()
+    has_text = turns["text"].notna().to_numpy()
     for name, values in {**_copies(tables, turns), **_flags(tables, turns)}.items():
-        frame[name] = pd.Series(list(values), dtype="float64").where(said)
+        frame[name] = pd.Series(list(values), dtype="float64").where(has_text)
     return frame
 
 
@@ -67,8 +67,8 @@ def phrases(text: str) -> list[Phrase]:
     >>> phrases("We need to act now, really.")
     [('we', 'need', 'to', 'act', 'now'), ('need', 'to', 'act', 'now', 'really')]
     """
-    found = words(text)
-    return list(zip(*(found[place:] for place in range(PHRASE)), strict=False))
+    text_words = words(text)
+    return list(zip(*(text_words[place:] for place in range(PHRASE)), strict=False))
 
 
 class _Lines:
@@ -84,15 +84,17 @@ class _Lines:
                     self.by_another.setdefault(phrase, turn)
                 self.by.setdefault((agent, phrase), turn)
 
-    def share(self, said: Sequence[Phrase], before: int) -> float:
+    def share(self, reply_phrases: Sequence[Phrase], before: int) -> float:
         """Return the share of phrases that were said before a turn; NaN without phrases, or where nothing was said before."""
-        return _share([self.first.get(phrase, (before, 0))[0] < before for phrase in said], self.opened < before)
+        return _share(
+            [self.first.get(phrase, (before, 0))[0] < before for phrase in reply_phrases], self.opened < before
+        )
 
-    def shares_by(self, said: Sequence[Phrase], before: int, agent: int) -> tuple[float, float]:
+    def shares_by(self, reply_phrases: Sequence[Phrase], before: int, agent: int) -> tuple[float, float]:
         """Return the share of phrases that the agent said before a turn, and the share that others said."""
-        own = [self.by.get((agent, phrase), before) < before for phrase in said]
-        heard = [self._by_others(phrase, before, agent) < before for phrase in said]
-        return _share(own, self.opened < before), _share(heard, self.opened < before)
+        by_agent = [self.by.get((agent, phrase), before) < before for phrase in reply_phrases]
+        heard = [self._by_others(phrase, before, agent) < before for phrase in reply_phrases]
+        return _share(by_agent, self.opened < before), _share(heard, self.opened < before)
 
     def _by_others(self, phrase: Phrase, before: int, agent: int) -> int:
         """Return the turn in which another agent said a phrase first; `before` where none did."""
@@ -100,8 +102,8 @@ class _Lines:
         return self.by_another.get(phrase, before) if speaker == agent else turn
 
 
-def _share(found: Sequence[bool], known: bool = True) -> float:
-    return sum(found) / len(found) if found and known else float("nan")
+def _share(flags: Sequence[bool], comparable: bool = True) -> float:
+    return sum(flags) / len(flags) if flags and comparable else float("nan")
 
 
 def _copies(tables: Tables, turns: pd.DataFrame) -> dict[str, list[float]]:
@@ -111,36 +113,45 @@ def _copies(tables: Tables, turns: pd.DataFrame) -> dict[str, list[float]]:
     others = _other_rooms(rooms, turns)
     columns: dict[str, list[float]] = {"copied": [], "copied_own": [], "copied_others": [], "copied_null": []}
     for room, agent, turn, text in zip(turns["room"], turns["agent"], turns["iteration"], turns["text"], strict=True):
-        said = phrases(text) if isinstance(text, str) else []
-        said = said if len(said) >= PHRASES else []
-        own, others_share = rooms[room].shares_by(said, turn, agent) if said else (float("nan"), float("nan"))
-        columns["copied"].append(rooms[room].share(said, turn) if said else float("nan"))
-        columns["copied_own"].append(own)
+        reply_phrases = phrases(text) if isinstance(text, str) else []
+        reply_phrases = reply_phrases if len(reply_phrases) >= PHRASES else []
+        own_share, others_share = (
+            rooms[room].shares_by(reply_phrases, turn, agent) if reply_phrases else (float("nan"), float("nan"))
+        )
+        columns["copied"].append(rooms[room].share(reply_phrases, turn) if reply_phrases else float("nan"))
+        columns["copied_own"].append(own_share)
         columns["copied_others"].append(others_share)
-        null = [rooms[other].share(said, turn) for other in others[room]] if said and turn > rooms[room].opened else []
+        null = (
+            [rooms[other].share(reply_phrases, turn) for other in others[room]]
+            if reply_phrases and turn > rooms[room].opened
+            else []
+        )
         columns["copied_null"].append(pd.Series(null, dtype="float64").mean())
     return columns
 
 
 def _other_rooms(rooms: Mapping[str, _Lines], turns: pd.DataFrame) -> dict[str, list[str]]:
     """Return the rooms against which each room's null is measured: the next ones on its topic, of its group if there are any."""
-    found: dict[str, list[str]] = {}
+    null_rooms: dict[str, list[str]] = {}
     topics = turns.drop_duplicates("room").set_index("room")["topic"]
     for _, names in topics.groupby(topics, sort=False):
         here = [name for name in names.index if name in rooms]
         for place, room in enumerate(here):
             after = [*here[place + 1 :], *here[:place]]
             alike = [name for name in after if rooms[name].group == rooms[room].group]
-            found[room] = (alike or after)[:SHIFTS]
-    return defaultdict(list, found)
+            null_rooms[room] = (alike or after)[:SHIFTS]
+    return defaultdict(list, null_rooms)
 
 
 def _flags(tables: Tables, turns: pd.DataFrame) -> dict[str, Iterable[float]]:
     texts = ["" if not isinstance(text, str) else text for text in turns["text"]]
     society = _society(tables)
-    said = [phrases(text) for text in texts]
+    reply_phrases = [phrases(text) for text in texts]
     return {
-        "looped": [1 - len(set(found)) / len(found) if len(found) >= PHRASES else float("nan") for found in said],
+        "looped": [
+            1 - len(set(turn_phrases)) / len(turn_phrases) if len(turn_phrases) >= PHRASES else float("nan")
+            for turn_phrases in reply_phrases
+        ],
         "relabelled": turns["mended"].notna().astype(float),
         "slipped": _slips(tables, turns, texts, society),
         "unended": [float(not _END.search(text)) if len(words(text)) >= FEWEST else float("nan") for text in texts],
@@ -169,25 +180,29 @@ def is_foreign(text: str, language: Language) -> float:
     letters = [letter for letter in text if letter.isalpha()]
     if sum(letter > "\u024f" for letter in letters) > len(letters) / 2:  # not in Latin letters
         return 1.0
-    said, common = words(text), frozenset(language.data("identity")["common"])
-    return float("nan") if len(said) < FEWEST else float(sum(word in common for word in said) < COMMON * len(said))
+    text_words, common = words(text), frozenset(language.data("identity")["common"])
+    return (
+        float("nan")
+        if len(text_words) < FEWEST
+        else float(sum(word in common for word in text_words) < COMMON * len(text_words))
+    )
 
 
 def _slips(tables: Tables, turns: pd.DataFrame, texts: Sequence[str], society: Society | None) -> Iterator[float]:
     """Yield 1 for a reply in which the agent says that it is someone else of its room, of another party, or not of its own."""
-    seated = {room: set(part["name"]) for room, part in tables.agents.groupby("room")}
+    seated = {room: set(seats["name"]) for room, seats in tables.agents.groupby("room")}
     for room, name, party, text in zip(turns["room"], turns["name"], turns["party"], texts, strict=True):
         if society is None:
             yield float("nan")
             continue
         forms = society.language.data("identity")
         names = tuple(sorted({other for other in seated[room] if isinstance(other, str)} - {name}))
-        labels = {code: one.label for code, one in society.parties.items()}
-        own = (labels[party],) if party in labels else ()
+        labels = {code: description.label for code, description in society.parties.items()}
+        own_labels = (labels[party],) if party in labels else ()
         slips = [
             claim_pattern(tuple(forms["is_name"]), "{name}", names),
-            claim_pattern(tuple(forms["is_party"]), "{party}", tuple(sorted({*labels.values()} - {*own}))),
-            claim_pattern(tuple(forms["is_not_party"]), "{party}", own),
+            claim_pattern(tuple(forms["is_party"]), "{party}", tuple(sorted({*labels.values()} - {*own_labels}))),
+            claim_pattern(tuple(forms["is_not_party"]), "{party}", own_labels),
             claim_pattern(tuple(forms.get("third_person", ())), "{name}", (name,)),
         ]
         yield float(any(slip.search(text) for slip in slips if slip))
@@ -214,9 +229,9 @@ def _recitals(
     after = dict(zip(seated, [*seated[1:], *seated[:1]], strict=True))
     columns: dict[str, list[float]] = {"recited": [], "recited_null": []}
     for room, agent, text in zip(turns["room"], turns["agent"], texts, strict=True):
-        said, person = set(phrases(text)), people.get((room, agent))
+        reply_phrases, person = set(phrases(text)), people.get((room, agent))
         for name, of in (("recited", person), ("recited_null", after.get(person))):
-            columns[name].append(float(bool(said & told[of])) if of in told else float("nan"))
+            columns[name].append(float(bool(reply_phrases & told[of])) if of in told else float("nan"))
     return columns
 
 

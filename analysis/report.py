@@ -80,7 +80,7 @@ class Report:
 
     def add(self, *parts: str | None) -> None:
         """Add paragraphs, lists or other pieces of Markdown."""
-        self._parts += [text for part in parts if part and (text := part.strip("\n"))]
+        self._parts += [text for paragraph in parts if paragraph and (text := paragraph.strip("\n"))]
 
     def lines(self, lines: Iterable[str]) -> None:
         """Add lines, such as those of a list."""

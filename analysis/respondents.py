@@ -20,9 +20,9 @@ def draw_people(personas: str, count: int, seed: int, study: str, option: str) -
     """
     folder, groups = persona_set(personas), []
     for party in parties(folder):
-        own = respondents(party, folder)
-        groups.append(stream(seed, study, party).sample(own, len(own)))
-    mixed = [one for one in chain.from_iterable(zip_longest(*groups)) if one is not None]
+        party_people = respondents(party, folder)
+        groups.append(stream(seed, study, party).sample(party_people, len(party_people)))
+    mixed = [person for person in chain.from_iterable(zip_longest(*groups)) if person is not None]
     if count > len(mixed):
         raise UserError(
             f"the set {set_name(folder)} has {len(mixed)} personas: give at most --{option} {len(mixed)}, "
@@ -37,17 +37,17 @@ def respondents(party: str, folder: Path) -> list[Persona]:
 
     Those with the same text, such as the personas of the Default, are one respondent: a model cannot tell them apart.
     """
-    return list({one.backstory: one for one in all_personas(party, folder) if not one.variant}.values())
+    return list({person.backstory: person for person in all_personas(party, folder) if not person.variant}.values())
 
 
 def of_each_party(personas: str, count: int = 0) -> list[Persona]:
     """Return the respondents of a set, at most so many of each party (0: all)."""
     folder = persona_set(personas)
-    return [one for party in parties(folder) for one in respondents(party, folder)[: count or None]]
+    return [person for party in parties(folder) for person in respondents(party, folder)[: count or None]]
 
 
 def check_names(people: Iterable[Persona]) -> None:
     """Errors: UserError if two personas of a party have one name, by which tables tell them apart."""
-    for (party, name), count in Counter((one.party, one.name) for one in people).items():
+    for (party, name), count in Counter((person.party, person.name) for person in people).items():
         if count > 1:
             raise UserError(f"{count} personas of {party} are called {name}: give each of them a different name")

@@ -55,11 +55,11 @@ def by_party(verdicts: pd.DataFrame, scores: Sequence[str], bounds: Ends) -> pd.
     The mean is that over units of the means of their rooms. verdicts: those of `judge_by_rubric`. bounds: of the scores.
     """
     rows = []
-    for party, part in verdicts.groupby("party", sort=False):
+    for party, party_verdicts in verdicts.groupby("party", sort=False):
         for score in scores:
-            rooms = part.groupby([*UNIT, "room"])[score].mean().dropna()
-            known = int(part[score].notna().sum())
-            counts = {"statements": known, "missing": len(part) - known, "rooms": len(rooms)}
+            rooms = party_verdicts.groupby([*UNIT, "room"])[score].mean().dropna()
+            scored = int(party_verdicts[score].notna().sum())
+            counts = {"statements": scored, "missing": len(party_verdicts) - scored, "rooms": len(rooms)}
             means = mean_row(unit_means(rooms), "mean", "mean_", bounds)
             rows.append({"party": party, "score": score, **counts, **means})
     return pd.DataFrame(rows)
@@ -71,12 +71,12 @@ def rounds_of_rooms(verdicts: pd.DataFrame, tables: Tables, scores: Sequence[str
     """
     seats = tables.agents[tables.agents["group"].isin(tables.groups)]
     rounds = pd.DataFrame({"round": range(1, int(tables.header.scenario["rounds"]) + 1)})
-    said = verdicts[verdicts["text"].notna()]
-    said = said.assign(missing=said[list(scores)].isna().any(axis=1)).groupby(["room", "round"])
-    counted = said[list(scores)].mean().assign(texts=said.size(), missing=said["missing"].sum()).reset_index()
+    spoken = verdicts[verdicts["text"].notna()]
+    spoken = spoken.assign(missing=spoken[list(scores)].isna().any(axis=1)).groupby(["room", "round"])
+    counted = spoken[list(scores)].mean().assign(texts=spoken.size(), missing=spoken["missing"].sum()).reset_index()
     every = seats.drop_duplicates("room")[["topic", *UNIT, "room"]].merge(rounds, how="cross")
-    found = every.merge(counted, how="left", on=["room", "round"]).fillna({"texts": 0, "missing": 0})
-    return found.astype({"missing": "int64"})
+    filled = every.merge(counted, how="left", on=["room", "round"]).fillna({"texts": 0, "missing": 0})
+    return filled.astype({"missing": "int64"})
 
 
 def by_round(rooms: pd.DataFrame, scores: Sequence[str], bounds: Ends) -> pd.DataFrame:
@@ -85,11 +85,11 @@ def by_round(rooms: pd.DataFrame, scores: Sequence[str], bounds: Ends) -> pd.Dat
     rooms: that of `rounds_of_rooms`.
     """
     rows = []
-    for keys, part in rooms.groupby([*LINE, "round"], sort=False):
+    for keys, round_rows in rooms.groupby([*LINE, "round"], sort=False):
         row: dict[str, Any] = dict(zip((*LINE, "round"), keys, strict=True))
-        row |= {"rooms": int(part[scores[0]].notna().sum()), "missing": int(part["missing"].sum())}
+        row |= {"rooms": int(round_rows[scores[0]].notna().sum()), "missing": int(round_rows["missing"].sum())}
         for name in ("texts", *scores):
-            values = part[name].dropna().to_numpy(dtype=float)
+            values = round_rows[name].dropna().to_numpy(dtype=float)
             ends = mean_interval(values, bounds=POSITIVE if name == "texts" else bounds)
             row |= with_interval(name, float(values.mean()) if len(values) else np.nan, ends)
         rows.append(row)
@@ -105,16 +105,16 @@ def write_rubric(
     data: pd.DataFrame | None = None,
 ) -> Path:
     """Write the page of a rubric, its tables (parties, rounds) and figures; return the path. data: that of `read_data`."""
-    scores, bounds, said = rubric.columns, rubric.bounds, verdicts[verdicts["text"].notna()]
-    parties, rooms = by_party(said, scores, bounds), rounds_of_rooms(verdicts, tables, scores)
+    scores, bounds, spoken = rubric.columns, rubric.bounds, verdicts[verdicts["text"].notna()]
+    parties, rooms = by_party(spoken, scores, bounds), rounds_of_rooms(verdicts, tables, scores)
     points, label = by_round(rooms, scores, bounds), disclaimers.model_label(tables.header)
     report = Report(folder, rubric.name, f"Statements by the rubric {rubric.name}")
     report.data(parties=parties, rounds=points)
-    report.add(HOW.format(spec, count_phrase(len(said), "statement"), rubric.name, _answers(rubric)))
+    report.add(HOW.format(spec, count_phrase(len(spoken), "statement"), rubric.name, _answers(rubric)))
     report.disclaim(tables.header)
-    lost = said.loc[said[list(scores)].isna().any(axis=1), "reasons"]
+    lost = spoken.loc[spoken[list(scores)].isna().any(axis=1), "reasons"]
     reasons = count_table(reason for noted in lost for reason in str(noted).split(", ") if reason)
-    report.missing(len(lost), len(said), "statements lack a score", reasons)
+    report.missing(len(lost), len(spoken), "statements lack a score", reasons)
     report.lines(f"- **{name}**: {about}" for name, about in rubric.aspects.items())
     report.section("By party")
     shown = parties.assign(party=[seat_title(party, tables.names) for party in parties["party"]])

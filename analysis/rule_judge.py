@@ -109,35 +109,45 @@ def known_messages(ruled: RuledCases, seed: int) -> list[KnownMessage]:
     return made
 
 
-def known_table(known: Sequence[KnownMessage], verdicts: Sequence[Verdict]) -> pd.DataFrame:
+def known_table(messages: Sequence[KnownMessage], verdicts: Sequence[Verdict]) -> pd.DataFrame:
     """Return one row per known message: competition, case, probe, planted (1, 0), value (1: the judge says yes; NaN: missing),
     reason, text.
     """
     rows = [
-        (one.ruled.name, one.case.name, one.probe, int(one.planted), verdict.value, verdict.reason, one.text)
-        for one, verdict in zip(known, verdicts, strict=True)
+        (
+            message.ruled.name,
+            message.case.name,
+            message.probe,
+            int(message.planted),
+            verdict.value,
+            verdict.reason,
+            message.text,
+        )
+        for message, verdict in zip(messages, verdicts, strict=True)
     ]
     columns = ["competition", "case", "probe", "planted", "value", "reason", "text"]
     return pd.DataFrame(rows, columns=columns).astype({"value": "float64"})
 
 
-def judge_table(known: pd.DataFrame, every: Sequence[RuledCases]) -> pd.DataFrame:
+def judge_table(judged_messages: pd.DataFrame, every: Sequence[RuledCases]) -> pd.DataFrame:
     """Return one row per kind of cases and probe: cases, missing, sensitivity, specificity, kappa, AC1 with low and high, fault.
 
-    known: of `known_table`. fault: why nothing is concluded from this judge; "" for none.
+    judged_messages: of `known_table`. fault: why nothing is concluded from this judge; "" for none.
     """
     rows = []
     for ruled in every:
         for probe in ruled.probes:
-            part = known[(known["competition"] == ruled.name) & (known["probe"] == probe)]
-            row: dict[str, Any] = {"competition": ruled.name, "probe": probe, **_measured(part)}
+            probe_rows = judged_messages[
+                (judged_messages["competition"] == ruled.name) & (judged_messages["probe"] == probe)
+            ]
+            row: dict[str, Any] = {"competition": ruled.name, "probe": probe, **_measured(probe_rows)}
             rows.append(row | {"fault": fault(row)})
     return pd.DataFrame(rows)
 
 
-def _measured(part: pd.DataFrame) -> dict[str, float]:
-    readable = part.dropna(subset=["value"])
-    row: dict[str, float] = {"cases": readable["case"].nunique(), "missing": len(part) - len(readable)}
+def _measured(probe_rows: pd.DataFrame) -> dict[str, float]:
+    readable = probe_rows.dropna(subset=["value"])
+    row: dict[str, float] = {"cases": readable["case"].nunique(), "missing": len(probe_rows) - len(readable)}
     for name, planted in (("sensitivity", 1), ("specificity", 0)):
         right = (readable["value"] == planted)[readable["planted"] == planted]
         row[name] = float(right.mean()) if len(right) else np.nan
@@ -171,9 +181,11 @@ def fault_of(judged: pd.DataFrame, cases: str, probe: str = "") -> str:
 
     cases: their name; "" for all.
     """
-    part = judged[(judged["competition"] == cases) | (cases == "")]
-    part = part[(part["probe"] == probe) | (probe == "")]
-    named = [f"{row['fault']} ({row['competition']}, {row['probe']})" for _, row in part.iterrows() if row["fault"]]
+    case_rows = judged[(judged["competition"] == cases) | (cases == "")]
+    case_rows = case_rows[(case_rows["probe"] == probe) | (probe == "")]
+    named = [
+        f"{row['fault']} ({row['competition']}, {row['probe']})" for _, row in case_rows.iterrows() if row["fault"]
+    ]
     return named[0] if named else ""
 
 
@@ -187,12 +199,12 @@ def broken_rules(verdicts: pd.DataFrame) -> pd.Series:
     return most.where((most == 1) | complete)
 
 
-def judge_texts(asked: Sequence[tuple[str, Question]], judge: str, seed: int, desk: CallDesk) -> pd.DataFrame:
+def judge_texts(questions: Sequence[tuple[str, Question]], judge: str, seed: int, desk: CallDesk) -> pd.DataFrame:
     """Return one row per text (its id) and rule: id, probe, value (1: breaks it, 0: not, NaN: missing), reason."""
-    verdicts = _ask(judge, [question for _, question in asked], seed, desk)
+    verdicts = _ask(judge, [question for _, question in questions], seed, desk)
     rows = [
         (name, question.probe, verdict.value, verdict.reason)
-        for (name, question), verdict in zip(asked, verdicts, strict=True)
+        for (name, question), verdict in zip(questions, verdicts, strict=True)
     ]
     return pd.DataFrame(rows, columns=["id", "probe", "value", "reason"]).astype({"value": "float64"})
 
@@ -201,9 +213,9 @@ def check_judge(
     every: Sequence[RuledCases], judge: str, seed: int, desk: CallDesk
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return what a judge says of known texts (`known_table`), and how good it is (`judge_table`)."""
-    known = [text for ruled in every for text in known_messages(ruled, seed)]
-    questions = [Question(one.ruled, one.case, one.probe, one.text) for one in known]
-    table = known_table(known, _ask(judge, questions, seed, desk))
+    messages = [text for ruled in every for text in known_messages(ruled, seed)]
+    questions = [Question(message.ruled, message.case, message.probe, message.text) for message in messages]
+    table = known_table(messages, _ask(judge, questions, seed, desk))
     return table, judge_table(table, every)
 
 

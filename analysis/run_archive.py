@@ -46,8 +46,8 @@ def write_zip(out: Path, files: Iterable[tuple[Path, str]]) -> Path:
             info = zipfile.ZipInfo(name, DATE)
             info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
             with path.open("rb") as source, archive.open(info, "w", force_zip64=True) as target:
-                while part := source.read(1 << 20):
-                    target.write(part)
+                while chunk := source.read(1 << 20):
+                    target.write(chunk)
     return out
 
 
@@ -55,8 +55,8 @@ def run_files(run: Path, place: Path | None) -> Iterator[tuple[Path, str]]:
     """Yield the files of a run with their names in its folder. place: for a copy of the journal; None: without the journal."""
     for path in sorted(run.rglob("*")):
         name = path.relative_to(run).as_posix()
-        own = path.name != LOCK and not name.startswith(JOURNAL) and not path.name.endswith(BESIDE)
-        if path.is_file() and not path.is_symlink() and own:
+        belongs = path.name != LOCK and not name.startswith(JOURNAL) and not path.name.endswith(BESIDE)
+        if path.is_file() and not path.is_symlink() and belongs:
             yield path, name
     if place and (run / JOURNAL).exists():
         copy = place / JOURNAL

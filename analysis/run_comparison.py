@@ -56,17 +56,17 @@ def mean_attitudes(tables: Tables) -> pd.DataFrame:
     return means.reset_index()
 
 
-def shared_seats(one: Tables, other: Tables) -> list[tuple[str, str]]:
+def shared_seats(first: Tables, other: Tables) -> list[tuple[str, str]]:
     """Return the topics and groups that both runs have."""
-    mine, theirs = (dict.fromkeys(zip(run.agents["topic"], run.agents["group"], strict=True)) for run in (one, other))
-    return [(topic, group) for topic, group in mine if (topic, group) in theirs and group in one.groups]
+    mine, theirs = (dict.fromkeys(zip(run.agents["topic"], run.agents["group"], strict=True)) for run in (first, other))
+    return [(topic, group) for topic, group in mine if (topic, group) in theirs and group in first.groups]
 
 
-def pairing(one: Tables, other: Tables) -> Pairing:
+def pairing(first: Tables, other: Tables) -> Pairing:
     """Return whether rooms of the same name have the same people and the same seed, and so are pairs."""
-    if one.header.scenario["seed"] != other.header.scenario["seed"]:
+    if first.header.scenario["seed"] != other.header.scenario["seed"]:
         return Pairing(UNPAIRED, "the seeds differ")
-    mine, theirs = (run.agents[run.agents["group"].isin(run.groups)] for run in (one, other))
+    mine, theirs = (run.agents[run.agents["group"].isin(run.groups)] for run in (first, other))
     both = mine.merge(theirs, on=SEAT)
     if both.empty:
         return Pairing(UNPAIRED, "they have no room in common")
@@ -100,12 +100,12 @@ def compare_runs(runs: Mapping[str, Tables], within: float | None = None) -> pd.
     table.loc[last, "p_holm"] = holm(table.loc[last, "p"].to_numpy(dtype=float))
     if within is not None:
         ends = table[["difference", "difference_low", "difference_high", "df"]].astype(float)
-        found = pd.Series(
+        p_values = pd.Series(
             [p_alike(by, low, high, df, within) for by, low, high, df in ends.to_numpy(dtype=float).tolist()],
             index=table.index,
         )
-        table.insert(COLUMNS.index("p_holm") + 1, "p_alike", found.where(last))
-        table.loc[last, "p_alike"] = holm(found[last].to_numpy(dtype=float))
+        table.insert(COLUMNS.index("p_holm") + 1, "p_alike", p_values.where(last))
+        table.loc[last, "p_alike"] = holm(p_values[last].to_numpy(dtype=float))
     return table
 
 
@@ -115,8 +115,10 @@ def last_differences(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _is_last(table: pd.DataFrame) -> pd.Series:
-    known = table["round"].where(table["how"].notna() & (table["round"] > 0))
-    return known.notna() & (known == known.groupby([table["run"], table["topic"], table["group"]]).transform("max"))
+    compared_round = table["round"].where(table["how"].notna() & (table["round"] > 0))
+    return compared_round.notna() & (
+        compared_round == compared_round.groupby([table["run"], table["topic"], table["group"]]).transform("max")
+    )
 
 
 def missing_ratings(runs: Mapping[str, Tables]) -> pd.DataFrame:
@@ -136,10 +138,10 @@ def missing_ratings(runs: Mapping[str, Tables]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns).astype({"rooms": "Int64"})
 
 
-def _difference_in_missing(one: Tables, other: Tables) -> dict[str, Any]:
+def _difference_in_missing(first: Tables, other: Tables) -> dict[str, Any]:
     """Return the difference in the share of missing ratings of the topics and groups that both runs have."""
-    seats, how = shared_seats(one, other), pairing(one, other).how
-    mine, theirs = (_missing_by_unit(tables, seats, how) for tables in (one, other))
+    seats, how = shared_seats(first, other), pairing(first, other).how
+    mine, theirs = (_missing_by_unit(tables, seats, how) for tables in (first, other))
     if how == PAIRED:
         result = compare_paired("missing", (theirs - mine).to_numpy(dtype=float), "repetition")
     else:
@@ -157,9 +159,9 @@ def _missing_by_unit(tables: Tables, seats: list[tuple[str, str]], how: str) -> 
     return lost.groupby([units[name] for name in units]).mean() if how == PAIRED else lost
 
 
-def _differences(one: Tables, other: Tables) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
-    """Yield by topic, group, party and round the difference of the other run from the one."""
-    how, mine, theirs = pairing(one, other).how, *_movements(one, other)
+def _differences(first: Tables, other: Tables) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    """Yield by topic, group, party and round the difference of the other run from the first."""
+    how, mine, theirs = pairing(first, other).how, *_movements(first, other)
     if how == PAIRED:
         both = mine.merge(theirs, on=[*KEYS, *SEAT], suffixes=("", " other"))
         both["by"] = both["moved other"] - both["moved"]
@@ -201,19 +203,19 @@ def _left_out(moved: pd.Series, low: float, high: float) -> dict[str, Any]:
 
 
 def _row(result: Result, moved: tuple[float, float], how: str) -> dict[str, Any]:
-    found = asdict(result)
+    numbers = asdict(result)
     ends = {"moved": moved[0], "moved_first": moved[1]}
-    ends |= {"difference": found["estimate"], "difference_low": found["low"], "difference_high": found["high"]}
+    ends |= {"difference": numbers["estimate"], "difference_low": numbers["low"], "difference_high": numbers["high"]}
     reason = (
-        found["reason"]
+        numbers["reason"]
         .replace("units a condition", f"{result.unit}s")
         .replace("no unit of differences differs", f"no {result.unit} differs")
     )
     return ends | {
-        "rooms": found["n"],
+        "rooms": numbers["n"],
         "how": how,
-        "df": found["df_within"],
-        "p": found["p"],
+        "df": numbers["df_within"],
+        "p": numbers["p"],
         "reason": reason or None,
     }
 

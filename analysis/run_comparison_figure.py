@@ -56,7 +56,7 @@ def draw_runs(
     with new_figure(0.9 + 2.4 * columns, 0.6 + 3.4 * rows, caption or BARS, title=title, about=about) as figure:
         grid = figure.subplots(2 * rows, columns, squeeze=False, sharex=True, height_ratios=[1.7, 1] * rows)
         for place in range(rows * columns):
-            above, below = (grid[2 * (place // columns) + part][place % columns] for part in (0, 1))
+            above, below = (grid[2 * (place // columns) + panel_row][place % columns] for panel_row in (0, 1))
             if place >= len(panels):
                 above.set_visible(False)
                 below.set_visible(False)
@@ -99,8 +99,8 @@ def _attitudes(axis: Axes, here: pd.DataFrame, runs: list[str], looks: Looks, na
 def _differences(axis: Axes, here: pd.DataFrame, runs: list[str], looks: Looks) -> None:
     """Draw the differences from the first run, with a line at 0."""
     axis.axhline(0, color="#777777", linewidth=0.8, zorder=0)
-    known = here[here["difference"].notna()]
-    lines = list(known.groupby(["run", "party"], sort=False))
+    compared = here[here["difference"].notna()]
+    lines = list(compared.groupby(["run", "party"], sort=False))
     for place, ((run, party), points) in enumerate(lines):
         shift = (place - (len(lines) - 1) / 2) * SIDE
         _line(axis, points, "difference", looks[str(party)], runs.index(str(run)), shift, None)

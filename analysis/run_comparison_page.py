@@ -77,23 +77,23 @@ def sentences(runs: Runs, table: pd.DataFrame, within: float | None = None) -> l
     """
     (first, base), *others = runs.items()
     last = last_differences(table)
-    found = []
+    lines = []
     shares = missing_ratings(runs).set_index("run")
     for name, tables in others:
         rows = last[last["run"] == name]
-        found += _sentences(first, base, name, tables, rows)
-        found += _missing(first, name, shares) if len(rows) else []
-        known = rows[rows["difference"].notna()]
-        enough = len(known) and (known["rooms"] >= FEWEST).all()
-        if within is not None and len(rows) and not (enough and _identical(known)):
-            found.append(_alike(first, base, name, rows, within))
-    return found
+        lines += _sentences(first, base, name, tables, rows)
+        lines += _missing(first, name, shares) if len(rows) else []
+        compared = rows[rows["difference"].notna()]
+        enough = len(compared) and (compared["rooms"] >= FEWEST).all()
+        if within is not None and len(rows) and not (enough and _identical(compared)):
+            lines.append(_alike(first, base, name, rows, within))
+    return lines
 
 
-def _identical(known: pd.DataFrame) -> bool:
+def _identical(compared: pd.DataFrame) -> bool:
     """Return whether no agent moved differently in any pair of rooms."""
-    paired = (known["how"] == PAIRED).all() and (known["difference"] == 0).all()
-    return bool(len(known) and paired and known["p"].isna().all())
+    paired = (compared["how"] == PAIRED).all() and (compared["difference"] == 0).all()
+    return bool(len(compared) and paired and compared["p"].isna().all())
 
 
 def _missing(first: str, name: str, shares: pd.DataFrame) -> list[str]:
@@ -140,17 +140,17 @@ def _alike(first: str, base: Tables, name: str, last: pd.DataFrame, within: floa
 def _sentences(first: str, base: Tables, name: str, tables: Tables, last: pd.DataFrame) -> list[str]:
     if not shared_seats(base, tables):
         return [f"{name} cannot be compared with {first}, because {_nothing_shared(first, base, name, tables)}."]
-    known = last[last["difference"].notna()]
-    if known.empty:
+    compared = last[last["difference"].notna()]
+    if compared.empty:
         return [f"{name} cannot be compared with {first}, because they have no rating after the same round in common."]
-    sure = known[known["p_holm"] < LEVEL].sort_values("difference", key=abs, ascending=False)
+    sure = compared[compared["p_holm"] < LEVEL].sort_values("difference", key=abs, ascending=False)
     if sure.empty:
-        return [_none(first, base, name, known)]
-    lines = [_difference(first, base, name, tables, row, known) for row in sure.head(MOST).to_dict("records")]
+        return [_none(first, base, name, compared)]
+    lines = [_difference(first, base, name, tables, row, compared) for row in sure.head(MOST).to_dict("records")]
     named = f"; the {MOST} largest are named here" if len(sure) > MOST else ""
-    of = count_phrase(len(known), "difference")
+    of = count_phrase(len(compared), "difference")
     rest = f"Of {of}, {len(sure)} can be distinguished from chance after correction{named}."
-    return [*lines, rest] if len(known) > len(lines) else lines
+    return [*lines, rest] if len(compared) > len(lines) else lines
 
 
 def _nothing_shared(first: str, base: Tables, name: str, tables: Tables) -> str:
@@ -163,25 +163,25 @@ def _nothing_shared(first: str, base: Tables, name: str, tables: Tables) -> str:
     return f"both are on {on}, but other groups debate: {mine} in {first}; {theirs} in {name}"
 
 
-def _none(first: str, base: Tables, name: str, known: pd.DataFrame) -> str:
+def _none(first: str, base: Tables, name: str, compared: pd.DataFrame) -> str:
     """Return that no difference can be shown, and why."""
-    if _identical(known):
-        agents, lost = int(known["agents"].sum()), int(known["missing"].sum())
-        rooms = f"{format_range([int(count) for count in known['rooms']])} paired rooms"
+    if _identical(compared):
+        agents, lost = int(compared["agents"].sum()), int(compared["missing"].sum())
+        rooms = f"{format_range([int(count) for count in compared['rooms']])} paired rooms"
         if not lost:
             return f"No difference: ratings moved alike in {first} and {name}, in {rooms}."
         return (
             f"No agent that is rated in both moved differently in {first} and {name} ({agents - lost:,} of {agents:,} agents, in "
             f"{rooms}); of the other {lost:,} a rating is missing, so whether the runs differ is unknown."
         )
-    if known["p"].isna().all() and (known["reason"] == f"fewer than {FEWEST} rooms").all():
-        count = _rooms(known.loc[known["rooms"].idxmax()])
+    if compared["p"].isna().all() and (compared["reason"] == f"fewer than {FEWEST} rooms").all():
+        count = _rooms(compared.loc[compared["rooms"].idxmax()])
         return (
             f"No difference between {first} and {name} can be shown with {count}: "
             f"at least {FEWEST} rooms per topic and group are needed (--repetitions)."
         )
-    row = known.loc[known["difference"].abs().idxmax()]
-    who = _who(base, row, known)
+    row = compared.loc[compared["difference"].abs().idxmax()]
+    who = _who(base, row, compared)
     span = f"95% interval {format_span(row['difference_low'], row['difference_high'])}, {_basis(row)}"
     return (
         f"No difference between {first} and {name} can be distinguished from chance. "
@@ -190,14 +190,14 @@ def _none(first: str, base: Tables, name: str, known: pd.DataFrame) -> str:
 
 
 def _difference(
-    first: str, base: Tables, name: str, tables: Tables, row: Mapping[str, Any], known: pd.DataFrame
+    first: str, base: Tables, name: str, tables: Tables, row: Mapping[str, Any], compared: pd.DataFrame
 ) -> str:
     side = _default_side(base, tables, row)
     sign = side or 1
     moved = sign * row["moved"], sign * row["moved_first"]
-    found = row["difference"], row["difference_low"], row["difference_high"]
+    difference = row["difference"], row["difference_low"], row["difference_high"]
     ways = TO_AND_FRO if side else UP_AND_DOWN
-    return contrast(_who(base, row, known), moved, (name, first), found, ways, _basis(row))
+    return contrast(_who(base, row, compared), moved, (name, first), difference, ways, _basis(row))
 
 
 def _default_side(base: Tables, other: Tables, row: Mapping[str, Any]) -> int:
@@ -212,10 +212,10 @@ def _default_side(base: Tables, other: Tables, row: Mapping[str, Any]) -> int:
     return sides.pop() if len(sides) == 1 else 0
 
 
-def _who(base: Tables, row: Mapping[str, Any] | pd.Series, known: pd.DataFrame) -> str:
+def _who(base: Tables, row: Mapping[str, Any] | pd.Series, compared: pd.DataFrame) -> str:
     who = base.plural(str(row["party"]))
-    group = f" in {group_title(str(row['group']), base.names)}" if known["group"].nunique() > 1 else ""
-    topic = f" on {base.title(str(row['topic']))}" if known["topic"].nunique() > 1 else ""
+    group = f" in {group_title(str(row['group']), base.names)}" if compared["group"].nunique() > 1 else ""
+    topic = f" on {base.title(str(row['topic']))}" if compared["topic"].nunique() > 1 else ""
     return f"{who}{group}{topic}"
 
 
@@ -261,17 +261,17 @@ def comparison_report(runs: Runs, folder: Path, within: float | None = None) -> 
 
 def pairing_sentence(first: str, base: Tables, name: str, tables: Tables) -> str:
     """Return whether two runs are compared within rooms, and why (not)."""
-    found = pairing(base, tables)
-    if found.how == PAIRED:
-        return f"{first} and {name} are compared room by room, because {found.reason}."
-    return f"{first} and {name} are compared as independent rooms, because {found.reason}."
+    room_pairing = pairing(base, tables)
+    if room_pairing.how == PAIRED:
+        return f"{first} and {name} are compared room by room, because {room_pairing.reason}."
+    return f"{first} and {name} are compared as independent rooms, because {room_pairing.reason}."
 
 
 def _settings_text(runs: Runs) -> str:
     frame = settings_table(list(runs), [tables.header for tables in runs.values()])
-    part = Report(Path(), "settings")
-    part.table([[str(name), *map(str, row)] for name, *row in frame.itertuples()], ["setting", *runs])
-    return part.text
+    section = Report(Path(), "settings")
+    section.table([[str(name), *map(str, row)] for name, *row in frame.itertuples()], ["setting", *runs])
+    return section.text
 
 
 def difference_rows(runs: Runs, last: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
@@ -297,11 +297,11 @@ def difference_rows(runs: Runs, last: pd.DataFrame) -> tuple[list[str], list[lis
 
 
 def _differences_text(runs: Runs, last: pd.DataFrame) -> str:
-    part = Report(Path(), "differences")
+    section = Report(Path(), "differences")
     header, rows = difference_rows(runs, last)
-    part.table(rows, header)
-    part.add("`compare.csv` has every round and the average attitudes.")
-    return part.text if len(last) else "There is nothing to compare."
+    section.table(rows, header)
+    section.add("`compare.csv` has every round and the average attitudes.")
+    return section.text if len(last) else "There is nothing to compare."
 
 
 def _p(value: float) -> str:

@@ -37,8 +37,8 @@ def figures(tables: Tables, run: Path) -> dict[str, Callable[[], Figure]]:
     """Return the figures of a run by their names in its folder, the main one first. A figure is drawn when it is called."""
     if consensus_report.deliberates(tables):
         return {"consensus": partial(consensus_report.figure, tables, run)}
-    if own := own_report(tables):
-        return {own.name: partial(own.figure, tables)}
+    if study_report := own_report(tables):
+        return {study_report.name: partial(study_report.figure, tables)}
     if tables.header.is_log and not has_attitudes(tables):
         return {}
     points, believers = trajectory.compute(tables), contagion.compute(tables)
@@ -74,13 +74,13 @@ def write_report(run: Path, prices: Prices = UNPRICED, more: Sequence[str] = ())
             return write_log_report(tables, run, metrics(more))
         if consensus_report.deliberates(tables):
             return consensus_report.write_consensus_report(tables, run, run / SUMMARY, prices)
-        if own := own_report(tables):
-            return write_own_report(own, tables, run, run / SUMMARY, prices)
+        if study_report := own_report(tables):
+            return write_own_report(study_report, tables, run, run / SUMMARY, prices)
         write_tables(tables, run / "tables")
         measured = {name: metric for name, metric in metrics(more).items() if applies(metric, tables)}
         results = {name: metric.compute(tables) for name, metric in measured.items()}
-        for name, found in results.items():
-            write_table(found, run / "tables" / name)
+        for name, metric_table in results.items():
+            write_table(metric_table, run / "tables" / name)
         points = results["trajectory"]
         figure = plots.write_figures(tables, points, run / "figures", caption(tables, points))
         if has_network(tables):

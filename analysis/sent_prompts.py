@@ -148,7 +148,7 @@ def own_lines(folder: Path, seat: str) -> dict[str, Any]:
     if not path.exists():
         raise UserError(f"{folder} has no record: give the folder of a run")
     record = list(read_lines(path))
-    seats = {one.seat: one for one in record if isinstance(one, events.Seated) and one.agent}
+    seats = {event.seat: event for event in record if isinstance(event, events.Seated) and event.agent}
     if seat not in seats:
         raise unknown_name("seat", seat, seats)
     return {"seat": seat, "lines": list(_lines(record, seats[seat].agent))}
@@ -161,11 +161,13 @@ def own_file(folder: Path, seat: str) -> bytes:
 
 def _lines(record: list[events.Event], agent: int) -> Iterator[dict[str, Any]]:
     represented = {
-        (one.room, one.iteration) for one in record if isinstance(one, events.Represented) and one.agent == agent
+        (event.room, event.iteration)
+        for event in record
+        if isinstance(event, events.Represented) and event.agent == agent
     }
-    for one in record:
-        if isinstance(one, OWN) and one.agent == agent:
-            line = json.loads(to_line(one))
-            if isinstance(one, events.Utterance) and (one.room, one.iteration) in represented:
+    for event in record:
+        if isinstance(event, OWN) and event.agent == agent:
+            line = json.loads(to_line(event))
+            if isinstance(event, events.Utterance) and (event.room, event.iteration) in represented:
                 line["written_by"] = "representative"
             yield line

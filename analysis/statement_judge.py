@@ -96,7 +96,7 @@ def statement_item(place: str, topic: Topic, text: str, name: str, party: str, j
 
 def examples(slug: str) -> list[tuple[str, int]]:
     """The scored statements of a topic, the extremes first, so that two examples show both ends."""
-    return [(str(one["statement"]), int(one["answer"])) for one in load_rubric("judge").examples_on(slug)]
+    return [(str(example["statement"]), int(example["answer"])) for example in load_rubric("judge").examples_on(slug)]
 
 
 def score_table(verdicts: pd.DataFrame) -> pd.DataFrame:

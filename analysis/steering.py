@@ -29,9 +29,9 @@ def steering_of(scenario: Scenario) -> list[str]:
     used = [f"{name}={_shown(scenario.value(name))}" for name, free in SETTINGS.items() if scenario.value(name) != free]
     if scenario.speech.steering == STRUCK:
         return used
-    people = [one for party in scenario.parties for one in all_personas(party, scenario.persona_folder)]
+    people = [person for party in scenario.parties for person in all_personas(party, scenario.persona_folder)]
     languages = {load_topic(slug).language for slug in scenario.subject.topics}
-    steered = [one for one in people if any(_says_how(one.backstory, language) for language in languages)]
+    steered = [person for person in people if any(_says_how(person.backstory, language) for language in languages)]
     return [*used, *([f"{len(steered)} of {len(people)} personas"] if steered else [])]
 
 

@@ -83,8 +83,10 @@ def write_summary(
 def in_short(tables: Tables, results: Results, measured: Mapping[str, ModuleType], folder: Path) -> str:
     """Return the list of "In short": whether the model plays people, then the findings, which are withheld where it does not."""
     first = [f"- {line}" for line in first_sentences(tables.header, folder)]
-    found = f"- {missing_ratings(tables)}" if withholds(tables.header, folder) else findings(tables, results, measured)
-    return "\n".join([*first, found])
+    finding_lines = (
+        f"- {missing_ratings(tables)}" if withholds(tables.header, folder) else findings(tables, results, measured)
+    )
+    return "\n".join([*first, finding_lines])
 
 
 def open_summary(tables: Tables, path: Path, done: str = "") -> Report:
@@ -135,12 +137,12 @@ def _unstated(tables: Tables) -> str:
     """Return that the personas of a society state nothing about a topic of the user's own, where a run has both."""
     scenario = tables.header.scenario
     personas, society = str(scenario["personas"]), str(scenario["society"])
-    own = [words.escape_markdown(tables.title(topic)) for topic in tables.topics if topic.endswith(".toml")]
-    if not own or (personas.startswith((".", "/", "~")) and not personas.startswith(f"{society}/")):
+    own_topics = [words.escape_markdown(tables.title(topic)) for topic in tables.topics if topic.endswith(".toml")]
+    if not own_topics or (personas.startswith((".", "/", "~")) and not personas.startswith(f"{society}/")):
         return ""
     return (
-        f" The personas of this run come with the society and state nothing about a topic of your own ({join_phrases(own)}): "
-        "what they answer about it is what the model thinks of their party (docs/societies.md: More of your own)."
+        f" The personas of this run come with the society and state nothing about a topic of your own "
+        f"({join_phrases(own_topics)}): what they answer about it is what the model thinks of their party (docs/societies.md: More of your own)."
     )
 
 
@@ -204,17 +206,17 @@ def _group(tables: Tables, group: str) -> str:
 def _axis(topic: str, probe: str) -> str:
     """Return what a topic's axis measures, the labels of its ends, and the question."""
     try:
-        asked = load_topic(topic).probe(probe)
+        survey_question = load_topic(topic).probe(probe)
     except UserError:
         return "this version of Parley has no such topic or survey question"
-    scale = asked.scale
+    scale = survey_question.scale
     labels = " to ".join(f"{end} ({scale.labels[end]})" for end in (scale.low, scale.high))
-    low, high = (f"{asked.attitude(end):g}" for end in (scale.low, scale.high))
+    low, high = (f"{survey_question.attitude(end):g}" for end in (scale.low, scale.high))
     shown = "" if (low, high) == (f"{scale.low}", f"{scale.high}") else f", which are {low} and {high} here"
-    return words.escape_markdown(f"{asked.construct}, asked from {labels}{shown}: {asked.question}")
+    return words.escape_markdown(f"{survey_question.construct}, asked from {labels}{shown}: {survey_question.question}")
 
 
-def asked(answers: pd.DataFrame) -> pd.DataFrame:
+def asked_for(answers: pd.DataFrame) -> pd.DataFrame:
     """Return the answers that were asked for: not those of an agent that had nothing to answer, or was absent."""
     return answers[answers["asked"] > 0]
 
@@ -229,7 +231,7 @@ def missing(report: Report, tables: Tables) -> None:
         "notes to themselves": (tables.private, "text"),
     }
     studied = {name: table for name, table in run_tables().items() if table.noun}
-    unread |= {f"{table.noun}s": (asked(getattr(tables, name)), table.answer) for name, table in studied.items()}
+    unread |= {f"{table.noun}s": (asked_for(getattr(tables, name)), table.answer) for name, table in studied.items()}
     rows = []
     for what, (frame, column) in unread.items():
         lacking = frame[frame[column].isna()]
@@ -254,7 +256,7 @@ def missing(report: Report, tables: Tables) -> None:
         report.plain(outgrown(tables))
         return
     frames = {"rating": ratings, "further rating": tables.probes, "reply": tables.utterances, "call": calls}
-    frames |= {"act": tables.acts} | {table.noun: asked(getattr(tables, name)) for name, table in studied.items()}
+    frames |= {"act": tables.acts} | {table.noun: asked_for(getattr(tables, name)) for name, table in studied.items()}
     counts = [words.count_phrase(len(frame), noun) for noun, frame in frames.items() if len(frame)]
     none = "" if len(ratings) else " There are no ratings."
     report.add(f"Nothing: {join_phrases(counts)}, all readable.{none}" if counts else "Nothing was asked yet.")
@@ -365,9 +367,9 @@ def _sent_before(calls: pd.DataFrame) -> str:
     return f"{share:.0%} of prompt tokens repeat the start of the same agent's earlier prompt{reused}"
 
 
-def _needs_rooms(found: pd.DataFrame) -> bool:
+def _needs_rooms(table: pd.DataFrame) -> bool:
     """Return whether a metric has nothing but the reason that there are fewer than 5 rooms."""
-    return len(found) > 0 and "reason" in found and bool(found["reason"].fillna("").str.startswith(too_few()).all())
+    return len(table) > 0 and "reason" in table and bool(table["reason"].fillna("").str.startswith(too_few()).all())
 
 
 def _needs(titles: Iterable[str]) -> str:

@@ -56,7 +56,7 @@ def groups(pairs: pd.DataFrame, ids: Sequence[str]) -> list[list[str]]:
     graph = nx.Graph()
     graph.add_nodes_from(ids)
     graph.add_edges_from(pairs.dropna(subset=["value"])[["a", "b"]].itertuples(index=False))
-    return [sorted(part, key=list(ids).index) for part in nx.connected_components(graph)]
+    return [sorted(component, key=list(ids).index) for component in nx.connected_components(graph)]
 
 
 def why_unknown(pairs: pd.DataFrame, ids: Sequence[str]) -> str:
@@ -64,7 +64,7 @@ def why_unknown(pairs: pd.DataFrame, ids: Sequence[str]) -> str:
     parts = groups(pairs, ids)
     if len(parts) < 2:
         return ""
-    named = "; ".join(", ".join(part[:5]) + (", ..." if len(part) > 5 else "") for part in parts[:4])
+    named = "; ".join(", ".join(group[:5]) + (", ..." if len(group) > 5 else "") for group in parts[:4])
     return (
         f"no readable comparison connects these {len(parts)} groups of messages, so their scores cannot be compared: "
         f"{named}{'; ...' if len(parts) > 4 else ''}"
@@ -77,17 +77,17 @@ def score_messages(pairs: pd.DataFrame, ids: Sequence[str]) -> pd.DataFrame:
 
     pairs: one row per person and pair: member, a, b, value (share that prefers a; NaN: missing).
     """
-    known = pairs.dropna(subset=["value"])
+    readable = pairs.dropna(subset=["value"])
     rows = pd.concat([
-        known.assign(message=known["a"], won=known["value"]),
-        known.assign(message=known["b"], won=1 - known["value"]),
+        readable.assign(message=readable["a"], won=readable["value"]),
+        readable.assign(message=readable["b"], won=1 - readable["value"]),
     ])  # fmt: skip
     about = rows.groupby("message").agg(wins=("won", "mean"), people=("member", "nunique"), comparisons=("won", "size"))
     about = about.reindex(list(ids)).rename_axis("message").reset_index()
     about[["people", "comparisons"]] = about[["people", "comparisons"]].fillna(0).astype("int64")
     nothing = np.full((len(ids), 3), np.nan)
-    found = nothing if why_unknown(pairs, ids) else _scores(known, ids)
-    scores = pd.DataFrame(found, columns=["score", "low", "high"])
+    numbers = nothing if why_unknown(pairs, ids) else _scores(readable, ids)
+    scores = pd.DataFrame(numbers, columns=["score", "low", "high"])
     return pd.concat([about[["message"]], scores, about[["wins", "people", "comparisons"]]], axis=1)
 
 
@@ -103,23 +103,23 @@ def clear_difference(pairs: pd.DataFrame, ids: Sequence[str]) -> str:
     if len(fit.leaves) < FEWEST_MEMBERS:
         return f"Whether the messages differ is unknown: fewer than {FEWEST_MEMBERS} people compared them."
     every = list(combinations(range(len(ids)), 2))
-    tests = [(_p_of_difference(fit, one, other) * len(every), one, other) for one, other in every]
-    known = [test for test in tests if not np.isnan(test[0])]
-    if not known:
+    tests = [(_p_of_difference(fit, first, other) * len(every), first, other) for first, other in every]
+    finite_tests = [test for test in tests if not np.isnan(test[0])]
+    if not finite_tests:
         few = why_few(len(fit.leaves), "person", fit.games)
         return f"Whether the messages differ is unknown: {few or 'all people answered the same'}."
-    p, one, other = min(known)
+    p, first, other = min(finite_tests)
     if p >= CHANCE:
         return "No message persuades clearly more than another (all pairs tested over people, Bonferroni)."
-    more, less = sorted((one, other), key=lambda place: -fit.whole[place])
+    more, less = sorted((first, other), key=lambda place: -fit.whole[place])
     return (
         f"{ids[more]} persuades more than {ids[less]}: p {format_p(p)}, over people, corrected for {len(every)} pairs."
     )
 
 
-def _scores(known: pd.DataFrame, ids: Sequence[str]) -> Floats:
+def _scores(readable: pd.DataFrame, ids: Sequence[str]) -> Floats:
     """Return score, low, high of each message."""
-    fit = _jackknife(known, ids)
+    fit = _jackknife(readable, ids)
     return np.column_stack([fit.whole, np.array([mean_interval(leaves, fit.games) for leaves in fit.leaves.T])])
 
 
@@ -131,28 +131,28 @@ class _Fit(NamedTuple):
     games: Floats
 
 
-def _p_of_difference(fit: _Fit, one: int, other: int) -> float:
+def _p_of_difference(fit: _Fit, first: int, other: int) -> float:
     """Return the p of the difference of two scores."""
-    return p_of_mean(fit.leaves[:, one] - fit.leaves[:, other], fit.games)
+    return p_of_mean(fit.leaves[:, first] - fit.leaves[:, other], fit.games)
 
 
-def _jackknife(known: pd.DataFrame, ids: Sequence[str]) -> _Fit:
-    wins, games, design = _counts(known, ids)
+def _jackknife(readable: pd.DataFrame, ids: Sequence[str]) -> _Fit:
+    wins, games, design = _counts(readable, ids)
     whole = fit_scores(wins.sum(0, keepdims=True), games.sum(0, keepdims=True), design)[0]
     without = fit_scores(wins.sum(0) - wins, games.sum(0) - games, design)
     return _Fit(whole, len(wins) * whole - (len(wins) - 1) * without, games.sum(axis=1))
 
 
-def _counts(known: pd.DataFrame, ids: Sequence[str]) -> tuple[Floats, Floats, Floats]:
+def _counts(readable: pd.DataFrame, ids: Sequence[str]) -> tuple[Floats, Floats, Floats]:
     """Return wins and games (people, pairs) and the design (pairs, messages), as `fit_scores` takes them."""
-    keys = known.groupby(["a", "b"], sort=False).ngroup().to_numpy()
-    first = known.assign(key=keys).drop_duplicates("key").sort_values("key")
+    keys = readable.groupby(["a", "b"], sort=False).ngroup().to_numpy()
+    first = readable.assign(key=keys).drop_duplicates("key").sort_values("key")
     place = {name: number for number, name in enumerate(ids)}
     design = np.zeros((len(first), len(ids)))
     design[np.arange(len(first)), first["a"].map(place)] = 1
     design[np.arange(len(first)), first["b"].map(place)] = -1
-    people, codes = np.unique(known["member"].to_numpy(dtype=str), return_inverse=True)
+    people, codes = np.unique(readable["member"].to_numpy(dtype=str), return_inverse=True)
     wins, games = (np.zeros((len(people), len(first))) for _ in range(2))
-    np.add.at(wins, (codes, keys), known["value"].to_numpy(dtype=float))
+    np.add.at(wins, (codes, keys), readable["value"].to_numpy(dtype=float))
     np.add.at(games, (codes, keys), 1.0)
     return wins, games, design

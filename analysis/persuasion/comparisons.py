@@ -78,19 +78,19 @@ def compare(match: Match, texts: Mapping[str, str], aim: str, seed: int, post: s
     orders = (match.a, match.b), (match.b, match.a)
     person = match.reader.person
     seeds = [derive(seed, "arena", person.party, person.id, *order) for order in orders]
-    asked = [
-        match.reader.compose_choice(aim, texts[first], texts[second], own, post)
-        for (first, second), own in zip(orders, seeds, strict=True)
+    requests = [
+        match.reader.compose_choice(aim, texts[first], texts[second], question_seed, post)
+        for (first, second), question_seed in zip(orders, seeds, strict=True)
     ]
-    read = [read_choice(reply) for reply in (yield from ask_all(asked))]
+    read = [read_choice(reply) for reply in (yield from ask_all(requests))]
     return [(reading.value, reading.reason or "") for reading in read]
 
 
 def ask_readers(
-    matches: Sequence[Match], asked: list[Answers], spec: str, desk: CallDesk, title: str = "comparisons"
+    matches: Sequence[Match], conversations: list[Answers], spec: str, desk: CallDesk, title: str = "comparisons"
 ) -> pd.DataFrame:
     """Return the comparisons (`comparison_table`) of conversations of `compare`, one for each match. spec: who plays readers."""
-    answers = desk.ask(asked, spec, title, lambda both: next((why for _, why in both if why), None))
+    answers = desk.ask(conversations, spec, title, lambda both: next((why for _, why in both if why), None))
     return comparison_table(matches, answers)
 
 
@@ -147,6 +147,6 @@ def length_row(pairs: pd.DataFrame, texts: Mapping[str, str]) -> dict[str, float
     """
     words = {name: len(text.split()) for name, text in texts.items()}
     longer = np.sign(pairs["a"].map(words) - pairs["b"].map(words))
-    known = pairs["value"].notna() & (longer != 0)
-    gains = (longer * (pairs["value"] - EVEN))[known].groupby(pairs["member"][known]).mean()
+    comparable = pairs["value"].notna() & (longer != 0)
+    gains = (longer * (pairs["value"] - EVEN))[comparable].groupby(pairs["member"][comparable]).mean()
     return {"people": len(gains), **mean_row(gains.to_numpy(dtype=float), "longer", bounds=ABOVE_HALF)}

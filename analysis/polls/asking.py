@@ -66,9 +66,11 @@ class Poll:
     def run(self, desk: CallDesk, backend: Backend | None = None) -> StudyAnswers:
         """Return all answers. backend: the model, if it is open. Errors: Unreadable, BudgetSpent."""
         questions = self.table.questions
-        asked: list[tuple[str, tuple[str, ...], Group | None]] = [(*row.asked, row.group) for row in self.table.rows]
-        asked += [(*question, None) for question in questions]
-        conversations = [self._conversation(*one) for one in asked]
+        all_questions: list[tuple[str, tuple[str, ...], Group | None]] = [
+            (*row.asked, row.group) for row in self.table.rows
+        ]
+        all_questions += [(*question, None) for question in questions]
+        conversations = [self._conversation(*question) for question in all_questions]
         answers = desk.ask(conversations, self.llm, "answers", lambda answer: answer.reason, backend)
         rows = len(self.table.rows)
         return StudyAnswers(answers[:rows], dict(zip(questions, answers[rows:], strict=True)))

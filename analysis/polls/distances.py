@@ -70,7 +70,7 @@ def _measure_question(
         people = np.array(row.shares)
         others = np.delete(model, place, axis=0)
         others = others[np.isfinite(others).all(axis=1)]
-        known = {NAMED: model[place], UNNAMED: alone, OTHER: others, UNIFORM: even}
+        shares_by_condition = {NAMED: model[place], UNNAMED: alone, OTHER: others, UNIFORM: even}
         record: dict[str, Any] = {
             "group": row.group.name, "text": row.question, "options": json.dumps(row.options, ensure_ascii=False),
             "people": _listed(people), "n": row.n, "model": _listed(model[place]), "without_group": _listed(alone),
@@ -79,7 +79,7 @@ def _measure_question(
             "reason": answer.reason or "", "entropy": float(relative_entropy(people)),
         }  # fmt: skip
         values = np.array(row.values) if row.values else np.full(len(row.options), np.nan)
-        for condition, shares in known.items():
+        for condition, shares in shares_by_condition.items():
             record |= _distances(people, shares, values, condition)
         record |= _ceilings(people, row.n, answer, values, rng)
         record |= {
@@ -100,11 +100,12 @@ def _listed(shares: Floats) -> str:
 
 def _distances(people: Floats, shares: Floats, values: Floats, condition: str) -> dict[str, float]:
     """Return each distance of people from shares; the mean where there are several rows of either."""
-    found = {
+    distances = {
         TVD: total_variation(people, shares), JSD: jensen_shannon(people, shares), WD: wasserstein(people, shares, values),
     }  # fmt: skip
     return {
-        f"{name}_{condition}": float(np.mean(value)) if np.size(value) else math.nan for name, value in found.items()
+        f"{name}_{condition}": float(np.mean(value)) if np.size(value) else math.nan
+        for name, value in distances.items()
     }
 
 
@@ -132,8 +133,8 @@ def _moved_null(named: ModelAnswer, unnamed: ModelAnswer, rng: np.random.Generat
     if not named.replies or not unnamed.replies:
         return 0.0
     counts = sum(np.rint(np.array(answer.shares) * answer.replies).astype(int) for answer in (named, unnamed))
-    one = rng.multivariate_hypergeometric(counts, named.replies, DRAWS)
-    return float(total_variation(one / named.replies, (counts - one) / unnamed.replies).mean())
+    named_counts = rng.multivariate_hypergeometric(counts, named.replies, DRAWS)
+    return float(total_variation(named_counts / named.replies, (counts - named_counts) / unnamed.replies).mean())
 
 
 def score(rows: pd.DataFrame, condition: str) -> tuple[float, Ends]:

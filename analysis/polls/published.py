@@ -126,7 +126,7 @@ def _lettered_options(text: str, keys: Sequence[str]) -> tuple[str, tuple[str, .
     ('Tea?', ('yes', 'no'))
     """
     lines = text.splitlines()
-    words = {found[1]: found[2] for line in lines if (found := LETTERED.match(line))}
+    words = {match[1]: match[2] for line in lines if (match := LETTERED.match(line))}
     if not set(keys) <= set(words) or len({words[key].lower() for key in keys}) < len(keys):
         return text.strip(), tuple(keys)
     rest = [line for line in lines if not LETTERED.match(line) and not OPTIONS_LINE.match(line)]
@@ -173,9 +173,9 @@ def _opinion_rows(info: pd.DataFrame, people: pd.DataFrame, attributes: Mapping[
             continue
         values = tuple(map(float, ordinal)) if len(set(ordinal)) > 1 else ()
         answered = people[people[key].isin(references[: len(ordinal)])]
-        for group, part in _groups(answered, attributes):
-            weights = part.groupby(key)["weight"].sum()
-            total, squares = float(part["weight"].sum()), float((part["weight"] ** 2).sum())
+        for group, group_people in _groups(answered, attributes):
+            weights = group_people.groupby(key)["weight"].sum()
+            total, squares = float(group_people["weight"].sum()), float((group_people["weight"] ** 2).sum())
             if total <= 0:
                 yield "a group without answers"
                 continue

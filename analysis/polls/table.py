@@ -75,14 +75,14 @@ class SurveyTable:
 
         Errors: UserError for a group that the file does not have.
         """
-        known = list(dict.fromkeys(row.group.name for row in self.rows))
+        group_names = list(dict.fromkeys(row.group.name for row in self.rows))
         for name in groups:
-            if name not in known:
-                raise unknown_name("group", name, known)
+            if name not in group_names:
+                raise unknown_name("group", name, group_names)
         rows = [row for row in self.rows if not groups or row.group.name in groups]
-        asked = list(dict.fromkeys(row.asked for row in rows))
-        if questions is not None and questions < len(asked):
-            drawn = set(stream(seed, "questions of a survey").sample(asked, questions))
+        all_questions = list(dict.fromkeys(row.asked for row in rows))
+        if questions is not None and questions < len(all_questions):
+            drawn = set(stream(seed, "questions of a survey").sample(all_questions, questions))
             rows = [row for row in rows if row.asked in drawn]
         return SurveyTable(tuple(rows), self.form, self.skipped)
 
@@ -92,18 +92,18 @@ def make_table(rows: Iterable[SurveyRow | str], form: str, path: Path) -> Survey
 
     Of two rows with the same question and group only the first is kept. Errors: UserError without a row.
     """
-    known: dict[object, SurveyRow] = {}
+    row_by_key: dict[object, SurveyRow] = {}
     skipped: Counter[str] = Counter()
     for row in rows:
         if isinstance(row, str):
             skipped[row] += 1
-        elif (key := (row.asked, row.group.name)) in known:
+        elif (key := (row.asked, row.group.name)) in row_by_key:
             skipped[TWICE] += 1
         else:
-            known[key] = row
-    if not known:
+            row_by_key[key] = row
+    if not row_by_key:
         raise UserError(f"{path} has no row that can be used: {', '.join(skipped) or 'it is empty'}")
-    return SurveyTable(tuple(known.values()), form, dict(skipped))
+    return SurveyTable(tuple(row_by_key.values()), form, dict(skipped))
 
 
 def read_own_form(records: Mapping[int, Mapping[str, Any]], path: Path) -> SurveyTable:
@@ -169,7 +169,7 @@ def _listed(value: object, where: str, name: str) -> list[Any]:
         return list(value)
     text = str(value).strip()
     if not text.startswith("["):
-        return [part.strip() for part in text.split("|")] if text else []
+        return [word.strip() for word in text.split("|")] if text else []
     try:
         return list(json.loads(text))
     except ValueError as error:

@@ -62,9 +62,9 @@ def qualify_before(
 
     None where the society has no topic on which people can be planted. The result is written into the folder of the run.
     """
-    society, own = scenario.society.name, folder / FILE
-    if known := read_qualification(own):
-        return known
+    society, file = scenario.society.name, folder / FILE
+    if earlier := read_qualification(file):
+        return earlier
     result = kept_qualification(backend.identity, society)
     if result is None:
         try:
@@ -79,7 +79,7 @@ def qualify_before(
         result = Qualification(verdicts, len(battery.topics), short=True)
         result.write(kept_path(backend.identity, society))
     result.write(kept_path(spec_identity(scenario.models.llm, scenario.llm_by_party), society))
-    result.write(own)
+    result.write(file)
     say(f"qualify  {headline('this model', list(result.verdicts)).replace('**', '')}")
     return result
 
@@ -89,9 +89,9 @@ def known_result(scenario: Scenario, folder: Path | None = None) -> Qualificatio
 
     Errors: UserError for a damaged file in the folder.
     """
-    own = read_qualification(folder / FILE) if folder else None
+    of_run = read_qualification(folder / FILE) if folder else None
     by_spec = spec_identity(scenario.models.llm, scenario.llm_by_party)
-    return own or kept_qualification(by_spec, scenario.society.name)
+    return of_run or kept_qualification(by_spec, scenario.society.name)
 
 
 def planned_checks(scenarios: Sequence[Scenario], skipped: bool, folder: Path | None = None) -> list[Check]:
@@ -129,9 +129,9 @@ def qualify_models(
     for place, (spec, scenario) in enumerate(_models_of(cells).items()):
         if needs_qualification(spec):
             backend = open_all(spec, scenario.llm_by_party)
-            own = folder / ASIDE / str(place)
+            model_folder = folder / ASIDE / str(place)
             ledger = shared_ledger(budget, [(path, budget) for path in sorted((folder / ASIDE).rglob(JOURNAL))])
-            results[spec] = qualify_before(scenario, backend, own, bar, budget, ledger, say)
+            results[spec] = qualify_before(scenario, backend, model_folder, bar, budget, ledger, say)
     return results
 
 
@@ -163,10 +163,10 @@ def qualified_cells(
     if ASKED in given or len(ways) != 1 or len(results) != len(_models_of(cells)):
         return cells, given
     try:
-        asked = [replace(cell, combined=cell.combined.with_settings({ASKED: min(ways)})) for cell in cells]
+        changed_cells = [replace(cell, combined=cell.combined.with_settings({ASKED: min(ways)})) for cell in cells]
     except UserError:  # a question without phrases
         return cells, given
-    return asked, (*given, ASKED)
+    return changed_cells, (*given, ASKED)
 
 
 def qualified_run(
@@ -181,8 +181,8 @@ def qualified_run(
         spec = replace(spec, scenario=spec.scenario.with_settings({ASKED: way}), given=(*spec.given, ASKED))
     if not needs_qualification(spec.scenario.models.llm):
         return spec, backend
-    if known := read_qualification(spec.folder / FILE):
-        spec = _asked_in(spec, known)
+    if earlier := read_qualification(spec.folder / FILE):
+        spec = _asked_in(spec, earlier)
     if is_complete(spec.folder / RECORD):
         return spec, backend
     check_folder(spec.folder, spec.scenario, spec.classes)

@@ -53,14 +53,14 @@ def write_people(topic: Topic, folder: Path) -> None:
     stated = [person for person in planted_people(topic, 0) if person.wording == WORDINGS[0]]
     begin = str(topic.language.data(FILE)["supporter"])
     for party in topic.society.debaters:
-        known, place = topic.society.parties[party], -1 if party == high_side(topic) else 0
-        if len(known.names) < ROOMS:
+        description, place = topic.society.parties[party], -1 if party == high_side(topic) else 0
+        if len(description.names) < ROOMS:
             raise UserError(
                 f"the party {party} needs {ROOMS} first names for a short debate: add names = [...] to its file"
             )
         lines = []
-        for name in known.names[:ROOMS]:
-            backstory = f"{begin.format(name=name, person=known.person)} {stated[place].view}"
+        for name in description.names[:ROOMS]:
+            backstory = f"{begin.format(name=name, person=description.person)} {stated[place].view}"
             values = {"id": f"{party}_{name}", "name": name, "backstory": backstory}
             lines += [
                 "[[persona]]",

@@ -34,20 +34,20 @@ def qualification_of(header: Header, folder: Path | None = None) -> Qualificatio
     """
     scenario = header.scenario
     try:
-        found = read_qualification(folder / FILE) if folder else None
+        qualification = read_qualification(folder / FILE) if folder else None
     except UserError:
         return None
-    if found is None and header.model and needs_qualification(str(scenario["llm"])):
-        found = kept_qualification(header.model, str(scenario.get("society", "")))
-        if found and folder and folder.is_dir():
-            _keep(found, folder / FILE)
-    return found.asked_in(str(scenario.get(ASKED, NUMBERS))) if found else None
+    if qualification is None and header.model and needs_qualification(str(scenario["llm"])):
+        qualification = kept_qualification(header.model, str(scenario.get("society", "")))
+        if qualification and folder and folder.is_dir():
+            _keep(qualification, folder / FILE)
+    return qualification.asked_in(str(scenario.get(ASKED, NUMBERS))) if qualification else None
 
 
-def _keep(found: Qualification, path: Path) -> None:
+def _keep(qualification: Qualification, path: Path) -> None:
     """Write a result into the folder of a run, if it can be written."""
     try:
-        found.write(path)
+        qualification.write(path)
     except OSError:  # a folder that is only read
         return
 
@@ -65,16 +65,16 @@ def first_sentences(header: Header, folder: Path) -> list[str]:
     """Return the first line: the verdict on the model, or that it was not checked; nothing for our own speakers."""
     if header.is_log:
         return []
-    found = qualification_of(header, folder)
+    qualification = qualification_of(header, folder)
     others = [spec.partition("=")[2] for spec in header.scenario.get("llms", ())]
-    specs = [] if found else [str(header.scenario["llm"])]
+    specs = [] if qualification else [str(header.scenario["llm"])]
     unknown = [spec for spec in dict.fromkeys([*specs, *others]) if needs_qualification(spec)]
     lines = [unchecked(*unknown)] if unknown else []
-    if found:
-        verdicts = list(found.verdicts)
-        about = (ends_sentence(verdicts), lines_sentence(found.lines), "" if found.plays else WITHHELD)
+    if qualification:
+        verdicts = list(qualification.verdicts)
+        about = (ends_sentence(verdicts), lines_sentence(qualification.lines), "" if qualification.plays else WITHHELD)
         lines = [headline("this model", verdicts), *about, *lines]
-        lines.insert(1, _better_way(header, folder, found))
+        lines.insert(1, _better_way(header, folder, qualification))
     return [line for line in lines if line]
 
 
@@ -86,30 +86,30 @@ def page_notes(headers: Sequence[Header], folder: Path) -> list[str]:
         return [line for line in first_sentences(header, folder) if line != WITHHELD]
     lines = []
     for header in models.values():
-        found = qualification_of(header)
-        if found:
-            lines.append(headline(escape_markdown(model_label(header)), list(found.verdicts)))
+        qualification = qualification_of(header)
+        if qualification:
+            lines.append(headline(escape_markdown(model_label(header)), list(qualification.verdicts)))
         elif needs_qualification(spec := str(header.scenario["llm"])):
             lines.append(unchecked(spec))
     return lines
 
 
-def _better_way(header: Header, folder: Path, asked: Qualification) -> str:
+def _better_way(header: Header, folder: Path, qualification: Qualification) -> str:
     """Return that the ratings follow who is played if the question is asked in another way; "" where that is not so.
 
     A question that has no such form, as those of deliberations have no phrases, gets no advice.
     """
     whole = read_qualification(folder / FILE)
-    if asked.plays or whole is None or not whole.plays or str(header.scenario.get(ASKED, NUMBERS)) not in WAYS:
+    if qualification.plays or whole is None or not whole.plays or str(header.scenario.get(ASKED, NUMBERS)) not in WAYS:
         return ""
     way = best_way(list(whole.verdicts)).way
     try:
-        known = {
+        settings = {
             **header.scenario,
             "llm": "oracle",
             "llms": (),
         }  # who answers does not matter here, and may be code of the user
-        scenario_from_dict(known, folder).with_settings({ASKED: way})
+        scenario_from_dict(settings, folder).with_settings({ASKED: way})
     except UserError:
         return ""
     return f"Asked in {way} they do: `--set asked={way}`."
@@ -117,5 +117,5 @@ def _better_way(header: Header, folder: Path, asked: Qualification) -> str:
 
 def withholds(header: Header, folder: Path) -> bool:
     """Return whether findings about opinions are withheld, because the model's ratings do not depend on who it plays."""
-    found = qualification_of(header, folder)
-    return found is not None and not found.plays
+    qualification = qualification_of(header, folder)
+    return qualification is not None and not qualification.plays

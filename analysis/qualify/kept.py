@@ -56,12 +56,14 @@ class Qualification:
 
     def asked_in(self, way: str) -> Qualification:
         """Return what it says of a run that asks in one of WAYS; the whole result where that way was not tried."""
-        return replace(self, verdicts=tuple([one for one in self.verdicts if one.way == way]) or self.verdicts)
+        return replace(
+            self, verdicts=tuple([verdict for verdict in self.verdicts if verdict.way == way]) or self.verdicts
+        )
 
     def write(self, path: Path) -> None:
         """Write the file; unknown numbers are null."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        ways, lines = [_plain(one) for one in self.verdicts], self.lines and _plain(self.lines)
+        ways, lines = [_plain(verdict) for verdict in self.verdicts], self.lines and _plain(self.lines)
         values = {"topics": self.topics, "short": self.short, "ways": ways, "lines": lines}
         path.write_text(json.dumps(values, indent=1) + "\n", encoding="utf-8")
 
@@ -74,7 +76,7 @@ def read_qualification(path: Path) -> Qualification | None:
         if path.stat().st_size > LONGEST_FILE:
             raise ValueError("the file is too long")
         values = json.loads(path.read_text(encoding="utf-8"))
-        verdicts = tuple([_verdict(one) for one in values["ways"]])
+        verdicts = tuple([_verdict(way) for way in values["ways"]])
         if not verdicts:
             raise ValueError("no way was asked")
         lines = values.get("lines")
@@ -87,8 +89,8 @@ def read_qualification(path: Path) -> Qualification | None:
 
 def short_battery(society: str) -> Battery:
     """Return what a model is asked before its first run in a society. Errors: UserError where it has no topic for it."""
-    known = load_society(society)
-    topics = [known.qualified(name) for name in known.topics] or society_topics(known)
+    loaded = load_society(society)
+    topics = [loaded.qualified(name) for name in loaded.topics] or society_topics(loaded)
     return Battery(battery_topics(topics, [], short=True), short=True)
 
 
@@ -103,16 +105,18 @@ def kept_path(identity: Mapping[str, Any], society: str) -> Path:
     identity: with all settings that change a reply, as in the header of a record. Errors: UserError as `short_battery`.
     """
     battery = short_battery(society)
-    asked = [[*question.request(battery.seed).messages, question.probe.prefix] for question in questions(battery)]
-    key = digest(json.dumps(dict(identity), sort_keys=True), society, json.dumps(asked))
+    question_texts = [
+        [*question.request(battery.seed).messages, question.probe.prefix] for question in questions(battery)
+    ]
+    key = digest(json.dumps(dict(identity), sort_keys=True), society, json.dumps(question_texts))
     return user_cache() / "qualify" / f"{key.hex()}.json"
 
 
 def keep_qualification(folder: Path, identity: Mapping[str, Any], society: str) -> None:
     """Keep the result in a folder for the runs of its model; a short one does not take the place of a longer one."""
-    found, kept = read_qualification(folder / FILE), kept_qualification(identity, society)
-    if found and (kept is None or kept.short or not found.short):
-        found.write(kept_path(identity, society))
+    qualification, kept = read_qualification(folder / FILE), kept_qualification(identity, society)
+    if qualification and (kept is None or kept.short or not qualification.short):
+        qualification.write(kept_path(identity, society))
 
 
 def kept_qualification(identity: Mapping[str, Any], society: str) -> Qualification | None:

@@ -29,11 +29,13 @@ def planted_order(answers: pd.DataFrame, seed: int = 0) -> pd.DataFrame:
     (mean answer of people without a position, asked in this way); covered (median), distributions (answers with one).
     """
     rows = []
-    for (way, form), part in answers.groupby(["way", "form"], sort=False):
+    for (way, form), form_answers in answers.groupby(["way", "form"], sort=False):
         if form != UNSTATED:
             neutral = answers[(answers["way"] == way) & (answers["form"] == UNSTATED)]
             rows.append(
-                {"way": way, "form": form} | _order(part, derive(seed, way, form)) | {"unstated": level(neutral)}
+                {"way": way, "form": form}
+                | _order(form_answers, derive(seed, way, form))
+                | {"unstated": level(neutral)}
             )
     return pd.DataFrame(rows)
 
@@ -52,30 +54,32 @@ def level(answers: pd.DataFrame) -> float:
     return float(values(answers).mean()) if len(answers) else np.nan
 
 
-def _order(part: pd.DataFrame, seed: int) -> dict[str, float]:
-    table = part.assign(value=values(part)).pivot(index="block", columns="level", values="value").sort_index(axis=1)
+def _order(answers: pd.DataFrame, seed: int) -> dict[str, float]:
+    table = (
+        answers.assign(value=values(answers)).pivot(index="block", columns="level", values="value").sort_index(axis=1)
+    )
     grid = table.to_numpy(dtype=float)
     rights, pairs = pair_shares(grid)
-    known = pairs > 0
+    has_pairs = pairs > 0
     top, bottom = grid[:, -1], grid[:, 0]
     apart = (top - bottom)[np.isfinite(top - bottom)]
-    low, high = mean_interval(rights[known] / pairs[known], bounds=SHARE)
+    low, high = mean_interval(rights[has_pairs] / pairs[has_pairs], bounds=SHARE)
     ends_low, ends_high = mean_interval(apart)
     total = float(pairs.sum())
     return {
-        "answers": len(part),
+        "answers": len(answers),
         "missing": int(np.isnan(grid).sum()),
         "right": float(rights.sum()) / total if total else np.nan,
         "right_low": low,
         "right_high": high,
         "pairs": int(total),
-        "blocks": int(known.sum()),
+        "blocks": int(has_pairs.sum()),
         "p": shuffled_p(grid, seed),
         "ends": float(apart.mean()) if len(apart) else np.nan,
         "ends_low": ends_low,
         "ends_high": ends_high,
-        "covered": float(part["covered"].median()),
-        "distributions": int(part["mean"].notna().sum()),
+        "covered": float(answers["covered"].median()),
+        "distributions": int(answers["mean"].notna().sum()),
     }
 
 

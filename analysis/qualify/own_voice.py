@@ -49,9 +49,9 @@ def ask_parties(
     with lock_folder(folder):
         check_manifest(folder / "parties.json", {"llm": identity_spec(spec), "seed": seed}, "questions about parties")
         replies = run_journaled(conversations, backend, folder, bar, "parties", budget, None, name=spec)
-    known = {code: society.parties[code] for code in society.debaters}
+    parties = {code: society.parties[code] for code in society.debaters}
     rows = [
-        (party, named_party(reply.text or "", known), reply.text)
+        (party, named_party(reply.text or "", parties), reply.text)
         for (party, _), reply in zip(people, replies, strict=True)
     ]
     return pd.DataFrame(rows, columns=["party", "names", "text"])
@@ -130,8 +130,8 @@ def agreement(lines: pd.DataFrame, seed: int = 0) -> OwnVoice:
         return OwnVoice(np.nan, 0, np.nan, np.nan, missing)
     stream = np.random.default_rng(derive(seed, "dealt lines"))
     speakers = stream.permuted(np.tile(np.arange(len(grades)), (SHUFFLES, 1)), axis=1)
-    rights, known = _ordered(grades[speakers], ratings)  # with missing grades, a deal may have no pair
-    dealt, share = rights[known > 0] / known[known > 0], float(right / pairs)
+    rights, deal_pairs = _ordered(grades[speakers], ratings)  # with missing grades, a deal may have no pair
+    dealt, share = rights[deal_pairs > 0] / deal_pairs[deal_pairs > 0], float(right / pairs)
     return OwnVoice(share, int(pairs), float(dealt.mean()), _p(dealt, share), missing)
 
 
@@ -139,9 +139,9 @@ def _ordered(grades: Floats, ratings: Floats) -> tuple[Floats, Floats]:
     """Return by deal the pairs of lines in the order of the ratings, and all pairs. grades: (deals, speakers, rounds)."""
     first, second = np.triu_indices(len(ratings), 1)
     graded, rated = grades[:, first] - grades[:, second], ratings[first] - ratings[second]
-    known = np.isfinite(graded) & (np.abs(rated) >= APART)
-    right = np.where(known, (np.sign(graded * rated) + 1) / 2, 0.0)
-    return right.sum(axis=(1, 2)), known.sum(axis=(1, 2)).astype(float)
+    comparable = np.isfinite(graded) & (np.abs(rated) >= APART)
+    right = np.where(comparable, (np.sign(graded * rated) + 1) / 2, 0.0)
+    return right.sum(axis=(1, 2)), comparable.sum(axis=(1, 2)).astype(float)
 
 
 def _p(dealt: Floats, share: float) -> float:
@@ -161,7 +161,7 @@ def own_voice(
     lines = grade_lines(tables, folder / "grades", spec, bar, budget, backend)
     party, line = own_party(parties, battery.seed), agreement(lines, battery.seed)
     rows = [
-        {"measure": name} | asdict(found) for name, found in (("names its party", party), ("lines and ratings", line))
+        {"measure": name} | asdict(voice) for name, voice in (("names its party", party), ("lines and ratings", line))
     ]
     write_csv(pd.DataFrame(rows), folder / "own_voice.csv")
     return party, line

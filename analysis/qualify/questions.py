@@ -79,22 +79,22 @@ def questions(battery: Battery) -> list[PlantedQuestion]:
 
 def _topic_questions(topic: Topic, battery: Battery) -> list[PlantedQuestion]:
     people, unstated = planted_people(topic, battery.seed), planted_people(topic, battery.seed, stated=False)
-    asked = []
+    planted = []
     for way, name in WAYS.items():
         probe = topic.probe(name)
-        asked += [PlantedQuestion(way, ASKED, person, probe) for person in people]
-        asked += [PlantedQuestion(way, UNSTATED, person, probe) for person in unstated]
+        planted += [PlantedQuestion(way, ASKED, person, probe) for person in people]
+        planted += [PlantedQuestion(way, UNSTATED, person, probe) for person in unstated]
         if way == NUMBERS:
             reversed_ = topic.probe(f"{name}_reversed")
-            asked += [PlantedQuestion(way, REVERSED, person, reversed_) for person in people]
+            planted += [PlantedQuestion(way, REVERSED, person, reversed_) for person in people]
         if battery.short:
             continue
         if way == NUMBERS:  # phrases are not listed
-            asked += [PlantedQuestion(way, ORDER, person, probe, "reversed") for person in people]
+            planted += [PlantedQuestion(way, ORDER, person, probe, "reversed") for person in people]
         others = [topic.worded(wording).probe(name) for wording in topic.language.wordings]
         reworded = next((other for other in others if other.ask("debate") != probe.ask("debate")), None)
-        asked += [PlantedQuestion(way, REWORDED, person, reworded) for person in people if reworded]
-    return asked
+        planted += [PlantedQuestion(way, REWORDED, person, reworded) for person in people if reworded]
+    return planted
 
 
 def ask_planted(
@@ -113,13 +113,13 @@ def ask_planted(
 
     The folder keeps a journal and answers.csv. Errors: UserError on a folder of another battery.
     """
-    asked = questions(battery)
+    planted = questions(battery)
     with lock_folder(folder):
         check_manifest(folder / MANIFEST, {"llm": identity_spec(spec), **asdict(battery)}, "qualification")
-        conversations = [_answer(question, battery.seed) for question in asked]
+        conversations = [_answer(question, battery.seed) for question in planted]
         budget = budget._replace(keep_going=True)  # that answers cannot be read is a result
         replies = run_journaled(conversations, backend or spec, folder, bar, "answers", budget, ledger, name=spec)
-        rows = [_row(question, reply) for question, reply in zip(asked, replies, strict=True)]
+        rows = [_row(question, reply) for question, reply in zip(planted, replies, strict=True)]
         table = pd.DataFrame(rows, columns=COLUMNS).astype({"attitude": float, "mean": float, "covered": float})
         write_csv(table, folder / "answers.csv")
     return table
@@ -146,15 +146,15 @@ def battery_topics(society_topics: Sequence[str], given: Sequence[str], short: b
     """
     if given:
         return tuple(given)
-    known = []
+    plantable = []
     for slug in society_topics:
         try:
             planted_people(load_topic(slug), 0)
         except UserError:
             continue
-        known.append(slug)
-    if not known:
+        plantable.append(slug)
+    if not plantable:
         raise UserError(
             "this society has no topic on which a person can be given a known position: name one with --topic"
         )
-    return tuple(known[:SHORT] if short else known)
+    return tuple(plantable[:SHORT] if short else plantable)

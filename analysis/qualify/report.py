@@ -85,8 +85,8 @@ def answers_figure(answers: pd.DataFrame, label: str) -> Figure:
     with new_figure(5.6, 2.6, caption) as figure:
         axes = figure.subplots(1, len(ways), sharey=True, squeeze=False)[0]
         for axis, way in zip(axes, ways, strict=True):
-            asked = answers[(answers["way"] == way) & answers["form"].isin([ASKED, UNSTATED])]
-            stated = asked[asked["form"] == ASKED]
+            way_answers = answers[(answers["way"] == way) & answers["form"].isin([ASKED, UNSTATED])]
+            stated = way_answers[way_answers["form"] == ASKED]
             grid = stated.assign(value=values(stated)).pivot(index="block", columns="level", values="value")
             places = np.arange(grid.shape[1])
             for line in grid.to_numpy(dtype=float):

@@ -89,7 +89,11 @@ def way_verdicts(order: pd.DataFrame) -> list[WayVerdict]:
 def best_way(verdicts: list[WayVerdict]) -> WayVerdict:
     """Return the way to ask this model: the one whose ratings follow the position best; of equals the first of WAYS."""
     return max(
-        verdicts, key=lambda one: (RANKS.index(one.outcome), np.nan_to_num(one.right) + np.nan_to_num(one.ends) / 20)
+        verdicts,
+        key=lambda verdict: (
+            RANKS.index(verdict.outcome),
+            np.nan_to_num(verdict.right) + np.nan_to_num(verdict.ends) / 20,
+        ),
     )
 
 
@@ -141,10 +145,10 @@ def headline(model: str, verdicts: list[WayVerdict]) -> str:
 def way_sentence(verdicts: list[WayVerdict]) -> str:
     """Return which way of asking serves this model, and what each way gave."""
     parts = [
-        f"{one.way}: most answers cannot be read"
-        if one.outcome == UNREADABLE
-        else f"{one.way}: {100 * one.right:.0f}% of pairs right, ends {one.ends:.1f} points apart"
-        for one in verdicts
+        f"{verdict.way}: most answers cannot be read"
+        if verdict.outcome == UNREADABLE
+        else f"{verdict.way}: {100 * verdict.right:.0f}% of pairs right, ends {verdict.ends:.1f} points apart"
+        for verdict in verdicts
     ]
     return f"Ask it in {best_way(verdicts).way} ({'; '.join(parts)})."
 
@@ -152,7 +156,12 @@ def way_sentence(verdicts: list[WayVerdict]) -> str:
 def ends_sentence(verdicts: list[WayVerdict]) -> str:
     """Return whether the model reads which end of a scale is which; "" where that is unknown."""
     turned = next(
-        (one for one in verdicts if not math.isnan(one.turned) and one.outcome not in (IGNORES, UNREADABLE)), None
+        (
+            verdict
+            for verdict in verdicts
+            if not math.isnan(verdict.turned) and verdict.outcome not in (IGNORES, UNREADABLE)
+        ),
+        None,
     )
     if turned is None:
         return ""

@@ -68,8 +68,8 @@ def table_schema() -> dict[str, Any]:
 
 
 def _record_tables() -> list[str]:
-    own = [field.name for field in fields(Tables) if field.name not in ("header", "finished", "of_studies")]
-    return [*own, *run_tables()]
+    field_names = [field.name for field in fields(Tables) if field.name not in ("header", "finished", "of_studies")]
+    return [*field_names, *run_tables()]
 
 
 def _frames() -> Iterator[tuple[str, pd.DataFrame]]:

@@ -76,11 +76,11 @@ def check_table(path: Path) -> str:
 
 def check_folder(folder: Path) -> list[str]:
     """Check every table of a run folder that Parley publishes a schema for; return a sentence for each. Errors: as check_card."""
-    known = read_schema(TABLES)["$defs"]
+    schemas = read_schema(TABLES)["$defs"]
     paths = sorted(path for path in (folder / "tables").glob("*") if path.suffix in SUFFIXES)
     if not paths:
         raise UserError(f"{folder} has no tables: write them with run.py report {folder}")
-    named = [path for path in paths if path.stem in known]
+    named = [path for path in paths if path.stem in schemas]
     other = sorted({path.stem for path in paths if path not in named})
     checked = [check_table(path) for path in named]
     return checked + [f"{folder / 'tables' / name} has no published schema, and was not checked" for name in other]
@@ -135,7 +135,7 @@ def _refuse(path: Path, validator: Draft202012Validator, value: Any, what: str, 
     """Raise a UserError with the first fault of a value, if it has one."""
     error = next(iter(validator.iter_errors(value)), None)
     if error is not None:
-        place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path).lstrip(
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path).lstrip(
             "."
         )
         message = error.message if len(error.message) < 200 else f"{error.message[:200]}…"

@@ -32,21 +32,23 @@ ONE_CONDITION = "one condition: differences between persons and between runs can
 Pairs = Iterable[tuple[str, str]]
 
 
-def contrast(scores: pd.DataFrame, people: pd.DataFrame | None, one: str, other: str, of: Of = mean_of) -> Result:
+def contrast(scores: pd.DataFrame, people: pd.DataFrame | None, first: str, other: str, of: Of = mean_of) -> Result:
     """Return the second condition minus the first: paired over casts, else by Welch's t over runs, else a reason.
 
     scores: of one topic and of the agents that are compared. people: who sat where (`PEOPLE`); None: runs are independent.
     """
-    effect = f"{other} - {one}"
-    runs = by_run(scores[scores["condition"].isin([one, other])], of)
-    known, nothing = values(runs), np.array([])
-    over_runs = compare_two(effect, known.get(one, nothing), known.get(other, nothing), "run")
+    effect = f"{other} - {first}"
+    runs = by_run(scores[scores["condition"].isin([first, other])], of)
+    values_by_condition, nothing = values(runs), np.array([])
+    over_runs = compare_two(
+        effect, values_by_condition.get(first, nothing), values_by_condition.get(other, nothing), "run"
+    )
     if people is None:
         return over_runs
-    seated = people[people["condition"].isin([one, other])]
+    seated = people[people["condition"].isin([first, other])]
     wide = by_cast(runs, seated)
-    if {one, other} <= set(wide) and len(both := wide[[one, other]].dropna()) >= FEWEST:
-        return compare_paired(effect, (both[other] - both[one]).to_numpy(), "cast")
+    if {first, other} <= set(wide) and len(both := wide[[first, other]].dropna()) >= FEWEST:
+        return compare_paired(effect, (both[other] - both[first]).to_numpy(), "cast")
     if same_texts(seated):
         return over_runs
     few = ONE_EACH if len(wide) == 1 else f"fewer than {FEWEST} casts in both: no test"
@@ -85,15 +87,15 @@ def drifts(
 def _compared(
     scores: pd.DataFrame, parties: Mapping[str, str], pairs: list[tuple[str, str]], people: pd.DataFrame | None, of: Of
 ) -> pd.DataFrame:
-    known = scores.assign(party=scores["agent"].map(parties)).dropna(subset=["party"])
+    with_party = scores.assign(party=scores["agent"].map(parties)).dropna(subset=["party"])
     rows, results = [], []
-    for (topic, party), part in known.groupby(["topic", "party"], sort=False):
-        for one, other in pairs:
-            both = part[part["condition"].isin([one, other])]
+    for (topic, party), party_scores in with_party.groupby(["topic", "party"], sort=False):
+        for first, other in pairs:
+            both = party_scores[party_scores["condition"].isin([first, other])]
             if both["condition"].nunique() == 2 and both["score"].notna().any():
-                results.append(contrast(both, people, one, other, of))
+                results.append(contrast(both, people, first, other, of))
                 share = missing(both)
-                ends = bounds(both, one, other) if share > MANY else (np.nan, np.nan)
+                ends = bounds(both, first, other) if share > MANY else (np.nan, np.nan)
                 rows.append((str(topic), str(party), share, *ends))
     where = pd.DataFrame(rows, columns=["topic", "party", "missing", "bound_low", "bound_high"])
     return pd.concat([where[["topic", "party"]], table(results), where[["missing", "bound_low", "bound_high"]]], axis=1)
@@ -107,9 +109,9 @@ def first_speaker(scores: pd.DataFrame, first: Mapping[str, str], people: pd.Dat
     a cast. UCL study, section 3.5.
     """
     rows, results = [], []
-    for topic, part in scores.groupby("topic", sort=False):
+    for topic, topic_scores in scores.groupby("topic", sort=False):
         for moment, place in MOMENTS.items():
-            runs = by_run(part[part["statement"] == sorted(part["statement"].unique())[place]])
+            runs = by_run(topic_scores[topic_scores["statement"] == sorted(topic_scores["statement"].unique())[place]])
             runs["first"] = runs["condition"].map(first)
             if people is not None:
                 runs = runs.join(casts(people), on=["condition", "run"])
@@ -133,13 +135,13 @@ def sharing(
     the Neutral is nearer to the side of the partisan with its model. UCL study, section 5.1.
     """
     results, topics = [], []
-    for topic, part in scores.groupby("topic", sort=False):
-        known = part.assign(party=part["agent"].map(parties))
-        sides = known.groupby("party")["score"].mean()
+    for topic, topic_scores in scores.groupby("topic", sort=False):
+        with_party = topic_scores.assign(party=topic_scores["agent"].map(parties))
+        sides = with_party.groupby("party")["score"].mean()
         first, second = (sides.get(party, np.nan) for party in partisans)
         toward = np.sign(second - first)
         for name, conditions in quartets.items():
-            neutral = known[(known["party"] == "default") & known["condition"].isin(conditions)]
+            neutral = with_party[(with_party["party"] == "default") & with_party["condition"].isin(conditions)]
             if toward and np.isfinite(toward) and neutral["condition"].nunique() == len(conditions):
                 weights = dict(zip(conditions, toward * np.array([0.5, -0.5, 0.5, -0.5]), strict=True))
                 results.append(_weighted(name, neutral, people, weights))
@@ -172,13 +174,15 @@ def components(scores: pd.DataFrame, people: pd.DataFrame | None = None) -> pd.D
     casts: how many different ones.
     """
     rows = []
-    for (topic, agent), part in scores.groupby(["topic", "agent"], sort=False):
-        runs, persons = by_run(part).dropna(subset=["value"]), None
+    for (topic, agent), agent_scores in scores.groupby(["topic", "agent"], sort=False):
+        runs, persons = by_run(agent_scores).dropna(subset=["value"]), None
         if people is not None:
-            runs = runs.join(casts(people[people["condition"].isin(part["condition"])]), on=["condition", "run"])
+            runs = runs.join(
+                casts(people[people["condition"].isin(agent_scores["condition"])]), on=["condition", "run"]
+            )
             persons = runs["unit"] if runs["unit"].nunique() > 1 else None
         row = {"topic": topic, "agent": agent, "runs": len(runs), "casts": 1 if persons is None else persons.nunique()}
-        rows.append({**row, **_deviations(runs, persons), "statement": _scatter(part)})
+        rows.append({**row, **_deviations(runs, persons), "statement": _scatter(agent_scores)})
     return pd.DataFrame(rows)
 
 

@@ -125,14 +125,14 @@ def _add_figures(
     """Add figures of at most PAGE conditions each: scores.png, scores_2.png, ..."""
     conditions = list(shown["condition"].unique())
     for page, start in enumerate(range(0, len(conditions), PAGE), 1):
-        part = shown[shown["condition"].isin(conditions[start : start + PAGE])]
+        page_scores = shown[shown["condition"].isin(conditions[start : start + PAGE])]
         name = "scores" if page == 1 else f"scores_{page}"
-        report.figure(figure(part, caption, parties, looks), name, "Scores by statement")
+        report.figure(figure(page_scores, caption, parties, looks), name, "Scores by statement")
 
 
 def study_names() -> dict[str, str]:
     """The party of each name of the UCL study (`enhanced` in the files of its parties)."""
-    recipes = {party: one.enhanced for party, one in load_society().parties.items()}
+    recipes = {party: description.enhanced for party, description in load_society().parties.items()}
     return {name: party for party, about in recipes.items() for name in about.get("names", ())}
 
 
@@ -140,10 +140,10 @@ def parties_of(scores: pd.DataFrame, people: pd.DataFrame | None = None) -> dict
     """The party of every agent that has one, by who sat where, else by the study's names or the seat."""
     if people is not None:
         return {str(agent): str(party) for agent, party in zip(people["agent"], people["party"], strict=True)}
-    parties, known = {}, study_names()
+    parties, party_by_name = {}, study_names()
     for name in filter(None, map(str, scores["agent"].unique())):
         seat = name.split()[0].lower()
-        party = known.get(name, WORDS.get(seat, seat))
+        party = party_by_name.get(name, WORDS.get(seat, seat))
         if party in STYLES:
             parties[name] = party
     return parties
@@ -151,14 +151,14 @@ def parties_of(scores: pd.DataFrame, people: pd.DataFrame | None = None) -> dict
 
 def figure(scores: pd.DataFrame, caption: str, parties: Mapping[str, str], looks: Looks | None = None) -> Figure:
     """One row per condition, one column per topic, one line per agent."""
-    known = {(line.topic, line.condition, line.agent): line for line in lines(scores)}
+    line_by_key = {(line.topic, line.condition, line.agent): line for line in lines(scores)}
     topics, conditions, agents = (list(scores[name].unique()) for name in ("topic", "condition", "agent"))
     with new_figure(max(2.1 * len(topics) + 0.6, 3.5), 1.7 * len(conditions) + 0.8) as drawn:
         grid = drawn.subplots(len(conditions), len(topics), sharex=True, sharey=True, squeeze=False)
         for axes, condition in zip(grid, conditions, strict=True):
             for axis, topic in zip(axes, topics, strict=True):
                 for place, agent in enumerate(agents):
-                    if line := known.get((topic, condition, agent)):
+                    if line := line_by_key.get((topic, condition, agent)):
                         offset = (place - (len(agents) - 1) / 2) * 0.12
                         title = _agent_title(agent, PartyNames.from_header(looks or {}))
                         _draw_line(axis, line, _look(agent, agents, parties, looks), offset, title)
@@ -188,7 +188,7 @@ def _draw_line(axis: Axes, line: ScoreLine, look: dict[str, Any], offset: float,
 def _look(agent: str, agents: list[str], parties: Mapping[str, str], looks: Looks | None) -> dict[str, Any]:
     """Colour and line of the party, and a different marker for each of a party's agents."""
     party = parties.get(agent, agent)
-    style = styles_by_party((parties.get(one, one) for one in agents), looks)[party]
+    style = styles_by_party((parties.get(name, name) for name in agents), looks)[party]
     members = [other for other in agents if parties.get(other, other) == party]
     marker = style["markers"][members.index(agent) % 4]
     return {"color": style["color"], "linestyle": style["linestyle"], "marker": marker}
@@ -240,7 +240,9 @@ def _sections(tables: Tables, published: bool, how: str, parties: PartyNames) ->
             f"## Do conditions differ?\n\n{DIFFER} {SIZES}{'' if shown else FEW_RUNS} p is corrected (Holm) within a topic and "
             "procedure; the smallest p of a procedure comes first."
         )
-        procedures = [sorted_by_p(part).head(ROWS) for _, part in comparisons.groupby("procedure", sort=False)]
+        procedures = [
+            sorted_by_p(procedure_rows).head(ROWS) for _, procedure_rows in comparisons.groupby("procedure", sort=False)
+        ]
         rows = pd.concat(procedures)
         yield frame_table(rows, COMPARED)
         yield from more(len(comparisons) - len(rows), "comparisons")
@@ -294,8 +296,8 @@ def more(rows: int, name: str) -> Iterator[str]:
 
 def _size(row: Mapping[str, Any]) -> str:
     size = formatting.format_estimate(row["estimate"], row["low"], row["high"])
-    known = f"{row['measure']} {size}" if size != formatting.DASH else ""
-    return ", ".join(filter(None, [known, str(row["reason"])]))
+    size_phrase = f"{row['measure']} {size}" if size != formatting.DASH else ""
+    return ", ".join(filter(None, [size_phrase, str(row["reason"])]))
 
 
 def p_value(value: object) -> str:

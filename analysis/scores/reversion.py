@@ -66,9 +66,9 @@ def echo_chambers(scores: pd.DataFrame, partisans: dict[str, str]) -> pd.DataFra
     slopes = gradients(scores)
     slopes = slopes.assign(party=slopes["agent"].map(partisans)).dropna(subset=["party"])
     rows = [
-        {"topic": topic, "condition": condition, "party": party, **_outcome(list(part["way"]))}
-        for (topic, condition, party), part in slopes.groupby(["topic", "condition", "party"], sort=False)
-        if len(part) > 1
+        {"topic": topic, "condition": condition, "party": party, **_outcome(list(party_slopes["way"]))}
+        for (topic, condition, party), party_slopes in slopes.groupby(["topic", "condition", "party"], sort=False)
+        if len(party_slopes) > 1
     ]
     columns = ["topic", "condition", "party", "agents", "outward", "converted", "formed", "outcome"]
     return pd.DataFrame(rows, columns=columns).astype({"formed": "boolean"})
@@ -187,7 +187,7 @@ def _reversion_row(
 
 def _by_topic(pairs: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
     """Both parts of the ratio of several topics, each as one array."""
-    moved, back = (np.array(part) for part in zip(*pairs, strict=True))
+    moved, back = (np.array(ratio_side) for ratio_side in zip(*pairs, strict=True))
     return moved, back
 
 
@@ -198,15 +198,19 @@ def _places(group: Sequence[ScoreLine], units: pd.Series | None) -> Places:
     """
     if units is None:
         return []
-    found = []
+    places_by_line = []
     for line in group:
-        own = units.reindex(pd.MultiIndex.from_product([[line.condition], line.runs])).to_numpy()
-        found.append(pd.Series(own).groupby(own).indices)
-    pairs = [(line, own, rows) for line, own in zip(group, found, strict=True) for rows in own.values()]
-    even = all(len(line.runs) == len(own) * len(rows) for line, own, rows in pairs)
-    if not even or len({tuple(own) for own in found}) > 1 or len(found[0]) < 2:
+        run_units = units.reindex(pd.MultiIndex.from_product([[line.condition], line.runs])).to_numpy()
+        places_by_line.append(pd.Series(run_units).groupby(run_units).indices)
+    pairs = [
+        (line, line_places, rows)
+        for line, line_places in zip(group, places_by_line, strict=True)
+        for rows in line_places.values()
+    ]
+    even = all(len(line.runs) == len(line_places) * len(rows) for line, line_places, rows in pairs)
+    if not even or len({tuple(line_places) for line_places in places_by_line}) > 1 or len(places_by_line[0]) < 2:
         return []
-    return [np.array(list(own.values())) for own in found]
+    return [np.array(list(line_places.values())) for line_places in places_by_line]
 
 
 def _draws(
@@ -234,9 +238,15 @@ def _ends(
     statistics = _over_topics(moved, back, way, zero)
     ends = {}
     for name in STATISTICS:
-        known = statistics[name][np.isfinite(statistics[name])]
-        sure = count >= FEWEST_DRAWN and len(known) > intervals.DRAWS / 2 and (pooled if name == "pooled" else alone)
-        low, high = np.quantile(known, [intervals.tail(count), 1 - intervals.tail(count)]) if sure else intervals.NONE
+        finite_draws = statistics[name][np.isfinite(statistics[name])]
+        sure = (
+            count >= FEWEST_DRAWN
+            and len(finite_draws) > intervals.DRAWS / 2
+            and (pooled if name == "pooled" else alone)
+        )
+        low, high = (
+            np.quantile(finite_draws, [intervals.tail(count), 1 - intervals.tail(count)]) if sure else intervals.NONE
+        )
         ends[name] = (float(low), float(high)) if high - low > intervals.ALIKE else intervals.NONE
     return ends
 
@@ -244,7 +254,7 @@ def _ends(
 def _over_topics(moved: Floats, back: Floats, way: Floats, zero: bool) -> dict[str, Floats]:
     ratios = _divided(moved, back, zero)
     turned = way.reshape(-1, *[1] * (moved.ndim - 1))
-    known = np.isfinite(moved) & np.isfinite(back)
-    up, down = (np.where(known, part * turned, 0.0).sum(axis=0) for part in (moved, back))
-    pooled = np.where(known.any(axis=0), _divided(up, down, zero), np.nan)
+    both_finite = np.isfinite(moved) & np.isfinite(back)
+    up, down = (np.where(both_finite, ratio_side * turned, 0.0).sum(axis=0) for ratio_side in (moved, back))
+    pooled = np.where(both_finite.any(axis=0), _divided(up, down, zero), np.nan)
     return {"mean": nanmean(ratios), "median": nanmedian(ratios), "pooled": pooled}

@@ -71,11 +71,11 @@ def checked(scores: pd.DataFrame, where: str) -> pd.DataFrame:
         if name == "statement" and not (numbers % 1 == 0).all():
             raise UserError(f"{where}: statement must be a whole number (1, 2, 3, ...)")
         scores = scores.assign(**{name: numbers})
-    known = scores["score"].dropna()
-    if known.empty:
+    present = scores["score"].dropna()
+    if present.empty:
         raise UserError(f"{where} has no score" + (f" (all {len(scores)} are missing)" if len(scores) else ""))
-    if not (fits := known.between(LOW - ROUNDING, HIGH + ROUNDING)).all():
-        raise UserError(f"{where}: a score must lie between {LOW} and {HIGH}, not {known[~fits].iloc[0]:.10g}")
+    if not (fits := present.between(LOW - ROUNDING, HIGH + ROUNDING)).all():
+        raise UserError(f"{where}: a score must lie between {LOW} and {HIGH}, not {present[~fits].iloc[0]:.10g}")
     if (again := scores.duplicated(KEYS)).any():
         first = ", ".join(f"{name} {value}" for name, value in scores.loc[again, KEYS].iloc[0].items())
         raise UserError(f"{where} scores a statement twice: {first}")
@@ -104,9 +104,9 @@ def by_run(scores: pd.DataFrame, of: Of = mean_of) -> pd.DataFrame:
     """
     usual = scores.groupby(["agent", "statement", "condition"], sort=False)["score"].mean()
     level = usual.groupby(level=["agent", "statement"], sort=False).mean().rename("usual")
-    known = scores.join(level, on=["agent", "statement"])
-    known = known.assign(offset=known["score"] - known["usual"])
-    wide = known.pivot(index=["condition", "run", "agent"], columns="statement", values="offset")
+    with_usual = scores.join(level, on=["agent", "statement"])
+    with_usual = with_usual.assign(offset=with_usual["score"] - with_usual["usual"])
+    wide = with_usual.pivot(index=["condition", "run", "agent"], columns="statement", values="offset")
     at = wide.columns.to_numpy(dtype=float)
     agents = pd.Series(of(wide.to_numpy(dtype=float), at), index=wide.index)
     runs = agents.groupby(level=["condition", "run"], sort=False).mean().rename("value").reset_index()
@@ -117,7 +117,10 @@ def by_run(scores: pd.DataFrame, of: Of = mean_of) -> pd.DataFrame:
 
 def values(runs: pd.DataFrame) -> dict[str, Floats]:
     """Return the numbers of the runs by condition."""
-    return {str(name): part["value"].to_numpy(dtype=float) for name, part in runs.groupby("condition", sort=False)}
+    return {
+        str(name): condition_runs["value"].to_numpy(dtype=float)
+        for name, condition_runs in runs.groupby("condition", sort=False)
+    }
 
 
 def missing(scores: pd.DataFrame) -> float:
@@ -125,23 +128,23 @@ def missing(scores: pd.DataFrame) -> float:
     return float(scores["score"].isna().groupby(scores["condition"]).mean().max())
 
 
-def bounds(scores: pd.DataFrame, one: str, other: str) -> tuple[float, float]:
-    """Return the lowest and highest difference (other minus one) that any values of the missing scores could give.
+def bounds(scores: pd.DataFrame, first: str, other: str) -> tuple[float, float]:
+    """Return the lowest and highest difference (other minus first) that any values of the missing scores could give.
 
     At the ends, all missing scores of one condition are 1 and those of the other 7, or the reverse.
     """
 
     def mean(condition: str, filled: int) -> float:
-        part = scores[scores["condition"] == condition]
-        return float(part["score"].fillna(filled).groupby(part["agent"]).mean().mean())
+        condition_scores = scores[scores["condition"] == condition]
+        return float(condition_scores["score"].fillna(filled).groupby(condition_scores["agent"]).mean().mean())
 
-    return mean(other, LOW) - mean(one, HIGH), mean(other, HIGH) - mean(one, LOW)
+    return mean(other, LOW) - mean(first, HIGH), mean(other, HIGH) - mean(first, LOW)
 
 
 def same_texts(people: pd.DataFrame) -> bool:
     """Return whether all conditions have the same texts, of the parties that sit in all of them."""
     parts = _shared(people).groupby("condition")
-    return len({frozenset(zip(part["party"], part["text"], strict=True)) for _, part in parts}) < 2
+    return len({frozenset(zip(seated["party"], seated["text"], strict=True)) for _, seated in parts}) < 2
 
 
 def casts(people: pd.DataFrame) -> pd.Series:
@@ -150,7 +153,7 @@ def casts(people: pd.DataFrame) -> pd.Series:
     for row in _shared(people).itertuples():
         graph.add_edge(("run", row.condition, row.run), ("person", row.party, row.person))
     parts = enumerate(nx.connected_components(graph))
-    units = {node[1:]: number for number, part in parts for node in part if node[0] == "run"}
+    units = {node[1:]: number for number, component in parts for node in component if node[0] == "run"}
     index = pd.MultiIndex.from_tuples(list(units), names=["condition", "run"])
     return pd.Series(list(units.values()), index=index, dtype="int64", name="unit")
 

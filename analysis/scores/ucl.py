@@ -89,8 +89,8 @@ def compare(
     people: who sat where (analysis/scores/table.py), for the tests by run.
     """
     tables = []
-    for topic, part in scores.groupby("topic", sort=False):
-        rows, results = smoothed(part) if published and not already else part, list[Result]()
+    for topic, topic_scores in scores.groupby("topic", sort=False):
+        rows, results = smoothed(topic_scores) if published and not already else topic_scores, list[Result]()
         for shared, names in _sets(rows, chosen):
             results += _published(shared, names) if published else _by_run(shared, names, people)
         tests = table(results)
@@ -102,7 +102,9 @@ def compare(
 
 def _sets(scores: pd.DataFrame, chosen: Chosen) -> Iterator[tuple[pd.DataFrame, Sequence[str]]]:
     """The scores of each set of conditions, of the agents that sit in all of them."""
-    agents = {str(name): set(part["agent"]) for name, part in scores.groupby("condition", sort=False)}
+    agents = {
+        str(name): set(condition_scores["agent"]) for name, condition_scores in scores.groupby("condition", sort=False)
+    }
     if chosen is None:
         chosen = [*combinations(agents, 2), *([tuple(agents)] if len(agents) > 2 else [])]
     for names in chosen:

@@ -50,7 +50,7 @@ class Gate:
             if (left := until - self.clock()) > 0:
                 return "", f"A wrong code was given. Wait {math.ceil(left)} s, then try again."
             given = "".join(code.split()).upper().encode("utf-8", "replace")
-            right = [seat for seat, known in self.codes.items() if hmac.compare_digest(known.encode(), given)]
+            right = [seat for seat, seat_code in self.codes.items() if hmac.compare_digest(seat_code.encode(), given)]
             if right:
                 self._waits.pop(client, None)
                 return right[0], ""
@@ -100,7 +100,7 @@ class SeatTable:
             "state": desk.state(seat),
             "progress": f"{when} You have answered {len(past)}; {len(waiting)} waiting for you.",
             "question": shown,
-            "past": [list(one) for one in past],
+            "past": [list(past_answer) for past_answer in past],
             "over": self.over,
         }
 

@@ -91,8 +91,8 @@ class Guard:
             return WRONG_HOST.format(host=_hostname(host) or "in this request")
         if scope["type"] == "websocket" or scope["method"] not in SAFE:
             origins = origins or ["null"]
-        own = (f"http://{host}".lower(), f"https://{host}".lower())
-        return "" if all(origin.lower() in own for origin in origins) else WRONG_ORIGIN
+        own_origins = (f"http://{host}".lower(), f"https://{host}".lower())
+        return "" if all(origin.lower() in own_origins for origin in origins) else WRONG_ORIGIN
 
     def _is_ours(self, host: str) -> bool:
         """Return whether a Host is ours. A page that listens at any address has any IP address: no stranger can own a name
@@ -103,7 +103,7 @@ class Guard:
 
     def _admitted(self, headers: list[tuple[str, str]]) -> bool:
         """Return whether the browser has opened the printed address."""
-        cookies = [part.strip().partition("=") for text in _all(headers, "cookie") for part in text.split(";")]
+        cookies = [cookie.strip().partition("=") for text in _all(headers, "cookie") for cookie in text.split(";")]
         given = [value for name, _, value in cookies if name == self.cookie]
         return not self.token or any(_equal(value, self.token) for value in given)
 
@@ -169,13 +169,13 @@ def _framed(send: Send) -> Send:
 
     async def sends(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+            guard_headers = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
             others = [
                 (name, value)
                 for name, value in message.get("headers", [])
                 if name.decode("latin-1").lower() not in HEADERS
             ]
-            message = {**message, "headers": [*others, *own]}
+            message = {**message, "headers": [*others, *guard_headers]}
         await send(message)
 
     return sends

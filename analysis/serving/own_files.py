@@ -53,7 +53,7 @@ def check_named(values: Mapping[str, Any], source: str) -> None:
 def _is_allowed(path: Path) -> bool:
     try:
         whole = path.expanduser().resolve()
-        return any(whole.is_relative_to(one.expanduser().resolve()) for one in _allowed)
+        return any(whole.is_relative_to(folder.expanduser().resolve()) for folder in _allowed)
     except (OSError, ValueError, RuntimeError):  # no path at all
         return False
 
@@ -66,10 +66,10 @@ def _paths(setting: str, text: str) -> Iterator[Path]:
     """
     parts = _BETWEEN.split(_ADDRESS.sub(" ", text))
     named = len(parts) > 1 or setting in BARE
-    for part in filter(None, parts):
-        written = part.startswith(("/", "~", "./", "../")) or "\\" in part or "/.." in part
-        if written or part.lower().endswith(ENDINGS) or (named and _exists(part)):
-            yield Path(part)
+    for word in filter(None, parts):
+        written = word.startswith(("/", "~", "./", "../")) or "\\" in word or "/.." in word
+        if written or word.lower().endswith(ENDINGS) or (named and _exists(word)):
+            yield Path(word)
     if len(parts) > 1 and _exists(text):
         yield Path(text)
 
