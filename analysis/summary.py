@@ -141,8 +141,9 @@ def _unstated(tables: Tables) -> str:
     if not own_topics or (personas.startswith((".", "/", "~")) and not personas.startswith(f"{society}/")):
         return ""
     return (
-        f" The personas of this run come with the society and state nothing about a topic of your own "
-        f"({join_phrases(own_topics)}): what they answer about it is what the model thinks of their party (docs/societies.md: More of your own)."
+        " The personas of this run come with the society and state nothing about a topic of your own "
+        f"({join_phrases(own_topics)}): what they answer about it is what the model thinks of their party "
+        "(docs/societies.md: More of your own)."
     )
 
 

@@ -119,9 +119,9 @@ class Tables:
 
     def __getattr__(self, name: str) -> pd.DataFrame:
         """Return a table of a study (docs/tables.md)."""
-        if name not in (known := self.__dict__.get("of_studies", {})):
+        if name not in (study_tables := self.__dict__.get("of_studies", {})):
             raise AttributeError(f"a run has no table {name}")
-        table: pd.DataFrame = known[name]
+        table: pd.DataFrame = study_tables[name]
         return table
 
     @property
@@ -170,8 +170,8 @@ class Tables:
     def replies(self) -> pd.DataFrame:
         """The turns that agents were asked for, without statements of mediators and versions of a story."""
         turns = self.utterances
-        own = (turns["agent"] != MEDIATOR) & (turns["form"] != RETELLING)
-        return turns[own & ~turns["reason"].isin(UNASKED)]
+        debated = (turns["agent"] != MEDIATOR) & (turns["form"] != RETELLING)
+        return turns[debated & ~turns["reason"].isin(UNASKED)]
 
     @property
     def conditions(self) -> pd.DataFrame:
@@ -201,13 +201,13 @@ class Tables:
         """The lines of known grade (0-10 on the topic's axis): those with a sentence of our own speakers. Versions of a story,
         which say nothing of their author, are left out.
         """
-        said = self.utterances[self.utterances["form"] != RETELLING]
-        banks = {slug: _bank(str(slug)) for slug in said["topic"].unique()}
+        authored = self.utterances[self.utterances["form"] != RETELLING]
+        banks = {slug: _bank(str(slug)) for slug in authored["topic"].unique()}
         grades = [
             bank.grade(text) if isinstance(text, str) and (bank := banks[slug]) else None
-            for slug, text in zip(said["topic"], said["text"], strict=True)
+            for slug, text in zip(authored["topic"], authored["text"], strict=True)
         ]
-        return said[["room", "iteration"]].assign(grade=pd.Series(grades, said.index, "float64")).dropna()
+        return authored[["room", "iteration"]].assign(grade=pd.Series(grades, authored.index, "float64")).dropna()
 
     @property
     def compared_beliefs(self) -> pd.DataFrame:
@@ -249,9 +249,9 @@ def load(run: Path) -> Tables:
 def _check_rounds(kinds: Mapping[type, Sequence[Any]], run: str) -> None:
     """Errors: UserError on a round or turn that no run has: tables and figures go from the first to the last."""
     most = max(LARGEST, sum(map(len, kinds.values())))
-    for kind, found in kinds.items():
+    for kind, kind_events in kinds.items():
         for name in {"round", "rounds", "iteration"} & {each.name for each in fields(kind)}:
-            if (last := max((getattr(event, name) for event in found), default=0)) > most:
+            if (last := max((getattr(event, name) for event in kind_events), default=0)) > most:
                 raise UserError(f"{run}: the record says {name} = {last:,}, and no run of Parley has such a number")
 
 

@@ -93,8 +93,8 @@ def _turns(tables: Tables) -> pd.DataFrame:
 
 def _act_texts(tables: Tables) -> pd.Series:
     """Return what each person on a platform was shown and did, in words; missing where no act could be read."""
-    said = tables.utterances[["room", "iteration", "name"]].itertuples(index=False)
-    authors = {(room, iteration): name for room, iteration, name in said}
+    turns = tables.utterances[["room", "iteration", "name"]].itertuples(index=False)
+    authors = {(room, iteration): name for room, iteration, name in turns}
     shown_to = ["room", "round", "agent", "source"]
     feeds = tables.exposures.groupby(shown_to, sort=False)["iteration"].agg(list).to_dict()
     sources = tables.acts.groupby(["room", "iteration"]).cumcount().map({0: "feed", 1: "search"})

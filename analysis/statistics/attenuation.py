@@ -55,27 +55,27 @@ def correct_correlation(first: Floats, second: Floats, rooms: Sequence[object] |
     two are left out. rooms: the room of each unit, where units of a room are not independent; intervals are then over rooms.
     The corrected value can be above 1.
     """
-    known = np.isfinite(first).any(axis=1) & np.isfinite(second).any(axis=1)
-    first, second = first[known], second[known]
+    both_measured = np.isfinite(first).any(axis=1) & np.isfinite(second).any(axis=1)
+    first, second = first[both_measured], second[both_measured]
     terms = _terms(first, second)
-    sums = terms if rooms is None else _by_room(terms, [rooms[int(place)] for place in np.flatnonzero(known)])
+    sums = terms if rooms is None else _by_room(terms, [rooms[int(place)] for place in np.flatnonzero(both_measured)])
     r = float(correlation(sums[:, :6].sum(axis=0))) if len(terms) > 1 else math.nan
     blank = (Reliability(math.nan), Reliability(math.nan))
-    found = Corrected(len(terms), r, correlation_interval(sums[:, :6]), blank)
+    observed = Corrected(len(terms), r, correlation_interval(sums[:, :6]), blank)
     if reason := _why_unknown(first, second, r) or _why_few_rooms(rooms is not None, len(sums)):
-        return Corrected(found.units, r, found.observed_ends, blank, reason=reason)
+        return Corrected(observed.units, r, observed.observed_ends, blank, reason=reason)
     whole = _estimates(sums[None])[0]
     both = [
         Reliability(1.0, exact=True)
-        if part.shape[1] == 1
+        if measurements.shape[1] == 1
         else Reliability(float(whole[place]), _reliability_interval(place, sums))
-        for place, part in enumerate((first, second))
+        for place, measurements in enumerate((first, second))
     ]
     reliabilities = (both[0], both[1])
     if reason := next((text for text in map(_doubt, reliabilities) if text), ""):
-        return Corrected(found.units, r, found.observed_ends, reliabilities, reason=reason)
+        return Corrected(observed.units, r, observed.observed_ends, reliabilities, reason=reason)
     ends = interval(sums, partial(_estimate, 2), sums[:, 0])
-    return Corrected(found.units, r, found.observed_ends, reliabilities, float(whole[2]), ends)
+    return Corrected(observed.units, r, observed.observed_ends, reliabilities, float(whole[2]), ends)
 
 
 def _terms(first: Floats, second: Floats) -> Floats:
@@ -98,8 +98,8 @@ def _means(asks: Floats) -> tuple[Floats, Floats]:
     if not repeated.any():
         return means, np.zeros(len(means))
     common = float(within.sum()) / float(np.sum(counts[repeated] - 1))
-    own = np.where(repeated, within / np.maximum(counts - 1, 1), common)
-    return means, own / np.maximum(counts, 1)
+    unit_variance = np.where(repeated, within / np.maximum(counts - 1, 1), common)
+    return means, unit_variance / np.maximum(counts, 1)
 
 
 def _reliability_interval(place: int, sums: Floats) -> Ends:
@@ -124,8 +124,8 @@ def _estimates(drawn: Floats) -> Floats:
     true_wide, true_tall = wide - x_error, tall - y_error
     with np.errstate(divide="ignore", invalid="ignore"):
         product = true_wide * true_tall
-        known = (true_wide > 0) & (true_tall > 0)
-        value = np.where(known, shared / np.sqrt(np.where(known, product, 1.0)), np.sign(shared) * np.inf)
+        positive = (true_wide > 0) & (true_tall > 0)
+        value = np.where(positive, shared / np.sqrt(np.where(positive, product, 1.0)), np.sign(shared) * np.inf)
         return np.column_stack(
             [np.where(wide > 0, true_wide / wide, 0), np.where(tall > 0, true_tall / tall, 0), value]
         )
@@ -138,7 +138,11 @@ def _why_unknown(first: Floats, second: Floats, r: float) -> str:
         return "one of the two does not vary"
     if first.shape[1] == second.shape[1] == 1:
         return "nothing was measured twice"
-    repeated = [(np.isfinite(part).sum(axis=1) > 1).sum() for part in (first, second) if part.shape[1] > 1]
+    repeated = [
+        (np.isfinite(measurements).sum(axis=1) > 1).sum()
+        for measurements in (first, second)
+        if measurements.shape[1] > 1
+    ]
     return f"fewer than {FEWEST_REPEATED} units were measured twice" if min(repeated) < FEWEST_REPEATED else ""
 
 
@@ -146,16 +150,16 @@ def _why_few_rooms(in_rooms: bool, rooms: int) -> str:
     return f"fewer than {FEWEST_ROOMS} rooms have both" if in_rooms and rooms < FEWEST_ROOMS else ""
 
 
-def _doubt(one: Reliability) -> str:
-    if one.exact:
+def _doubt(reliability: Reliability) -> str:
+    if reliability.exact:
         return ""
-    shown = format_estimate(one.value, *one.ends)
-    if one.value < LEAST:
+    shown = format_estimate(reliability.value, *reliability.ends)
+    if reliability.value < LEAST:
         return f"a reliability is {shown}, below {LEAST}"
-    return f"the interval of a reliability, {shown}, reaches 0" if one.ends[0] <= 0 else ""
+    return f"the interval of a reliability, {shown}, reaches 0" if reliability.ends[0] <= 0 else ""
 
 
-def correction_sentence(subject: str, names: tuple[str, str], found: Corrected) -> str:
+def correction_sentence(subject: str, names: tuple[str, str], correction: Corrected) -> str:
     """Return the corrected correlation as a sentence. subject: what correlates, as "outcomes and predictions".
 
     >>> nothing = Corrected(3, 0.5, NONE, (Reliability(math.nan), Reliability(math.nan)), reason="fewer than 20 units have both")
@@ -163,22 +167,22 @@ def correction_sentence(subject: str, names: tuple[str, str], found: Corrected) 
     'The correlation of outcomes and predictions without measurement error is unknown: fewer than 20 units have both.'
     """
     subject = f"correlation of {subject} without measurement error"
-    if found.reason:
-        return f"The {subject} is unknown: {found.reason}."
+    if correction.reason:
+        return f"The {subject} is unknown: {correction.reason}."
     parts = [
-        f"{name} {'taken as exact' if one.exact else format_estimate(one.value, *one.ends)}"
-        for name, one in zip(names, found.reliabilities, strict=True)
+        f"{name} {'taken as exact' if reliability.exact else format_estimate(reliability.value, *reliability.ends)}"
+        for name, reliability in zip(names, correction.reliabilities, strict=True)
     ]
     above = ""
-    if abs(found.value) > 1:
+    if abs(correction.value) > 1:
         above = (
             " A correlation cannot be beyond 1: the reliabilities are too low by chance, or the errors of "
             f"{' and '.join(names)} are related."
         )
-    measured = format_estimate(found.observed, *found.observed_ends)
+    measured = format_estimate(correction.observed, *correction.observed_ends)
     return (
-        f"The {subject} is {format_estimate(found.value, *found.ends)}; measured, it is {measured} "
-        f"(reliability: {', '.join(parts)}; {format_number(found.units, 0)} units).{above}"
+        f"The {subject} is {format_estimate(correction.value, *correction.ends)}; measured, it is {measured} "
+        f"(reliability: {', '.join(parts)}; {format_number(correction.units, 0)} units).{above}"
     )
 
 
@@ -209,6 +213,6 @@ def gate_sentence(subject: str, figure: str, value: float, low: float, high: flo
     if outcome == FAILS:
         return f"**Do not use {subject}**: {figure} is {shown}, below {FLOOR}."
     if math.isnan(low):
-        found = "" if math.isnan(value) else f" ({figure} is {format_number(value)})"
-        return f"Whether {subject} may be used is unknown: {reason or 'there is no interval'}{found}."
+        figure_phrase = "" if math.isnan(value) else f" ({figure} is {format_number(value)})"
+        return f"Whether {subject} may be used is unknown: {reason or 'there is no interval'}{figure_phrase}."
     return f"Whether {subject} may be used is unknown: {figure} is {shown}, and the interval holds {FLOOR}."

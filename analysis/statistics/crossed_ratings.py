@@ -55,7 +55,7 @@ def fit_ratings(scores: Floats, clusters: Codes | None = None) -> CrossedRatings
     place = np.arange(items) if clusters is None else clusters
     place, groups = place % GROUPS, min(int(np.max(place)) + 1, GROUPS)
     without = (place != np.arange(groups)[:, None]).astype(float)
-    left, _ = _climb(scores, without, [np.repeat(one, groups, axis=0) for one in state])
+    left, _ = _climb(scores, without, [np.repeat(parameter, groups, axis=0) for parameter in state])
     whole, parts, sizes = _summary(state)[0], _summary(left), items - without.sum(axis=1)
     ends = [_ends(whole[k], parts[:, k], k, raters, sizes) for k in range(len(whole))]
     severity, error, reliability = (whole[1 + k * raters : 1 + (k + 1) * raters] for k in range(3))
@@ -68,8 +68,8 @@ def fit_ratings(scores: Floats, clusters: Codes | None = None) -> CrossedRatings
 
 def why_no_fit(scores: Floats) -> str:
     """Return why the model cannot be fitted to scores (items, raters), or nothing."""
-    known = np.isfinite(scores)
-    shared = known[known.sum(axis=1) > 1]
+    scored = np.isfinite(scores)
+    shared = scored[scored.sum(axis=1) > 1]
     if scores.shape[1] < 2:
         return "it needs two raters"
     if len(shared) < FEWEST_ITEMS:
@@ -89,18 +89,20 @@ def _start(scores: Floats) -> list[Floats]:
 
 def _climb(scores: Floats, weights: Floats, state: list[Floats]) -> tuple[list[Floats], Floats]:
     """Return levels (draws, raters), error variances (draws, raters), the items' variance (draws, 1); and the items' values."""
-    known = np.isfinite(scores).astype(float)
-    y = np.where(known > 0, scores, 0.0)
+    scored = np.isfinite(scores).astype(float)
+    y = np.where(scored > 0, scores, 0.0)
     floor = LEAST * float(np.nanvar(scores))
-    counts, sums, squares, total = weights @ known, weights @ y, weights @ (y * y), weights.sum(axis=1, keepdims=True)
+    counts, sums, squares, total = weights @ scored, weights @ y, weights @ (y * y), weights.sum(axis=1, keepdims=True)
     level, noise, spread = state
     for _ in range(STEPS):
-        precision = 1 / spread + (1 / noise) @ known.T
-        values = ((1 / noise) @ y.T - (level / noise) @ known.T) / precision
+        precision = 1 / spread + (1 / noise) @ scored.T
+        values = ((1 / noise) @ y.T - (level / noise) @ scored.T) / precision
         weighted = weights * values
-        second = (weights * (values**2 + 1 / precision)) @ known
-        new = (sums - weighted @ known) / counts
-        residual = squares - 2 * new * sums + new**2 * counts - 2 * weighted @ y + 2 * new * (weighted @ known) + second
+        second = (weights * (values**2 + 1 / precision)) @ scored
+        new = (sums - weighted @ scored) / counts
+        residual = (
+            squares - 2 * new * sums + new**2 * counts - 2 * weighted @ y + 2 * new * (weighted @ scored) + second
+        )
         centre = weighted.sum(axis=1, keepdims=True) / total
         next_spread = (weights * ((values - centre) ** 2 + 1 / precision)).sum(axis=1, keepdims=True) / total
         moved = max(float(np.abs(new + centre - level).max()), float(np.abs(next_spread - spread).max()))

@@ -73,9 +73,9 @@ def holm(p: np.ndarray) -> np.ndarray:
     [0.03, 0.06, nan, 0.06]
     """
     corrected = np.full(len(p), NAN)
-    known = np.isfinite(p)
-    if known.any():
-        corrected[known] = multipletests(p[known], method="holm")[1]
+    finite = np.isfinite(p)
+    if finite.any():
+        corrected[finite] = multipletests(p[finite], method="holm")[1]
     return corrected
 
 
@@ -127,9 +127,9 @@ def _explained(centred: Floats, labels: np.ndarray) -> float:
 def _apart(centred: Floats, labels: np.ndarray) -> Floats:
     """How far means of labels (draws, rooms) are apart, each weighed by its squared standard error: (draws,)."""
     of = [labels == code for code in range(int(labels.max()) + 1)]
-    counts = np.array([part.sum(axis=1) for part in of], dtype=float)
-    means = np.array([part @ centred for part in of]) / counts
-    squares = np.array([part @ centred**2 for part in of]) / counts - means**2
+    counts = np.array([members.sum(axis=1) for members in of], dtype=float)
+    means = np.array([members @ centred for members in of]) / counts
+    squares = np.array([members @ centred**2 for members in of]) / counts - means**2
     floor = 1e-9 * float(centred @ centred) / len(centred)
     weights = (counts - 1) / np.maximum(squares, floor)
     centre = (weights * means).sum(axis=0) / weights.sum(axis=0)
@@ -138,8 +138,8 @@ def _apart(centred: Floats, labels: np.ndarray) -> Floats:
 
 def _shuffled(labels: np.ndarray, places: Sequence[np.ndarray], rng: np.random.Generator) -> np.ndarray:
     shuffled = labels.copy()
-    for part in places:
-        shuffled[part] = rng.permutation(labels[part])
+    for stratum in places:
+        shuffled[stratum] = rng.permutation(labels[stratum])
     return shuffled
 
 
@@ -151,16 +151,20 @@ def level(effect: str, groups: Groups, unit: str, equal: bool = False) -> Result
     spreads do not widen it, and its lower end is above 0 where p is below .025.
     Source: Hays 1963; Steiger 2004, Psychological Methods 9(2).
     """
-    known = _finite(groups)
-    row = Result(effect, unit, _count(known), "omega squared", "one-way ANOVA" if equal else "Welch's ANOVA")
-    if reason := _why_no_test(known, TWO if equal else FEWEST, each=not equal):
-        means = {name: float(values.mean()) for name, values in known.items() if len(values)}
-        if len(known) < 2 or not all(map(is_even, known.values())) or is_even(np.array(list(means.values()))):
+    finite_groups = _finite(groups)
+    row = Result(effect, unit, _count(finite_groups), "omega squared", "one-way ANOVA" if equal else "Welch's ANOVA")
+    if reason := _why_no_test(finite_groups, TWO if equal else FEWEST, each=not equal):
+        means = {name: float(values.mean()) for name, values in finite_groups.items() if len(values)}
+        if (
+            len(finite_groups) < 2
+            or not all(map(is_even, finite_groups.values()))
+            or is_even(np.array(list(means.values())))
+        ):
             return replace(row, reason=reason)
         return replace(row, reason=f"{reason}: {', '.join(f'{name} {mean:.2f}' for name, mean in means.items())}")
-    test = anova_oneway(list(known.values()), use_var="equal" if equal else "unequal")
+    test = anova_oneway(list(finite_groups.values()), use_var="equal" if equal else "unequal")
     between, within = map(float, test.df)
-    estimate, low, high = _omega_squared(float(test.statistic), (between, within), _count(known))
+    estimate, low, high = _omega_squared(float(test.statistic), (between, within), _count(finite_groups))
     row = replace(row, estimate=estimate)
     return row.with_test((low, high), float(test.statistic), (between, within), float(test.pvalue))
 
@@ -180,30 +184,30 @@ def spread(effect: str, groups: Groups, unit: str, of: str = "", least: int = FE
     of: what the units are, if they are not scores: for quartile ranges the test asks whether the ranges differ in spread.
     least: units per condition; with two there is no test, because both are equally far from their middle.
     """
-    known = _finite(groups)
+    finite_groups = _finite(groups)
     measure = f"largest SD / smallest SD{f' of {of}' if of else ''}"
-    row = Result(effect, unit, _count(known), measure, "Levene (medians)")
-    if reason := _why_no_test(known, least):
+    row = Result(effect, unit, _count(finite_groups), measure, "Levene (medians)")
+    if reason := _why_no_test(finite_groups, least):
         return replace(row, reason=reason)
-    test = levene(*known.values(), center="median")
-    deviations = [float(np.std(values, ddof=1)) for values in known.values()]
+    test = levene(*finite_groups.values(), center="median")
+    deviations = [float(np.std(values, ddof=1)) for values in finite_groups.values()]
     estimate = max(deviations) / min(deviations) if min(deviations) > 0 else math.inf
-    df = len(known) - 1, _count(known) - len(known)
+    df = len(finite_groups) - 1, _count(finite_groups) - len(finite_groups)
     return replace(row, estimate=estimate).with_test(NONE, float(test.statistic), df, float(test.pvalue))
 
 
 def compare_two(effect: str, first: Floats, second: Floats, unit: str) -> Result:
     """Return second minus first by Welch's t; with too few units only the difference, and why there is no test."""
-    known = _finite({"first": first, "second": second})
-    one, other = known["first"], known["second"]
-    difference = float(other.mean() - one.mean()) if len(one) and len(other) else math.nan
-    row = Result(effect, unit, _count(known), "difference", "Welch's t", difference)
-    if reason := _why_no_test(known, FEWEST):
+    finite_groups = _finite({"first": first, "second": second})
+    first_values, other = finite_groups["first"], finite_groups["second"]
+    difference = float(other.mean() - first_values.mean()) if len(first_values) and len(other) else math.nan
+    row = Result(effect, unit, _count(finite_groups), "difference", "Welch's t", difference)
+    if reason := _why_no_test(finite_groups, FEWEST):
         return replace(row, reason=reason)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)  # all values of one group may be alike
-        test = ttest_ind(other, one, equal_var=False)
-    return _t_row(replace(row, size=hedges(one, other), size_name="Hedges' g"), test)
+        test = ttest_ind(other, first_values, equal_var=False)
+    return _t_row(replace(row, size=hedges(first_values, other), size_name="Hedges' g"), test)
 
 
 def compare_paired(effect: str, differences: Floats, unit: str) -> Result:
@@ -211,13 +215,13 @@ def compare_paired(effect: str, differences: Floats, unit: str) -> Result:
 
     With too few units only the difference, and why there is no test. Size: the mean difference per SD of the differences.
     """
-    known = _finite({"differences": differences})["differences"]
-    difference = float(known.mean()) if len(known) else math.nan
-    row = Result(effect, unit, len(known), "difference", "paired t", difference)
-    if reason := _why_no_test({"differences": known}, FEWEST, each=True, conditions=1):
+    finite = _finite({"differences": differences})["differences"]
+    difference = float(finite.mean()) if len(finite) else math.nan
+    row = Result(effect, unit, len(finite), "difference", "paired t", difference)
+    if reason := _why_no_test({"differences": finite}, FEWEST, each=True, conditions=1):
         return replace(row, reason=reason)
-    size = difference / float(known.std(ddof=1))
-    return _t_row(replace(row, size=size, size_name="per SD of differences"), ttest_1samp(known, 0.0))
+    size = difference / float(finite.std(ddof=1))
+    return _t_row(replace(row, size=size, size_name="per SD of differences"), ttest_1samp(finite, 0.0))
 
 
 def _t_row(row: Result, test: object) -> Result:
@@ -232,13 +236,18 @@ def weighted_means(effect: str, groups: Groups, weights: Mapping[str, float], un
 
     Source: Satterthwaite 1946, Biometrics Bulletin 2(6).
     """
-    known = _finite(groups)
-    estimate = sum(weights[name] * float(values.mean()) if len(values) else math.nan for name, values in known.items())
-    row = Result(effect, unit, _count(known), "difference", "Welch's t", estimate)
-    if reason := _why_no_test(known, FEWEST):
+    finite_groups = _finite(groups)
+    estimate = sum(
+        weights[name] * float(values.mean()) if len(values) else math.nan for name, values in finite_groups.items()
+    )
+    row = Result(effect, unit, _count(finite_groups), "difference", "Welch's t", estimate)
+    if reason := _why_no_test(finite_groups, FEWEST):
         return replace(row, reason=reason)
-    parts = np.array([weights[name] ** 2 * values.var(ddof=1) / len(values) for name, values in known.items()])
-    error, df = math.sqrt(parts.sum()), parts.sum() ** 2 / sum(parts**2 / [len(each) - 1 for each in known.values()])
+    parts = np.array([weights[name] ** 2 * values.var(ddof=1) / len(values) for name, values in finite_groups.items()])
+    error, df = (
+        math.sqrt(parts.sum()),
+        parts.sum() ** 2 / sum(parts**2 / [len(each) - 1 for each in finite_groups.values()]),
+    )
     reach = float(stdtrit(df, (1 + LEVEL) / 2)) * error
     p = float(2 * stdtr(df, -abs(estimate / error)))
     return row.with_test((estimate - reach, estimate + reach), estimate / error, (1, float(df)), p)

@@ -34,16 +34,16 @@ def nanmean(values: Floats, axis: int = 0) -> Floats:
     >>> nanmean(np.array([[1.0, np.nan], [3.0, np.nan]])).tolist()
     [2.0, nan]
     """
-    known = np.isfinite(values)
-    count = known.sum(axis=axis)
-    return np.where(count > 0, np.where(known, values, 0.0).sum(axis=axis) / np.maximum(count, 1), np.nan)
+    is_finite = np.isfinite(values)
+    count = is_finite.sum(axis=axis)
+    return np.where(count > 0, np.where(is_finite, values, 0.0).sum(axis=axis) / np.maximum(count, 1), np.nan)
 
 
 def nanmedian(values: Floats, axis: int = 0) -> Floats:
     """Return the median along an axis, without missing values."""
-    known = np.isfinite(values).any(axis=axis)
-    filled = np.where(np.expand_dims(known, axis), values, 0.0)
-    return np.where(known, np.nanmedian(filled, axis=axis), np.nan)
+    has_value = np.isfinite(values).any(axis=axis)
+    filled = np.where(np.expand_dims(has_value, axis), values, 0.0)
+    return np.where(has_value, np.nanmedian(filled, axis=axis), np.nan)
 
 
 def quartiles(values: Floats) -> tuple[Floats, Floats]:
@@ -58,10 +58,10 @@ def slope(values: Floats, at: Floats) -> Floats:
     >>> float(slope(np.array([1.0, np.nan, 3.0]), np.arange(3)))
     1.0
     """
-    known = np.isfinite(values)
-    centred = np.where(known, at - nanmean(np.where(known, at, np.nan), -1)[..., None], 0.0)
+    is_finite = np.isfinite(values)
+    centred = np.where(is_finite, at - nanmean(np.where(is_finite, at, np.nan), -1)[..., None], 0.0)
     squares = (centred**2).sum(axis=-1)
-    rise = (np.where(known, values, 0.0) * centred).sum(axis=-1)
+    rise = (np.where(is_finite, values, 0.0) * centred).sum(axis=-1)
     return np.where(squares > 0, rise / np.where(squares > 0, squares, 1.0), np.nan)
 
 
@@ -208,8 +208,8 @@ def reach_of_mean(error: Floats, units: Floats) -> Floats:
     >>> reach_of_mean(np.array([0.5, 0.5, 0.0]), np.array([10, 4, 10])).round(2).tolist()
     [1.13, nan, nan]
     """
-    known = ~is_few(units) & (error > ALIKE)
-    return np.where(known, stdtrit(np.where(known, units, FEWEST) - 1, (1 + LEVEL) / 2) * error, np.nan)
+    has_interval = ~is_few(units) & (error > ALIKE)
+    return np.where(has_interval, stdtrit(np.where(has_interval, units, FEWEST) - 1, (1 + LEVEL) / 2) * error, np.nan)
 
 
 def means_interval(groups: Sequence[Floats]) -> Ends:

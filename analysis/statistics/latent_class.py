@@ -35,8 +35,8 @@ def fit_classes(counts: Floats, smoothing: float = SMOOTHING) -> LatentClasses:
 
     EM begins with the share of each code among the codes of an item, so every item needs one.
     """
-    own = counts.sum(axis=1)
-    items = own / own.sum(axis=1, keepdims=True)
+    code_counts = counts.sum(axis=1)
+    items = code_counts / code_counts.sum(axis=1, keepdims=True)
     before = np.full(items.shape[1], np.inf)
     for _ in range(STEPS):
         shares = items.mean(axis=0)
@@ -76,11 +76,17 @@ def class_intervals(counts: Floats, fit: LatentClasses, values: Callable[[Latent
 
     middle = odds(theta)
     slopes = np.array(
-        [(odds(theta + STEP * one) - odds(theta - STEP * one)) / (2 * STEP) for one in np.eye(len(theta))]
+        [
+            (odds(theta + STEP * direction) - odds(theta - STEP * direction)) / (2 * STEP)
+            for direction in np.eye(len(theta))
+        ]
     )
     variance = np.maximum(np.einsum("pv,pq,qv->v", slopes, np.linalg.pinv(information), slopes), 0.0)
     reach = float(ndtri((1 + LEVEL) / 2)) * np.sqrt(variance)
-    return [(float(expit(at - one)), float(expit(at + one))) for at, one in zip(middle, reach, strict=True)]
+    return [
+        (float(expit(at - half_width)), float(expit(at + half_width)))
+        for at, half_width in zip(middle, reach, strict=True)
+    ]
 
 
 def _information(counts: Floats, fit: LatentClasses) -> Floats:
@@ -95,13 +101,13 @@ def _information(counts: Floats, fit: LatentClasses) -> Floats:
     scores[:, :, k - 1 :] = blocks.reshape(n, k, -1)
     means = np.einsum("ij,ijp->ip", fit.items, scores)
     lost = np.einsum("ij,ijp,ijq->pq", fit.items, scores, scores, optimize=True) - means.T @ means
-    known = np.zeros(lost.shape)
-    known[: k - 1, : k - 1] = n * (np.diag(fit.shares) - np.outer(fit.shares, fit.shares))[: k - 1, : k - 1]
+    complete = np.zeros(lost.shape)
+    complete[: k - 1, : k - 1] = n * (np.diag(fit.shares) - np.outer(fit.shares, fit.shares))[: k - 1, : k - 1]
     seen = np.einsum("ij,ir->rj", fit.items, counts.sum(axis=2)) + k * SMOOTHING
-    for place, (weight, own) in enumerate(zip(seen.ravel(), cells.reshape(-1, k), strict=True)):
+    for place, (weight, rates) in enumerate(zip(seen.ravel(), cells.reshape(-1, k), strict=True)):
         at = slice(k - 1 + place * (k - 1), k - 1 + (place + 1) * (k - 1))
-        known[at, at] = weight * (np.diag(own) - np.outer(own, own))[: k - 1, : k - 1]
-    return np.asarray(known - lost)
+        complete[at, at] = weight * (np.diag(rates) - np.outer(rates, rates))[: k - 1, : k - 1]
+    return np.asarray(complete - lost)
 
 
 def _shares_of(logs: Floats) -> Floats:

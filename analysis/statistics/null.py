@@ -55,10 +55,10 @@ def against_nulls(value: float, nulls: pd.Series, by: str) -> tuple[int, str, fl
     >>> [round(part, 2) for part in against_nulls(0.9, pd.Series([-0.1, 0.0, 0.1, 0.0, 0.1]), "wins") if part != ""]
     [1, -0.23, 0.27]
     """
-    known = nulls.dropna().to_numpy(dtype=float)
-    low, high = prediction_interval(known)
+    null_values = nulls.dropna().to_numpy(dtype=float)
+    low, high = prediction_interval(null_values)
     if np.isnan(low):
-        return 0, f"{why_no_interval(known, 'training')} on shuffled {by}", low, high
+        return 0, f"{why_no_interval(null_values, 'training')} on shuffled {by}", low, high
     if np.isnan(value):
         return 0, "the trained model has no value", low, high
     return int(value > high) - int(value < low), "", low, high
@@ -66,7 +66,7 @@ def against_nulls(value: float, nulls: pd.Series, by: str) -> tuple[int, str, fl
 
 def null_line(
     name: str,
-    found: tuple[int, str, float, float],
+    outcome: tuple[int, str, float, float],
     nulls: Sequence[float],
     by: str = "wins",
     who: str = "writer",
@@ -76,7 +76,7 @@ def null_line(
 
     percent: the measure is a share, and is written in percent; else with two decimals.
     """
-    side, reason, low, high = found
+    side, reason, low, high = outcome
     listed = ", ".join(_written(value, percent) for value in nulls if not np.isnan(value)) or DASH
     start = f"Trained on shuffled {by}, the {name} is {listed}{'%' if percent else ''}."
     if reason:

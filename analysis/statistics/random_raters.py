@@ -63,7 +63,9 @@ def fit_random_raters(scores: Floats) -> RandomRaters:
     drawn = squares * freedom / rng.chisquare(freedom, (DRAWS, 3))
     centre = whole.mean() - rng.standard_normal(DRAWS) * _error_of_mean(drawn, items, raters)
     values, draws = _components(squares[None], items, raters)[0], _components(drawn, items, raters)
-    parts = [Component(float(value), _ends(one)) for value, one in zip(values, draws.T, strict=True)]
+    parts = [
+        Component(float(value), _ends(component_draws)) for value, component_draws in zip(values, draws.T, strict=True)
+    ]
     return RandomRaters(items, raters, Component(float(whole.mean()), _ends(centre)), *parts)
 
 

@@ -355,11 +355,11 @@ def _headlines(rows: pd.DataFrame, party: str) -> Iterator[str]:
     """Return for each measure how far the Default's rating changes toward the adapter's party, on how many topics clearly, and
     how far it changes with shuffled parties.
     """
-    for measure, part in rows[rows["party"] == DEFAULT].groupby("measure", sort=False):
-        move = (part["shift"] * part["wanted"]).mean()
+    for measure, measure_rows in rows[rows["party"] == DEFAULT].groupby("measure", sort=False):
+        move = (measure_rows["shift"] * measure_rows["wanted"]).mean()
         yield (
             f"- `{measure}`: the Default changes by {_way(move, party)}, averaged over "
-            f"{count_phrase(len(part), 'topic')}. {_topics(part)}{_beyond(part, move)}"
+            f"{count_phrase(len(measure_rows), 'topic')}. {_topics(measure_rows)}{_beyond(measure_rows, move)}"
         )
 
 
@@ -367,33 +367,36 @@ def _way(move: float, party: str) -> str:
     return f"{abs(move):.2f} of 10 points {'toward' if move >= 0 else 'away from'} the {party} side"
 
 
-def _topics(part: pd.DataFrame) -> str:
+def _topics(measure_rows: pd.DataFrame) -> str:
     """Return on how many topics the shift is clear: by intervals over training seeds, or over rooms with too few seeds."""
-    over = "training seeds" if _seeds(part) >= FEWEST else "rooms"
-    ends = part[["shift_low", "shift_high"] if over == "training seeds" else ["rooms_low", "rooms_high"]]
-    ends = ends.mul(part["wanted"], axis=0)
+    over = "training seeds" if _seeds(measure_rows) >= FEWEST else "rooms"
+    ends = measure_rows[["shift_low", "shift_high"] if over == "training seeds" else ["rooms_low", "rooms_high"]]
+    ends = ends.mul(measure_rows["wanted"], axis=0)
     toward, away = int((ends > 0).all(axis=1).sum()), int((ends < 0).all(axis=1).sum())
     none = int(ends.isna().any(axis=1).sum())
     return (
-        f"The 95% interval over {over} is on that party's side on {toward} of {count_phrase(len(part), 'topic')}, on the other "
-        f"side on {away}, and includes 0 on {len(part) - toward - away - none}"
+        f"The 95% interval over {over} is on that party's side on {toward} of {count_phrase(len(measure_rows), 'topic')}, on "
+        f"the other side on {away}, and includes 0 on {len(measure_rows) - toward - away - none}"
         f"{f'; {none} without an interval, because nothing varies or there are too few {over}' * bool(none)}."
     )
 
 
-def _beyond(part: pd.DataFrame, move: float) -> str:
+def _beyond(measure_rows: pd.DataFrame, move: float) -> str:
     """Return how far each adapter of shuffled parties moves the Default to the same side, and whether the party's moves it
     further than each of them.
     """
-    moves = [float(np.mean(np.array(by_topic) * part["wanted"])) for by_topic in zip(*part["shuffled"], strict=True)]
-    known = [null for null in moves if not math.isnan(null)]
-    if not known:
+    moves = [
+        float(np.mean(np.array(by_topic) * measure_rows["wanted"]))
+        for by_topic in zip(*measure_rows["shuffled"], strict=True)
+    ]
+    null_moves = [null for null in moves if not math.isnan(null)]
+    if not null_moves:
         return ""
-    below = sum(null < move for null in known)
-    listed = ", ".join(f"{null:+.2f}" for null in known)
+    below = sum(null < move for null in null_moves)
+    listed = ", ".join(f"{null:+.2f}" for null in null_moves)
     return (
         f" With shuffled parties the change toward that side is {listed}: "
-        f"{'smaller with each such adapter' if below == len(known) else 'not smaller with each such adapter'}."
+        f"{'smaller with each such adapter' if below == len(null_moves) else 'not smaller with each such adapter'}."
     )
 
 
@@ -415,13 +418,14 @@ def _null(rows: pd.DataFrame) -> str:
 def _verdict(rows: pd.DataFrame) -> str:
     """Return how drift changes with adapters per seat."""
     measure = "drift expected" if (rows["measure"] == "drift expected").any() else "drift"
-    part = rows[rows["measure"] == measure]
+    drift_rows = rows[rows["measure"] == measure]
     averages = (
-        f"Partisans drift {part['before'].mean():.2f} points toward the base model's Default before fine-tuning, and "
-        f"{part['after'].mean():.2f} with an adapter for each party's seats (`{measure}`, averaged over topics and parties). "
+        f"Partisans drift {drift_rows['before'].mean():.2f} points toward the base model's Default before fine-tuning, and "
+        f"{drift_rows['after'].mean():.2f} with an adapter for each party's seats (`{measure}`, averaged over topics and "
+        "parties). "
     )
     if _seeds(rows) < FEWEST:
-        less = sum(bool(own) and all(change < 0 for change in own) for own in rows["seeds"])
+        less = sum(bool(changes) and all(change < 0 for change in changes) for changes in rows["seeds"])
         return averages + (
             f"With every pair of adapters, drift is smaller in {less} of the {len(rows)} rows below. This does not show that the "
             f"training method works: {FEWEST} training seeds are needed for that."

@@ -164,9 +164,9 @@ def compare_from(without: Tables, with_: Tables, first: int, acts: pd.DataFrame)
     pairs, rooms = _pairs(without, with_, acts), set(acts["room"])
     reached = pairs[pairs["room"].isin(rooms)] if rooms else pairs
     untouched = pairs["room"].nunique() - reached["room"].nunique()
-    found = effects(reached[reached["round"] >= first])
+    effect_rows = effects(reached[reached["round"] >= first])
     whole = room_effects(paired_values(without, with_, first, rooms), units_of(without))
-    return InterventionResult(with_, first, found, points(reached), untouched, rooms=whole)
+    return InterventionResult(with_, first, effect_rows, points(reached), untouched, rooms=whole)
 
 
 def room_effects(paired: dict[str, pd.DataFrame], units: pd.DataFrame) -> pd.DataFrame:
@@ -226,11 +226,11 @@ def _effects(pairs: pd.DataFrame) -> Iterator[dict[str, Any]]:
         columns = [f"{measure} {branch}" for branch in BRANCHES]
         unmeasured = (pairs["how"] == SURROGATE) & pairs[columns].isna().all(axis=1)
         for keys, cell in pairs[~unmeasured].groupby(_KEYS[:-1], sort=False):
-            known = cell.dropna(subset=columns)
-            if len(known) or measure == "attitude":
+            rated = cell.dropna(subset=columns)
+            if len(rated) or measure == "attitude":
                 row = dict(zip(_KEYS, (*keys, measure), strict=True))
-                row |= effect(known.groupby("room", sort=False)[columns].mean())
-                yield row | {"missing": len(cell) - len(known)}
+                row |= effect(rated.groupby("room", sort=False)[columns].mean())
+                yield row | {"missing": len(cell) - len(rated)}
 
 
 def effect(rooms: pd.DataFrame, unit: str = "room") -> dict[str, Any]:
@@ -298,9 +298,9 @@ def write_intervention(result: InterventionResult, folder: Path) -> Path:
     if result.placebo is not None:
         report.data(placebo=result.placebo)
         report.section("Compared with a placebo", PLACEBO_NOTE)
-        for contrast, part in result.placebo.groupby("contrast", sort=False):
+        for contrast, contrast_rows in result.placebo.groupby("contrast", sort=False):
             report.add(f"**{contrast}**")
-            report.table(*effects_table(result, part))
+            report.table(*effects_table(result, contrast_rows))
     _add_rooms(report, result)
     attitudes = result.effects[result.effects["measure"] == "attitude"]
     if missing := int(attitudes["missing"].sum()):
@@ -398,11 +398,11 @@ def effects_table(result: InterventionResult, effects: pd.DataFrame) -> tuple[li
     ends = list(dict.fromkeys([effects["round"].min(), effects["round"].max()]))
     rows = []
     for values, line in effects.groupby(keys, sort=False):
-        known = dict(zip(keys, values, strict=True))
+        values_by_key = dict(zip(keys, values, strict=True))
         by_round = line.set_index("round").reindex(ends)  # agents that join or leave have no ratings in some rounds
         last = by_round.loc[ends[-1]]
         rows.append([
-            *(_label(result, key, known[key]) for key in shown),
+            *(_label(result, key, values_by_key[key]) for key in shown),
             format_number(last[WITHOUT]),
             format_number(last[WITH]),
             *(estimate("effect")(by_round.loc[end]) for end in ends),

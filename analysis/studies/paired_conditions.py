@@ -40,10 +40,10 @@ def compare_conditions(rooms: Mapping[str, pd.DataFrame], measure: str, bounds: 
     first, *_ = wide
     rows = []
     for name in wide:
-        known = wide[name].dropna()
-        paired = (known - wide[first]).dropna() if name != first else known.iloc[:0]
-        counts = {"rooms": len(known), "missing": len(rooms[str(name)]) - len(known), "pairs": len(paired)}
-        values, differences = unit_means(known), unit_means(paired)
+        room_values = wide[name].dropna()
+        paired = (room_values - wide[first]).dropna() if name != first else room_values.iloc[:0]
+        counts = {"rooms": len(room_values), "missing": len(rooms[str(name)]) - len(room_values), "pairs": len(paired)}
+        values, differences = unit_means(room_values), unit_means(paired)
         averages = mean_row(values, "value", bounds=bounds)
         averages |= mean_row(differences, "difference", "difference_", bounds_of_difference(bounds))
         reason = why_no_interval(values if name == first else differences, "repetition")

@@ -33,18 +33,18 @@ def panels(answers: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
 
 def write_panel(
-    answers: pd.DataFrame, asked: Questionnaire, spec: str, folder: Path, data: pd.DataFrame | None = None
+    answers: pd.DataFrame, questionnaire: Questionnaire, spec: str, folder: Path, data: pd.DataFrame | None = None
 ) -> Path:
     """Write panel.md, the table stability and a figure; return the path of the page. data: the user's panel (`read_panel`)."""
     parts = panels(answers) | ({} if data is None else {OWN: data})
-    rows = pd.DataFrame([{"condition": name, **stability(part)} for name, part in parts.items()])
+    rows = pd.DataFrame([{"condition": name, **stability(panel)} for name, panel in parts.items()])
     gap = difference(parts[FORGETS], parts[REMEMBERS])
-    report = Report(folder, "panel", f"A panel of {count_phrase(asked.waves, 'wave')}")
+    report = Report(folder, "panel", f"A panel of {count_phrase(questionnaire.waves, 'wave')}")
     report.data(stability=rows)
     report.disclaim_models(spec)
     report.add(
-        f"Model: {spec}. {count_phrase(len(asked.people), 'persona')}. "
-        f"{count_phrase(len(asked.items), 'question')} in each wave.",
+        f"Model: {spec}. {count_phrase(len(questionnaire.people), 'persona')}. "
+        f"{count_phrase(len(questionnaire.items), 'question')} in each wave.",
         READING,
     )
     lost = answers["rating"].isna()

@@ -30,8 +30,8 @@ def attitudes(answers: pd.DataFrame, items: Sequence[Item]) -> pd.DataFrame:
     """Return the answers with `attitude`: the rating itself (0-10; no mean of a distribution, which would not vary)."""
     probes = {item.name: item.probe for item in items}
     pairs = zip(answers["question"], answers["rating"], strict=True)
-    found = [math.nan if math.isnan(rating) else probes[name].attitude(rating) for name, rating in pairs]
-    return answers.assign(attitude=pd.Series(found, answers.index, dtype=float))
+    values = [math.nan if math.isnan(rating) else probes[name].attitude(rating) for name, rating in pairs]
+    return answers.assign(attitude=pd.Series(values, answers.index, dtype=float))
 
 
 def spread(answers: pd.DataFrame) -> pd.DataFrame:
@@ -42,22 +42,24 @@ def spread(answers: pd.DataFrame) -> pd.DataFrame:
     answers with its interval over people; fixed (share of people who always give the same answer).
     """
     parts = answers.groupby(["question", "condition"], sort=False)
-    return pd.DataFrame([{"question": question, "order": order, **_spread(part)} for (question, order), part in parts])
+    return pd.DataFrame(
+        [{"question": question, "order": order, **_spread(group_answers)} for (question, order), group_answers in parts]
+    )
 
 
 def _spread(answers: pd.DataFrame) -> dict[str, float]:
-    known = answers.dropna(subset=["attitude"])
-    people = known.groupby("person")["attitude"]
-    counts = {"people": known["person"].nunique(), "answers": len(known), "missing": len(answers) - len(known)}
-    if known.empty:
+    rated = answers.dropna(subset=["attitude"])
+    people = rated.groupby("person")["attitude"]
+    counts = {"people": rated["person"].nunique(), "answers": len(rated), "missing": len(answers) - len(rated)}
+    if rated.empty:
         return counts
     several = people.count() > 1
     within = float(people.var(ddof=1)[several].mean())
     noise = float((within / people.count()).mean())
-    mode = float(known["rating"].mode().iloc[0])
-    shares = (known["rating"] == mode).groupby(known["person"]).mean().to_numpy(dtype=float)
+    mode = float(rated["rating"].mode().iloc[0])
+    shares = (rated["rating"] == mode).groupby(rated["person"]).mean().to_numpy(dtype=float)
     return counts | {
-        "mean": float(known["attitude"].mean()), "sd": float(known["attitude"].std(ddof=1)), "within": within,
+        "mean": float(rated["attitude"].mean()), "sd": float(rated["attitude"].std(ddof=1)), "within": within,
         "between": max(float(people.mean().var(ddof=1)) - noise, 0.0), "mode": mode, **mean_row(shares, "share", "share_", SHARE),
         "fixed": float((people.nunique()[several] == 1).mean()),
     }  # fmt: skip
@@ -70,8 +72,13 @@ def order_effects(answers: pd.DataFrame) -> pd.DataFrame:
     with its interval over people; moved (mean size of a person's difference).
     """
     rows = []
-    for question, part in answers.groupby("question", sort=False):
-        wide = part.groupby(["person", "condition"])["attitude"].mean().unstack().reindex(columns=[GIVEN, *OTHERS])
+    for question, question_answers in answers.groupby("question", sort=False):
+        wide = (
+            question_answers.groupby(["person", "condition"])["attitude"]
+            .mean()
+            .unstack()
+            .reindex(columns=[GIVEN, *OTHERS])
+        )
         for order in OTHERS:
             differences = (wide[order] - wide[GIVEN]).dropna().to_numpy(dtype=float)
             moved = float(np.abs(differences).mean()) if len(differences) else np.nan
@@ -80,16 +87,16 @@ def order_effects(answers: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def write_orders(answers: pd.DataFrame, asked: Questionnaire, spec: str, folder: Path) -> Path:
+def write_orders(answers: pd.DataFrame, questionnaire: Questionnaire, spec: str, folder: Path) -> Path:
     """Write orders.md, its tables (spread, orders) and its figure; return the path of the page."""
-    rated = attitudes(answers, asked.items)
+    rated = attitudes(answers, questionnaire.items)
     spreads, orders = spread(rated), order_effects(rated)
     report = Report(folder, ORDERS, "Survey questions with their answers in three orders")
     report.data(spread=spreads, orders=orders)
-    report.lines(f"- **{item.name}**: {item.text}" for item in asked.items)
+    report.lines(f"- **{item.name}**: {item.text}" for item in questionnaire.items)
     report.add(
-        f"Model: {spec}. Each person answers {asked.waves} times in each order, at temperature {asked.temperature}, outside of "
-        "any debate. Variances and effects are in points of 0-10; brackets are 95% confidence intervals over people."
+        f"Model: {spec}. Each person answers {questionnaire.waves} times in each order, at temperature "
+        f"{questionnaire.temperature}, outside of any debate. Variances and effects are in points of 0-10; brackets are 95% confidence intervals over people."
     )
     report.disclaim_models(spec)
     unread = answers["reason"][answers["rating"].isna()]

@@ -151,9 +151,9 @@ class Questionnaire:
         """What identifies it in a folder."""
         return {
             "date": self.date, "waves": self.waves, "temperature": self.temperature, "seed": self.seed,
-            "people": digest(*(one.backstory for one in self.people)).hex() if self.people else "",
+            "people": digest(*(person.backstory for person in self.people)).hex() if self.people else "",
             "questions": {item.name: item.text for item in self.items},
-            "conditions": [one._asdict() for one in self.conditions],
+            "conditions": [condition._asdict() for condition in self.conditions],
         }  # fmt: skip
 
     def ask(self, spec: str, folder: Path, bar: Bar, budget: Budget = NO_LIMIT) -> pd.DataFrame:
@@ -191,8 +191,8 @@ class Questionnaire:
         answers: list[Answer] = []
         history: list[str] = []
         last: dict[str, float] = {}
-        for wave, part in groupby(cells, key=itemgetter(0)):
-            items = [item for _, item in part]
+        for wave, wave_cells in groupby(cells, key=itemgetter(0)):
+            items = [item for _, item in wave_cells]
             given = yield from ask_in_step([
                 ask_item(
                     item, derive(self.seed, self.kind, *who, wave, item.name), self.temperature, system,

@@ -53,9 +53,9 @@ def _last(ratings: pd.DataFrame, value: str) -> pd.DataFrame:
     return last.dropna(subset=value).set_index(AGENT)[["round", value]]
 
 
-def _common(one: pd.DataFrame, other: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+def _common(first: pd.DataFrame, other: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the ratings of agents who have one in both."""
-    return one[one.index.isin(other.index)], other[other.index.isin(one.index)]
+    return first[first.index.isin(other.index)], other[other.index.isin(first.index)]
 
 
 def _columns(

@@ -53,9 +53,9 @@ def read_panel(path: Path) -> pd.DataFrame:
 
 def _as_numbers(texts: pd.Series) -> pd.Series:
     """Return numbers if all texts but missing ones are; else the texts. A missing one is NaN."""
-    known = texts.where(~texts.isin(NONE))
-    numbers = pd.to_numeric(known, errors="coerce")
-    return texts.where(texts != "") if (numbers.isna() & known.notna()).any() else numbers
+    present = texts.where(~texts.isin(NONE))
+    numbers = pd.to_numeric(present, errors="coerce")
+    return texts.where(texts != "") if (numbers.isna() & present.notna()).any() else numbers
 
 
 def stability(table: pd.DataFrame) -> dict[str, Any]:
@@ -72,8 +72,8 @@ def stability(table: pd.DataFrame) -> dict[str, Any]:
     row |= {"same": hits.sum() / sizes.sum() if sizes.sum() else np.nan, "same_low": low, "same_high": high}
     for name, gap, party in (("strangers", "excess", False), ("partners", "beyond", True)):
 
-        def statistic(part: Floats, party: bool = party) -> float:
-            return _same(part) - _chance(part, party)
+        def statistic(answers: Floats, party: bool = party) -> float:
+            return _same(answers) - _chance(answers, party)
 
         people = packed[np.isfinite(packed[:, 0])] if party else packed
         row |= {name: _chance(people, party), **_estimate(people, statistic, gap)}
@@ -92,17 +92,17 @@ def _packed(table: pd.DataFrame) -> tuple[Floats, int]:
     wide = table.assign(code=codes.astype(float)).pivot(index="person", columns=["question", "wave"], values="code")
     waves, party = _waves(table), table.drop_duplicates("person").set_index("person")["party"]
     pairs = [
-        ((question, one), (question, other))
+        ((question, earlier), (question, other))
         for question in dict.fromkeys(table["question"])
-        for one, other in pairwise(waves)
+        for earlier, other in pairwise(waves)
     ]
-    pairs = [(one, other) for one, other in pairs if one in wide.columns and other in wide.columns]
+    pairs = [(earlier, other) for earlier, other in pairs if earlier in wide.columns and other in wide.columns]
     first, second = (wide[[pair[side] for pair in pairs]].to_numpy(dtype=float) for side in (0, 1))
     lost = np.isnan(first) | np.isnan(second)
     first, second = np.where(lost, np.nan, first), np.where(lost, np.nan, second)
-    known = party.reindex(wide.index).replace("", np.nan).astype("category").cat.codes
-    own = known.replace(-1, np.nan).to_numpy(dtype=float)
-    return np.column_stack([own, first, second]), int(lost.sum())
+    party_codes = party.reindex(wide.index).replace("", np.nan).astype("category").cat.codes
+    own_party = party_codes.replace(-1, np.nan).to_numpy(dtype=float)
+    return np.column_stack([own_party, first, second]), int(lost.sum())
 
 
 def _waves(table: pd.DataFrame) -> list[Any]:
@@ -135,14 +135,16 @@ def _chance(packed: Floats, party: bool) -> float:
     """Return the share of equal answers between a person and every other one, of all or of its party; NaN without others."""
     equal, people = 0.0, 0.0
     for first, second in zip(*(side.T for side in _sides(packed)), strict=True):
-        known = np.isfinite(first)
-        groups = packed[known, 0] if party else np.zeros(int(known.sum()))
+        answered = np.isfinite(first)
+        groups = packed[answered, 0] if party else np.zeros(int(answered.sum()))
         for group in np.unique(groups):
-            one, other = first[known][groups == group], second[known][groups == group]
-            if (count := len(one)) > 1:
-                kinds = np.union1d(one, other)
-                counts = [np.bincount(np.searchsorted(kinds, side), minlength=len(kinds)) for side in (one, other)]
-                alike = float(counts[0] @ counts[1]) - (one == other).sum()
+            first_answers, other = first[answered][groups == group], second[answered][groups == group]
+            if (count := len(first_answers)) > 1:
+                kinds = np.union1d(first_answers, other)
+                counts = [
+                    np.bincount(np.searchsorted(kinds, side), minlength=len(kinds)) for side in (first_answers, other)
+                ]
+                alike = float(counts[0] @ counts[1]) - (first_answers == other).sum()
                 equal += alike / (count - 1)
                 people += count
     return equal / people if people else np.nan
@@ -150,26 +152,26 @@ def _chance(packed: Floats, party: bool) -> float:
 
 def _estimate(packed: Floats, statistic: Callable[[Floats], float], name: str) -> dict[str, float]:
     """Return a statistic of people as `name`, with the jackknife's interval over people."""
-    ends = interval(packed, lambda drawn: np.array([statistic(part) for part in drawn]), _own(packed)[1])
+    ends = interval(packed, lambda drawn: np.array([statistic(sample) for sample in drawn]), _own(packed)[1])
     return with_interval(name, statistic(packed), ends)
 
 
 def _correlation(packed: Floats) -> dict[str, float]:
     """Return the mean test-retest correlation, with an interval on Fisher's scale so that it stays between -1 and 1."""
 
-    def on_scale(part: Floats) -> float:
-        return float(np.arctanh(_mean_r(part))) if abs(_mean_r(part)) < 1 else np.nan
+    def on_scale(sample: Floats) -> float:
+        return float(np.arctanh(_mean_r(sample))) if abs(_mean_r(sample)) < 1 else np.nan
 
-    low, high = interval(packed, lambda drawn: np.array([on_scale(part) for part in drawn]), _own(packed)[1])
+    low, high = interval(packed, lambda drawn: np.array([on_scale(sample) for sample in drawn]), _own(packed)[1])
     return with_interval("r", _mean_r(packed), (np.tanh(low), np.tanh(high)))
 
 
 def _mean_r(packed: Floats) -> float:
     values = []
     for first, second in zip(*(side.T for side in _sides(packed)), strict=True):
-        one, other = first[np.isfinite(first)], second[np.isfinite(first)]
-        if len(one) >= FEWEST_POINTS and np.ptp(one) > 0 and np.ptp(other) > 0:
-            values.append(float(np.corrcoef(one, other)[0, 1]))
+        first_answers, other = first[np.isfinite(first)], second[np.isfinite(first)]
+        if len(first_answers) >= FEWEST_POINTS and np.ptp(first_answers) > 0 and np.ptp(other) > 0:
+            values.append(float(np.corrcoef(first_answers, other)[0, 1]))
     return float(np.mean(values)) if values else np.nan
 
 
@@ -184,5 +186,5 @@ def difference(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Any]:
         shares.append(pd.Series(np.divide(hits, sizes, out=np.full(len(hits), np.nan), where=sizes > 0), people))
     gaps = (shares[1] - shares[0]).dropna().to_numpy(dtype=float)
     row = {"people": len(gaps), **mean_row(gaps, "difference", "difference_", SIGNED)}
-    known = np.isfinite(row["difference_low"])
-    return row | {"reason": "" if known else FEW if len(gaps) < FEWEST else "no variation"}
+    has_interval = np.isfinite(row["difference_low"])
+    return row | {"reason": "" if has_interval else FEW if len(gaps) < FEWEST else "no variation"}

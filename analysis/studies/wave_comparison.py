@@ -53,8 +53,11 @@ class Answers:
 
     def cells(self, steering: str) -> dict[str, Floats]:
         """Return the known values by question."""
-        known = self.table[(self.table["steering"] == steering) & self.table["value"].notna()]
-        return {str(name): part.to_numpy(dtype=float) for name, part in known.groupby("question", sort=False)["value"]}
+        steered = self.table[(self.table["steering"] == steering) & self.table["value"].notna()]
+        return {
+            str(name): question_values.to_numpy(dtype=float)
+            for name, question_values in steered.groupby("question", sort=False)["value"]
+        }
 
 
 def load_waves(paths: Sequence[Path]) -> list[Answers]:
@@ -85,7 +88,9 @@ def _load_folder(folder: Path) -> Answers:
     answers = read_table(folder / ANSWERS, ("condition", "question", "value"), "docs/waves.md", numbers=("value",))
     table, texts = answers.rename(columns={"condition": "steering"}).reset_index(drop=True), about["questions"]
     pairs = {
-        frozenset(pair): pair for one in reversed(about["conditions"]) if all(pair := (one["name"], one["opposite"]))
+        frozenset(pair): pair
+        for condition in reversed(about["conditions"])
+        if all(pair := (condition["name"], condition["opposite"]))
     }
     return Answers(folder.name, str(about["llm"]), about["date"], table, texts, list(pairs.values()))
 
@@ -104,7 +109,7 @@ def contrast(first: Mapping[str, Floats], second: Mapping[str, Floats]) -> dict[
     questions, change (second minus first) with its interval, size, by_chance, p (NaN: no test), reason.
     """
     shared = [question for question in first if question in second]
-    differences = np.array([second[one].mean() - first[one].mean() for one in shared])
+    differences = np.array([second[question].mean() - first[question].mean() for question in shared])
     row: dict[str, Any] = {"questions": len(shared), **mean_row(differences, "change"), "size": np.nan}
     row |= {"by_chance": np.nan, "p": np.nan, "reason": ""}
     if not shared:
@@ -112,10 +117,10 @@ def contrast(first: Mapping[str, Floats], second: Mapping[str, Floats]) -> dict[
     row["size"] = float(np.abs(differences).mean())
     if len(shared) < FEWEST:
         return row | {"reason": too_few("question")}
-    if min(min(len(first[one]), len(second[one])) for one in shared) < FEWEST_ANSWERS:
+    if min(min(len(first[question]), len(second[question])) for question in shared) < FEWEST_ANSWERS:
         return row | {"reason": f"a question with fewer than {FEWEST_ANSWERS} answers"}
-    row["by_chance"] = float(np.mean([_size_by_chance(first[one], second[one]) for one in shared]))
-    return row | {"p": _p([(first[one], second[one]) for one in shared])}
+    row["by_chance"] = float(np.mean([_size_by_chance(first[question], second[question]) for question in shared]))
+    return row | {"p": _p([(first[question], second[question]) for question in shared])}
 
 
 def _size_by_chance(first: Floats, second: Floats) -> float:
@@ -205,7 +210,9 @@ def symmetry(waves: Sequence[Answers]) -> pd.DataFrame:
                     row | {"verdict": "unknown", "reason": f"a question with fewer than {FEWEST_ANSWERS} answers"}
                 )
                 continue
-            moved = np.array([_movements_apart(plain[one], *(side[one] for side in sides)) for one in shared])
+            moved = np.array(
+                [_movements_apart(plain[question], *(side[question] for side in sides)) for question in shared]
+            )
             gaps, (first_size, second_size) = moved[:, 0] - moved[:, 1], moved.mean(axis=0)
             row |= {"first_size": float(first_size), "second_size": float(second_size)}
             rows.append(row | mean_row(gaps, "difference") | _side(gaps, *names))

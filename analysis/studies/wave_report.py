@@ -104,9 +104,9 @@ def _cells(wave: Answers) -> list[str]:
 
 def _add_questions(report: Report, table: pd.DataFrame) -> None:
     """Add the steering table of each wave: a row per question, a column per steering."""
-    for wave, part in table.groupby("wave", sort=False):
-        names = list(dict.fromkeys(part["steering"]))
-        wide = part.pivot_table(index=["question", "unsteered"], columns="steering", values="movement", sort=False)
+    for wave, wave_rows in table.groupby("wave", sort=False):
+        names = list(dict.fromkeys(wave_rows["steering"]))
+        wide = wave_rows.pivot_table(index=["question", "unsteered"], columns="steering", values="movement", sort=False)
         report.add(f"**{wave}**: movement of each question, in points, from the unsteered mean.")
         report.table(
             wide.reset_index().to_dict("records"),
@@ -123,9 +123,11 @@ def _figure(table: pd.DataFrame) -> Figure:
         panels = figure.subplots(1, len(waves), sharex=True, sharey=True, squeeze=False)[0]
         for axis, wave in zip(panels, waves, strict=True):
             for name, look in zip(names, cycle(OTHERS)):
-                part = table[(table["wave"] == wave) & (table["steering"] == name)]
-                places = [-questions.index(one) for one in part["question"]]
-                axis.plot(part["movement"], places, look["markers"][0], color=look["color"], markersize=4, label=name)
+                steering_rows = table[(table["wave"] == wave) & (table["steering"] == name)]
+                places = [-questions.index(question) for question in steering_rows["question"]]
+                axis.plot(
+                    steering_rows["movement"], places, look["markers"][0], color=look["color"], markersize=4, label=name
+                )
             axis.axvline(0, color="#999999", linewidth=0.6)
             axis.set_title(wave, fontsize=8)
             axis.set_xlabel("movement (points)")

@@ -74,17 +74,19 @@ def fit_acts(tables: Tables, levels: pd.DataFrame, lines: pd.DataFrame) -> dict[
         return None
     whole, places = fit_choices(choices), np.unique(choices.rooms)
     kept = [np.arange(np.max(places) + 1) != place for place in places] if len(places) >= FEWEST else []
-    without = np.array([fit_choices(choices.of_rooms(one), whole) for one in kept]).reshape(-1, len(whole))
+    without = np.array([fit_choices(choices.of_rooms(rooms_left), whole) for rooms_left in kept]).reshape(
+        -1, len(whole)
+    )
     pseudo = len(places) * whole - (len(places) - 1) * without
     pseudo[:, (np.abs(without) > LARGEST / 2).any(axis=0)] = np.nan  # an act that was chosen in one room alone
     sizes = np.array([float((choices.rooms == place).sum()) for place in places])
-    found = {
+    estimates = {
         name: [float(value), *_ends(values, sizes)]
         for name, value, values in zip(choices.names, whole, pseudo.T, strict=True)
     }
-    slopes = {name: found.pop(name) for name in SLOPES if name in found}
+    slopes = {name: estimates.pop(name) for name in SLOPES if name in estimates}
     counts = {"visits": int(np.max(choices.visit)) + 1, "rooms": len(places), "left_out": dict(choices.left_out)}
-    return {**slopes, "constants": {choices.baseline: [0.0, None, None]} | found, **counts}
+    return {**slopes, "constants": {choices.baseline: [0.0, None, None]} | estimates, **counts}
 
 
 def _ends(values: Floats, sizes: Floats) -> list[float | None]:
@@ -109,9 +111,9 @@ def collect_choices(tables: Tables, levels: pd.DataFrame, lines: pd.DataFrame) -
     options["chosen"] = (options["act"] == options["did"]) & (
         (options["target"] == options["iteration"]) | options["act"].isin(list(UNTARGETED))
     )
-    known = options.groupby("visit")["chosen"].transform("sum") == 1
-    left_out["an act about a post without a grade"] = len(acts) - int(options.loc[known, "visit"].nunique())
-    return _encoded(options[known], {reason: count for reason, count in left_out.items() if count})
+    has_choice = options.groupby("visit")["chosen"].transform("sum") == 1
+    left_out["an act about a post without a grade"] = len(acts) - int(options.loc[has_choice, "visit"].nunique())
+    return _encoded(options[has_choice], {reason: count for reason, count in left_out.items() if count})
 
 
 def _before(levels: pd.DataFrame, rows: pd.DataFrame, rounds: pd.Series) -> Floats:

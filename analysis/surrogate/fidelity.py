@@ -105,8 +105,8 @@ def _graph(agents: pd.MultiIndex, places: np.ndarray, links: pd.DataFrame) -> cs
         rooms = [csr_array(np.ones((size, size)) - np.eye(size)) for size in np.bincount(places)]
         return csr_array(block_diag(rooms, format="csr"))
     ends = [agents.get_indexer(pd.MultiIndex.from_frame(links[["room", end]])) for end in ("source", "target")]
-    known = (ends[0] >= 0) & (ends[1] >= 0)
-    return csr_array((np.ones(int(known.sum())), (ends[0][known], ends[1][known])), shape=(len(agents), len(agents)))
+    seated = (ends[0] >= 0) & (ends[1] >= 0)
+    return csr_array((np.ones(int(seated.sum())), (ends[0][seated], ends[1][seated])), shape=(len(agents), len(agents)))
 
 
 def _room(real: Floats, codes: np.ndarray, drawn: Floats, alone: Floats, still: Floats) -> dict[str, float]:
@@ -130,8 +130,8 @@ def _path_error(real: Floats, codes: np.ndarray, predicted: Floats) -> float:
     """Return the root mean square over parties and later surveys of the mean error of a party's rated agents."""
     gaps = np.where(np.isfinite(real), predicted - real, np.nan)[:, 1:]
     means = np.concatenate([nanmean(gaps[codes == code]) for code in np.unique(codes)])
-    known = means[np.isfinite(means)]
-    return float(np.sqrt((known**2).mean())) if len(known) else math.nan
+    finite_means = means[np.isfinite(means)]
+    return float(np.sqrt((finite_means**2).mean())) if len(finite_means) else math.nan
 
 
 def _spread_and_moved(paths: Floats) -> dict[str, float]:

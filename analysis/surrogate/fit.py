@@ -178,8 +178,8 @@ def run_transitions(tables: Tables, topic: str, grade: Grade | None, what: str =
     lines = graded_lines(tables, topic, grade)
     surveys = zip(levels.columns[:-1], levels.columns[1:], strict=True)
     intervals = [_interval(levels, lines, tables.heard, before, after) for before, after in surveys]
-    steps, hearings, spoken, said = (pd.concat(parts) for parts in zip(*intervals, strict=True))
-    for frame in (steps, spoken, said):
+    steps, hearings, spoken, said_lines = (pd.concat(parts) for parts in zip(*intervals, strict=True))
+    for frame in (steps, spoken, said_lines):
         frame["party"] = parties.reindex(pd.MultiIndex.from_frame(frame[AGENT])).to_numpy()
     before, after, heard = (steps[name].notna() for name in ("own", "after", "heard"))
     missing = {
@@ -189,14 +189,16 @@ def run_transitions(tables: Tables, topic: str, grade: Grade | None, what: str =
     }
     missing = {reason: count for reason, count in missing.items() if count}
     links = tables.links.loc[tables.links["round"] == 0, ["room", "source", "target"]]
-    return Transitions(levels, parties, steps.dropna(), hearings, spoken.dropna(), said.dropna(), links, missing, how)
+    return Transitions(
+        levels, parties, steps.dropna(), hearings, spoken.dropna(), said_lines.dropna(), links, missing, how
+    )
 
 
 def graded_lines(tables: Tables, topic: str, grade: Grade | None) -> pd.DataFrame:
     """Return room, round, iteration, agent, text and grade (NaN: none) of every line; `ungraded`: if lines have no grades."""
-    said = tables.utterances[(tables.utterances["topic"] == topic) & tables.utterances["text"].notna()]
-    lines = said[["room", "round", "iteration", "agent", "text"]].copy()
-    lines["grade"] = np.nan if grade is None else [grade(topic, str(text)) for text in said["text"]]
+    topic_lines = tables.utterances[(tables.utterances["topic"] == topic) & tables.utterances["text"].notna()]
+    lines = topic_lines[["room", "round", "iteration", "agent", "text"]].copy()
+    lines["grade"] = np.nan if grade is None else [grade(topic, str(text)) for text in topic_lines["text"]]
     lines["grade"] = lines["grade"].astype(float)
     return lines.assign(ungraded=grade is None)
 
@@ -207,39 +209,39 @@ def _interval(
     """Return what every agent heard between two surveys (mean, then line by line), the graded lines said there, and
     their texts.
     """
-    said = lines[lines["round"] <= after].copy()
-    said["own"] = levels[before].reindex(pd.MultiIndex.from_frame(said[AGENT])).to_numpy()
-    said["grade"] = said["grade"].where(~said["ungraded"], said["own"])
-    new = said["round"] > before
+    past_lines = lines[lines["round"] <= after].copy()
+    past_lines["own"] = levels[before].reindex(pd.MultiIndex.from_frame(past_lines[AGENT])).to_numpy()
+    past_lines["grade"] = past_lines["grade"].where(~past_lines["ungraded"], past_lines["own"])
+    new = past_lines["round"] > before
     steps = pd.DataFrame({"own": levels[before], "after": levels[after]}).reset_index().assign(before=before)
     if len(heard):
-        hearings = _network_hearings(said, heard, before, after)
+        hearings = _network_hearings(past_lines, heard, before, after)
         means = hearings.groupby(AGENT)["grade"].mean()
     else:
-        hearings, means = _room_hearings(said[new], steps), _room_means(said[new], steps)
+        hearings, means = _room_hearings(past_lines[new], steps), _room_means(past_lines[new], steps)
     steps["heard"] = means.reindex(pd.MultiIndex.from_frame(steps[AGENT])).to_numpy(dtype=float)
     hearings = hearings[[*AGENT, "speaker", "grade"]].dropna().assign(before=before)
-    spoken = said.loc[new & ~said["ungraded"], [*AGENT, "own", "grade"]]
-    return steps, hearings, spoken, said.loc[new, [*AGENT, "grade", "text"]]
+    spoken = past_lines.loc[new & ~past_lines["ungraded"], [*AGENT, "own", "grade"]]
+    return steps, hearings, spoken, past_lines.loc[new, [*AGENT, "grade", "text"]]
 
 
-def _network_hearings(said: pd.DataFrame, heard: pd.DataFrame, before: int, after: int) -> pd.DataFrame:
+def _network_hearings(past_lines: pd.DataFrame, heard: pd.DataFrame, before: int, after: int) -> pd.DataFrame:
     """Return a row per line that an agent of a network heard or was shown, posts of earlier rounds included."""
     rows = heard[(heard["round"] > before) & (heard["round"] <= after)]
-    lines = said[["room", "iteration", "agent", "grade"]].rename(columns={"agent": "speaker"})
+    lines = past_lines[["room", "iteration", "agent", "grade"]].rename(columns={"agent": "speaker"})
     return rows.merge(lines, on=["room", "iteration"])
 
 
-def _room_hearings(said: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
+def _room_hearings(new_lines: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
     """Return a row per line that an agent heard from another agent of the room."""
-    lines = said[[*AGENT, "grade"]].rename(columns={"agent": "speaker"})
+    lines = new_lines[[*AGENT, "grade"]].rename(columns={"agent": "speaker"})
     rows = steps[AGENT].merge(lines, on="room")
     return rows[rows["agent"] != rows["speaker"]]
 
 
-def _room_means(said: pd.DataFrame, steps: pd.DataFrame) -> pd.Series:
+def _room_means(new_lines: pd.DataFrame, steps: pd.DataFrame) -> pd.Series:
     """Return the mean grade of what the others in the room said."""
-    known, agents = said.dropna(subset=["grade"]), pd.MultiIndex.from_frame(steps[AGENT])
-    room, mine = (known.groupby(keys)["grade"].agg(["sum", "count"]) for keys in ("room", AGENT))
+    graded, agents = new_lines.dropna(subset=["grade"]), pd.MultiIndex.from_frame(steps[AGENT])
+    room, mine = (graded.groupby(keys)["grade"].agg(["sum", "count"]) for keys in ("room", AGENT))
     total, count = (room.reindex(steps["room"]).fillna(0.0).to_numpy() - mine.reindex(agents).fillna(0.0).to_numpy()).T
     return pd.Series(np.divide(total, count, out=np.full(len(steps), np.nan), where=count > 0), index=agents)

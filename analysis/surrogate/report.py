@@ -138,7 +138,8 @@ def _act_lines(acts: dict[str, Any] | None) -> Iterator[str]:
     )
     numbers = {name: acts[name] for name in SLOPES if name in acts} | acts["constants"]
     yield markdown_table(
-        ["", "log odds"], [[name, format_estimate(one[0], one[1], one[2])] for name, one in numbers.items()]
+        ["", "log odds"],
+        [[name, format_estimate(estimate[0], estimate[1], estimate[2])] for name, estimate in numbers.items()],
     )
     left_out = ", ".join(f"{reason} {count:,}" for reason, count in acts["left_out"].items())
     yield f"\nVisits left out: {left_out or 'none'}. People of the surrogate never choose an act that is missing here. "

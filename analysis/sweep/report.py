@@ -252,11 +252,11 @@ def figure(effects: pd.DataFrame, caption: str, parties: Mapping[str, Mapping[st
     return drawn
 
 
-def crossing(pairs: pd.DataFrame, caption: str, known: Mapping[str, Mapping[str, str]] = NO_PARTIES) -> Figure:
+def crossing(pairs: pd.DataFrame, caption: str, party_facts: Mapping[str, Mapping[str, str]] = NO_PARTIES) -> Figure:
     """Draw the change by one field, a line per value of another: a row per party, a column per topic.
 
     Where lines are not parallel, the effect of one field depends on the other. pairs: rows of `pair_means` for one pair of
-    fields and one group; known: what the header of a record says of the parties.
+    fields and one group; party_facts: what the header of a record says of the parties.
     """
     topics, parties = list(pairs["topic"].unique())[:WIDEST], list(pairs["party"].unique())
     values, (field, other) = list(pairs["value"].unique()), pairs[["field", "other"]].iloc[0].map(str)
@@ -270,7 +270,7 @@ def crossing(pairs: pd.DataFrame, caption: str, known: Mapping[str, Mapping[str,
             for axis, topic in zip(row, topics, strict=True):
                 rows = pairs[(pairs["party"] == party) & (pairs["topic"] == topic)]
                 _plot_lines(axis, rows, "other_value", values, lines)
-            row[0].set_ylabel(f"{seat_title(party, PartyNames.from_header(known))}\n{MOVED}")
+            row[0].set_ylabel(f"{seat_title(party, PartyNames.from_header(party_facts))}\n{MOVED}")
         add_legend(drawn, grid[0][:1], 4, strip_controls(other))
     return drawn
 
@@ -286,9 +286,9 @@ def _plot_lines(
     places, numeric = _places(values)
     reach = (max(places) - min(places)) or 1
     for number, (name, (look, label)) in enumerate(lines.items()):
-        part = rows[rows[column] == name]
+        value_rows = rows[rows[column] == name]
         offset = OFFSET * reach * (number - (len(lines) - 1) / 2)
-        shifted = part.assign(place=[places[values.index(value)] + offset for value in part["value"]])
+        shifted = value_rows.assign(place=[places[values.index(value)] + offset for value in value_rows["value"]])
         plot_line(axis, shifted, "place", "change", strip_controls(label), look)
     axis.axhline(0, color="#999999", linewidth=0.6)
     axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)

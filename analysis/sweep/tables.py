@@ -60,8 +60,9 @@ class CellMeasurement(NamedTuple):
 def measure_cell(run: Path) -> CellMeasurement:
     """Measure a finished run folder."""
     tables = load(run)
-    own = tables.attitudes["probe"] == tables.header.scenario["probe"]  # private deliberations rate statements too
-    tables = replace(tables, attitudes=tables.attitudes[own])
+    # private deliberations rate statements too
+    main_question = tables.attitudes["probe"] == tables.header.scenario["probe"]
+    tables = replace(tables, attitudes=tables.attitudes[main_question])
     return CellMeasurement(tables.header, cell_attitudes(tables), cell_changes(tables))
 
 
@@ -179,9 +180,11 @@ def _lines(cells: Sequence[SweepCell], changes: Mapping[int, CellMeasurement]) -
     groups = dict(zip(plan["group"], same_settings(plan), strict=True))
     table["group"], plan["group"] = table["group"].map(groups), plan["group"].map(groups)
     plans = dict(iter(plan.groupby(list(KEYS))))
-    for keys, part in table.groupby(list(KEYS), sort=False):
-        toward = direction(part.groupby("seed")["gap"].mean().dropna().to_numpy(dtype=float))
-        yield _Line(keys, part.pivot(index="seed", columns="combination", values="change"), plans[keys], toward)
+    for keys, group_changes in table.groupby(list(KEYS), sort=False):
+        toward = direction(group_changes.groupby("seed")["gap"].mean().dropna().to_numpy(dtype=float))
+        yield _Line(
+            keys, group_changes.pivot(index="seed", columns="combination", values="change"), plans[keys], toward
+        )
 
 
 def _planned(cells: Sequence[SweepCell]) -> pd.DataFrame:
@@ -312,12 +315,12 @@ def _contrasts(cells: Sequence[SweepCell], line: _Line, field: str, other: str) 
 
 def _test_contrasts(contrasts: Sequence[Floats]) -> list[Any]:
     """Return seeds, largest, p, depends, reason."""
-    known = [values for values in contrasts if len(values)]
-    if not known:
+    with_seeds = [values for values in contrasts if len(values)]
+    if not with_seeds:
         return [0, math.nan, math.nan, pd.NA, "no seed has all of the cells"]
-    seeds, largest = max(map(len, known)), max((float(values.mean()) for values in known), key=abs)
-    varied = [values for values in known if not why_no_interval(values, "seed")]
+    seeds, largest = max(map(len, with_seeds)), max((float(values.mean()) for values in with_seeds), key=abs)
+    varied = [values for values in with_seeds if not why_no_interval(values, "seed")]
     if not varied:
-        return [seeds, largest, math.nan, pd.NA, why_no_interval(known[0], "seed")]
+        return [seeds, largest, math.nan, pd.NA, why_no_interval(with_seeds[0], "seed")]
     p = float(min(multipletests([ttest_1samp(values, 0).pvalue for values in varied], method="holm")[1]))
     return [seeds, largest, p, p < ALPHA, ""]

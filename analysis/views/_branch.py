@@ -69,12 +69,12 @@ def Settings(state: str, event_put: Callable[[dict], None], event_drop: Callable
 def NewBranch(session: Session, search: str, go: Callable[[str], None]) -> None:
     """The place `/?branch=runs/a`."""
     folder = Path(named_in(search, "branch")[0])
-    found = solara.use_memo(lambda: _parent(folder), [str(folder)])
+    parent = solara.use_memo(lambda: _parent(folder), [str(folder)])
     element("h1", "New branch")
-    if isinstance(found, str):
-        element("p", element("bdi", found), css="wrong", role="alert")
+    if isinstance(parent, str):
+        element("p", element("bdi", parent), css="wrong", role="alert")
     else:
-        BranchForm(session, folder, found, go)
+        BranchForm(session, folder, parent, go)
 
 
 @solara.component
@@ -107,7 +107,9 @@ def BranchForm(session: Session, folder: Path, parent: Tables, go: Callable[[str
         event_drop=lambda place: change(interventions=_without(draft.peek().interventions, int(place))),
     )
     with solara.Details(f"Add an intervention before round {mine.round}"):
-        InterventionFields(parent, "Add", True, lambda one: change(interventions=(*draft.peek().interventions, one)))
+        InterventionFields(
+            parent, "Add", True, lambda intervention: change(interventions=(*draft.peek().interventions, intervention))
+        )
     with solara.Details("Speak through another model from this round on"):
         llm = str(scenario["llm"])
         ModelPicker(
@@ -151,7 +153,9 @@ def planned(draft: BranchDraft) -> Planned:
     try:
         for values in (settings, *draft.interventions):
             check_named(values, "the form of this page")
-        interventions = [parse_intervention({**one, "round": draft.round}) for one in draft.interventions]
+        interventions = [
+            parse_intervention({**intervention, "round": draft.round}) for intervention in draft.interventions
+        ]
         plan = plan_branch(draft.folder, draft.round, draft.out, settings, interventions)
         if problem := model_problem(plan.spec.scenario):
             return Planned(Plan(problem=problem))
@@ -203,15 +207,15 @@ def _parent(folder: Path) -> Tables | str:
 
 def _listed(draft: BranchDraft, names: PartyNames, titles: Mapping[str, str]) -> list[str]:
     lines = []
-    for one in draft.interventions:
+    for intervention in draft.interventions:
         try:
-            lines.append(in_words(parse_intervention({**one, "round": draft.round}), names, titles))
+            lines.append(in_words(parse_intervention({**intervention, "round": draft.round}), names, titles))
         except UserError as error:
             lines.append(str(error))
     return lines
 
 
-def _typed(values: Mapping[str, Any], draft: BranchDraft, own: int) -> dict[str, Any]:
+def _typed(values: Mapping[str, Any], draft: BranchDraft, parent_rounds: int) -> dict[str, Any]:
     """Return what the browser sends as the form has it: an unreadable number changes nothing."""
     typed: dict[str, Any] = {}
     for name in ("round", "rounds"):
@@ -219,8 +223,8 @@ def _typed(values: Mapping[str, Any], draft: BranchDraft, own: int) -> dict[str,
             typed[name] = max(1, int(values[name]))
         except (KeyError, ValueError, TypeError):
             continue
-    rounds = max(typed.get("rounds", draft.rounds or own), typed.get("round", draft.round))
-    typed["rounds"] = None if rounds == own else rounds
+    rounds = max(typed.get("rounds", draft.rounds or parent_rounds), typed.get("round", draft.round))
+    typed["rounds"] = None if rounds == parent_rounds else rounds
     if "temperature" in values:
         typed["temperature"] = str(values["temperature"]) if values["temperature"] != "" else None
     if "round" in typed:
@@ -229,7 +233,7 @@ def _typed(values: Mapping[str, Any], draft: BranchDraft, own: int) -> dict[str,
 
 
 def _without(interventions: tuple[Mapping[str, Any], ...], place: int) -> tuple[Mapping[str, Any], ...]:
-    return tuple(one for number, one in enumerate(interventions) if number != place)
+    return tuple(intervention for number, intervention in enumerate(interventions) if number != place)
 
 
 def _start_state(draft: BranchDraft, plan: Plan, pending: bool) -> dict[str, Any]:

@@ -114,8 +114,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return strip_controls(value)
     if isinstance(value, Mapping):
-        return {key: _plain(part) for key, part in value.items()}
-    return [_plain(part) for part in value] if isinstance(value, list | tuple) else value
+        return {key: _plain(nested) for key, nested in value.items()}
+    return [_plain(nested) for nested in value] if isinstance(value, list | tuple) else value
 
 
 def rounded(value: float | None) -> float | None:

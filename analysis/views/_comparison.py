@@ -62,7 +62,7 @@ def Chooser(mine: str, chosen: list[str], put: Callable[[list[str]], None]) -> N
     if not rows:
         element("p", f"There is no other run in {ROOT}/ yet.")
         return
-    Choice(rows=json.dumps(rows), chosen=chosen, event_put=lambda folders: put([str(one) for one in folders]))
+    Choice(rows=json.dumps(rows), chosen=chosen, event_put=lambda folders: put([str(folder) for folder in folders]))
 
 
 def choice(run: RunRow) -> dict[str, str]:
@@ -76,7 +76,7 @@ def ComparedRuns(search: str) -> None:
     """The place `/?compare=runs/a&compare=runs/b`. Only runs in the folder of runs are opened."""
     folders = named_in(search, "compare")
     element("h1", "Compare runs")
-    outside = [one for one in folders if not Path(one).resolve().is_relative_to(ROOT.resolve())]
+    outside = [folder for folder in folders if not Path(folder).resolve().is_relative_to(ROOT.resolve())]
     if outside:
         element("p", element("bdi", f"{outside[0]} is not in {ROOT}/: choose runs there."), css="wrong", role="alert")
     elif len(folders) < 2:
@@ -86,39 +86,39 @@ def ComparedRuns(search: str) -> None:
 
 
 @solara.component
-def Comparison(folders: Sequence[str], known: Mapping[str, Tables], upto: int | None) -> None:
-    """Compare runs with the first one. known: tables that are there already. upto: the last round of the chart."""
-    state = [(folder, len(known[folder].attitudes) if folder in known else -1) for folder in folders]
-    task = solara.lab.use_task(lambda: compared(folders, known), dependencies=[state], raise_error=False)
-    found = task.value if task.finished else None
-    if found is None or isinstance(found, str):
-        text = found or (str(task.exception) if task.error else "Comparing the runs…")
-        element("p", element("bdi", text), css="wrong" if found or task.error else "", role="status")
+def Comparison(folders: Sequence[str], loaded: Mapping[str, Tables], upto: int | None) -> None:
+    """Compare runs with the first one. loaded: tables that are there already. upto: the last round of the chart."""
+    state = [(folder, len(loaded[folder].attitudes) if folder in loaded else -1) for folder in folders]
+    task = solara.lab.use_task(lambda: compared(folders, loaded), dependencies=[state], raise_error=False)
+    comparison = task.value if task.finished else None
+    if comparison is None or isinstance(comparison, str):
+        text = comparison or (str(task.exception) if task.error else "Comparing the runs…")
+        element("p", element("bdi", text), css="wrong" if comparison or task.error else "", role="status")
         return
-    first, *rest = found.sentences
+    first, *rest = comparison.sentences
     element("p", element("bdi", first), css="lead")
     if rest:
         element("ul", *[element("li", element("bdi", text)) for text in rest])
-    if found.chart.panels:
-        label = f"Mean attitudes by round of {', '.join(found.names)}, by party"
-        Drawn(found.chart, found.chart.last if upto is None else upto, label)
-    header, rows = found.differences
+    if comparison.chart.panels:
+        label = f"Mean attitudes by round of {', '.join(comparison.names)}, by party"
+        Drawn(comparison.chart, comparison.chart.last if upto is None else upto, label)
+    header, rows = comparison.differences
     if rows:
         element("h2", "Differences")
-        element("p", element("bdi", " ".join([HOW.format(found.names[0]), *found.pairing])), css="soft")
+        element("p", element("bdi", " ".join([HOW.format(comparison.names[0]), *comparison.pairing])), css="soft")
         table(header, rows, "Differences")
     element("h2", "What was set differently")
-    table(["setting", *found.names], found.settings, "What differs")
+    table(["setting", *comparison.names], comparison.settings, "What differs")
     stem = "-".join(Path(folder).name for folder in folders)
     Download(lambda: report_of(folders), f"{stem}.html", "text/html", "Report of the comparison (HTML)", [state])
 
 
-def compared(folders: Sequence[str], known: Mapping[str, Tables]) -> Compared | str:
+def compared(folders: Sequence[str], loaded: Mapping[str, Tables]) -> Compared | str:
     """Return the comparison of runs, or a line that says why there is none."""
     names = numbered([run_name(Path(folder)) for folder in folders])
     try:
         runs = {
-            name: known[folder] if folder in known else load(Path(folder))
+            name: loaded[folder] if folder in loaded else load(Path(folder))
             for name, folder in zip(names, folders, strict=True)
         }
     except UserError as error:

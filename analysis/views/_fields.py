@@ -197,14 +197,17 @@ def fields_of(scenario: Scenario) -> list[Field]:
     controls = [_field(scenario, name, plain[name], hints[name], about.get(name, "")) for name in names]
     environment: Any = scenario.environment
     hints = get_type_hints(type(environment))
-    for one in fields(environment):
-        if one.init:
-            value = getattr(environment, one.name)
-            controls.append(_field(scenario, one.name, value, hints[one.name], ""))
+    for setting in fields(environment):
+        if setting.init:
+            value = getattr(environment, setting.name)
+            controls.append(_field(scenario, setting.name, value, hints[setting.name], ""))
     order = list(LABELS)
     return sorted(
         controls,
-        key=lambda one: (GROUPS.index(one.group), order.index(one.name) if one.name in LABELS else len(order)),
+        key=lambda control: (
+            GROUPS.index(control.group),
+            order.index(control.name) if control.name in LABELS else len(order),
+        ),
     )
 
 
@@ -236,7 +239,7 @@ def field_comments(kind: type) -> dict[str, str]:
     'rounds of a debate; every agent speaks once in each'
     """
     parts = re.split(r"(?m)^    (?=\w+: )", inspect.getsource(kind).split("def ", 1)[0])
-    comments = {part.partition(":")[0]: re.findall(r"  # (.+)", part) for part in parts[1:]}
+    comments = {section.partition(":")[0]: re.findall(r"  # (.+)", section) for section in parts[1:]}
     return {name: " ".join(lines) for name, lines in comments.items() if lines}
 
 
@@ -276,19 +279,19 @@ def _controls(scenario: Scenario) -> Mapping[str, tuple[str, str]]:
 def _choices(scenario: Scenario, name: str, hint: Any) -> tuple[tuple[str, str], ...]:
     """Return the values to choose from, each with its label; none for any value."""
     if name == "society":
-        own = [] if scenario.subject.society in society_names() else [scenario.subject.society]
-        return tuple((one, society_title(one)) for one in [*society_names(), *own])
+        own_societies = [] if scenario.subject.society in society_names() else [scenario.subject.society]
+        return tuple((society, society_title(society)) for society in [*society_names(), *own_societies])
     if name == "topics":
         return tuple((slug, topic_title(slug)) for slug in _topics(scenario))
     if name == "personas":
         sets = dict.fromkeys([*scenario.society.persona_sets, scenario.people.personas])
-        return tuple((one, one.rsplit("/", 1)[-1]) for one in sets)
+        return tuple((personas, personas.rsplit("/", 1)[-1]) for personas in sets)
     if name == "probe":
         topics = [] if scenario.subject.questions else scenario.subject.all_topics
         probes = dict.fromkeys(probe for topic in topics for probe in topic.probes)
-        return tuple((one, one.replace("_", " ")) for one in dict.fromkeys([scenario.surveys.probe, *probes]))
+        return tuple((probe, probe.replace("_", " ")) for probe in dict.fromkeys([scenario.surveys.probe, *probes]))
     if get_origin(hint) is Literal:
-        return tuple((one, VALUES.get(name, {}).get(one, one.replace("_", " "))) for one in get_args(hint))
+        return tuple((value, VALUES.get(name, {}).get(value, value.replace("_", " "))) for value in get_args(hint))
     return ()
 
 
@@ -296,13 +299,13 @@ def _topics(scenario: Scenario) -> list[str]:
     """Return the topics to choose from, and those already chosen: the topics of the society, the items of news of a scenario
     on news, or the set of questions.
     """
-    own = list(scenario.subject.topics)
+    chosen = list(scenario.subject.topics)
     if scenario.subject.questions:
         try:
             return topics_of(question_set(scenario.subject.questions, scenario.subject.society))
         except UserError:
-            return own
+            return chosen
     society = load_society(scenario.subject.society)
-    if own and all(map(is_news, own)):
-        return list(dict.fromkeys([*map(society.qualified, news_names(society.name)), *own]))
-    return list(dict.fromkeys([*map(society.qualified, topic_names(society.folder / "topics")), *own]))
+    if chosen and all(map(is_news, chosen)):
+        return list(dict.fromkeys([*map(society.qualified, news_names(society.name)), *chosen]))
+    return list(dict.fromkeys([*map(society.qualified, topic_names(society.folder / "topics")), *chosen]))

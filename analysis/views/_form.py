@@ -75,7 +75,9 @@ def NewRun(session: Session, go: Callable[[str], None]) -> None:
     def put(name: str, value: str) -> None:
         given = {**(session.draft.value or draft).given, name: value}
         if name == "society":  # its topics, personas and parties are others
-            given = {key: one for key, one in given.items() if key not in ("topics", "personas", "seats", "parties")}
+            given = {
+                key: setting for key, setting in given.items() if key not in ("topics", "personas", "seats", "parties")
+            }
         change(given=given)
 
     def begin(answered: Any) -> None:
@@ -94,8 +96,8 @@ def NewRun(session: Session, go: Callable[[str], None]) -> None:
         event_choose=lambda name: session.draft.set(draft_of(name)),
     )
     model = draft.given.get("llm", MODEL)
-    own = plan.problem if "model" in plan.problem or "server" in plan.problem else ""
-    ModelPicker(model, draft.price, lambda spec: put("llm", spec), lambda price: change(price=price), own)
+    picker_problem = plan.problem if "model" in plan.problem or "server" in plan.problem else ""
+    ModelPicker(model, draft.price, lambda spec: put("llm", spec), lambda price: change(price=price), picker_problem)
     labels = {field.name: field.label for field in controls} | {"llm": "Model"}
     Start(
         state=json.dumps(_start_state(draft, plan, task.pending, [labels.get(name, name) for name in differences])),
@@ -168,9 +170,9 @@ def _controls(draft: Draft) -> tuple[Scenario, list[Field]] | str:
         shaped = preset.with_settings(shaping)
     except UserError:
         return preset, fields_of(preset)
-    own = "society" in draft.given and draft.given["society"] != preset.subject.society
+    other_society = "society" in draft.given and draft.given["society"] != preset.subject.society
     return shaped, [
-        field if own and field.name in ("topics", "personas", "seats", "parties")
+        field if other_society and field.name in ("topics", "personas", "seats", "parties")
         else field._replace(value=values.get(field.name, field.value))
         for field in fields_of(shaped)
     ]  # fmt: skip
@@ -180,13 +182,14 @@ def _groups(
     scenario: Scenario, controls: list[Field], given: Mapping[str, str], differences: Mapping[str, str]
 ) -> list[dict[str, Any]]:
     """Return the groups of fields for the form."""
-    shown = [one for one in controls if matters(one, scenario) or one.name in differences]
+    shown = [control for control in controls if matters(control, scenario) or control.name in differences]
     groups = []
     for title in GROUPS:
         rows = [
-            one._asdict() | {"value": given.get(one.name, one.value), "changed": one.name in differences}
-            for one in shown
-            if one.group == title
+            control._asdict()
+            | {"value": given.get(control.name, control.value), "changed": control.name in differences}
+            for control in shown
+            if control.group == title
         ]
         note = "None chosen: all topics." if title == ABOUT and scenario.subject.questions else ""
         groups.append({"title": title, "fields": rows, "note": note, "folded": title == ADVANCED})

@@ -88,14 +88,14 @@ GOING = ("ready", "running", "paused")
 def buttons(session: Session) -> list[tuple[str, bool]]:
     """Return the buttons of the run shown, each with whether it can be used now."""
     phase = session.phase
-    own: list[tuple[str, bool]] = []
+    phase_buttons: list[tuple[str, bool]] = []
     if phase in GOING or phase == "done":
         waiting = phase in ("ready", "paused")
-        own = [("Play", waiting), ("Step", waiting), ("Pause", phase == "running"), ("Stop", phase in GOING)]
+        phase_buttons = [("Play", waiting), ("Step", waiting), ("Pause", phase == "running"), ("Stop", phase in GOING)]
     elif phase or (session.loaded and not session.loaded.finished):  # a folder without a run has nothing to resume
-        own = [("Resume", True)]
+        phase_buttons = [("Resume", True)]
     return [
-        *own,
+        *phase_buttons,
         ("Branch", session.tables is not None and not deliberates(session.tables)),
         ("New run with these settings", session.tables is not None),
     ]

@@ -48,7 +48,7 @@ def Select(label: str, values: Sequence[T], value: solara.Reactive[T] | T,
            on_value: Callable[[T], None] | None = None) -> None:  # fmt: skip
     """Choose one of the values, as `solara.Select` does, from the browser's own list (Vuetify's nests two controls)."""
     chosen = solara.use_reactive(value, on_value)
-    by_title = {str(one): one for one in values}
+    by_title = {str(choice): choice for choice in values}
     _Choose(
         label=label, options=list(by_title), value=str(chosen.value), event_choose=lambda to: chosen.set(by_title[to])
     )
@@ -101,7 +101,7 @@ def line(
     shown (`_replay.moment`).
     """
     made = {"tag": tag, "css": css, "who": who, "text": text, "colour": colour, "name": name, "room": room, "at": at}
-    return made | {"person": list(person), "parts": [[name, list(one)] for name, one in parts]}
+    return made | {"person": list(person), "parts": [[name, list(whom)] for name, whom in parts]}
 
 
 def log(

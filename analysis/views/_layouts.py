@@ -37,9 +37,9 @@ def kept_layout(
         return make()
     path = folder() / f"{digest(people, source, target)}.npy"
     with suppress(OSError, ValueError):
-        known = np.load(path, allow_pickle=False)
-        if known.shape == (people, 2) and known.dtype == np.float32 and np.isfinite(known).all():
-            return np.asarray(known, np.float32)
+        kept_places = np.load(path, allow_pickle=False)
+        if kept_places.shape == (people, 2) and kept_places.dtype == np.float32 and np.isfinite(kept_places).all():
+            return np.asarray(kept_places, np.float32)
     places = make()
     with suppress(OSError):
         _keep(path, places)
@@ -64,6 +64,6 @@ def _keep(path: Path, places: NDArray[np.float32]) -> None:
     with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
         np.save(file, places)
     os.replace(file.name, path)
-    by_age = sorted(path.parent.glob("*.npy"), key=lambda one: one.stat().st_mtime)
+    by_age = sorted(path.parent.glob("*.npy"), key=lambda layout: layout.stat().st_mtime)
     for old in by_age[:-KEPT]:
         old.unlink(missing_ok=True)

@@ -55,7 +55,7 @@ def ModelPicker(
     result = solara.lab.use_task(
         lambda: check_server(picked) if tested.value else {}, dependencies=[tested.value], raise_error=False
     )
-    found: dict[str, Any] = (result.value or {}) if result.finished else {}
+    server_says: dict[str, Any] = (result.value or {}) if result.finished else {}
 
     def change(values: dict[str, str]) -> None:
         if {"price_in", "price_out"} & values.keys():
@@ -66,7 +66,7 @@ def ModelPicker(
     state = {
         **picked, "kinds": [[kind, *words] for kind, words in KINDS.items()], "problem": problem,
         "testing": bool(result.pending and tested.value), "price_in": price[0] if price else "",
-        "price_out": price[1] if price else "", "tested": tested.value, **found,
+        "price_out": price[1] if price else "", "tested": tested.value, **server_says,
     }  # fmt: skip
     Picker(
         state=json.dumps(state),
@@ -92,8 +92,8 @@ def spec_of(picked: dict[str, str]) -> str:
     """Return the spec of what was picked."""
     if not picked["kind"]:
         return picked["spec"] if picked["spec"].split(",")[0].split(":")[0] not in KINDS else ""
-    own = {"base_url": picked["base_url"], "key": picked["key"]} if picked["kind"] == "openai" else {}
-    spec = write_spec(picked["kind"], picked["model"], {key: value for key, value in own.items() if value})
+    address = {"base_url": picked["base_url"], "key": picked["key"]} if picked["kind"] == "openai" else {}
+    spec = write_spec(picked["kind"], picked["model"], {key: value for key, value in address.items() if value})
     return f"{spec},{picked['more']}" if picked["more"] else spec
 
 
@@ -102,15 +102,15 @@ def check_server(picked: dict[str, str]) -> dict[str, Any]:
     from parley.llm.backends.openai import KEY
     from parley.llm.backends.openai.model_list import list_models
 
-    found: dict[str, Any] = {}
+    server_says: dict[str, Any] = {}
     try:
         check_named({"llm": spec_of(picked)}, "the form of this page")
-        found["models"] = list_models(picked["base_url"], picked["key"] or KEY)
+        server_says["models"] = list_models(picked["base_url"], picked["key"] or KEY)
         if picked["model"]:
-            found["says"] = getattr(open_spec(spec_of(picked)), "says", "")
+            server_says["says"] = getattr(open_spec(spec_of(picked)), "says", "")
     except UserError as error:
-        found["error"] = str(error)
-    return found
+        server_says["error"] = str(error)
+    return server_says
 
 
 def _price(values: dict[str, Any]) -> tuple[float, float] | None:

@@ -70,8 +70,10 @@ def _Body(shown: Shown, row: Mapping[Any, Any]) -> None:
     tables, session, folder = shown.tables, shown.session, shown.session.folder
     room, agent = str(row["room"]), int(row["agent"])
     every = tables.calls
-    own = int(((every["room"] == room) & (every["agent"].abs() == agent)).sum())
-    reading: Any = solara.lab.use_task(lambda: read_prompts(str(folder), len(every)), dependencies=[str(folder), own])
+    call_count = int(((every["room"] == room) & (every["agent"].abs() == agent)).sum())
+    reading: Any = solara.lab.use_task(
+        lambda: read_prompts(str(folder), len(every)), dependencies=[str(folder), call_count]
+    )
     prompts: Prompts | None = reading.value or reading.latest
     facts = solara.use_memo(lambda: json.dumps(facts_of(tables, row)), [tables])
     _Head(facts=facts, event_shut=lambda _: session.look_at(None))
@@ -83,7 +85,7 @@ def _Body(shown: Shown, row: Mapping[Any, Any]) -> None:
         _heard(shown, row, prompts)
         element("h3", "Prompts and replies")
         sent = prompts.sent if prompts else None
-        texts = solara.use_memo(lambda: _as_json(sent, room, agent, shown.round), [sent, shown.round, own])
+        texts = solara.use_memo(lambda: _as_json(sent, room, agent, shown.round), [sent, shown.round, call_count])
         _Prompts(prompts=texts, problem=prompts.problem if prompts else "", reading=prompts is None)
         element("h3", f"Ask {row['name']}")
         Ask(session, tables, agent, alone=True)
@@ -125,11 +127,11 @@ def _traits(tables: Tables, row: Mapping[Any, Any]) -> list[tuple[str, str]]:
     """Return role, traits and confirmation bias of an agent that has any."""
     mine = tables.characters
     mine = mine[(mine["room"] == row["room"]) & (mine["agent"] == row["agent"])]
-    known = {"room", *tables.agents.columns}
+    agent_columns = {"room", *tables.agents.columns}
     return [
         (str(name).replace("_", " ").capitalize(), str(value))
         for name, value in (mine.iloc[0].items() if len(mine) else ())
-        if name not in known and pd.notna(value) and value not in ("", False)
+        if name not in agent_columns and pd.notna(value) and value not in ("", False)
     ]
 
 
@@ -150,8 +152,8 @@ def rating_chart(tables: Tables, row: Mapping[Any, Any]) -> Chart | None:
     flags = [(int(act["round"]), intervention_event(act, seated).removeprefix("Intervention: ")) for act in acts]
     panel = Panel(tables.title(str(row["topic"])), [Line(party, means)], *scale_ends(tables, str(row["topic"])), flags)
     rows = [
-        (party, int(one["round"]), [int(one["round"]), rounded(one["attitude"]), one["reason"] or ""])
-        for one in mine.to_dict("records")
+        (party, int(rating["round"]), [int(rating["round"]), rounded(rating["attitude"]), rating["reason"] or ""])
+        for rating in mine.to_dict("records")
     ]
     key = party_key(party, str(row["name"]), styles_of_run(tables)[party])
     header = ("round", "attitude", "reason missing")
@@ -166,7 +168,7 @@ def _heard(shown: Shown, row: Mapping[Any, Any], prompts: Prompts | None) -> Non
         element("p", text, css="soft")
         return
     lines = heard_lines(shown.tables, row, shown.round, prompts.sent if prompts else None)
-    many = sum("turn" in one["css"] for one in lines)
+    many = sum("turn" in heard_line["css"] for heard_line in lines)
     title = f"Heard by {row['name']}: {many:,} line{'s' * (many != 1)}"
     summary = element("summary", element("span", title))
     element("details", summary, log(lines, title, look=shown.session.look_at, empty="No lines so far."), css="heard")
@@ -181,12 +183,14 @@ def heard_lines(tables: Tables, row: Mapping[Any, Any], last: int, sent: SentReq
     for act in tables.interventions[tables.interventions["room"] == room].to_dict("records"):
         if act["round"] <= last and agent in json.loads(act["agents"]) and act["text"]:
             rounds.setdefault(act["round"], []).append(line(intervention_event(act, seated), "turn outside"))
-    looks, texts = edges(tables), {one["iteration"]: one for one in turns.to_dict("records")}
+    looks, texts = edges(tables), {spoken["iteration"]: spoken for spoken in turns.to_dict("records")}
     for round_, iteration in _turns_heard(tables, room, agent, sent, texts):
-        if (one := texts.get(iteration)) and round_ <= last:
-            again = f", from round {one['round']}" if one["round"] != round_ else ""
-            rounds.setdefault(round_, []).append(turn(one, looks[one["party"]], tables.names, again))
-    return [one for round_ in sorted(rounds) for one in (line(f"Round {round_}", tag="h4"), *rounds[round_])]
+        if (spoken := texts.get(iteration)) and round_ <= last:
+            again = f", from round {spoken['round']}" if spoken["round"] != round_ else ""
+            rounds.setdefault(round_, []).append(turn(spoken, looks[spoken["party"]], tables.names, again))
+    return [
+        heard_line for round_ in sorted(rounds) for heard_line in (line(f"Round {round_}", tag="h4"), *rounds[round_])
+    ]
 
 
 def _turns_heard(
@@ -196,12 +200,14 @@ def _turns_heard(
     mine = tables.heard[(tables.heard["room"] == room) & (tables.heard["agent"] == agent)]
     if len(mine) or sent is None:
         return list(zip(mine["round"].tolist(), mine["iteration"].tolist(), strict=True))
-    return [(texts[one]["round"], one) for one in sent.heard.get((room, agent), ()) if one in texts]
+    return [
+        (texts[iteration]["round"], iteration) for iteration in sent.heard.get((room, agent), ()) if iteration in texts
+    ]
 
 
 def _as_json(sent: SentRequests | None, room: str, agent: int, last: int) -> str:
     exchanges = sent.of(room, agent) if sent else []
-    return json.dumps([prompt_of(one) for one in exchanges if one.call.round <= last])
+    return json.dumps([prompt_of(exchange) for exchange in exchanges if exchange.call.round <= last])
 
 
 def prompt_of(exchange: Exchange) -> dict[str, Any]:

@@ -73,10 +73,12 @@ def priced(
     from parley.model.run_time import duration, measured_rate
 
     scenario = plan.scenario
-    own = load_prices(scenario.models.llm, scenario.llm_by_party, None, Price(*given) if given else None)
-    known = own | {voice: price for voice, price in (more or {}).items() if own.get(voice, FREE) is None}
-    missing = [voice for voice in plan.tokens if known.get(voice, FREE) is None]
-    prices = {voice: one for voice, one in known.items() if one is not None}
+    own_prices = load_prices(scenario.models.llm, scenario.llm_by_party, None, Price(*given) if given else None)
+    all_prices = own_prices | {
+        voice: price for voice, price in (more or {}).items() if own_prices.get(voice, FREE) is None
+    }
+    missing = [voice for voice in plan.tokens if all_prices.get(voice, FREE) is None]
+    prices = {voice: price for voice, price in all_prices.items() if price is not None}
     cost = None if missing else sum(prices.get(voice, FREE).of(used) for voice, used in plan.tokens.items())
     specs = {scenario.models.llm, *scenario.llm_by_party.values()}
     rate = measured_rate(scenario.models.llm) if len(specs) == 1 else None

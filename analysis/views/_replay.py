@@ -49,12 +49,12 @@ def _Waiting(pending: str) -> None:
 @solara.component
 def Waiting(session: Session) -> None:
     """Show which agents a live run is waiting for, and since when."""
-    pending, known = solara.use_reactive("[]"), solara.use_memo(list[Any], [])
+    pending, last_seen = solara.use_reactive("[]"), solara.use_memo(list[Any], [])
 
     def look() -> None:
         now, what = waited_for(session)
-        if now != known:
-            known[:] = now
+        if now != last_seen:
+            last_seen[:] = now
             pending.set(json.dumps(what))
 
     use_repeated(LOOK, look)
@@ -71,15 +71,15 @@ def waited_for(session: Session) -> tuple[list[Any], list[dict[str, Any]]]:
         return ["opening"], [what]
     tables = session.tables
     names = dict(zip(tables.agents["agent"], tables.agents["name"], strict=True)) if tables is not None else {}
-    pending = sorted(live.waiting(), key=lambda one: -one.seconds)[:LISTED]
-    return [one.id for one in pending], [
+    pending = sorted(live.waiting(), key=lambda wait: -wait.seconds)[:LISTED]
+    return [wait.id for wait in pending], [
         {
-            "id": one.id,
-            "name": str(names.get(one.agent, "a reply")),
-            "what": PURPOSES.get(one.purpose, one.purpose),
-            "seconds": round(one.seconds, 1),
+            "id": wait.id,
+            "name": str(names.get(wait.agent, "a reply")),
+            "what": PURPOSES.get(wait.purpose, wait.purpose),
+            "seconds": round(wait.seconds, 1),
         }
-        for one in pending
+        for wait in pending
     ]
 
 

@@ -51,9 +51,9 @@ def listed(make: Callable[[RunRow], dict[str, Any]]) -> tuple[list[dict[str, Any
     """Return what `make` makes of each run in ROOT, and a line for each folder that cannot be listed, with the reason."""
     from parley.model.run_listing import list_runs
 
-    found = list_runs(ROOT)
-    rows, unread = list[dict[str, Any]](), found.unread
-    for run in found.rows:
+    listing = list_runs(ROOT)
+    rows, unread = list[dict[str, Any]](), listing.unread
+    for run in listing.rows:
         try:
             rows.append(make(run))
         except Exception as error:  # noqa: BLE001  the header of another hand may hold anything

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Sequence
+from functools import partial
 
 from parley.agents.persona import party_of
 from parley.environments.base import Group
@@ -38,9 +39,9 @@ def _tables(scenario: Scenario) -> list[str]:
         radius = 28 if len(groups) < 3 else 19
         points = _circle(len(seats), centre, radius)
         middle = scenario.mediated or bool(judge)
-        pairs = [(centre, one) for one in points] if middle else _pairs(points)
+        pairs = [(centre, point) for point in points] if middle else _pairs(points)
         parts += [_line(*pair) for pair in pairs]
-        parts += [_dot(one, _colour(scenario, seat)) for one, seat in zip(points, seats, strict=True)]
+        parts += [_dot(point, _colour(scenario, seat)) for point, seat in zip(points, seats, strict=True)]
         if middle:
             parts.append(
                 f'<rect x="{centre[0] - 7:.1f}" y="{centre[1] - 7:.1f}" width="14" height="14" rx="3" fill="{GREY}"/>'
@@ -58,10 +59,10 @@ def _network(scenario: Scenario) -> list[str]:
         for place in range(each):
             reach, turn = 3.2 + 9.4 * math.sqrt(place), GOLDEN * place
             points.append(((centre + reach * math.cos(turn), HIGH / 2 + 0.95 * reach * math.sin(turn)), party))
-    for place, (one, _) in enumerate(points):
-        near = sorted((other for other, _ in points[place + 1 :]), key=lambda other, one=one: math.dist(one, other))  # type: ignore[misc]
-        parts += [_line(one, other, 0.8) for other in near[:2]]
-    return parts + [_dot(one, _colour(scenario, party), 4) for one, party in points]
+    for place, (point, _) in enumerate(points):
+        near = sorted((other for other, _ in points[place + 1 :]), key=partial(math.dist, point))
+        parts += [_line(point, other, 0.8) for other in near[:2]]
+    return parts + [_dot(point, _colour(scenario, party), 4) for point, party in points]
 
 
 def _different(groups: Sequence[Group]) -> list[Group]:
@@ -77,17 +78,17 @@ def _circle(number: int, centre: Point, radius: float) -> list[Point]:
 
 
 def _pairs(points: Sequence[Point]) -> list[tuple[Point, Point]]:
-    return [(one, other) for place, one in enumerate(points) for other in points[place + 1 :]]
+    return [(point, other) for place, point in enumerate(points) for other in points[place + 1 :]]
 
 
 def _colour(scenario: Scenario, seat: str) -> str:
-    known = scenario.society.parties.get(party_of(seat))
-    return known.colour if known and known.colour else PLAIN
+    party_facts = scenario.society.parties.get(party_of(seat))
+    return party_facts.colour if party_facts and party_facts.colour else PLAIN
 
 
-def _line(one: Point, other: Point, wide: float = 1.5) -> str:
+def _line(start: Point, other: Point, wide: float = 1.5) -> str:
     return (
-        f'<line x1="{one[0]:.1f}" y1="{one[1]:.1f}" x2="{other[0]:.1f}" y2="{other[1]:.1f}" stroke="{GREY}" '
+        f'<line x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{other[0]:.1f}" y2="{other[1]:.1f}" stroke="{GREY}" '
         f'stroke-width="{wide}" stroke-opacity=".6"/>'
     )
 

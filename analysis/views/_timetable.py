@@ -20,44 +20,57 @@ SPEECH = {
     "reminder": "reminder of the persona",
 }  # fmt: skip
 DOES: dict[str, Callable[[Any, str], str]] = {
-    "message": lambda one, whom: f"{one.by} says to {whom}: “{one.text}”",
-    "moderator": lambda one, whom: f"the moderator says to {whom}: “{LINES.get(one.text, one.text)}”",
-    "shock": lambda one, whom: f"news for {whom}: “{one.text}”",
-    "mute": lambda one, whom: f"{whom} cannot speak",
-    "unmute": lambda one, whom: f"{whom} can speak again",
-    "leave": lambda one, whom: f"{whom} leave",
-    "join": lambda one, whom: f"{whom} join",
-    "model": lambda one, whom: f"{whom} speak through {model_words(one.llm)}",
-    "speech": lambda one, whom: f"{whom} speak with {_settings(one.changes)}",
+    "message": lambda intervention, whom: f"{intervention.by} says to {whom}: “{intervention.text}”",
+    "moderator": lambda intervention, whom: (
+        f"the moderator says to {whom}: “{LINES.get(intervention.text, intervention.text)}”"
+    ),
+    "shock": lambda intervention, whom: f"news for {whom}: “{intervention.text}”",
+    "mute": lambda intervention, whom: f"{whom} cannot speak",
+    "unmute": lambda intervention, whom: f"{whom} can speak again",
+    "leave": lambda intervention, whom: f"{whom} leave",
+    "join": lambda intervention, whom: f"{whom} join",
+    "model": lambda intervention, whom: f"{whom} speak through {model_words(intervention.llm)}",
+    "speech": lambda intervention, whom: f"{whom} speak with {_settings(intervention.changes)}",
 }
 """What an intervention does, by its kind; others say it themselves (`Intervention.in_words`)."""
 
 
 def in_words(
-    one: Intervention, names: PartyNames, rooms: Mapping[str, str] | None = None, known: int | None = None
+    intervention: Intervention,
+    names: PartyNames,
+    rooms: Mapping[str, str] | None = None,
+    named_round: int | None = None,
 ) -> str:
     """Return an intervention in words: `Before round 3: Ann says to all agents: “Think of the cost.”`
 
-    rooms: titles by id. known: a round that need not be named.
+    rooms: titles by id. named_round: a round that need not be named.
     """
-    share = "" if one.share == 1 else f"{one.share:.0%} of "
-    to = ["all agents" if name == ALL else names.plurals.get(name) or seat_title(name, names) for name in one.to]
-    does = DOES.get(one.kind, type(one).in_words)(one, f"{share}{join_phrases(to)}")
+    share = "" if intervention.share == 1 else f"{intervention.share:.0%} of "
+    to = [
+        "all agents" if name == ALL else names.plurals.get(name) or seat_title(name, names) for name in intervention.to
+    ]
+    does = DOES.get(intervention.kind, type(intervention).in_words)(intervention, f"{share}{join_phrases(to)}")
     if not does:
-        return strip_controls(f"Before round {one.round}: {intervention_spec(one)}")
-    where = f" (in {join_phrases([(rooms or {}).get(room, room) for room in one.rooms])})" if one.rooms else ""
-    again = f", and again every {one.every} rounds" if one.every else ""
-    when = "" if one.round == known and not again else f"Before round {one.round}{again}: "
+        return strip_controls(f"Before round {intervention.round}: {intervention_spec(intervention)}")
+    where = (
+        f" (in {join_phrases([(rooms or {}).get(room, room) for room in intervention.rooms])})"
+        if intervention.rooms
+        else ""
+    )
+    again = f", and again every {intervention.every} rounds" if intervention.every else ""
+    when = "" if intervention.round == named_round and not again else f"Before round {intervention.round}{again}: "
     return strip_controls(f"{when}{does}{where}")
 
 
-def changes_in_words(base: Scenario, branch: Scenario, names: PartyNames, known: int | None = None) -> Iterator[str]:
-    """Yield what a branch changes, a phrase each. known: a round that need not be named."""
+def changes_in_words(
+    base: Scenario, branch: Scenario, names: PartyNames, named_round: int | None = None
+) -> Iterator[str]:
+    """Yield what a branch changes, a phrase each. named_round: a round that need not be named."""
     rounds, added, dropped = changed_parts(base, branch)
     if rounds is not None:
         yield f"the debate ends after round {rounds}, not {base.rounds}"
-    yield from [in_words(one, names, known=known) for one in added]
-    yield from [f"left out: {in_words(one, names)}" for one in dropped]
+    yield from [in_words(intervention, names, named_round=named_round) for intervention in added]
+    yield from [f"left out: {in_words(intervention, names)}" for intervention in dropped]
 
 
 def _settings(changes: Mapping[str, Any]) -> str:

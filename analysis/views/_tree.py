@@ -62,8 +62,9 @@ def _text(node: BranchNode) -> str:
     if node.parent is None:
         return f"from round {origin['round']} of {Path(origin['parent']).name}, which is not on this machine"
     try:
-        base, own = scenario_of(node.parent.header, node.parent.folder), scenario_of(node.header, node.folder)
-        changes = "; ".join(changes_in_words(base, own, node.header.names, int(origin["round"]))) or "no change"
+        base = scenario_of(node.parent.header, node.parent.folder)
+        branch = scenario_of(node.header, node.folder)
+        changes = "; ".join(changes_in_words(base, branch, node.header.names, int(origin["round"]))) or "no change"
     except UserError:
         changes = "made by another version of Parley"
     return f"from round {origin['round']} on: {changes}"

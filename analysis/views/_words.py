@@ -112,8 +112,8 @@ def society_title(name: str) -> str:
 def model_words(spec: str) -> str:
     """Return a model in words: `rule-based speaker (oracle)`, `gpt-4o-mini`."""
     name, model, options = parse_spec(spec)
-    own = [f"{key}={value}" for key, value in options.items() if key not in ("base_url", "society")]
-    label = f"{MODELS[name]} ({','.join([name, *own])})" if name in MODELS else (model.rsplit("/", 1)[-1] or name)
+    settings = [f"{key}={value}" for key, value in options.items() if key not in ("base_url", "society")]
+    label = f"{MODELS[name]} ({','.join([name, *settings])})" if name in MODELS else (model.rsplit("/", 1)[-1] or name)
     return f"{label} at {options['base_url']}" if "base_url" in options else label
 
 

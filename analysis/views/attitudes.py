@@ -100,8 +100,8 @@ def attitude_panel(tables: Tables, topic: str, group: str, run: str = "") -> tup
     ratings, lines, rows = _rated(tables, topic, group), [], []
     where = (tables.title(topic), group_title(group, tables.names))
     for party in ratings["party"].unique():
-        own, key = ratings[ratings["party"] == party], f"{run}|{party}" if run else str(party)
-        line, cells = party_line(own, key, bool(run))
+        party_ratings, key = ratings[ratings["party"] == party], f"{run}|{party}" if run else str(party)
+        line, cells = party_line(party_ratings, key, bool(run))
         lines.append(line)
         name = seat_title(str(party), tables.names)
         rows += [(key, round_, [*where, f"{name}, {run}" if run else name, round_, *row]) for round_, row in cells]

@@ -22,9 +22,9 @@ def shows(tables: Tables) -> bool:
 def View(shown: Shown) -> None:
     calls = shown.tables.calls
     rows = [
-        [str(purpose), f"{len(part):,}", _tokens(part, "prompt_tokens"), _tokens(part, "completion_tokens"),
-         count_table(part["failure"].dropna()) or "none"]
-        for purpose, part in calls[calls["round"] <= shown.round].groupby("purpose", sort=False)
+        [str(purpose), f"{len(purpose_calls):,}", _tokens(purpose_calls, "prompt_tokens"),
+         _tokens(purpose_calls, "completion_tokens"), count_table(purpose_calls["failure"].dropna()) or "none"]
+        for purpose, purpose_calls in calls[calls["round"] <= shown.round].groupby("purpose", sort=False)
     ]  # fmt: skip
     table(["purpose", "calls", "tokens in", "tokens out", "failures"], rows, "Calls to the model")
 

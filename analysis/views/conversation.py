@@ -51,7 +51,7 @@ def View(shown: Shown) -> None:
         room.set(to)
         search.set("")
 
-    hits = found(shown.tables, titles, shown.round, word)
+    hits = find_lines(shown.tables, titles, shown.round, word)
     element("p", hit_words(hits, word), css="soft", role="status")
     if hits:
         log(hit_lines(shown.tables, titles, hits), "Lines found", shown.round, look, word, go)
@@ -65,7 +65,7 @@ def Search(word: str, event_find: Callable[[str], None]) -> None:
 Hit = tuple[str, dict[Any, Any]]
 
 
-def found(tables: Tables, titles: Mapping[str, str], last: int, word: str) -> list[Hit]:
+def find_lines(tables: Tables, titles: Mapping[str, str], last: int, word: str) -> list[Hit]:
     """Return the lines of all rooms with a word in their text or the name of their speaker, each with its room."""
     turns = tables.utterances[tables.utterances["round"] <= last]
     texts = (turns["name"] + " " + turns["text"].fillna("")).str.lower()
@@ -113,23 +113,23 @@ def room_lines(tables: Tables, room: str) -> list[Line]:
             lines.append(turn(row, looks[party[row["agent"]]], tables.names) | {"at": moment(round_, place, len(here))})
         after = _ratings(ratings[ratings["round"] == round_], round_)
         after += _feelings(felt[felt["round"] == round_], round_)
-        lines += [one | {"at": moment(round_)} for one in after]
+        lines += [rating_line | {"at": moment(round_)} for rating_line in after]
     return lines
 
 
 def early_lines(shown: Shown, room: str) -> list[Line]:
     """Return what was said in a room in the round under way, and is in the record only when all rooms have spoken."""
     live = shown.session.live
-    said = [one for one in live.early() if one.room == room] if live else []
-    if not said:
+    early_turns = [early_turn for early_turn in live.early() if early_turn.room == room] if live else []
+    if not early_turns:
         return []
     seated = {row["agent"]: row for row in shown.tables.agents[shown.tables.agents["room"] == room].to_dict("records")}
     looks = edges(shown.tables)
-    lines = [line(f"Round {said[0].round}, under way", tag="h3", at=said[0].round - 1)]
-    for one in said:
-        seat = seated[one.agent]
-        row = {**seat, "text": one.text, "reason": one.reason}
-        lines.append(turn(row, looks[str(seat["party"])], shown.tables.names) | {"at": one.round - 1})
+    lines = [line(f"Round {early_turns[0].round}, under way", tag="h3", at=early_turns[0].round - 1)]
+    for early_turn in early_turns:
+        seat = seated[early_turn.agent]
+        row = {**seat, "text": early_turn.text, "reason": early_turn.reason}
+        lines.append(turn(row, looks[str(seat["party"])], shown.tables.names) | {"at": early_turn.round - 1})
     return lines
 
 

@@ -55,8 +55,11 @@ def histograms(tables: Tables, topic: str, file: str) -> Chart:
     looks, lines, rows = styles_of_run(tables), [], list[tuple[str, int, Sequence[Any]]]()
     parties = [str(party) for party in ratings["party"].unique()]
     for party in parties:
-        own, name = ratings[ratings["party"] == party], seat_title(party, tables.names)
-        by_round = [own.loc[own["round"] == round_, "attitude"] for round_ in range(int(own["round"].max()) + 1)]
+        party_ratings, name = ratings[ratings["party"] == party], seat_title(party, tables.names)
+        by_round = [
+            party_ratings.loc[party_ratings["round"] == round_, "attitude"]
+            for round_ in range(int(party_ratings["round"].max()) + 1)
+        ]
         counts = [bin_counts(values.dropna().to_numpy()) for values in by_round]
         missing = [int(values.isna().sum()) for values in by_round]
         lines.append(Line(party, counts=counts, missing=missing))

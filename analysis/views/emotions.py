@@ -54,12 +54,12 @@ def emotion_chart(tables: Tables, file: str) -> Chart:
     panels: list[Panel] = []
     rows: list[tuple[str, int, Any]] = []
     for topic, group, emotion in product(tables.topics, tables.groups, EMOTIONS):
-        own = felt[(felt["topic"] == topic) & (felt["group"] == group) & (felt["probe"] == emotion)]
-        if own.empty:
+        panel_ratings = felt[(felt["topic"] == topic) & (felt["group"] == group) & (felt["probe"] == emotion)]
+        if panel_ratings.empty:
             continue
         where, lines = (tables.title(topic), group_title(group, tables.names), emotion), []
-        for party in own["party"].unique():
-            line, cells = party_line(own[own["party"] == party], str(party), False)
+        for party in panel_ratings["party"].unique():
+            line, cells = party_line(panel_ratings[panel_ratings["party"] == party], str(party), False)
             lines.append(line)
             name = seat_title(str(party), tables.names)
             rows += [(str(party), round_, [*where, name, round_, *row]) for round_, row in cells]

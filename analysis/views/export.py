@@ -194,10 +194,10 @@ def figures_of(tables: Tables, folder: Path) -> dict[str, Callable[[], Figure]]:
     if where is None:
         return drawn
     try:
-        found = compare_with_parent(tables, where)
+        comparison = compare_with_parent(tables, where)
     except UserError:
         return drawn
-    return drawn | {"branch": lambda: branch_figure(found.parent, tables, found.result)}
+    return drawn | {"branch": lambda: branch_figure(comparison.parent, tables, comparison.result)}
 
 
 def report_of(folder: Path) -> bytes:

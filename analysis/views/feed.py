@@ -48,7 +48,7 @@ def people_of(tables: Tables, room: str) -> dict[str, str]:
     rows = tables.agents[tables.agents["room"] == room]
     counts = tables.exposures[tables.exposures["room"] == room]["agent"].value_counts()
     titles = {str(row["agent"]): f"{row['name']} ({seat_label(row, tables.names)})" for row in rows.to_dict("records")}
-    return dict(sorted(titles.items(), key=lambda one: -counts.get(int(one[0]), 0)))
+    return dict(sorted(titles.items(), key=lambda person: -counts.get(int(person[0]), 0)))
 
 
 def visit_words(had: list[Visit], last: int) -> str:

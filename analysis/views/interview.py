@@ -62,31 +62,31 @@ def Ask(session: Session, tables: Tables, agent: int, alone: bool = False) -> No
     live = session.live
     able = live is not None and live.alive
     people = {row["agent"]: row for row in tables.agents.to_dict("records")}
-    asked = [
-        question_state(one, people, able)
-        for one in (*session.interviews, *session.pending)
-        if not alone or one.agent == agent
+    questions = [
+        question_state(interview, people, able)
+        for interview in (*session.interviews, *session.pending)
+        if not alone or interview.agent == agent
     ]
     _Ask(
         name=str(people[agent]["name"]),
         able=able,
         note=ABLE if able else UNABLE,
-        questions=json.dumps(asked[::-1]),
+        questions=json.dumps(questions[::-1]),
         event_ask=lambda question: session.interview(agent, question),
         event_look=session.look_at,
     )
 
 
-def question_state(one: Interview, people: dict[int, dict[Any, Any]], going: bool) -> dict[str, Any]:
+def question_state(interview: Interview, people: dict[int, dict[Any, Any]], going: bool) -> dict[str, Any]:
     """Return a question with its answer, or with what it waits for. waited: seconds since the model was asked."""
-    row = people.get(one.agent, {"name": f"agent {one.agent}", "room": ""})
-    state = {"name": str(row["name"]), "person": [row["room"], one.agent], "question": one.question}
-    if one.reply is not None:
-        return state | {"reply": one.reply}
-    if one.reason is not None:
-        return state | {"note": REASONS.get(one.reason, f"No answer: {one.reason}.")}
+    row = people.get(interview.agent, {"name": f"agent {interview.agent}", "room": ""})
+    state = {"name": str(row["name"]), "person": [row["room"], interview.agent], "question": interview.question}
+    if interview.reply is not None:
+        return state | {"reply": interview.reply}
+    if interview.reason is not None:
+        return state | {"note": REASONS.get(interview.reason, f"No answer: {interview.reason}.")}
     if not going:
         return state | {"note": "Not answered: the run was stopped before."}
-    if one.sent is None:
+    if interview.sent is None:
         return state | {"note": "Waits for the end of the round, and for the questions before it."}
-    return state | {"waited": round(time.monotonic() - one.sent, 1)}
+    return state | {"waited": round(time.monotonic() - interview.sent, 1)}

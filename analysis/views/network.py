@@ -51,7 +51,9 @@ def shows(tables: Tables) -> bool:
 def View(shown: Shown) -> None:
     tables = shown.tables
     titles = rooms(tables)
-    networks = solara.use_memo(lambda: {titles[one.room.name]: one for one in populations(tables)}, [tables])
+    networks = solara.use_memo(
+        lambda: {titles[population.room.name]: population for population in populations(tables)}, [tables]
+    )
     chosen = solara.use_reactive(next(iter(networks)))
     network = networks.get(chosen.value) or next(iter(networks.values()))
     if len(networks) > 1:
@@ -124,13 +126,13 @@ def used_links(tables: Tables, network: Population) -> list[list[list[float]]]:
     author = dict(zip(turns["iteration"].tolist(), turns["agent"].map(place).tolist(), strict=True))
     rounds: list[list[list[float]]] = []
     for round_ in range(network.last + 1):
-        own = turns.loc[turns["round"] == round_, "iteration"].tolist()
-        when = {turn: round(moment(round_, number, len(own)), 4) for number, turn in enumerate(own, 1)}
+        round_turns = turns.loc[turns["round"] == round_, "iteration"].tolist()
+        when = {turn: round(moment(round_, number, len(round_turns)), 4) for number, turn in enumerate(round_turns, 1)}
         here = heard[heard["round"] == round_].sort_values("iteration", kind="stable")
         pairs: dict[tuple[int, int], float] = {}
         for reader, turn in zip(here["agent"].map(place).tolist(), here["iteration"].tolist(), strict=True):
             pairs.setdefault((reader, author[turn]), when.get(turn, float(round_)))  # an older post is shown at the end
-        rounds.append(sorted(([*pair, at] for pair, at in pairs.items()), key=lambda one: one[2]))
+        rounds.append(sorted(([*pair, at] for pair, at in pairs.items()), key=lambda link: link[2]))
     return rounds
 
 

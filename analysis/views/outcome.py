@@ -64,20 +64,20 @@ def View(shown: Shown) -> None:
     key = [str(folder), tables.finished, rounds, 0 if live else len(tables.attitudes)]
     seen = replace(shown, tables=up_to(tables, rounds)) if live else shown
     task = solara.lab.use_task(lambda: outcome_of(seen, folder), dependencies=key, raise_error=False)
-    found = task.value if task.finished else None
+    outcome = task.value if task.finished else None
     if not tables.finished:
         element("p", so_far(rounds, int(tables.header.scenario["rounds"])), css="soft")
-    if found is None:
+    if outcome is None:
         failed = f"The findings could not be computed: {task.exception}" if task.error else "Computing the findings…"
         element("p", failed, role="status").key("status")  # without a key its <p> would become the tag of the heading
         return
-    if found.branch or found.problem:
-        Effect(shown, found, folder)
+    if outcome.branch or outcome.problem:
+        Effect(shown, outcome, folder)
     element("h2", "Findings").key("findings")
-    element("ul", *[element("li", element("bdi", text)) for text in found.sentences], css="findings")
-    if found.measures:
-        table(["what", "mean (95% interval)", "groups", "episodes"], found.measures, "Agreement and movement")
-    if found.known:
+    element("ul", *[element("li", element("bdi", text)) for text in outcome.sentences], css="findings")
+    if outcome.measures:
+        table(["what", "mean (95% interval)", "groups", "episodes"], outcome.measures, "Agreement and movement")
+    if outcome.known:
         AgreementFigure(shown, key) if deliberates(tables) else AttitudeChart(shown)
     BranchTree(folder, str(folder))
 
@@ -98,7 +98,7 @@ def AttitudeChart(shown: Shown) -> None:
 
 
 @solara.component
-def Effect(shown: Shown, found: Outcome, folder: Path) -> None:
+def Effect(shown: Shown, outcome: Outcome, folder: Path) -> None:
     """How a branch differs from its parent: what it changes, the effect with its interval, and both on the same axes."""
     origin = shown.tables.header.branch
     element("h2", "Compared with its parent")
@@ -108,16 +108,16 @@ def Effect(shown: Shown, found: Outcome, folder: Path) -> None:
         element("bdi", f"“{Path(origin['parent']).name}”"),
         f" from round {origin['round']} on.",
     )
-    if found.problem or found.branch is None:
-        element("p", element("bdi", found.problem), css="wrong")
+    if outcome.problem or outcome.branch is None:
+        element("p", element("bdi", outcome.problem), css="wrong")
         return
-    element("ul", *[element("li", element("bdi", text)) for text in found.changed or ["No change"]], css="changes")
-    for sentence in plain_lines(found.branch.sentence):
+    element("ul", *[element("li", element("bdi", text)) for text in outcome.changed or ["No change"]], css="changes")
+    for sentence in plain_lines(outcome.branch.sentence):
         element("p", element("bdi", sentence), css="lead")
-    result = found.branch.result
+    result = outcome.branch.result
     if result.effects["rooms"].sum() == 0:
         return
-    BranchChart(shown, found.branch.parent, folder)
+    BranchChart(shown, outcome.branch.parent, folder)
     rows, header = effects_table(result, result.effects)
     table(header, rows, "Effects of the branch")
     element("p", "Branch minus parent, in the same room: intervals are 95% intervals over rooms.", css="soft")
@@ -160,8 +160,8 @@ def outcome_of(shown: Shown, folder: Path) -> Outcome:
         return Outcome(sentences)
     try:
         compared = compare_with_parent(tables, where)
-        base, own = scenario_of(compared.parent.header, where), scenario_of(tables.header, folder)
-        changed = list(changes_in_words(base, own, tables.names))
+        base, branch_scenario = scenario_of(compared.parent.header, where), scenario_of(tables.header, folder)
+        changed = list(changes_in_words(base, branch_scenario, tables.names))
     except UserError as error:
         return Outcome(sentences, problem=f"It cannot be compared with its parent: {error}")
     return Outcome(sentences, branch=compared, changed=changed)
@@ -190,8 +190,8 @@ def caution(tables: Tables) -> Iterator[str]:
 
 def finding_sentences(tables: Tables) -> list[str]:
     """Return the findings of summary.md as plain text."""
-    measured = {name: one for name, one in metrics().items() if hasattr(one, "headline") or name == "drift"}
-    results = {name: one.compute(tables) for name, one in measured.items()}
+    measured = {name: metric for name, metric in metrics().items() if hasattr(metric, "headline") or name == "drift"}
+    results = {name: metric.compute(tables) for name, metric in measured.items()}
     return plain_lines(findings(tables, results, measured))
 
 
@@ -207,18 +207,23 @@ def plain(markdown: str) -> str:
     'Ann said *no* <b> x'
     """
     (line,) = MarkdownIt("commonmark", {"html": False}).parseInline(markdown)
-    return "".join(" " if part.type.endswith("break") else part.content for part in line.children or [])
+    return "".join(" " if token.type.endswith("break") else token.content for token in line.children or [])
 
 
 def _agreement(shown: Shown, folder: Path) -> Outcome:
     """Return the measures of private deliberations, after what is known of their model."""
     episodes = measured_episodes(shown.events)
-    results = [one for one in measure_movement(episodes) if one.value is not None] if episodes else []
+    results = [measure for measure in measure_movement(episodes) if measure.value is not None] if episodes else []
     rows = [
-        [one.label, format_estimate(one.value, one.low, one.high), f"{one.groups}", f"{one.episodes}"]
-        for one in results
+        [
+            measure.label,
+            format_estimate(measure.value, measure.low, measure.high),
+            f"{measure.groups}",
+            f"{measure.episodes}",
+        ]
+        for measure in results
     ]
-    groups = max((one.groups for one in results), default=0)
+    groups = max((measure.groups for measure in results), default=0)
     if not rows:
         return Outcome(
             ["No deliberation has readable ratings yet, so nothing can be said about agreement."], known=False
