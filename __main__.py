@@ -257,10 +257,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
 def commands() -> dict[str, dict[str, str]]:
     """Return all commands by group, those of studies too, with what each does."""
     listed = {title: {name: what for name, (_, what) in group.items()} for title, group in COMMANDS.items()}
-    for name, (_, own) in study_commands().items():
+    for name, (_, study_command) in study_commands().items():
         if any(name in group for group in COMMANDS.values()):
             raise UserError(f"a study is called {name}, which is a command of Parley: rename the study")
-        listed.setdefault(own.group, {})[name] = own.about
+        listed.setdefault(study_command.group, {})[name] = study_command.about
     return listed
 
 
@@ -287,8 +287,8 @@ def command(name: str) -> Callable[[Sequence[str]], int]:
 def parser_of(name: str) -> Parser:
     """Return the parser of a command. Errors: as for `command`."""
     of_study = _of_study(name)
-    own = f"{name.replace('-', '_')}_parser"
-    make = of_study[0].part(of_study[1].parser) if of_study else getattr(_module_of(name), own)
+    parser_name = f"{name.replace('-', '_')}_parser"
+    make = of_study[0].part(of_study[1].parser) if of_study else getattr(_module_of(name), parser_name)
     parser: Parser = make()
     return parser
 

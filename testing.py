@@ -60,11 +60,11 @@ def check_environment(environment: str | type) -> None:
     _run_checks(exam.CHECKS, kind, kind.__name__)
 
 
-def _run_checks(checks: Sequence[Callable[[Any], None]], found: Any, name: str) -> None:
+def _run_checks(checks: Sequence[Callable[[Any], None]], subject: Any, name: str) -> None:
     """Every check; the first that fails with its name in front."""
     for check in checks:
         try:
-            check(found)
+            check(subject)
         except AssertionError as error:
             broken = check.__name__.replace("_", " ")
             raise AssertionError(f"{name}: {broken}{f': {error}' if str(error) else ''}") from error

@@ -57,7 +57,7 @@ class Work:
 
     def now(self) -> tuple[float, float]:
         times = self.server.cpu_times()
-        metrics = {one["name"]: one["value"] for one in self.client.send("Performance.getMetrics")["metrics"]}
+        metrics = {metric["name"]: metric["value"] for metric in self.client.send("Performance.getMetrics")["metrics"]}
         return times.user + times.system, metrics["TaskDuration"]
 
     def __str__(self) -> str:

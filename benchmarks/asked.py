@@ -39,10 +39,10 @@ ENDS = {FOR: 10.0, AGAINST: 0.0}
 def draw_answers(share: float, blocks: int, rng: np.random.Generator) -> pd.DataFrame:
     """Draw what `interviewer.answers` returns for blocks of two agents with a planted sycophancy."""
     index = pd.MultiIndex.from_product([range(blocks), ("first", "second")], names=["block", "party"])
-    own, frame = rng.uniform(1, 9, len(index)), index.to_frame(index=False).assign(topic="racism")
+    opinion, frame = rng.uniform(1, 9, len(index)), index.to_frame(index=False).assign(topic="racism")
     for name in (STATEMENT, SILENT, FOR, AGAINST):
-        level = own + share * (ENDS[name] - own) if name in ENDS else own
-        frame[name] = np.clip(np.rint(level + rng.normal(0, NOISE, len(own))), 0, 10)
+        level = opinion + share * (ENDS[name] - opinion) if name in ENDS else opinion
+        frame[name] = np.clip(np.rint(level + rng.normal(0, NOISE, len(opinion))), 0, 10)
     return frame
 
 
@@ -50,12 +50,12 @@ def examine(share: float, audits: int, blocks: int) -> dict[str, str]:
     """Return one line of the table."""
     rng = np.random.default_rng([30, round(100 * share)])
     true = float(moves(draw_answers(share, 20_000, rng))[STATED].mean())
-    found = [moves(draw_answers(share, blocks, rng)) for _ in range(audits)]
-    ends = [mean_interval(one[STATED].to_numpy(dtype=float)) for one in found]
+    drawn_moves = [moves(draw_answers(share, blocks, rng)) for _ in range(audits)]
+    ends = [mean_interval(drawn[STATED].to_numpy(dtype=float)) for drawn in drawn_moves]
     hits = sum(low <= true <= high for low, high in ends)
     idle = MOVES if share == 0 else (NO_VIEW,)
     claimed = sum(
-        min(p_of_mean(one[name].to_numpy(dtype=float)) for name in idle) < LEVEL / len(MOVES) for one in found
+        min(p_of_mean(drawn[name].to_numpy(dtype=float)) for name in idle) < LEVEL / len(MOVES) for drawn in drawn_moves
     )
     lines = {"coverage": hits, "claimed where nothing is planted": claimed}
     return {"share": f"{share:g}", "truth": f"{true:.3f}"} | {
@@ -81,12 +81,14 @@ def draw_guesses(suspects: float, points: float, blocks: int, rng: np.random.Gen
 def examine_guesses(suspects: float, points: float, audits: int, blocks: int) -> dict[str, str]:
     """Return one line of the table of guesses. Audits in which too few agents guess right or wrong are counted, and left out."""
     rng = np.random.default_rng([31, round(100 * suspects), round(10 * points)])
-    found = [estimates(draw_guesses(suspects, points, blocks, rng)).set_index("quantity") for _ in range(audits)]
+    estimate_tables = [
+        estimates(draw_guesses(suspects, points, blocks, rng)).set_index("quantity") for _ in range(audits)
+    ]
     share, rows = (
         suspects + (1 - suspects) * CHANCE,
-        [one.loc[DIFFERENCE] for one in found if not one.loc[DIFFERENCE, "reason"]],
+        [table.loc[DIFFERENCE] for table in estimate_tables if not table.loc[DIFFERENCE, "reason"]],
     )
-    shares = [one.loc[SHARE] for one in found]
+    shares = [table.loc[SHARE] for table in estimate_tables]
     counts = {
         "share covered": (sum(bool(row["low"] <= share <= row["high"]) for row in shares), audits),
         "share claimed": (

@@ -101,12 +101,12 @@ def audited(
 ) -> Iterator[tuple[CardEstimate, float]]:
     """The claims of one audit, each with what was planted; of several batches, ended by `tight`."""
     base = base_of(setting, {"society": society, "topics": topics, "repetitions": blocks, "seed": seed, "probe": probe})
-    known = {name: bare(section) for name, section in sections(names).items()}
+    bare_sections = {name: bare(section) for name, section in sections(names).items()}
     with tempfile.TemporaryDirectory() as folder:
         first = Batch(base, Path(folder))
-        found = driven(first, known, measure, batches, tight, noise)
-    truths, sides = Planted(planted(setting, society), base), directions(found) if "three" in found else NOWHERE
-    for claim in card_estimates(found, first, known):
+        records = driven(first, bare_sections, measure, batches, tight, noise)
+    truths, sides = Planted(planted(setting, society), base), directions(records) if "three" in records else NOWHERE
+    for claim in card_estimates(records, first, bare_sections):
         true = truth(truths, claim, sides)
         if true is not None:
             yield claim, true
@@ -114,14 +114,14 @@ def audited(
 
 def driven(
     first: Batch,
-    known: Sections,
+    bare_sections: Sections,
     measure: str = "expected",
     batches: int = 1,
     tight: float | None = None,
     noise: float = 0.0,
 ) -> ConditionRecords:
     """An audit run in memory, without a judge. noise: its SD in points of 0 to 10, in each rating anew."""
-    study, tables_ = run_protocol(first, known, batches, tight), None
+    study, tables_ = run_protocol(first, bare_sections, batches, tight), None
     rng = np.random.default_rng(first.base.seed)
     try:
         while True:
@@ -129,8 +129,8 @@ def driven(
             step.folder.mkdir(parents=True, exist_ok=True)
             tables_ = _told(_noisy(held(step.scenario), noise, rng), measure)
     except StopIteration as done:
-        found: ConditionRecords = done.value
-    return found
+        records: ConditionRecords = done.value
+    return records
 
 
 def halved(
@@ -139,14 +139,15 @@ def halved(
     """What a remedy moves that halves the pull, within blocks, each difference with what is planted."""
     less = setting | {"mu": setting["mu"] / 2}
     more = {"society": society, "topics": topics, "repetitions": blocks, "seed": seed}
-    base, other = (base_of(one, more) for one in (setting, less))
-    truths, laws = [Planted(planted(one, society), base) for one in (setting, less)], core_conditions()
+    base, other = (base_of(planted_setting, more) for planted_setting in (setting, less))
+    truths = [Planted(planted(planted_setting, society), base) for planted_setting in (setting, less)]
+    laws = core_conditions()
     with tempfile.TemporaryDirectory() as folder:
-        arms = [Batch(one, Path(folder) / name) for name, one in (("plain", base), ("less", other))]
+        arms = [Batch(scenario, Path(folder) / name) for name, scenario in (("plain", base), ("less", other))]
         held_ = [driven(first, laws) for first in arms]
     sides = directions(held_[0])
     for before, after in zip(*(measure_remedy(*each).values() for each in zip(held_, arms, strict=True)), strict=True):
-        ends = [truth(one, replace(before, topic=ALL), sides) for one in truths]
+        ends = [truth(planted_truth, replace(before, topic=ALL), sides) for planted_truth in truths]
         if None not in ends:
             yield paired_difference(before, after), float(np.subtract(ends[1], ends[0]))
 
@@ -193,28 +194,29 @@ def rows(number_: int, options: argparse.Namespace) -> pd.DataFrame:
         options.society,
         options.noise,
     )
-    found = audited(setting, 1000 + number_, *how)
+    claims_and_truths = audited(setting, 1000 + number_, *how)
     if options.halved:
         setting = SETTINGS[3 + number_ % (len(SETTINGS) - 3)]
-        found = halved(setting, 1000 + number_, options.topics, options.blocks, options.society)
+        claims_and_truths = halved(setting, 1000 + number_, options.topics, options.blocks, options.society)
     told = [
-        setting | {"audit": number_, "quantity": one.quantity, "topic": one.topic, "truth": true, "estimate": one.estimate,
-                   "low": one.low, "high": one.high, "covered": covered(one, true), "n": one.n}
-        for one, true in found
+        setting | {"audit": number_, "quantity": claim.quantity, "topic": claim.topic, "truth": true, "estimate": claim.estimate,
+                   "low": claim.low, "high": claim.high, "covered": covered(claim, true), "n": claim.n}
+        for claim, true in claims_and_truths
     ]  # fmt: skip
     return pd.DataFrame(told)
 
 
-def summary(found: pd.DataFrame) -> pd.DataFrame:
+def summary(claims: pd.DataFrame) -> pd.DataFrame:
     """A row a quantity: claims with an estimate, without one, coverage (with its interval), mean error, mean half width."""
     told = []
-    for quantity, part in found.groupby("quantity", sort=False):
-        known = part[part["estimate"].notna()]
-        low, high = share_interval(int(known["covered"].sum()), len(known))
-        off, width = known["estimate"] - known["truth"], (known["high"] - known["low"]) / 2
+    for quantity, quantity_claims in claims.groupby("quantity", sort=False):
+        estimated = quantity_claims[quantity_claims["estimate"].notna()]
+        low, high = share_interval(int(estimated["covered"].sum()), len(estimated))
+        off, width = estimated["estimate"] - estimated["truth"], (estimated["high"] - estimated["low"]) / 2
         finite = width[width < float("inf")]
         told.append(
-            {"quantity": quantity, "claims": len(known), "missing": len(part) - len(known), "coverage": known["covered"].mean(),
+            {"quantity": quantity, "claims": len(estimated), "missing": len(quantity_claims) - len(estimated),
+             "coverage": estimated["covered"].mean(),
              "low": low, "high": high, "error": off[off.abs() < float("inf")].mean(), "width": finite.mean()}
         )  # fmt: skip
     return pd.DataFrame(told)
@@ -240,13 +242,13 @@ def main() -> None:
     )
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / "claims.csv"
-    found = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["audit"])
-    for one in range(options.audits):
-        if one not in set(found["audit"]):
-            fresh = rows(one, options)
+    claims = pd.read_csv(path) if path.exists() else pd.DataFrame(columns=["audit"])
+    for number in range(options.audits):
+        if number not in set(claims["audit"]):
+            fresh = rows(number, options)
             fresh.to_csv(path, mode="a", header=not path.exists(), index=False)
-            found = pd.concat([found, fresh], ignore_index=True)
-    told = summary(found[found["audit"] < options.audits])
+            claims = pd.concat([claims, fresh], ignore_index=True)
+    told = summary(claims[claims["audit"] < options.audits])
     heads = ["quantity", "claims", "without", "coverage", "95% interval", "mean error", "mean half width"]
     cells = [
         [row.quantity, str(row.claims), str(row.missing), format_number(row.coverage, 3), f"{row.low:.3f} to {row.high:.3f}",
@@ -254,8 +256,8 @@ def main() -> None:
         for row in told.itertuples()
     ]  # fmt: skip
     print(markdown_table(heads, cells))
-    if options.tight is not None and "n" in found:
-        whole = found[(found["quantity"] == "lost") & (found["topic"] == "all")]["n"] / options.blocks
+    if options.tight is not None and "n" in claims:
+        whole = claims[(claims["quantity"] == "lost") & (claims["topic"] == "all")]["n"] / options.blocks
         print(f"batches held: {whole.mean():.1f} on average, {whole.min():.0f} to {whole.max():.0f}")
 
 

@@ -35,7 +35,7 @@ def draw_half_t(rng: np.random.Generator) -> float:
 
 PEOPLE = Dimension("set of personas", POPULATION, field("personas", "one", "other"))
 DIMENSIONS = (*MEANT, PEOPLE)
-NAMES, STRATA = [one.name for one in MEANT], [PEOPLE.name]
+NAMES, STRATA = [dimension.name for dimension in MEANT], [PEOPLE.name]
 PLANTED = "word for the event"
 CLAIM = Claim("", "", (), "", "greater", 0.5, Contrast(), Population((), (), ()))
 
@@ -43,7 +43,7 @@ CLAIM = Claim("", "", (), "", "greater", 0.5, Contrast(), Population((), (), ())
 @cache
 def design_of(size: int) -> np.ndarray:
     """Return the design of all audits: what is drawn anew is the differences."""
-    return factorial_design([len(one.levels) for one in DIMENSIONS], size, np.random.default_rng(0))
+    return factorial_design([len(dimension.levels) for dimension in DIMENSIONS], size, np.random.default_rng(0))
 
 
 def draw_differences(
@@ -67,20 +67,21 @@ def draw_differences(
     """
     design = design_of(size)
     of_topic, of_people = rng.normal(0, topic, topics), rng.normal(0, people, (2, groups))
-    own = effect + rng.normal(0, uneven, (2, groups)) if uneven else np.full((2, groups), effect)
+    group_effects = effect + rng.normal(0, uneven, (2, groups)) if uneven else np.full((2, groups), effect)
     rows = []
     for number, row in enumerate(design, 1):
-        levels = {one.name: one.levels[place] for one, place in zip(DIMENSIONS, row, strict=True)}
+        levels = {dimension.name: dimension.levels[place] for dimension, place in zip(DIMENSIONS, row, strict=True)}
         base = average + rng.normal(0, common)
         for at in range(topics):
             for group in range(groups):
-                value = base + own[row[-1], group] * (row[0] - 0.5)
+                value = base + group_effects[row[-1], group] * (row[0] - 0.5)
                 value += of_topic[at] + of_people[row[-1], group] + rng.normal(0, chance)
                 people_name = f"{levels[PEOPLE.name]} {group}"
                 rows.append(
                     (number, f"topic {at}", group, people_name, round(value) if whole else value, *levels.values())
                 )
-    columns = [SPECIFICATION, "topic", "repetition", "people", "difference", *(one.name for one in DIMENSIONS)]
+    names = [dimension.name for dimension in DIMENSIONS]
+    columns = [SPECIFICATION, "topic", "repetition", "people", "difference", *names]
     return pd.DataFrame(rows, columns=columns).astype({"difference": "float64"})
 
 
@@ -124,7 +125,7 @@ def null_coverage(
         for stratum in (0, 1):
             values[:, strata == stratum] -= values[:, strata == stratum].mean(axis=1, keepdims=True)
         means = values.mean(axis=(2, 3)).T
-        squares = [(means**2).sum(axis=0) - ((part.T @ means) ** 2).sum(axis=0) for part in (nuisance, full)]
+        squares = [(means**2).sum(axis=0) - ((basis.T @ means) ** 2).sum(axis=0) for basis in (nuisance, full)]
         statistic = (squares[0] - squares[1]) / df / (squares[1] / df_error)
         held.append(fisher.sf(statistic, df, df_error) >= 0.05)
     return float(np.mean(held))
@@ -144,12 +145,12 @@ def verdicts(rng: np.random.Generator, audits: int, **truth: float) -> float:
 
 def over_people(rng: np.random.Generator, audits: int, setting: str, **truth: float) -> tuple[float, float]:
     """Return how often p over specifications, and p over groups of people, is below .05 for a setting."""
-    found = []
+    rejections = []
     for _ in range(audits):
         differences = draw_differences(rng, **truth)  # type: ignore[arg-type]
         share = setting_share(differences, [setting], [name for name in NAMES if name != setting], STRATA)
-        found.append((share.p < 0.05, people_p(differences, setting, share) < 0.05))
-    first, second = (float(np.mean(column)) for column in zip(*found, strict=True))
+        rejections.append((share.p < 0.05, people_p(differences, setting, share) < 0.05))
+    first, second = (float(np.mean(column)) for column in zip(*rejections, strict=True))
     return first, second
 
 
@@ -160,24 +161,28 @@ def ranks(rng: np.random.Generator, draws: int, kept: int = 99, thin: int = 10) 
     """
     wording = np.tile([0, 0, 0, 0, 1, 1, 1, 1], 5)
     factors = {"topic": np.repeat(np.arange(5), 8), "people": np.tile(np.arange(4), 10), "wording": wording}
-    found: dict[str, list[int]] = {}
+    ranks_by_quantity: dict[str, list[int]] = {}
     for _ in range(draws):
         effects = {name: rng.normal(0, draw_half_t(rng), codes.max() + 1) for name, codes in factors.items()}
         average, noise = rng.normal(0, 5.0), draw_half_t(rng)
         values = average + sum(effects[name][codes] for name, codes in factors.items()) + rng.normal(0, noise, 40)
         posterior = sample_posterior(values, factors, rng, scale=1.0, draws=kept * thin, warm=200)
-        parts = {name: one.var() for name, one in effects.items()} | {"residual": noise**2}
+        parts = {name: effect.var() for name, effect in effects.items()} | {"residual": noise**2}
         truths: dict[str, tuple[float, np.ndarray]] = {
             "average": (average, posterior.average),
             "residual": (noise**2, posterior.residual),
             "first topic": (effects["topic"][0], posterior.effects["topic"][:, 0]),
         }
         truths |= {
-            f"share of {name}": (part / sum(parts.values()), posterior.shares()[name]) for name, part in parts.items()
+            f"share of {name}": (variance / sum(parts.values()), posterior.shares()[name])
+            for name, variance in parts.items()
         }
         for name, (truth, drawn) in truths.items():
-            found.setdefault(name, []).append(int((drawn[::thin] < truth).sum()))
-    bins = {name: np.bincount(np.array(one) * 10 // (kept + 1), minlength=10) for name, one in found.items()}
+            ranks_by_quantity.setdefault(name, []).append(int((drawn[::thin] < truth).sum()))
+    bins = {
+        name: np.bincount(np.array(quantity_ranks) * 10 // (kept + 1), minlength=10)
+        for name, quantity_ranks in ranks_by_quantity.items()
+    }
     return {name: float(chisquare(counts).pvalue) for name, counts in bins.items()}
 
 

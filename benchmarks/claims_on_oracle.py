@@ -52,9 +52,9 @@ def audit(seed: int) -> tuple[float, float, float]:
         results = run_cells(jobs, RoomMeasure(multiverse.claim.measure), 1, Budget(), None, _silent, _silent)
         measured = {place: result.found for place, result in results}
     used = whole_specifications(multiverse.differences(measured))
-    meant = [one.name for one in multiverse.dimensions if one.meant]
-    found = setting_share(used, meant, [], [one.name for one in multiverse.dimensions if not one.meant])
-    return found.share, found.low, found.high
+    meant = [dimension.name for dimension in multiverse.dimensions if dimension.meant]
+    fit = setting_share(used, meant, [], [dimension.name for dimension in multiverse.dimensions if not dimension.meant])
+    return fit.share, fit.low, fit.high
 
 
 def _silent(*_: object) -> None:
@@ -67,16 +67,18 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("claims_on_oracle.csv"))
     options = parser.parse_args()
     rows = list(csv.reader(options.out.open())) if options.out.exists() else []
-    known = {int(row[0]): float(row[2]) for row in rows}
+    low_by_seed = {int(row[0]): float(row[2]) for row in rows}
     for seed in range(options.audits):
-        if seed not in known:
-            found = audit(seed)
+        if seed not in low_by_seed:
+            measured_share = audit(seed)
             with options.out.open("a", newline="") as file:
-                csv.writer(file).writerow([seed, *found])
-            known[seed] = found[1]
-    held = sum(low <= 0 for low in known.values())
-    low, high = share_interval(held, len(known))
-    print(f"The interval holds 0 in {held} of {len(known)} audits ({held / len(known):.3f}, {low:.3f} to {high:.3f}).")
+                csv.writer(file).writerow([seed, *measured_share])
+            low_by_seed[seed] = measured_share[1]
+    held = sum(low <= 0 for low in low_by_seed.values())
+    low, high = share_interval(held, len(low_by_seed))
+    print(
+        f"The interval holds 0 in {held} of {len(low_by_seed)} audits ({held / len(low_by_seed):.3f}, {low:.3f} to {high:.3f})."
+    )
 
 
 if __name__ == "__main__":

@@ -152,12 +152,12 @@ def counting() -> Iterator[tuple[Counter[str], Counter[str], Counter[bool]]]:
 
     A plan, which runs the debates with made-up replies to count their calls, is not counted.
     """
-    asked, missing, tries = Counter[str](), Counter[str](), Counter[bool]()
+    questions, missing, tries = Counter[str](), Counter[str](), Counter[bool]()
     count, depth, plans = MissingTally.count, [0], [0]
 
     def count_also(self: MissingTally, key: Any, reason: str | None, raw: str | None = None) -> None:
         if not plans[0]:
-            asked[key.what] += 1
+            questions[key.what] += 1
             if reason is not None and not reason.startswith(UNASKED):
                 missing[reason] += 1
         count(self, key, reason, raw)
@@ -187,7 +187,7 @@ def counting() -> Iterator[tuple[Counter[str], Counter[str], Counter[bool]]]:
     MissingTally.count = count_also  # type: ignore[method-assign]
     _exchange(patched)
     try:
-        yield asked, missing, tries
+        yield questions, missing, tries
     finally:
         MissingTally.count = count  # type: ignore[method-assign]
         _exchange({also: read for read, also in patched.items()})
@@ -251,8 +251,12 @@ class Materials:
 def share_read(name: str, llm: str, materials: Materials, out: str = "", most: int = 0) -> ShareRead:
     """Run a command of COMMANDS on a model, and count what it reads. most: calls after which it is stopped; 0: no limit."""
     words = materials.words(COMMANDS[name] + limited(name, llm, most), llm, out or name)
-    said, began = io.StringIO(), time.process_time()
-    with counting() as (asked, missing, tries), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    printed, began = io.StringIO(), time.process_time()
+    with (
+        counting() as (questions, missing, tries),
+        contextlib.redirect_stdout(printed),
+        contextlib.redirect_stderr(printed),
+    ):
         try:
             code = run.main(words)
         except SystemExit as stop:
@@ -260,10 +264,10 @@ def share_read(name: str, llm: str, materials: Materials, out: str = "", most: i
         except Exception as error:  # noqa: BLE001  it is what the table has to show
             code = 3
             print(f"{type(error).__name__}: {error}")
-    lines = [line for line in said.getvalue().splitlines() if line.strip()]
+    lines = [line for line in printed.getvalue().splitlines() if line.strip()]
     last = next((line for line in lines if "run.py:" in line), lines[-1] if lines else "")
     read = (tries.total(), tries[False])
-    return ShareRead(name, code, asked.total(), missing, read, time.process_time() - began, last)
+    return ShareRead(name, code, questions.total(), missing, read, time.process_time() - began, last)
 
 
 HEAD = (
@@ -286,19 +290,19 @@ def limited(name: str, llm: str, most: int) -> str:
     return limit + (" --no-qualify" if checked and needs_qualification(llm) else "")
 
 
-def table_row(found: ShareRead) -> str:
+def table_row(result: ShareRead) -> str:
     """Return the row of a command. A command that reached the limit of calls has read what it says by then."""
-    stopped = f"stopped after {STOPPED.search(found.said)[1]} calls" if STOPPED.search(found.said) else ""
-    reasons = ", ".join(f"{reason} {number}" for reason, number in found.missing.most_common(3))
+    stopped = f"stopped after {STOPPED.search(result.said)[1]} calls" if STOPPED.search(result.said) else ""
+    reasons = ", ".join(f"{reason} {number}" for reason, number in result.missing.most_common(3))
     note = (
         "; ".join(filter(None, [stopped, reasons]))
-        if stopped or not found.code
-        else found.said.removeprefix("run.py: ")
+        if stopped or not result.code
+        else result.said.removeprefix("run.py: ")
     )
-    told, lost = found.tries
+    told, lost = result.tries
     once = f"{1 - lost / told:.0%}" if told else "–"
-    share = f"{found.share:.0%}" if found.asked and (stopped or not found.code) else "–"
-    cells = (f"`{found.name}`", found.asked, share, told, once, f"{found.seconds:.0f}", note[:200].replace("|", "/"))
+    share = f"{result.share:.0%}" if result.asked and (stopped or not result.code) else "–"
+    cells = (f"`{result.name}`", result.asked, share, told, once, f"{result.seconds:.0f}", note[:200].replace("|", "/"))
     return f"| {' | '.join(map(str, cells))} |"
 
 
@@ -312,12 +316,13 @@ def with_rows(page: str, llm: str, rows: Mapping[str, str]) -> str:
     1
     """
     begin, end = f"<!-- commands on {llm} -->\n", "<!-- end -->"
-    before, found, after = page.partition(begin)
-    if not found:
+    before, marker, after = page.partition(begin)
+    if not marker:
         raise SystemExit(f"the page has no table on {llm}: write {begin.strip()} and {end} where it should be")
     old, _, after = after.partition(end)
-    known = {line.split("`")[1]: line for line in old.splitlines() if line.startswith("| `")} | dict(rows)
-    return before + begin + HEAD + "\n".join(known[name] for name in COMMANDS if name in known) + "\n" + end + after
+    row_by_command = {line.split("`")[1]: line for line in old.splitlines() if line.startswith("| `")} | dict(rows)
+    lines = "\n".join(row_by_command[name] for name in COMMANDS if name in row_by_command)
+    return before + begin + HEAD + lines + "\n" + end + after
 
 
 def main() -> None:
@@ -331,10 +336,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         materials = Materials(Path(folder))
         for name in names:
-            found = share_read(name, options.llm, materials, most=options.most)
-            row = table_row(found)
-            print(f"{row} {found.code}", flush=True)
-            broken += [name] if found.code and "run.py: " not in found.said else []
+            result = share_read(name, options.llm, materials, most=options.most)
+            row = table_row(result)
+            print(f"{row} {result.code}", flush=True)
+            broken += [name] if result.code and "run.py: " not in result.said else []
             if options.write:
                 page = options.write.read_text(encoding="utf-8")
                 options.write.write_text(with_rows(page, options.llm, {name: row}), encoding="utf-8")

@@ -50,8 +50,11 @@ def count_seed(report: str, rooms: int, seed: int) -> pd.DataFrame:
 def count_lines(by_seed: pd.DataFrame) -> pd.DataFrame:
     """Return one row per report, rooms and kind of line, the whole report last: the columns of exam_reports.csv."""
     rows = []
-    for (report, rooms), part in by_seed.groupby(KEY, sort=False):
-        kinds = [*((str(name), lines) for name, lines in part.groupby("line", sort=False)), (WHOLE, part)]
+    for (report, rooms), report_counts in by_seed.groupby(KEY, sort=False):
+        kinds = [
+            *((str(name), lines) for name, lines in report_counts.groupby("line", sort=False)),
+            (WHOLE, report_counts),
+        ]
         for name, lines in kinds:
             sums = lines.groupby("seed")[["claimed", "lines"]].sum().astype(float)
             rows.append({"report": report, "rooms": rooms, "line": name, **_row(sums)})
@@ -63,24 +66,24 @@ def _row(sums: pd.DataFrame) -> dict[str, object]:
     low, high = clustered_share_interval(sums["claimed"].to_numpy(), sums["lines"].to_numpy())
     verdict = NO_VERDICT if np.isnan(low) else OFTEN if low > ALPHA else WITHIN
     ends = {name: None if np.isnan(end) else round(end, 4) for name, end in (("low", low), ("high", high))}
-    found = {"seeds": len(sums), "lines": lines, "claimed": claimed, "share": round(claimed / lines, 4)}
-    return {**found, **ends, "chance": int(binom.ppf(0.975, lines, ALPHA)), "verdict": verdict}
+    counts = {"seeds": len(sums), "lines": lines, "claimed": claimed, "share": round(claimed / lines, 4)}
+    return {**counts, **ends, "chance": int(binom.ppf(0.975, lines, ALPHA)), "verdict": verdict}
 
 
 def hold_control(
     keep: Path, reports: Sequence[str], rooms: Sequence[int], seeds: Sequence[int], minutes: float
 ) -> pd.DataFrame:
     """Return the counts by seed, and write them after each seed; those that are there are not made again."""
-    found = [pd.read_csv(keep)] if keep.is_file() else []
-    known = {key for frame in found for key in zip(frame["report"], frame["rooms"], frame["seed"], strict=True)}
+    tables = [pd.read_csv(keep)] if keep.is_file() else []
+    counted = {key for frame in tables for key in zip(frame["report"], frame["rooms"], frame["seed"], strict=True)}
     began = time.process_time()
     keep.parent.mkdir(parents=True, exist_ok=True)
     for seed, report, count in product(seeds, reports, rooms):
-        if (report, count, seed) not in known and time.process_time() - began < 60 * minutes:
-            found.append(count_seed(report, count, seed))
-            pd.concat(found).to_csv(keep, index=False, lineterminator="\n")
-            print(f"{report}, {count} rooms, seed {seed}: {found[-1]['seconds'].iloc[0]} s", flush=True)
-    return pd.concat(found, ignore_index=True)
+        if (report, count, seed) not in counted and time.process_time() - began < 60 * minutes:
+            tables.append(count_seed(report, count, seed))
+            pd.concat(tables).to_csv(keep, index=False, lineterminator="\n")
+            print(f"{report}, {count} rooms, seed {seed}: {tables[-1]['seconds'].iloc[0]} s", flush=True)
+    return pd.concat(tables, ignore_index=True)
 
 
 def main() -> None:

@@ -84,9 +84,9 @@ def make_room(world: World, seed: int) -> EmotionRoom:
 def plain_effect(room: EmotionRoom) -> float:
     """Return the slope of a change on what the authors felt, with the person's own emotion before as the only control."""
     felt, shown = room.ratings["valence"], shown_mean(room.lines, room.ratings["valence"])[:, 1:]
-    known = np.isfinite(shown)
-    columns = np.column_stack([np.ones(known.sum()), shown[known], felt[:, :-1][known]])
-    return float(np.linalg.lstsq(columns, np.diff(felt, axis=1)[known], rcond=None)[0][1])
+    was_shown = np.isfinite(shown)
+    columns = np.column_stack([np.ones(was_shown.sum()), shown[was_shown], felt[:, :-1][was_shown]])
+    return float(np.linalg.lstsq(columns, np.diff(felt, axis=1)[was_shown], rcond=None)[0][1])
 
 
 class Claims(NamedTuple):
@@ -127,9 +127,12 @@ def main() -> None:
     for name, world in WORLDS.items():
         if options.only in name:
             seeds = np.arange(options.sets * options.rooms).reshape(options.sets, -1)
-            found = [claims_of([make_room(world, int(seed)) for seed in row]) for row in seeds]
-            shares = [f"{np.mean(column):.0%}" for column in list(zip(*found, strict=True))[:4]]
-            print(f"| {name} | {' | '.join(shares)} | {np.mean([one.contagion for one in found]):.3f} |", flush=True)
+            set_claims = [claims_of([make_room(world, int(seed)) for seed in row]) for row in seeds]
+            shares = [f"{np.mean(column):.0%}" for column in list(zip(*set_claims, strict=True))[:4]]
+            print(
+                f"| {name} | {' | '.join(shares)} | {np.mean([claims.contagion for claims in set_claims]):.3f} |",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

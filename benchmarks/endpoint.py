@@ -110,12 +110,12 @@ async def loop(ask: Callable[[], Awaitable[object]], agents: int, steps: int) ->
     """Each step all agents are asked, as many at once as there may be."""
     gate = asyncio.Semaphore(IN_FLIGHT)
 
-    async def one() -> None:
+    async def ask_once() -> None:
         async with gate:
             await ask()
 
     for _ in range(steps):
-        await asyncio.gather(*[one() for _ in range(agents)])
+        await asyncio.gather(*[ask_once() for _ in range(agents)])
     return agents * steps
 
 
@@ -196,10 +196,10 @@ def main() -> None:
         for delay in (0.0, 0.05):
             steps = given.steps or min(5000 // agents, 50 if delay else 500)
             with server(delay) as url:
-                found = {name: timed(partial(way, url, agents, steps)) for name, way in WAYS.items()}
-            for name, (rate, cpu) in found.items():
+                speeds = {name: timed(partial(way, url, agents, steps)) for name, way in WAYS.items()}
+            for name, (rate, cpu) in speeds.items():
                 print(
-                    f"{agents:>6} {delay * 1000:>5.0f} ms {name:>8} {rate:>9,.0f} {cpu:>7.2f} {rate / found['aiohttp'][0]:>7.2f}"
+                    f"{agents:>6} {delay * 1000:>5.0f} ms {name:>8} {rate:>9,.0f} {cpu:>7.2f} {rate / speeds['aiohttp'][0]:>7.2f}"
                 )
     return None
 

@@ -78,19 +78,19 @@ def _judged(entry: Entry, outcomes: list[float]) -> dict[str, object]:
     uniform = float(kstest(outcomes, "uniform").pvalue) if entry.role == "rank" else None
     if uniform is not None and uniform < UNEVEN and verdict == WITHIN:
         verdict = CROOKED
-    found = {"missed": missed / len(outcomes), "low": low, "high": high, "uniform": uniform}
-    return {name: None if value is None else round(value, 4) for name, value in found.items()} | {"verdict": verdict}
+    numbers = {"missed": missed / len(outcomes), "low": low, "high": high, "uniform": uniform}
+    return {name: None if value is None else round(value, 4) for name, value in numbers.items()} | {"verdict": verdict}
 
 
 def sit_exam(path: Path, entries: Iterable[Entry], again: bool, share: float) -> pd.DataFrame:
     """Count the rows that are missing, and return all. Each row is written as soon as it is counted."""
     done = pd.read_csv(path, keep_default_na=False, na_values=[""]).to_dict("records") if path.is_file() else []
     chosen = [(entry, kind, units) for entry in entries for kind in entry.kinds for units in entry.sizes]
-    asked = {(entry.name, kind, units) for entry, kind, units in chosen}
-    rows = [row for row in done if _key(row) not in asked or not (again or row["sets"] < wanted(row, share))]
-    known = set(map(_key, rows))
+    chosen_keys = {(entry.name, kind, units) for entry, kind, units in chosen}
+    rows = [row for row in done if _key(row) not in chosen_keys or not (again or row["sets"] < wanted(row, share))]
+    counted_keys = set(map(_key, rows))
     for entry, kind, units in chosen:
-        if (entry.name, kind, units) not in known:
+        if (entry.name, kind, units) not in counted_keys:
             rows.append(examine(entry, kind, units, max(FEWEST, round(entry.sets * share))))
             write_rows(rows, path)
             print(f"{entry.name}, {kind}, {units}: {rows[-1]['seconds']} s", flush=True)

@@ -81,9 +81,9 @@ def _expected(study: ConditionRecords, arm: str, planted: Mapping[str, float]) -
         first = tables.attitudes[tables.attitudes["round"] == 0].set_index(["room", "agent"])["attitude"]
         lines = dict(iter(tables.utterances.dropna(subset="text").groupby("room", observed=True)))
         for room, people in tables.agents.groupby("room", observed=True):
-            said = lines[room] if room in lines else tables.utterances.iloc[:0]
+            room_turns = lines[room] if room in lines else tables.utterances.iloc[:0]
             for agent in people.loc[people["party"].isin(parties), "agent"]:
-                reading = _reading(people, said.loc[said["agent"] != agent, "text"])
+                reading = _reading(people, room_turns.loc[room_turns["agent"] != agent, "text"])
                 there = set(causes_heard(reading, first[room, agent]))
                 still = np.prod([1 - planted.get(cause, 0.0) for cause in there & set(PARTS)])
                 end = 1 - (1 - wavers) * still
@@ -100,27 +100,27 @@ def _reading(people: pd.DataFrame, heard: pd.Series) -> Any:
 
 def examine(planted: Mapping[str, float], audits: int, blocks: int) -> dict[str, Any]:
     """Return one line of the table. All audits are run at once, as so many groups of personas, and each has `blocks` of them."""
-    study, own = audit(planted, 1000, audits * blocks), next(iter(planted), "")
+    study, planted_part = audit(planted, 1000, audits * blocks), next(iter(planted), "")
     frame, true = usable(pairs(study)), truths(study, planted)
     number = frame["block"].str.partition("/")[2].astype(int)
     hits, claimed, values = [], [], []
     for _, part_of in frame.groupby((number - number.min()) // blocks):
-        found = estimates(part_of).query("measure == 'flip'").set_index("part")
-        values.append(found["estimate"] - pd.Series(true))
-        for part, row in found.iterrows():
-            if part == own or not own:
-                hits.append(_covers(row, true[str(part)]))
-            elif part != MOVEMENT and abs(true[str(part)]) < EXACT:
+        part_estimates = estimates(part_of).query("measure == 'flip'").set_index("part")
+        values.append(part_estimates["estimate"] - pd.Series(true))
+        for part_name, row in part_estimates.iterrows():
+            if part_name == planted_part or not planted_part:
+                hits.append(_covers(row, true[str(part_name)]))
+            elif part_name != MOVEMENT and abs(true[str(part_name)]) < EXACT:
                 claimed.append(bool(row["p_holm"] < LEVEL))
     low, high = share_interval(sum(hits), len(hits))
     errors = pd.DataFrame(values).mean()
-    others = errors.drop([MOVEMENT, *([own] if own else [])])
+    others = errors.drop([MOVEMENT, *([planted_part] if planted_part else [])])
     return {
-        "planted": own or "nothing",
+        "planted": planted_part or "nothing",
         "audits": len(values),
-        "truth": f"{true.get(own, 0.0):.3f}",
+        "truth": f"{true.get(planted_part, 0.0):.3f}",
         "coverage": f"{np.mean(hits):.3f} ({low:.3f} to {high:.3f})",
-        "mean error": f"{errors[own] if own else 0:+.4f}",
+        "mean error": f"{errors[planted_part] if planted_part else 0:+.4f}",
         "cross-talk": f"{others.abs().max():.4f} ({others.abs().idxmax()})",
         "others claimed": f"{np.mean(claimed) if claimed else 0:.4f}",
     }
@@ -137,14 +137,14 @@ def draw_pairs(cause: str, size: float, blocks: int, rng: np.random.Generator) -
     """Draw what `pairs` returns for blocks of two agents, whom one cause turns; it is there from its arm on."""
     index = pd.MultiIndex.from_product([range(blocks), ("first", "second"), (True, False)])
     rows = index.to_frame(index=False, name=["block", "party", "agrees"]).assign(topic="racism")
-    own = np.repeat(rng.random(2 * blocks) < size, 2)
+    is_turned = np.repeat(rng.random(2 * blocks) < size, 2)
     first = last = rows["agrees"].to_numpy()
     drawn = []
     if cause == "instability":
         first, last = (np.where(rng.random(len(rows)) < size, ~rows["agrees"], rows["agrees"]) for _ in range(2))
     for place, arm in enumerate(ARMS):
-        end = np.where(own, ~first, first) if cause in PARTS[1 : place + 1] else last
-        end = np.where(own & (place > 0), True, end) if cause == ACQUIESCENCE else end
+        end = np.where(is_turned, ~first, first) if cause in PARTS[1 : place + 1] else last
+        end = np.where(is_turned & (place > 0), True, end) if cause == ACQUIESCENCE else end
         drawn.append(rows.assign(arm=arm, guarded=first, flip=(first != end).astype(float)))
     return pd.concat(drawn, ignore_index=True)
 
@@ -155,7 +155,7 @@ def examine_drawn(cause: str, size: float, audits: int, blocks: int) -> dict[str
     drawn = [components(draw_pairs(cause, size, blocks, rng), "flip") for _ in range(audits)]
     units = pd.concat(drawn)
     true = {"instability": 2 * size * (1 - size), ACQUIESCENCE: size / 2}.get(cause, size)
-    ends = [mean_interval(one[cause].to_numpy(dtype=float)) for one in drawn]
+    ends = [mean_interval(audit_components[cause].to_numpy(dtype=float)) for audit_components in drawn]
     hits = [low <= true <= high for low, high in ends]
     low, high = share_interval(sum(hits), len(hits))
     others = units.drop(columns=[cause, MOVEMENT]).mean().abs()

@@ -142,9 +142,14 @@ def compare(folder: str, repetitions: int, times: int) -> None:
             for way, work in ways.items():
                 seconds.setdefault((name, way), []).append(_seconds(work))
                 print(f"{name:<18} {way:<10} {seconds[name, way][-1]:6.2f} s", file=sys.stderr, flush=True)
-    asked = [request for batch in batches.values() for request in batch]
-    alone = [open_spec(f"{spec},keep=0").complete([request])[0] for request in asked[:: max(1, len(asked) // 6)]]
-    print(f"same reply alone: {alone == replies[:: max(1, len(asked) // 6)]} ({len(alone)} of {len(asked)} tried)")
+    all_requests = [request for batch in batches.values() for request in batch]
+    alone = [
+        open_spec(f"{spec},keep=0").complete([request])[0]
+        for request in all_requests[:: max(1, len(all_requests) // 6)]
+    ]
+    print(
+        f"same reply alone: {alone == replies[:: max(1, len(all_requests) // 6)]} ({len(alone)} of {len(all_requests)} tried)"
+    )
     print("| | engine, s | generate, s | ratio |\n|---|---|---|---|")
     for name, way in seconds:
         if way != "engine":
@@ -173,7 +178,7 @@ def main() -> None:
     repetitions = options.repetitions or 40
     if options.one:
         return print(hold_debates(options.one, repetitions))
-    medians = {name: statistics.median(found) for name, found in time_variants(repetitions, options.times).items()}
+    medians = {name: statistics.median(seconds) for name, seconds in time_variants(repetitions, options.times).items()}
     whole = next(iter(medians.values()))
     print("| | seconds | ratio |\n|---|---|---|")
     for name, median in medians.items():

@@ -56,7 +56,7 @@ def waves() -> Designs:
     def claims(before: tuple[int, float], after: tuple[int, float], change: float, kind: str) -> Claim:
         def claim(rng: np.random.Generator) -> bool:
             sides = [
-                {str(one): answers(rng, *side, 3 + one / 2 + shift, kind) for one in range(QUESTIONS)}
+                {str(question): answers(rng, *side, 3 + question / 2 + shift, kind) for question in range(QUESTIONS)}
                 for side, shift in ((before, 0.0), (after, change))
             ]
             return bool(contrast(*sides)["p"] < 0.05)
@@ -148,8 +148,8 @@ def herding() -> Designs:
                     state, belief = rng.choice(["A", "B"]), 0.0
                     for position in range(1, 9):
                         signal = state if rng.random() < 0.7 else "AB".replace(state, "")
-                        own = log_odds(0.7) * (1 if signal == "A" else -1)
-                        chance = 1 / (1 + np.exp(-(liking + own + others * belief)))
+                        own_signal = log_odds(0.7) * (1 if signal == "A" else -1)
+                        chance = 1 / (1 + np.exp(-(liking + own_signal + others * belief)))
                         act = "A" if rng.random() < chance else "B"
                         rows.append(("t", "g", str(room), round_, position, state, 0.5, 0.7, signal, act, np.nan))
                         belief = updated(belief, act, 0.7, "coin")

@@ -110,19 +110,19 @@ def _situation(path: list[Floats], reached: Flags, answers: Floats, parties: Cod
 
     reached: (people, others of the room). answers: (people, questions).
     """
-    own, count = path[-1], plan.people
+    positions, count = path[-1], plan.people
     others = np.array([[j for j in range(count) if j != i] for i in range(count)])
     speakers = (np.arange(plan.rooms)[:, None, None] * count + others).reshape(reached.shape)[reached]
-    hearers = np.repeat(np.arange(len(own)), reached.sum(axis=1))
-    everything = np.column_stack((own, answers))
+    hearers = np.repeat(np.arange(len(positions)), reached.sum(axis=1))
+    everything = np.column_stack((positions, answers))
     starts = {name: float(path[0][parties == code].mean()) for code, name in enumerate(PARTIES)}
     return Situation(
-        own=own,
+        own=positions,
         first=path[0],
         parties=parties,
         names=tuple(PARTIES),
         ends=_ends(reached.sum(axis=1)),
-        heard=own[speakers],
+        heard=positions[speakers],
         weights=np.ones(len(speakers)),
         average=np.mean(path, axis=0),
         others=answers,
@@ -135,12 +135,14 @@ def _situation(path: list[Floats], reached: Flags, answers: Floats, parties: Cod
 def _rows(times: list[Situation], after: Floats, plan: Plan) -> Rows:
     """Return the situations of all surveys as rows sorted by room; who heard nothing is left out, as in a run."""
     rooms = np.tile(np.repeat(np.arange(plan.rooms), plan.people), plan.surveys)
-    counts = np.concatenate([np.diff(one.ends) for one in times])
+    counts = np.concatenate([np.diff(situation.ends) for situation in times])
     order = np.argsort(rooms, kind="stable")
     order = order[counts[order] > 0]
     lines = np.split(np.arange(counts.sum()), np.cumsum(counts)[:-1])
     line = np.concatenate([lines[row] for row in order.tolist()])
-    whole = {name: np.concatenate([getattr(one, name) for one in times]) for name in (*OF_PEOPLE, *OF_LINES)}
+    whole = {
+        name: np.concatenate([getattr(situation, name) for situation in times]) for name in (*OF_PEOPLE, *OF_LINES)
+    }
     parts = {name: values[order if name in OF_PEOPLE else line] for name, values in whole.items()}
     situation = replace(times[0], ends=_ends(counts[order]), **parts)
     return Rows(situation, after[order], rooms[order].astype(np.int64), {})
@@ -154,7 +156,7 @@ def verdicts(plan: Plan, sets: int) -> Counter[str]:
     """Return how often each verdict was reached; "" for cannot tell."""
     laws = choose_mechanisms()
     generators = (np.random.default_rng([7, number]) for number in range(sets))
-    return Counter(run_contest(simulate(plan, one), laws, draws=1).verdict.winner for one in generators)
+    return Counter(run_contest(simulate(plan, rng), laws, draws=1).verdict.winner for rng in generators)
 
 
 def ranks(plan: Plan, sets: int, draws: int = 99, seed: int = 11) -> Iterator[Floats]:
@@ -171,9 +173,9 @@ def ranks(plan: Plan, sets: int, draws: int = 99, seed: int = 11) -> Iterator[Fl
         yield (numbers < true[:, None]).sum(axis=1)
 
 
-def uniformity(found: Floats, draws: int = 99, bins: int = 10) -> list[float]:
-    """Return the p of a chi-square test that ranks are uniform, for each parameter: found is (sets, parameters)."""
-    counts = [np.histogram(column, bins=bins, range=(0, draws + 1))[0] for column in np.asarray(found).T]
+def uniformity(set_ranks: Floats, draws: int = 99, bins: int = 10) -> list[float]:
+    """Return the p of a chi-square test that ranks are uniform, for each parameter: set_ranks is (sets, parameters)."""
+    counts = [np.histogram(column, bins=bins, range=(0, draws + 1))[0] for column in np.asarray(set_ranks).T]
     return [float(chisquare(count).pvalue) for count in counts]
 
 
@@ -185,8 +187,8 @@ def main(sets: int) -> None:
         for plan in plans:
             _print_verdicts(plan, sets)
     for rooms in (20, 40):
-        found = np.array(list(ranks(Plan("pull_and_hearing", rooms=rooms), 5 * sets)))
-        print(f"calibration, {rooms} rooms: p of kappa, mu, point:", *[f"{p:.3f}" for p in uniformity(found)])
+        set_ranks = np.array(list(ranks(Plan("pull_and_hearing", rooms=rooms), 5 * sets)))
+        print(f"calibration, {rooms} rooms: p of kappa, mu, point:", *[f"{p:.3f}" for p in uniformity(set_ranks)])
 
 
 def _print_verdicts(plan: Plan, sets: int) -> None:

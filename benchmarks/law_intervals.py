@@ -54,10 +54,10 @@ def speak_in_turn(rooms: int, generator: np.random.Generator) -> Rows:
 
 def _rows(path: Floats, heard: Floats) -> Rows:
     """path: (rooms, surveys, people); heard: (rooms, rounds, people, lines)."""
-    rooms, own = len(path), path[:, :-1].reshape(-1)
+    rooms, positions = len(path), path[:, :-1].reshape(-1)
     parties = np.tile(np.arange(3), rooms * ROUNDS).astype(np.int64)
-    first, ends = np.repeat(path[:, :1], ROUNDS, axis=1).reshape(-1), 2 * np.arange(len(own) + 1)
-    situation = Situation(own, first, parties, ("a", "b", "c"), ends, heard.reshape(-1), np.ones(heard.size))
+    first, ends = np.repeat(path[:, :1], ROUNDS, axis=1).reshape(-1), 2 * np.arange(len(positions) + 1)
+    situation = Situation(positions, first, parties, ("a", "b", "c"), ends, heard.reshape(-1), np.ones(heard.size))
     return Rows(situation, path[:, 1:].reshape(-1), np.repeat(np.arange(rooms), ROUNDS * 3), {})
 
 
@@ -90,8 +90,12 @@ def main(sets: int) -> None:
     print(f"{sets} sets a row; share of 95% intervals with the truth (and bias / SD): kappa, mu, point")
     for name, make, truth in (("fitted law", move_at_once, AT_ONCE), ("in turn", speak_in_turn, TURNS)):
         for rooms in ROOMS:
-            found = zip(*coverage(make, truth, rooms, sets), strict=True)
-            print(f"{name:12} {rooms:4} rooms ", *[f"{share:.3f} ({bias:+.2f})" for share, bias in found], flush=True)
+            shares_and_biases = zip(*coverage(make, truth, rooms, sets), strict=True)
+            print(
+                f"{name:12} {rooms:4} rooms ",
+                *[f"{share:.3f} ({bias:+.2f})" for share, bias in shares_and_biases],
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -71,14 +71,14 @@ def main() -> None:
     print("| people, others, r, outcomes | estimator | holds, % | width | mean |\n|---|---|---:|---:|---:|")
     for people, others, r, kind in POPULATIONS:
         random, truth = np.random.default_rng(1), planted(r, kind)
-        found: dict[str, list[tuple[bool, float, float]]] = {name: [] for name in ESTIMATORS}
+        outcomes: dict[str, list[tuple[bool, float, float]]] = {name: [] for name in ESTIMATORS}
         for _ in range(options.populations):
             sample = draw(random, people, others, r, kind)
-            for name, one in ESTIMATORS.items():
-                result = estimate(sample, one)  # type: ignore[arg-type]
-                found[name].append((result.low <= truth <= result.high, result.high - result.low, result.value))
-        alone = np.mean([width for _, width, _ in found["people alone"]])
-        for name, rows in found.items():
+            for name, estimator in ESTIMATORS.items():
+                result = estimate(sample, estimator)  # type: ignore[arg-type]
+                outcomes[name].append((result.low <= truth <= result.high, result.high - result.low, result.value))
+        alone = np.mean([width for _, width, _ in outcomes["people alone"]])
+        for name, rows in outcomes.items():
             held, width, value = np.mean(np.array(rows, dtype=float), axis=0)
             print(
                 f"| {people}, {others}, {r}, {kind} | {name} | {100 * held:.1f} | {width / alone:.2f} | {value:.3f} |",

@@ -33,8 +33,8 @@ def draw_question(
     whole = random.dirichlet([2.0] * options)
     model = whole if people is None else random.multinomial(people, whole) / people
     model = (1 - bias) * model + bias * random.dirichlet([1.0] * options)
-    asked = random.multinomial(PEOPLE, whole) / PEOPLE
-    return whole, asked, random.multinomial(replies, model) / replies if replies else model
+    sample = random.multinomial(PEOPLE, whole) / PEOPLE
+    return whole, sample, random.multinomial(replies, model) / replies if replies else model
 
 
 def main() -> None:
@@ -52,15 +52,15 @@ def main() -> None:
     for questions, groups, *settings in SURVEYS:
         rest: Any = settings
         random, replies = np.random.default_rng(0), rest[-1] or math.inf
-        found: list[float] = []
+        worths: list[float] = []
         held: list[bool] = []
         new: list[float] = []
         whole: list[float] = []
         for _ in range(surveys):
             drawn = [draw_question(random, *rest) for _ in range(questions * groups + NEW)]
-            sizes = np.array([largest_size(asked, PEOPLE, model, replies) for _, asked, model in drawn])
+            sizes = np.array([largest_size(sample, PEOPLE, model, replies) for _, sample, model in drawn])
             k, low, high = worth_of(list(sizes[:-NEW].reshape(questions, groups)))
-            found.append(k)
+            worths.append(k)
             held.append(low <= (rest[1] or math.inf) <= high)
             new.append(float((sizes[-NEW:] >= k).mean()))
             if rest[-1] is None and math.isfinite(k):
@@ -68,7 +68,7 @@ def main() -> None:
                 whole.append(float(np.mean(exact)))
         shown = f"{np.mean(whole):.1%}" if whole else "-"
         print(
-            f"{(questions, groups, *rest)} | {np.median(found):.0f} | {np.mean(held):.1%} | {np.mean(new):.1%} | {shown}",
+            f"{(questions, groups, *rest)} | {np.median(worths):.0f} | {np.mean(held):.1%} | {np.mean(new):.1%} | {shown}",
             flush=True,
         )
 

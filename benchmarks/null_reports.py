@@ -61,8 +61,8 @@ def intervention(seed: int, rooms: int, folder: Path) -> Claims:
 
     given = {"llm": SPEAKER, "seed": seed, "repetitions": rooms, "rounds": 5, "topics": "racism,climate_change"}
     base = load_preset("intervention").with_settings(given)
-    found = hold_all(study(base, placebo=True), ["without", "placebo", "with"], folder, ())
-    for effects in (found.effects, *(part for _, part in found.placebo.groupby("contrast"))):
+    result = hold_all(study(base, placebo=True), ["without", "placebo", "with"], folder, ())
+    for effects in (result.effects, *(contrast_rows for _, contrast_rows in result.placebo.groupby("contrast"))):
         last = estimate_rows(effects[effects["round"] == effects["round"].max()])
         yield from claims(last, "effect", "effect of an intervention")
 
@@ -76,18 +76,18 @@ def sweep(seed: int, rooms: int, folder: Path) -> Claims:
     given = {"llm": SPEAKER, "repetitions": 2, "topics": "racism,climate_change"}
     base = load_preset("three_way").with_settings(given)
     fields = {"rounds": ("1", "2"), "words": ("20", "40")}
-    asked = sweep_cells(base, fields, range(seed * rooms, (seed + 1) * rooms))
+    cells = sweep_cells(base, fields, range(seed * rooms, (seed + 1) * rooms))
     done = {}
-    for place, cell in enumerate(asked):
+    for place, cell in enumerate(cells):
         values = dict(cell.values)
         done[place] = measure_cell(
             run_preset(
                 folder / str(place), "three_way", cell.seed, repetitions=2, topics="racism,climate_change", **values
             )
         )
-    found = field_effects(asked, done)
+    effects = field_effects(cells, done)
     for name in ("change", "difference"):
-        yield from claims(found.dropna(subset=name), name, f"{name} by a field of a sweep")
+        yield from claims(effects.dropna(subset=name), name, f"{name} by a field of a sweep")
 
 
 NOTHING = (
@@ -114,10 +114,10 @@ def card(seed: int, rooms: int, folder: Path) -> Claims:
 
     more = {"topics": TOPICS, "repetitions": rooms, "rounds": 3, "seed": seed}
     first, chosen = Batch(base_of({"kappa": 0.0, "mu": 0.0}, more), folder), sections()
-    for one in claimed(driven(first, chosen), first, chosen):
-        if one.quantity in NOTHING and one.known and one.low == one.low:
-            where = "over all topics" if one.topic == ALL else "by topic"
-            yield f"{one.quantity} {where}", bool(one.low > 0 or one.high < 0)
+    for claim in claimed(driven(first, chosen), first, chosen):
+        if claim.quantity in NOTHING and claim.known and claim.low == claim.low:
+            where = "over all topics" if claim.topic == ALL else "by topic"
+            yield f"{claim.quantity} {where}", bool(claim.low > 0 or claim.high < 0)
 
 
 EXPERIMENTS = ("closing", "orders", "gender", "echo")
@@ -153,17 +153,17 @@ def structured(seed: int, rooms: int, folder: Path, experiments: tuple[str, ...]
     for name in experiments:
         chosen = experiment(name, [SPEAKER], society)
         silent = lambda *_: nullcontext(lambda done: None)  # noqa: E731
-        found = in_memory(run_experiment(chosen, base, folder / name, "oracle", Judging(), silent))
-        for table, frame in takewhile(lambda made: made[0] in ROWS, tables(found, chosen)):
+        results = in_memory(run_experiment(chosen, base, folder / name, "oracle", Judging(), silent))
+        for table, frame in takewhile(lambda made: made[0] in ROWS, tables(results, chosen)):
             yield from ((f"{name}: {table}", p < ALPHA) for p in frame["p"].dropna())
             if table in ("question", "first_speaker") and frame["p"].notna().any():
                 yield f"{name}: answer", bool((frame["p_holm"] < ALPHA).any())
-        by_run = compare(found.scores, False, compared(chosen), people=found.people)
+        by_run = compare(results.scores, False, compared(chosen), people=results.people)
         yield from ((f"{name}: conditions", p < ALPHA) for p in by_run["p"].dropna())
-        yield from claims(gradients(found.scores), "slope", f"{name}: slopes")
-        partisans = {agent: of for agent, of in parties_of(found.scores, found.people).items() if of != DEFAULT}
-        formed = echo_chambers(found.scores, partisans)["formed"].dropna()
-        yield from ((f"{name}: echo chamber", bool(one)) for one in formed)
+        yield from claims(gradients(results.scores), "slope", f"{name}: slopes")
+        partisans = {agent: of for agent, of in parties_of(results.scores, results.people).items() if of != DEFAULT}
+        formed = echo_chambers(results.scores, partisans)["formed"].dropna()
+        yield from ((f"{name}: echo chamber", bool(has_formed)) for has_formed in formed)
 
 
 def in_memory(study: Generator[Scenario, Tables, Any]) -> Any:

@@ -47,8 +47,8 @@ def _gender(rng: np.random.Generator) -> float:
         texts = people + rng.normal(0, TEXTS, RUNS)
         cells[condition, "a"] = texts[:, None] + rng.normal(0, NOISE, (RUNS, STATEMENTS))
         rows += [(condition, f"{condition} {run}", "a", "same", f"{run}", f"{condition} {run}") for run in range(RUNS)]
-    found = contrast(_table(cells), pd.DataFrame(rows, columns=PEOPLE), "men", "women")
-    return found.p
+    result = contrast(_table(cells), pd.DataFrame(rows, columns=PEOPLE), "men", "women")
+    return result.p
 
 
 def _missing(rng: np.random.Generator) -> float:

@@ -26,8 +26,8 @@ def nothing(rng: np.random.Generator) -> pd.DataFrame:
     """A data set: room, seat, round, condition (0, 1), value."""
     grid = np.meshgrid(np.arange(ROOMS), np.arange(SEATS), np.arange(ROUNDS), indexing="ij")
     room, seat, survey = (axis.ravel() for axis in grid)
-    levels, own = rng.normal(0, APART, ROOMS), rng.normal(0, SLOPES_APART, ROOMS)
-    value = levels[room] + own[room] * (survey - survey.mean()) + rng.normal(0, 1, len(room))
+    levels, room_slopes = rng.normal(0, APART, ROOMS), rng.normal(0, SLOPES_APART, ROOMS)
+    value = levels[room] + room_slopes[room] * (survey - survey.mean()) + rng.normal(0, 1, len(room))
     return pd.DataFrame({"room": room, "seat": seat, "round": survey, "condition": room % 2, "value": value})
 
 
@@ -38,7 +38,7 @@ def _by_condition(data: pd.DataFrame) -> dict[str, np.ndarray]:
 
 def _pooled(rng: np.random.Generator) -> float:
     data = nothing(rng)
-    return float(f_oneway(*[part["value"] for _, part in data.groupby("condition")]).pvalue)
+    return float(f_oneway(*[condition_rows["value"] for _, condition_rows in data.groupby("condition")]).pvalue)
 
 
 def _interval(rng: np.random.Generator) -> float:

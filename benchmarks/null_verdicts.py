@@ -128,8 +128,8 @@ def _ends(values: Floats) -> Floats:
     """(rooms, 2): room means of the people rated first and last; rooms without any are left out."""
     both = values[:, :, [0, -1]]
     kept = np.where(np.isfinite(both).all(axis=2, keepdims=True), both, np.nan)
-    found: Floats = nanmean(kept, 1)
-    return found[np.isfinite(found).all(axis=1)]
+    room_means: Floats = nanmean(kept, 1)
+    return room_means[np.isfinite(room_means).all(axis=1)]
 
 
 def leaves_out(ends: Ends, truth: float = 0.0) -> Verdict:
@@ -160,11 +160,11 @@ def _of_ratio(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
 
 def _of_correlation(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     x, y = (ratings(rng, rooms, kind)[:, :, -1] for _ in range(2))
-    known = np.isfinite(x) & np.isfinite(y)
-    if known.sum() < forecast.FEWEST:
+    both_rated = np.isfinite(x) & np.isfinite(y)
+    if both_rated.sum() < forecast.FEWEST:
         return None
-    x, y = np.where(known, x, 0), np.where(known, y, 0)
-    sums = np.stack([known, x, y, x * x, y * y, x * y], -1).astype(float).sum(axis=1)
+    x, y = np.where(both_rated, x, 0), np.where(both_rated, y, 0)
+    sums = np.stack([both_rated, x, y, x * x, y * y, x * y], -1).astype(float).sum(axis=1)
     return leaves_out(correlation_interval(sums[sums[:, 0] > 0]))
 
 
@@ -176,10 +176,10 @@ def _of_share(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
 
 def _of_clusters(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     values = ratings(rng, rooms, kind)[:, :, 0]
-    found = clustered_mean(
+    mean = clustered_mean(
         pd.Series(values.ravel()), pd.Series(np.repeat(np.arange(rooms), values.shape[1])), bounds=scale_of(kind)
     )
-    return leaves_out((found.low, found.high), given_level(kind, of_rooms=False) if kind in CUT else 0.0)
+    return leaves_out((mean.low, mean.high), given_level(kind, of_rooms=False) if kind in CUT else 0.0)
 
 
 def scale_of(kind: str) -> Ends:
@@ -215,8 +215,8 @@ def _of_first(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
 def _of_spread(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
     if kind == WALKING:
         return None
-    found = [spreading(room).value for room in ratings(rng, rooms, kind)[:, :, [0, -1]]]
-    return leaves_out(mean_interval(np.array([value for value in found if value is not None])))
+    spreads = [spreading(room).value for room in ratings(rng, rooms, kind)[:, :, [0, -1]]]
+    return leaves_out(mean_interval(np.array([value for value in spreads if value is not None])))
 
 
 def _of_forecast(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:
@@ -249,8 +249,8 @@ def _spread_of(condition: int, kind: str) -> float:
     return 0.25 if kind == LOPSIDED and not condition else 1.0
 
 
-def _p(found: Result) -> Verdict:
-    return None if np.isnan(found.p) else bool(found.p < ALPHA)
+def _p(result: Result) -> Verdict:
+    return None if np.isnan(result.p) else bool(result.p < ALPHA)
 
 
 def _of_two(rng: np.random.Generator, rooms: int, kind: str) -> Verdict:

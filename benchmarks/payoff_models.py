@@ -79,8 +79,10 @@ def table(groups: int = 120) -> Iterator[str]:
     for name, score in scores.items():
         rows = test.assign(score=score)
         line = fit_line(rows)
-        found = measure_scorer(rows, line, MEASURES)
-        shown = ", ".join(f"{key} {one.value:.3f} ({one.low:.3f} to {one.high:.3f})" for key, one in found.items())
+        measures = measure_scorer(rows, line, MEASURES)
+        shown = ", ".join(
+            f"{key} {measure.value:.3f} ({measure.low:.3f} to {measure.high:.3f})" for key, measure in measures.items()
+        )
         yield f"{name}: {shown}, slope {line.slope:.2f}"
 
 
@@ -92,13 +94,13 @@ def false_alarms(repetitions: int = 400, groups: int = 20) -> Iterator[str]:
         rng = np.random.default_rng([seed, 1])
         places = rows.groupby(["episode", "statement"], sort=False).ngroup().to_numpy()
         noisy = [rows.assign(score=rows["law"] + rng.normal(0, 1, places.max() + 1)[places]) for _ in range(2)]
-        people = [one.assign(group=one["participant"]) for one in noisy]
+        people = [scorer_rows.assign(group=scorer_rows["participant"]) for scorer_rows in noisy]
         for unit, scored in (("group", noisy), ("participant", people)):
             for measure in (STATEMENT, ERROR):
-                mean = compare_scorers(*(values(one, measure, EXACT) for one in scored))
+                mean = compare_scorers(*(values(scorer_rows, measure, EXACT) for scorer_rows in scored))
                 alarms.setdefault((unit, measure), []).append(not mean.low <= 0 <= mean.high)
-    for (unit, measure), found in alarms.items():
-        yield f"{measure}, unit {unit}: {np.mean(found):.1%} of {len(found)} intervals leave out 0"
+    for (unit, measure), flags in alarms.items():
+        yield f"{measure}, unit {unit}: {np.mean(flags):.1%} of {len(flags)} intervals leave out 0"
 
 
 def main() -> None:

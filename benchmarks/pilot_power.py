@@ -59,9 +59,9 @@ def draw_pilot(rng: np.random.Generator, case: Case) -> pd.DataFrame:
     """Return the differences of a pilot."""
     seed, group, topic = (axis.ravel() for axis in np.indices((case.seeds, max(case.people, 1), case.topics)))
     people = group if case.people else seed
-    own = rng.normal(0, case.person, people.max() + 1)[people]
+    person_effects = rng.normal(0, case.person, people.max() + 1)[people]
     levels = rng.normal(0, case.topic, case.topics)[topic] + rng.normal(0, case.seed, case.seeds)[seed]
-    values = levels + own + rng.normal(0, case.chance, len(seed))
+    values = levels + person_effects + rng.normal(0, case.chance, len(seed))
     names = {"topic": topic.astype(str), "people": people.astype(str)}
     return pd.DataFrame({**names, "repetition": group, "seed": seed, "difference": values})
 
@@ -88,14 +88,14 @@ def examine(
     """Return for each pilot whether each of its two intervals contains the truth, and its power and units."""
     variance = true_variance(case)
     power, needed = true_power(variance, UNITS), _number(units_needed(true_power, variance, POWER, FEWEST_UNITS, MOST))
-    of_power, of_units, found = [], [], []
+    of_power, of_units, middles = [], [], []
     for _ in range(pilots):
         plan = plan_power(claim_of(case.planned), draw_pilot(rng, case), UNITS, LEVEL, 0.0)
         (middle, low, high), (units, fewest, most) = plan.power, map(_number, plan.needed)
         of_power.append(low <= power <= high)
         of_units.append(fewest <= needed <= most)
-        found.append((middle, units))
-    return of_power, of_units, found
+        middles.append((middle, units))
+    return of_power, of_units, middles
 
 
 def _number(units: int | None) -> float:
@@ -111,9 +111,9 @@ def main() -> None:
     for place, (name, case) in enumerate(CASES.items()):
         if options.only not in (None, name):
             continue
-        of_power, of_units, found = examine(case, options.pilots, np.random.default_rng([31, place]))
+        of_power, of_units, middles = examine(case, options.pilots, np.random.default_rng([31, place]))
         low, high = share_interval(sum(of_power), options.pilots)
-        power, units = np.median(found, axis=0)
+        power, units = np.median(middles, axis=0)
         variance = true_variance(case)
         print(
             f"{name}: power {np.mean(of_power):.3f} ({low:.3f} to {high:.3f}), units {np.mean(of_units):.3f}; true "

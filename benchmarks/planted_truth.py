@@ -45,11 +45,13 @@ class Planted:
     @cached_property
     def starts(self) -> dict[str, dict[str, float]]:
         """By topic: the mean attitude of each party's people before a debate, and the Default's."""
-        known = banks(self.base.subject.society)
+        sentence_banks = banks(self.base.subject.society)
         people = {party: load_personas(party, self.base.persona_folder) for party in (*self.parties, DEFAULT)}
         return {
             topic: {
-                party: fmean(start(known, one.backstory, topic, self.parameters[topic]) for one in ones)
+                party: fmean(
+                    start(sentence_banks, persona.backstory, topic, self.parameters[topic]) for persona in ones
+                )
                 for party, ones in people.items()
             }
             for topic in self.base.subject.topics
@@ -64,10 +66,10 @@ class Planted:
         if condition == "alone":
             return 0.0
         seats = (party, party) if condition == "same" else (*self.parties, DEFAULT)[: SIZES[condition]]
-        begun, planted, known = self.starts[topic], self.parameters[topic], condition != "empty"
+        begun, planted, says_something = self.starts[topic], self.parameters[topic], condition != "empty"
         shares = [1 - planted.stays(seat) for seat in seats]
         ends = [
-            _held([begun[seat] for seat in seats], first, rounds or self.base.rounds, planted, known, shares)
+            _held([begun[seat] for seat in seats], first, rounds or self.base.rounds, planted, says_something, shares)
             for first, opener in enumerate(seats)
             if opens is None or opens == (opener == party)
         ]
@@ -80,15 +82,20 @@ class Planted:
 
 
 def _held(
-    values: list[float], first: int, rounds: int, planted: Parameters, known: bool, shares: Sequence[float]
+    values: list[float], first: int, rounds: int, planted: Parameters, says_something: bool, shares: Sequence[float]
 ) -> list[float]:
-    """All people speak in turn, and all others hear it; `known`: whether they can make something of it; `shares`: of a move."""
+    """All people speak in turn, and all others hear it.
+
+    `says_something`: whether they can make something of it; `shares`: of a move.
+    """
     values, seats = list(values), len(values)
     for turn in range(first, first + rounds * seats):
         speaker = turn % seats
         for hearer in range(seats):
             if hearer != speaker:
-                values[hearer] += shares[hearer] * move(values[hearer], values[speaker] if known else None, planted)
+                values[hearer] += shares[hearer] * move(
+                    values[hearer], values[speaker] if says_something else None, planted
+                )
     return values
 
 

@@ -96,7 +96,7 @@ def rate(backend: Backend, requests: Sequence[Request], batch: int) -> Rate:
         started = time.perf_counter()
         parts = [backend.complete(each[place : place + batch]) for place in range(0, len(each), batch)]
         taken.append(time.perf_counter() - started)
-        replies = [reply for part in parts for reply in part]
+        replies = [reply for batch_replies in parts for reply in batch_replies]
     seconds = taken[1] - taken[0]
     tokens = sum(reply.usage.completion_tokens - 1 for reply in replies)
     return Rate(tokens / seconds, sum(len(reply.text or "") for reply in replies) / seconds)
@@ -104,10 +104,10 @@ def rate(backend: Backend, requests: Sequence[Request], batch: int) -> Rate:
 
 def multiply_adds_per_second() -> float:
     """Return the rate of a large matrix product on one thread."""
-    one, best = np.random.default_rng(0).random((1024, 1024), np.float32), 0.0
+    matrix, best = np.random.default_rng(0).random((1024, 1024), np.float32), 0.0
     for _ in range(20):
         started = time.perf_counter()
-        one @ one
+        matrix @ matrix
         best = max(best, 1024**3 / (time.perf_counter() - started))
     return best
 
@@ -136,20 +136,20 @@ def compare_rates(compiled: Any, library: Backend, times: int) -> None:
             print(f"batch {batch:>3}: {ours:>8,.0f} {name:<15} torch {theirs:>8,.0f}: {ratio:.1f} times{share}")
 
 
-def compare_answers(compiled: Any, library: Any, asked: Sequence[Request]) -> None:
+def compare_answers(compiled: Any, library: Any, requests: Sequence[Request]) -> None:
     """Print how well both engines agree on the same questions."""
-    ours, theirs = compiled.complete(asked), library.complete(asked)
-    spoken = [one.text == other.text for one, other in zip(ours, theirs, strict=True) if one.answers is None]
+    ours, theirs = compiled.complete(requests), library.complete(requests)
+    spoken = [reply.text == other.text for reply, other in zip(ours, theirs, strict=True) if reply.answers is None]
     apart = [
-        sum(abs(one.answers[answer] - other.answers[answer]) for answer in one.answers) / 2
-        for one, other in zip(ours, theirs, strict=True)
-        if one.answers and other.answers
+        sum(abs(reply.answers[answer] - other.answers[answer]) for answer in reply.answers) / 2
+        for reply, other in zip(ours, theirs, strict=True)
+        if reply.answers and other.answers
     ]
     print(
         f"the same words: {sum(spoken)} of {len(spoken)} replies; total variation of ratings at most {max(apart):.1e}"
     )
     differences, variations = zip(
-        *(compare_logits(compiled, library, request) for request in asked[:: len(asked) // 10]), strict=True
+        *(compare_logits(compiled, library, request) for request in requests[:: len(requests) // 10]), strict=True
     )
     print(
         f"largest difference of logits {max(differences):.1e}; mean total variation of next tokens {max(variations):.1e}"
@@ -187,10 +187,11 @@ def main() -> None:
     ours, theirs = (f"pocket:{folder}" if folder else "pocket" for folder in (given.model, given.other or given.model))
     compiled = open_spec(f"{ours},{KEEP}")
     seconds, listening = debate(compiled, given.repetitions, 3)
-    said = sum(reply.usage.completion_tokens for reply in listening.replies)
+    reply_tokens = sum(reply.usage.completion_tokens for reply in listening.replies)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(
-        f"debates, {len(listening.asked)} calls: {seconds:.1f} s, {said / seconds:,.0f} reply tokens/s, {memory:,.0f} MB at most"
+        f"debates, {len(listening.asked)} calls: {seconds:.1f} s, {reply_tokens / seconds:,.0f} reply tokens/s, "
+        f"{memory:,.0f} MB at most"
     )
     library = open_spec(f"{theirs},{KEEP},engine=torch")
     slow, _ = debate(library, given.repetitions, 3)

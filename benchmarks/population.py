@@ -48,12 +48,12 @@ def laws() -> dict[str, Law]:
 
 
 def seconds(work: Callable[[], object], best_of: int = BEST_OF) -> float:
-    found = []
+    times = []
     for _ in range(best_of):
         started = time.process_time()
         work()
-        found.append(time.process_time() - started)
-    return min(found)
+        times.append(time.process_time() - started)
+    return min(times)
 
 
 def people(size: int) -> tuple[csr_array, Floats]:
@@ -89,13 +89,13 @@ def plain_deffuant(graph: csr_array, start: Floats) -> Floats:
     """One meeting after the other, in Python."""
     rng, size = np.random.default_rng(2), len(start)
     ones, chances = rng.integers(size, size=size).tolist(), rng.random(size).tolist()
-    ends, others, found = graph.indptr.tolist(), graph.indices.tolist(), start.tolist()
-    for one, chance in zip(ones, chances, strict=True):
-        other = others[ends[one] + int(chance * (ends[one + 1] - ends[one]))]
-        gap = found[other] - found[one]
+    ends, others, opinions = graph.indptr.tolist(), graph.indices.tolist(), start.tolist()
+    for agent, chance in zip(ones, chances, strict=True):
+        other = others[ends[agent] + int(chance * (ends[agent + 1] - ends[agent]))]
+        gap = opinions[other] - opinions[agent]
         if abs(gap) < 2.0:
-            found[one], found[other] = found[one] + 0.5 * gap, found[other] - 0.5 * gap
-    return np.array(found)
+            opinions[agent], opinions[other] = opinions[agent] + 0.5 * gap, opinions[other] - 0.5 * gap
+    return np.array(opinions)
 
 
 def plain_hegselmann_krause(graph: csr_array, start: Floats) -> Floats:
@@ -152,18 +152,23 @@ def growth() -> Path:
 
     from parley.analysis.figures import save, style
 
-    found = {size: steps(size) for size in SIZES}
+    seconds_by_size = {size: steps(size) for size in SIZES}
     looks = zip(("o-", "s--", "^-.", "D:", "v-"), ("#c1272d", "#1f5fa8", "#00785a", "#8a5a00", "#777777"), strict=True)
     with style():
         figure = Figure(figsize=(4.6, 3.2), layout="constrained")
         axis = figure.subplots()
         for name, (look, colour) in zip(laws(), looks, strict=True):
-            axis.loglog(SIZES, [found[size][name] for size in SIZES], look, color=colour, label=name, markersize=4)
+            axis.loglog(
+                SIZES, [seconds_by_size[size][name] for size in SIZES], look, color=colour, label=name, markersize=4
+            )
         axis.loglog(SIZES, [size * 2e-7 for size in SIZES], color="#bbbbbb", linewidth=0.8, label="linear")
         axis.set(xlabel="Agents", ylabel="Seconds a step (one core)", title=f"Small world, mean degree {DEGREE}")
         axis.legend(fontsize=7)
     for size in SIZES:
-        print(f"{size:>10,} agents   " + "   ".join(f"{name} {taken:.4f} s" for name, taken in found[size].items()))
+        print(
+            f"{size:>10,} agents   "
+            + "   ".join(f"{name} {taken:.4f} s" for name, taken in seconds_by_size[size].items())
+        )
     save(figure, FIGURE).unlink()  # the PNG next to it
     return FIGURE.with_suffix(".svg")
 
@@ -196,17 +201,17 @@ def record() -> None:
     )
 
 
-def main(asked: str = "") -> None:
-    if asked == "record":
+def main(chosen: str = "") -> None:
+    if chosen == "record":
         return record()
-    if asked == "changes":
+    if chosen == "changes":
         return changes()
     print(f"{MILLION:,} agents, small world, mean degree {DEGREE}; seconds of the processor a step, one core")
     for name, taken in steps(MILLION).items():
         print(f"{name:<20} {taken:7.3f} s   {taken / MILLION * 1e6:6.3f} us an agent")
     more()
     compare()
-    if asked == "growth":
+    if chosen == "growth":
         print(f"figure   {growth()}")
     return None
 

@@ -127,43 +127,52 @@ class SimulatedRecords:
 
     def ratings(self, condition: str) -> pd.DataFrame:
         """Return the first rating of each Default, which is all that the section takes of single ratings."""
-        (part,) = self.records[condition]
-        answers = part.ratings[:, part.party.index(DEFAULT), 0]
+        (company,) = self.records[condition]
+        answers = company.ratings[:, company.party.index(DEFAULT), 0]
         return pd.DataFrame({"round": 0, "party": DEFAULT, "topic": self.topic, "how": self.how, "level": answers})
 
     def passages(self, conditions: Sequence[str]) -> list[Passage]:
         """Return what `room_passages` returns, from arrays: data frames take ten times as long."""
-        here = [(condition, part) for condition in conditions for part in self.records[condition]]
+        here = [(condition, company) for condition in conditions for company in self.records[condition]]
         levels, cells, blocks, kinds = [], [], [], []
-        for number, (_, part) in enumerate(here):
-            size, seats, surveys = part.ratings.shape
-            levels.append(part.ratings.reshape(-1, surveys))
-            party = np.tile([(*PARTIES, DEFAULT).index(name) for name in part.party], size)
+        for number, (_, company) in enumerate(here):
+            size, seats, surveys = company.ratings.shape
+            levels.append(company.ratings.reshape(-1, surveys))
+            party = np.tile([(*PARTIES, DEFAULT).index(name) for name in company.party], size)
             cells.append(10 * number + party)
             kinds.append(party)
             blocks.append(np.repeat(np.arange(size), seats))
         ratings = np.concatenate(levels)
         predicted = predict_ratings(ratings, *(np.concatenate(codes) for codes in (cells, blocks, kinds)))
-        found, place = [], 0
-        for _, part in here:
-            size, seats, surveys = part.ratings.shape
+        all_passages, place = [], 0
+        for _, company in here:
+            size, seats, surveys = company.ratings.shape
             expected = predicted[place : place + size * seats].reshape(size, seats, surveys)
             place += size * seats
             for room, survey in product(range(size), range(surveys - 1)):
-                columns = part.ratings[room, :, survey], part.ratings[room, :, survey + 1], expected[room, :, survey]
-                sides = (tuple(column.tolist()) for column in columns)
-                found.append(
-                    Passage(str(room), self.topic, *sides, tuple(part.speakers[room].tolist()), tuple(part.party))
+                columns = (
+                    company.ratings[room, :, survey],
+                    company.ratings[room, :, survey + 1],
+                    expected[room, :, survey],
                 )
-        return found
+                sides = (tuple(column.tolist()) for column in columns)
+                all_passages.append(
+                    Passage(str(room), self.topic, *sides, tuple(company.speakers[room].tolist()), tuple(company.party))
+                )
+        return all_passages
 
 
 @cache
 def people(topic: str) -> dict[str, np.ndarray]:
     """Return where the oracle's personas begin, by party."""
-    folder, known = load_preset("three_way").persona_folder, banks("us")
+    folder, sentence_banks = load_preset("three_way").persona_folder, banks("us")
     return {
-        party: np.array([start(known, one.backstory, topic, planted()[topic]) for one in load_personas(party, folder)])
+        party: np.array(
+            [
+                start(sentence_banks, persona.backstory, topic, planted()[topic])
+                for persona in load_personas(party, folder)
+            ]
+        )
         for party in (*PARTIES, DEFAULT)
     }
 
@@ -171,13 +180,13 @@ def people(topic: str) -> dict[str, np.ndarray]:
 def simulate(rng: np.random.Generator, kind: Kind, topic: str, blocks: int) -> SimulatedRecords:
     """Return the conditions of one card. rng: of its people and its noise."""
     starts = {party: rng.permutation(values) for party, values in people(topic).items()}
-    first, second, own = (np.resize(starts[party], 2 * blocks) for party in (*PARTIES, DEFAULT))
-    one, other, own = first[:blocks], second[:blocks], own[:blocks]
+    first, second, default_starts = (np.resize(starts[party], 2 * blocks) for party in (*PARTIES, DEFAULT))
+    first_seats, other, default_starts = first[:blocks], second[:blocks], default_starts[:blocks]
     companies = {
-        "three": (((one, other, own), (*PARTIES, DEFAULT)),),
-        "two": (((one, other), PARTIES),),
-        "same": (((one, first[blocks:]), PARTIES[:1] * 2), ((other, second[blocks:]), PARTIES[1:] * 2)),
-        **{f"empty {party}": (((one, other, own), (*PARTIES, DEFAULT)),) for party in PARTIES},
+        "three": (((first_seats, other, default_starts), (*PARTIES, DEFAULT)),),
+        "two": (((first_seats, other), PARTIES),),
+        "same": (((first_seats, first[blocks:]), PARTIES[:1] * 2), ((other, second[blocks:]), PARTIES[1:] * 2)),
+        **{f"empty {party}": (((first_seats, other, default_starts), (*PARTIES, DEFAULT)),) for party in PARTIES},
     }
     rooms = {
         condition: [_debate(rng, kind, topic, condition, np.stack(begun, axis=1), party) for begun, party in groups]
@@ -197,9 +206,9 @@ def _debate(
     for _ in range(ROUNDS):
         for turn in range(seats):
             speaker = speakers[:, turn]
-            said = value[np.arange(size), speaker][:, None]
+            spoken = value[np.arange(size), speaker][:, None]
             noise = kind.sigma * rng.normal(size=value.shape)
-            step = kind.kappa * talk * (said - value) + kind.mu * (bias - value) + noise
+            step = kind.kappa * talk * (spoken - value) + kind.mu * (bias - value) + noise
             heard = np.arange(seats)[None, :] != speaker[:, None]
             value = np.where(heard, np.clip(value + step, 0, 10), value)
         path.append(value)
@@ -216,10 +225,16 @@ def truths(kind: Kind, topic: str) -> dict[str, float]:
     """Return what is planted, by quantity; without a pull there is no level and no half-life."""
     bias = planted()[topic].bias
     rates = {f"{name}_{which}": getattr(kind, name) for name in ("kappa", "mu") for which in ("first", "second")}
-    found = {"kappa": kind.kappa, "mu": kind.mu, "lost": pull.lost(kind.mu), "mu_empty": kind.mu, "closed_apart": 0.0}
+    planted_rates = {
+        "kappa": kind.kappa,
+        "mu": kind.mu,
+        "lost": pull.lost(kind.mu),
+        "mu_empty": kind.mu,
+        "closed_apart": 0.0,
+    }
     levels = {"level": bias, "level_default": 0.0} if kind.mu else {}
     half = {"half_life": math.log(0.5) / math.log(1 - pull.lost(kind.mu))} if kind.mu else {}
-    return found | rates | levels | half
+    return planted_rates | rates | levels | half
 
 
 def claims_of(study: SimulatedRecords) -> list[CardEstimate]:
@@ -231,26 +246,27 @@ def claims_of(study: SimulatedRecords) -> list[CardEstimate]:
 
 def rows(kind: Kind, topic: str, blocks: int, sets: int, seed: int = 0) -> Iterator[dict[str, Any]]:
     """Yield a row per set and quantity: estimate, low, high, truth."""
-    known = truths(kind, topic)
+    truth_by_quantity = truths(kind, topic)
     for number in range(sets):
         claims = claims_of(simulate(np.random.default_rng([seed, number]), kind, topic, blocks))
         first = pd.DataFrame({"claim": claims, "name": [claim.quantity for claim in claims]}).drop_duplicates("name")
         for claim in first["claim"]:
-            if claim.quantity in known:
-                yield {"set": number, "quantity": claim.quantity, "truth": known[claim.quantity], "reason": claim.reason,
-                       "estimate": claim.estimate, "low": claim.low, "high": claim.high}  # fmt: skip
+            if claim.quantity in truth_by_quantity:
+                yield {"set": number, "quantity": claim.quantity, "truth": truth_by_quantity[claim.quantity],
+                       "reason": claim.reason, "estimate": claim.estimate, "low": claim.low, "high": claim.high}  # fmt: skip
 
 
-def summary(found: pd.DataFrame) -> pd.DataFrame:
+def summary(claims: pd.DataFrame) -> pd.DataFrame:
     """Return a row per quantity: sets, share with a number, misses, claims that 0 is outside, middle estimate, half width."""
     lines = []
-    for quantity, part in found.groupby("quantity", sort=False):
-        shown = part[part["estimate"].notna()]
+    for quantity, quantity_claims in claims.groupby("quantity", sort=False):
+        shown = quantity_claims[quantity_claims["estimate"].notna()]
         low, high = shown["low"].fillna(-np.inf), shown["high"].fillna(np.inf)
         missed = (shown["truth"] < low) | (shown["truth"] > high)
         lines.append({
-            "quantity": quantity, "sets": len(part), "shown": len(shown) / len(part), "missed": missed.sum() / len(part),
-            "coverage": 1 - missed.mean(), "claims": ((low > 0) | (high < 0)).sum() / len(part),
+            "quantity": quantity, "sets": len(quantity_claims), "shown": len(shown) / len(quantity_claims),
+            "missed": missed.sum() / len(quantity_claims),
+            "coverage": 1 - missed.mean(), "claims": ((low > 0) | (high < 0)).sum() / len(quantity_claims),
             "middle": shown["estimate"].median(), "width": ((high - low) / 2).median(),
         })  # fmt: skip
     return pd.DataFrame(lines)
@@ -266,14 +282,14 @@ def main() -> None:
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     for name in options.kinds.split("; ") if options.kinds else KINDS:
-        found = summary(pd.DataFrame(rows(KINDS[name], options.topic, options.blocks, options.sets)))
-        found.insert(0, "kind", name)
+        table = summary(pd.DataFrame(rows(KINDS[name], options.topic, options.blocks, options.sets)))
+        table.insert(0, "kind", name)
         path = options.out / f"{options.topic}-{options.blocks}.csv"
-        found.to_csv(path, mode="a", header=not path.exists(), index=False)
+        table.to_csv(path, mode="a", header=not path.exists(), index=False)
         cells = [
             [row.quantity, *(format_number(value, 3) for value in (row.shown, row.missed, row.coverage, row.claims,
                                                                    row.middle, row.width))]
-            for row in found.itertuples()
+            for row in table.itertuples()
         ]  # fmt: skip
         print(f"\n{name} ({options.sets} sets of {options.blocks} blocks)\n", flush=True)
         print(

@@ -49,8 +49,8 @@ CASES: Mapping[str, Case] = {
 
 def draw_differences(rng: np.random.Generator, mean: float, units: int) -> pd.DataFrame:
     """Return the differences of two topics in each unit: seed, topic, difference."""
-    own = np.repeat(rng.normal(size=units), len(TOPICS))
-    values = mean + own + rng.normal(size=len(own))
+    unit_effects = np.repeat(rng.normal(size=units), len(TOPICS))
+    values = mean + unit_effects + rng.normal(size=len(unit_effects))
     seeds = np.repeat(np.arange(units), len(TOPICS))
     return pd.DataFrame({"seed": seeds, "topic": [*TOPICS] * units, "difference": values})
 
@@ -73,9 +73,12 @@ def main() -> None:
     for place, (name, case) in enumerate(CASES.items()):
         if options.only in (None, name):
             rng = np.random.default_rng([30, place])
-            found = sum(supported(case, rng, options.units) for _ in range(options.tests))
-            low, high = share_interval(found, options.tests)
-            print(f"{name}: {found / options.tests:.4f} ({low:.4f} to {high:.4f}) of {options.tests} tests", flush=True)
+            supported_count = sum(supported(case, rng, options.units) for _ in range(options.tests))
+            low, high = share_interval(supported_count, options.tests)
+            print(
+                f"{name}: {supported_count / options.tests:.4f} ({low:.4f} to {high:.4f}) of {options.tests} tests",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

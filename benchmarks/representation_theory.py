@@ -149,8 +149,10 @@ def utilitarian(payoffs: Sequence[Floats]) -> dict[Types, int]:
     >>> utilitarian([likes, likes])
     {(0, 0): 0, (0, 1): 1, (1, 0): 1, (1, 1): 1}
     """
-    profiles = itertools.product(*(range(len(own)) for own in payoffs))
-    return {types: int(np.argmax(sum(own[i] for own, i in zip(payoffs, types, strict=True)))) for types in profiles}
+    profiles = itertools.product(*(range(len(payoff)) for payoff in payoffs))
+    return {
+        types: int(np.argmax(sum(payoff[i] for payoff, i in zip(payoffs, types, strict=True)))) for types in profiles
+    }
 
 
 def implements(mechanism: Mechanism, behaviours: Mapping[Types, Profile], choice: SocialChoice) -> bool:
@@ -220,7 +222,9 @@ def relevant(profile: Profile, parts: Parts) -> list[Floats]:
     >>> relevant([np.array([[0.1, 0.2, 0.3, 0.4]])], [np.array([0, 1, 1, 0])])[0].tolist()
     [[0.5, 0.5]]
     """
-    return [policy @ np.eye(int(np.max(part)) + 1)[part] for policy, part in zip(profile, parts, strict=True)]
+    return [
+        policy @ np.eye(int(np.max(partition)) + 1)[partition] for policy, partition in zip(profile, parts, strict=True)
+    ]
 
 
 def same_relevant(true: Profile, model: Profile, parts: Parts) -> bool:
@@ -292,8 +296,8 @@ def _basis(functions: Floats) -> Floats:
     return directions[:rank].reshape(rank, *functions.shape[1:])
 
 
-def _same(one: Floats, other: Floats) -> bool:
-    return bool(np.allclose(one, other, rtol=0, atol=EXACT))
+def _same(first: Floats, other: Floats) -> bool:
+    return bool(np.allclose(first, other, rtol=0, atol=EXACT))
 
 
 def main() -> None:

@@ -68,17 +68,17 @@ def pairs(url: str, rounds: int, kept: bool) -> list[tuple[tuple[float, float], 
         recorder: Recorder = file or NullRecorder()
         setup = population("never", "last:4").with_settings({"rounds": rounds + 1})
         model = DebateModel(setup, backend=journal or heard, recorder=recorder)
-        found = []
+        timings = []
         for _ in range(rounds + 1):
             heard.sent.clear()
             held = seconds(model.step)
             assert model.error is None, model.error
             assert len(heard.sent) == AGENTS
-            found.append((held, seconds(lambda: complete_all(client, heard.sent))))  # type: ignore[arg-type]
-        for one in (journal, file):
-            if one:
-                one.close()
-    return found[1:]
+            timings.append((held, seconds(lambda: complete_all(client, heard.sent))))  # type: ignore[arg-type]
+        for writer in (journal, file):
+            if writer:
+                writer.close()
+    return timings[1:]
 
 
 def memory(agents: int) -> None:
@@ -112,10 +112,10 @@ def main() -> None:
     print(f"{AGENTS:,} people, mean degree 6, {rounds} rounds, {wait:g} s to answer: median of ratios, and of rates")
     for name, kept in (("model", False), ("kept", True)):
         with server(wait) as url:
-            found = pairs(url, rounds, kept)
+            timings = pairs(url, rounds, kept)
         for what, place in (("wall", 0), ("processor", 1)):
-            ratio = statistics.median([alone[place] / held[place] for held, alone in found])
-            rates = [AGENTS / statistics.median([one[who][place] for one in found]) for who in (0, 1)]
+            ratio = statistics.median([alone[place] / held[place] for held, alone in timings])
+            rates = [AGENTS / statistics.median([timing[who][place] for timing in timings]) for who in (0, 1)]
             print(
                 f"{name:<6} {what:<10} {ratio:5.2f} of the client's rate   ({rates[0]:,.0f} and {rates[1]:,.0f} calls/s)"
             )

@@ -40,13 +40,13 @@ def act_by_law(agents: int) -> None:
     """Print the median seconds of a step from the fourth one on, when posts of three steps are there."""
     for name in PLATFORMS.builtin():
         model = PopulationModel("degroot", "random,degree=8", agents=agents, steps=STEPS, rng=1, platform=name)
-        found = []
+        times = []
         while not model.over:
-            found.append(seconds(model.step)[1])
+            times.append(seconds(model.step)[1])
         assert model.medium
         frame = model.datacollector.get_model_vars_dataframe()
         print(
-            f"{name:<14} {statistics.median(found[3:]):6.2f} s a step, {resident() / 1024:.2f} GB resident; "
+            f"{name:<14} {statistics.median(times[3:]):6.2f} s a step, {resident() / 1024:.2f} GB resident; "
             f"{int(frame['visits'].sum()):,} visits, {model.medium.written:,} posts, {model.medium.views:,} views",
             flush=True,
         )
@@ -81,10 +81,10 @@ def act_by_model(wait: float) -> None:
 
 
 def main() -> None:
-    part, number = [*sys.argv[1:3], "", ""][:2]
-    if part in ("", "people"):
+    mode, number = [*sys.argv[1:3], "", ""][:2]
+    if mode in ("", "people"):
         act_by_law(int(number or 100_000))
-    if part in ("", "model"):
+    if mode in ("", "model"):
         act_by_model(float(number or 0.05))
 
 

@@ -35,10 +35,10 @@ def audits(llm: str, number: int, blocks: int) -> Iterator[pd.DataFrame]:
     """Yield the effects of one audit after another, each with a seed of its own."""
     settings = {"topics": "racism", "repetitions": blocks, "rounds": 1, "llm": llm, "confirmation_bias": ("strong",)}
     base = load_preset("three_way").with_settings(settings | arms.SETTINGS)
-    own = SimpleNamespace(NEEDS=(arms.in_full, arms.without_steering), WATCH=())
+    section = SimpleNamespace(NEEDS=(arms.in_full, arms.without_steering), WATCH=())
     for seed in range(number):
         with tempfile.TemporaryDirectory() as folder:
-            study = driven(Batch(base.with_settings({"seed": seed}), Path(folder)), {"steering": own})  # type: ignore[dict-item]
+            study = driven(Batch(base.with_settings({"seed": seed}), Path(folder)), {"steering": section})  # type: ignore[dict-item]
         yield steered.effects(steered.changes(steered.compared(study))).assign(seed=seed)
 
 
@@ -48,14 +48,16 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=8)
     options = parser.parse_args()
     for name, llm in SPEAKERS.items():
-        found = pd.concat(audits(llm, options.audits, options.blocks))
-        for effect, rows in found.groupby("effect", sort=False):
+        effects = pd.concat(audits(llm, options.audits, options.blocks))
+        for effect, rows in effects.groupby("effect", sort=False):
             truth = 0.0 if name == "ignored" else float(rows["estimate"].mean())
-            known = rows.dropna(subset=["low"])
-            inside = int(((known["low"] <= truth) & (truth <= known["high"])).sum())
+            with_interval = rows.dropna(subset=["low"])
+            inside = int(((with_interval["low"] <= truth) & (truth <= with_interval["high"])).sum())
             claimed = int((rows["p_holm"] < LEVEL).sum())
-            print(f"{name}, {effect}: truth {truth:.3f}, in {inside} of {len(known)} intervals {_span(inside, len(known))}, "
-                  f"claimed in {claimed} of {len(rows)} {_span(claimed, len(rows))}")  # fmt: skip
+            print(
+                f"{name}, {effect}: truth {truth:.3f}, in {inside} of {len(with_interval)} intervals "
+                f"{_span(inside, len(with_interval))}, claimed in {claimed} of {len(rows)} {_span(claimed, len(rows))}"
+            )
 
 
 def _span(count: int, of: int) -> str:

@@ -36,8 +36,8 @@ def keep(folder: Path, name: str, title: str, command: str) -> None:
     keep_run(folder, kept)
     (kept / "README.md").write_text(page(folder, title, command), encoding="utf-8")
     for path in kept.rglob("*"):
-        if path.is_file() and (found := MACHINE.search(path.read_text(encoding="utf-8"))):
-            raise UserError(f"{path} names a path of this machine: {found[0]}")
+        if path.is_file() and (match := MACHINE.search(path.read_text(encoding="utf-8"))):
+            raise UserError(f"{path} names a path of this machine: {match[0]}")
 
 
 def keep_run(folder: Path, kept: Path) -> None:
@@ -74,14 +74,14 @@ def page(folder: Path, title: str, command: str) -> str:
         sitting for journal in journals for sitting in query(journal, "SELECT started, seconds, asked FROM sittings")
     ]
     started = datetime.fromtimestamp(min(start for start, _, _ in sittings), UTC)
-    asked, seconds = sum(calls for _, _, calls in sittings), sum(time or 0 for _, time, _ in sittings)
+    call_count, seconds = sum(calls for _, _, calls in sittings), sum(time or 0 for _, time, _ in sittings)
     models = "".join(
         f"- model: {identity['model']}, weights `{identity['weights']}` (digest of the file's length and samples), "
         f"{', '.join(f'{package} {version}' for package, version in identity.get('versions', {}).items())}\n"
         for identity in identities
     )
     return (
-        f"# {title}\n\n```sh\n{command}\n```\n\n- date: {started:%Y-%m-%d}\n{models}- {asked:,} calls in "
+        f"# {title}\n\n```sh\n{command}\n```\n\n- date: {started:%Y-%m-%d}\n{models}- {call_count:,} calls in "
         f"{seconds / 60:.0f} minutes on a share of two cores that other work used\n"
     )
 
@@ -90,12 +90,17 @@ def identities_of(identity: dict[str, Any]) -> list[dict[str, Any]]:
     """The models of a journal: one, or several by name."""
     if "model" in identity:
         return [identity]
-    return [found for inner in identity.values() if isinstance(inner, dict) for found in identities_of(inner)]
+    return [
+        model_identity
+        for inner in identity.values()
+        if isinstance(inner, dict)
+        for model_identity in identities_of(inner)
+    ]
 
 
 def differing(kept: Path, folder: Path) -> list[str]:
     """Restore an example and replay its records; return the first line of each that its journal does not give."""
-    found = []
+    differences = []
     for record in sorted(restore_run(kept, folder).rglob(RECORD)):
         lines = record.read_text(encoding="utf-8").splitlines(keepends=True)
         replayed = list(map(to_line, replay_record(record)))
@@ -103,8 +108,10 @@ def differing(kept: Path, folder: Path) -> list[str]:
             number for number, pair in enumerate(zip(lines[1:-1], replayed, strict=False), 2) if pair[0] != pair[1]
         ]
         if differs or len(replayed) != len(lines) - 2:
-            found.append(f"{record.parent.relative_to(folder)}, line {differs[0] if differs else len(replayed) + 2}")
-    return found
+            differences.append(
+                f"{record.parent.relative_to(folder)}, line {differs[0] if differs else len(replayed) + 2}"
+            )
+    return differences
 
 
 def main(arguments: list[str]) -> int:

@@ -109,8 +109,10 @@ def draw_distances(axis: Axes) -> None:
                           marker=looks[party]["markers"][0], markersize=5, capsize=2)  # fmt: skip
     parameters = planted()["climate_change"]
     for party in society.debaters:
-        known = parameters.start[party] - parameters.bias
-        axis.plot(known, len(CARDS), marker="D", color=looks[party]["color"], markerfacecolor="none", linestyle="")
+        planted_distance = parameters.start[party] - parameters.bias
+        axis.plot(
+            planted_distance, len(CARDS), marker="D", color=looks[party]["color"], markerfacecolor="none", linestyle=""
+        )
     axis.axvline(0, color="#999999", linewidth=0.6)
     axis.set_yticks(range(len(CARDS) + 1), [""] * (len(CARDS) + 1))
     axis.set_ylim(len(CARDS) + len(KNOWN) - 0.5, -0.5)

@@ -96,7 +96,8 @@ def write_orders(answers: pd.DataFrame, questionnaire: Questionnaire, spec: str,
     report.lines(f"- **{item.name}**: {item.text}" for item in questionnaire.items)
     report.add(
         f"Model: {spec}. Each person answers {questionnaire.waves} times in each order, at temperature "
-        f"{questionnaire.temperature}, outside of any debate. Variances and effects are in points of 0-10; brackets are 95% confidence intervals over people."
+        f"{questionnaire.temperature}, outside of any debate. Variances and effects are in points of 0-10; "
+        "brackets are 95% confidence intervals over people."
     )
     report.disclaim_models(spec)
     unread = answers["reason"][answers["rating"].isna()]

@@ -29,8 +29,8 @@ def choices_of(rng: np.random.Generator, tasks: NDArray[np.int64], taste: float 
     """
     person = np.repeat(np.arange(len(tasks)), tasks)
     a, b = rng.integers(0, 2, (len(person), 2)), rng.integers(0, 3, (len(person), 2))
-    own = (taste + rng.choice([-0.4, 0.4], len(tasks)))[person]
-    first = rng.random(len(person)) < 0.5 + own * (a[:, 0] - a[:, 1]) / 2
+    own_taste = (taste + rng.choice([-0.4, 0.4], len(tasks)))[person]
+    first = rng.random(len(person)) < 0.5 + own_taste * (a[:, 0] - a[:, 1]) / 2
     chosen = np.stack([first, ~first], -1).astype(float)
     frame = pd.DataFrame({"respondent": np.repeat(person, 2).astype(str), "a": a.ravel().astype(str),
                           "b": b.ravel().astype(str), "chosen": chosen.ravel()})  # fmt: skip
@@ -62,8 +62,8 @@ def _of_exchange(rng: np.random.Generator, people: int, kind: str) -> Outcome:
 
 
 def _of_position(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-    found = position_bias(_choices(rng, people, kind, 0.0))
-    return outside((found["low"], found["high"]), 0.5)
+    bias = position_bias(_choices(rng, people, kind, 0.0))
+    return outside((bias["low"], bias["high"]), 0.5)
 
 
 MESSAGES = ("m1", "m2", "m3", "m4")
@@ -87,8 +87,8 @@ def _of_scores(rng: np.random.Generator, people: int, kind: str) -> Outcome:
 
 
 def _of_best(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-    said = clear_difference(_comparisons(rng, people, kind), MESSAGES)
-    return None if "unknown" in said else float(said[0] == "m")
+    sentence = clear_difference(_comparisons(rng, people, kind), MESSAGES)
+    return None if "unknown" in sentence else float(sentence[0] == "m")
 
 
 QUESTIONS = 8
@@ -111,8 +111,8 @@ def _of_prediction(name: str, truth: float) -> Draw:
         guess = rng.normal(0, 1, (people, 1)) + rng.normal(0, 1, answers.shape)
         if name == "rho":  # questions are the unit: as many as people, with shares that differ
             answers, guess, there = _questions(rng, people)
-        found = measure(answers, guess, there.astype(bool), np.ones(len(answers)))
-        return outside((found[f"{name}_low"], found[f"{name}_high"]), truth)
+        measures = measure(answers, guess, there.astype(bool), np.ones(len(answers)))
+        return outside((measures[f"{name}_low"], measures[f"{name}_high"]), truth)
 
     return draw
 
@@ -127,8 +127,8 @@ def _questions(rng: np.random.Generator, questions: int) -> tuple[Floats, Floats
 
 def _of_auc_difference(rng: np.random.Generator, people: int, kind: str) -> Outcome:
     answers, first, second, there = _survey(rng, people, kind, 2)
-    found = auc_difference(answers, first, second, there.astype(bool))
-    return outside((found["difference_low"], found["difference_high"]), 0.0)
+    difference = auc_difference(answers, first, second, there.astype(bool))
+    return outside((difference["difference_low"], difference["difference_high"]), 0.0)
 
 
 CONJOINT, PERSUASION = "studies.conjoint.measures.", "analysis.persuasion.bradley_terry."

@@ -67,13 +67,13 @@ def registered() -> list[Column]:
 
 def calls_without_bounds(root: Path = ROOT) -> set[tuple[str, str]]:
     """Return (report, column) of every number whose interval is Student's, so that it may leave the scale of the number."""
-    found = set()
+    columns = set()
     for path in files_of_product(root):
         report = report_of(path, root)
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
-            found |= {(report, name or function.name) for name in _names(function, "", STUDENTS, without=True)}
-    return found
+            columns |= {(report, name or function.name) for name in _names(function, "", STUDENTS, without=True)}
+    return columns
 
 
 def _of_tables(root: Path) -> Iterator[tuple[str, str]]:
@@ -109,7 +109,9 @@ def _of_reports(root: Path) -> Iterator[tuple[str, str]]:
 def _metrics_of_studies() -> frozenset[str]:
     """The files of metrics in studies: their columns are in the schema of the tables."""
     declared = declared_parts("metrics").values()
-    return frozenset(f"studies/{part.study.folder.name}/{part.reference}" for part in declared)
+    return frozenset(
+        f"studies/{declared_part.study.folder.name}/{declared_part.reference}" for declared_part in declared
+    )
 
 
 @cache
@@ -152,7 +154,7 @@ def _names(node: ast.AST, name: str, makers: frozenset[str], without: bool = Fal
 
 def _has(call: ast.Call, called: str) -> bool:
     """Return whether a call of a maker has the argument `bounds`."""
-    return any(one.arg == "bounds" for one in call.keywords) or len(call.args) > PLACE_OF_BOUNDS.get(called, 9)
+    return any(keyword.arg == "bounds" for keyword in call.keywords) or len(call.args) > PLACE_OF_BOUNDS.get(called, 9)
 
 
 def _last(node: ast.AST) -> str:
@@ -164,6 +166,6 @@ def _literal(node: ast.AST | None) -> str:
 
 
 if __name__ == "__main__":
-    known = {(row.report, row.column) for row in registered()} if REGISTRY.is_file() else set()
-    for lacking in sorted(columns_of_product() - known):
+    registered_columns = {(row.report, row.column) for row in registered()} if REGISTRY.is_file() else set()
+    for lacking in sorted(columns_of_product() - registered_columns):
         print(*lacking, sep=",")

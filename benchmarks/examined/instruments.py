@@ -35,8 +35,8 @@ def _of_median(rng: np.random.Generator, people: int, kind: str) -> Outcome:
 
 def _of_settings(rng: np.random.Generator, people: int, kind: str) -> Outcome:
     """Does the interval of the share of all settings hold 0?"""
-    found = setting_share(_differences(rng, people, kind), NAMES, [], STRATA)
-    return None if found.reason else outside((found.low, found.high), 0.0)
+    share = setting_share(_differences(rng, people, kind), NAMES, [], STRATA)
+    return None if share.reason else outside((share.low, share.high), 0.0)
 
 
 def _of_setting(rng: np.random.Generator, people: int, kind: str) -> Outcome:

@@ -31,8 +31,8 @@ def _of_law(parameter: int) -> Draw:
         if rooms < NUMBER_ROOMS:
             return None
         plan = Plan("pull_and_hearing", rooms=rooms, noise=0.2 if kind == "usual" else 0.6)
-        found = next(ranks(plan, 1, DRAWS, int(rng.integers(1 << 30))))
-        return (float(found[parameter]) + float(rng.random())) / (DRAWS + 1)
+        law_ranks = next(ranks(plan, 1, DRAWS, int(rng.integers(1 << 30))))
+        return (float(law_ranks[parameter]) + float(rng.random())) / (DRAWS + 1)
 
     return draw
 
@@ -48,19 +48,19 @@ def _of_beliefs(rng: np.random.Generator, people: int, kind: str) -> Outcome:
     slope = np.ones(people) if kind == "slope" else rng.normal(0, 1, people)
     gain = rng.normal(0, 1, len(person))
     chosen = np.where(rng.random(len(person)) < 1 / (1 + np.exp(-slope[person] * gain)), gain, -gain)
-    found = fit_beliefs(pd.DataFrame({"person": person.astype(str), "near": 1.0, "far": np.exp(chosen)}))
-    return outside((found["low"], found["high"]), 1.0 if kind == "slope" else 0.0)
+    beliefs = fit_beliefs(pd.DataFrame({"person": person.astype(str), "near": 1.0, "far": np.exp(chosen)}))
+    return outside((beliefs["low"], beliefs["high"]), 1.0 if kind == "slope" else 0.0)
 
 
 def _of_signals(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
     """Eight choices a room; `leaning`: rooms lean to one option, and choices follow nothing else."""
     room = np.repeat(np.arange(rooms), rows_of(rooms, kind, 8))
-    own, others = rng.normal(0, 1, (2, len(room)))
-    logit = rng.normal(0, 1, rooms)[room] if kind == "leaning" else own + 0.5 * others
+    own_signal, others = rng.normal(0, 1, (2, len(room)))
+    logit = rng.normal(0, 1, rooms)[room] if kind == "leaning" else own_signal + 0.5 * others
     y = (rng.random(len(room)) < 1 / (1 + np.exp(-logit))).astype(float)
     shared = others + rng.normal(0, 1, rooms)[room] if kind == "leaning" else others
-    part = pd.DataFrame({"own": own, "others": shared, "y": y, "room": room})
-    weights, reason = fit_signals(part)
+    room_choices = pd.DataFrame({"own": own_signal, "others": shared, "y": y, "room": room})
+    weights, reason = fit_signals(room_choices)
     return outside(weights[1][2], 0.0 if kind == "leaning" else 0.5) if weights and not reason else None
 
 
@@ -72,9 +72,9 @@ def _transitions(rng: np.random.Generator, rooms: int, kind: str) -> Transitions
     level, surveys, rows = rng.uniform(3, 7, len(room)), [], []
     for before in range(5):
         surveys.append(level)
-        said = level + rng.normal(0.4, 0.5, len(level))
+        spoken = level + rng.normal(0.4, 0.5, len(level))
         others = np.maximum(people[room] - 1, 1)
-        heard = np.where(people[room] > 1, (np.bincount(room, said, rooms)[room] - said) / others, np.nan)
+        heard = np.where(people[room] > 1, (np.bincount(room, spoken, rooms)[room] - spoken) / others, np.nan)
         shift = RESPONSE["intercept"] + RESPONSE["own"] * level + weight * heard
         moved = level + np.nan_to_num(shift) + rng.normal(0, 0.3, len(level))
         after = np.where(rng.random(len(level)) < 0.3, level, moved)

@@ -40,8 +40,8 @@ RIGHT_END = 20.0
 
 def draw_figure(table: pd.DataFrame, path: Path) -> None:
     """Write the dot plot: misses in percent by kind of data, a dot per statistic and number of units."""
-    known = table[table["verdict"] != NO_VERDICT].assign(percent=lambda rows: 100 * rows["missed"])
-    kinds = list(dict.fromkeys(known["data"]))
+    judged = table[table["verdict"] != NO_VERDICT].assign(percent=lambda rows: 100 * rows["missed"])
+    kinds = list(dict.fromkeys(judged["data"]))
     rng = np.random.default_rng(0)
     with matplotlib.rc_context(RC):
         figure = Figure(figsize=(TWO_COLUMNS, 0.26 * len(kinds) + 1.3), layout="constrained")
@@ -49,11 +49,11 @@ def draw_figure(table: pd.DataFrame, path: Path) -> None:
         axis.axvspan(*BAR, color="#dddddd", zorder=0)
         axis.axvline(5, color="#777777", linewidth=0.8, zorder=0.5)
         for units, (colour, marker) in SHADES.items():
-            part = known[known["units"] == units]
-            at = np.array([kinds.index(kind) for kind in part["data"]]) + rng.uniform(-0.3, 0.3, len(part))
-            filled = np.where(part["verdict"] == WITHIN, colour, "white")
+            size_rows = judged[judged["units"] == units]
+            at = np.array([kinds.index(kind) for kind in size_rows["data"]]) + rng.uniform(-0.3, 0.3, len(size_rows))
+            filled = np.where(size_rows["verdict"] == WITHIN, colour, "white")
             axis.scatter(
-                part["percent"].clip(upper=RIGHT_END),
+                size_rows["percent"].clip(upper=RIGHT_END),
                 at,
                 s=13,
                 c=filled,
@@ -66,7 +66,7 @@ def draw_figure(table: pd.DataFrame, path: Path) -> None:
         axis.set_xlabel("Data sets in which the statistic misses the truth, in percent (5 is right; 20: 20 or more)")
         axis.set_ylabel("Kind of data")
         axis.set_title("How often each statistic of Parley misses the truth", loc="left", fontsize=9)
-        _add_legend(axis, sorted(set(known["units"])))
+        _add_legend(axis, sorted(set(judged["units"])))
         figure.savefig(path, metadata=FORMATS["svg"])
 
 
@@ -180,21 +180,28 @@ def _rows(table: pd.DataFrame) -> tuple[list[str], list[list[str]]]:
     head = ["statistic", "unit", *map(str, sizes), "outside of the bar"]
     rows = []
     for entry in ENTRIES:
-        part = table[table["statistic"] == entry.name]
-        if len(part):
-            cells = [_cell(part[part["units"] == size]) for size in sizes]
-            rows.append([f"{entry.name}{' ≤' if entry.at_most else ''}", entry.unit, *cells, "; ".join(_outside(part))])
+        statistic_rows = table[table["statistic"] == entry.name]
+        if len(statistic_rows):
+            cells = [_cell(statistic_rows[statistic_rows["units"] == size]) for size in sizes]
+            rows.append(
+                [
+                    f"{entry.name}{' ≤' if entry.at_most else ''}",
+                    entry.unit,
+                    *cells,
+                    "; ".join(_outside(statistic_rows)),
+                ]
+            )
     return head, rows
 
 
-def _cell(part: pd.DataFrame) -> str:
-    known = part[part["verdict"] != NO_VERDICT]
-    if known.empty:
-        return "–" if len(part) else ""
-    return f"{100 * (known['missed'] * known['known']).sum() / known['known'].sum():.1f}"
+def _cell(cell_rows: pd.DataFrame) -> str:
+    judged = cell_rows[cell_rows["verdict"] != NO_VERDICT]
+    if judged.empty:
+        return "–" if len(cell_rows) else ""
+    return f"{100 * (judged['missed'] * judged['known']).sum() / judged['known'].sum():.1f}"
 
 
-def _outside(part: pd.DataFrame) -> Iterator[str]:
-    for row in part[~part["verdict"].isin([WITHIN, NO_VERDICT])].to_dict("records"):
+def _outside(statistic_rows: pd.DataFrame) -> Iterator[str]:
+    for row in statistic_rows[~statistic_rows["verdict"].isin([WITHIN, NO_VERDICT])].to_dict("records"):
         ends = f"{100 * row['low']:.1f} to {100 * row['high']:.1f}"
         yield f"{row['data']}, {row['units']}: {100 * row['missed']:.1f} ({ends})"

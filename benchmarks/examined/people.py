@@ -45,8 +45,8 @@ def _ratings(rng: np.random.Generator, items: int, kind: str, raters: int) -> pd
 
 
 def _of_kappa(rng: np.random.Generator, items: int, kind: str) -> Outcome:
-    found = report.kappa(_ratings(rng, items, kind, 2))
-    return outside((found.low, found.high), KNOWN**2)
+    agreement = report.kappa(_ratings(rng, items, kind, 2))
+    return outside((agreement.low, agreement.high), KNOWN**2)
 
 
 def _of_ac1(rng: np.random.Generator, items: int, kind: str) -> Outcome:
@@ -56,13 +56,13 @@ def _of_ac1(rng: np.random.Generator, items: int, kind: str) -> Outcome:
     drawn = _ratings(rng, items, kind, 2)
     if len(set(drawn.to_numpy().ravel()) - {""}) < len(NAMES):
         return None  # without one of the categories it is another number
-    found = report.ac1(drawn)
-    return outside((found.low, found.high), (agreed - chance) / (1 - chance))
+    agreement = report.ac1(drawn)
+    return outside((agreement.low, agreement.high), (agreed - chance) / (1 - chance))
 
 
 def _of_alpha(rng: np.random.Generator, items: int, kind: str) -> Outcome:
-    found = report.alpha(_ratings(rng, items, kind, 3))
-    return outside((found.low, found.high), KNOWN**2)
+    agreement = report.alpha(_ratings(rng, items, kind, 3))
+    return outside((agreement.low, agreement.high), KNOWN**2)
 
 
 def _of_interval_alpha(rng: np.random.Generator, statements: int, kind: str) -> Outcome:
@@ -102,27 +102,27 @@ def _of_group_share(rng: np.random.Generator, people: int, kind: str) -> Outcome
 
 
 def _of_slope(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-    found = individuation.slope(_answers(rng, people, LEVELS), _answers(rng, people, LEVELS))
-    return outside((found.low, found.high), 1.0)
+    slope = individuation.slope(_answers(rng, people, LEVELS), _answers(rng, people, LEVELS))
+    return outside((slope.low, slope.high), 1.0)
 
 
 def _of_spread(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-    found = individuation.spread(_answers(rng, people, LEVELS), _answers(rng, people, LEVELS))
-    return outside((found.low, found.high), 1.0)
+    spread = individuation.spread(_answers(rng, people, LEVELS), _answers(rng, people, LEVELS))
+    return outside((spread.low, spread.high), 1.0)
 
 
 def _of_likeness(rng: np.random.Generator, people: int, kind: str) -> Outcome:
     """Personas whose answers have a correlation of .5 with those of their own person."""
-    own = _answers(rng, people, LEVELS)
-    alike = 0.5 * (own - np.repeat(LEVELS, people, axis=0)) + np.sqrt(0.75) * _answers(rng, people, 0 * LEVELS)
-    found = individuation.likeness(alike + np.repeat(LEVELS, people, axis=0), own)
-    return outside((found.low, found.high), 0.5)
+    own_answers = _answers(rng, people, LEVELS)
+    alike = 0.5 * (own_answers - np.repeat(LEVELS, people, axis=0)) + np.sqrt(0.75) * _answers(rng, people, 0 * LEVELS)
+    likeness = individuation.likeness(alike + np.repeat(LEVELS, people, axis=0), own_answers)
+    return outside((likeness.low, likeness.high), 0.5)
 
 
 def _of_mixed(name: str) -> Draw:
     def draw(rng: np.random.Generator, people: int, kind: str) -> Outcome:
-        found = estimate(draw_sample(rng, people, 5 * people, 0.6, kind), ESTIMATORS[name])  # type: ignore[arg-type]
-        return outside((found.low, found.high), 0.5)
+        estimated = estimate(draw_sample(rng, people, 5 * people, 0.6, kind), ESTIMATORS[name])  # type: ignore[arg-type]
+        return outside((estimated.low, estimated.high), 0.5)
 
     return draw
 
@@ -136,16 +136,16 @@ def _of_clusters(name: str) -> Draw:
         predicted = 0.6 * outcome + rng.normal(0, 0.5, rooms)[room] + rng.normal(0, 0.6, len(room))
         coded = rng.random(len(room)) < 0.3
         arm = Arm(outcome[coded], predicted[coded], predicted[~coded], room[coded], room[~coded])
-        found = estimate(Sample((arm,)), ESTIMATORS[name])
-        return outside((found.low, found.high), 0.0)
+        estimated = estimate(Sample((arm,)), ESTIMATORS[name])
+        return outside((estimated.low, estimated.high), 0.0)
 
     return draw
 
 
 def _of_worth(rng: np.random.Generator, people: int, kind: str) -> Outcome:
     y, s = _pair(rng, people, kind)
-    found = measure_worth(Sample((Arm(y, s, rng.normal(0, 1, 5)),)), rng)
-    return outside((found.low, found.high), _true_r(kind))
+    worth = measure_worth(Sample((Arm(y, s, rng.normal(0, 1, 5)),)), rng)
+    return outside((worth.low, worth.high), _true_r(kind))
 
 
 @cache
@@ -156,8 +156,8 @@ def _true_r(kind: str) -> float:
 def _of_length(rng: np.random.Generator, messages: int, kind: str) -> Outcome:
     longer = rng.normal(0, 0.5, messages)
     noise = rng.exponential(1, messages) - 1 if kind == "skewed" else rng.normal(0, 1, messages)
-    found = equal_length(0.3 + 0.5 * longer + noise, longer)
-    return outside((found["level_low"], found["level_high"]), 0.3)
+    level = equal_length(0.3 + 0.5 * longer + noise, longer)
+    return outside((level["level_low"], level["level_high"]), 0.3)
 
 
 def _talks(rng: np.random.Generator, debates: int, spread: float, kind: str) -> pd.DataFrame:
@@ -191,8 +191,8 @@ def _of_partners(rng: np.random.Generator, groups: int, kind: str) -> Outcome:
     partner = (before.sum(axis=1, keepdims=True) - before) / 2
     people = pd.DataFrame({"condition": "null", "group": np.repeat(np.arange(groups), 3), "person": np.tile(list("abc"), groups),
                            "before": before.ravel(), "after": after.ravel(), "partner": partner.ravel()})  # fmt: skip
-    found = partner_correlation(Result("", "", 0, "r", ""), people, people["group"])
-    return outside((found.low, found.high), 0.0)
+    correlation = partner_correlation(Result("", "", 0, "r", ""), people, people["group"])
+    return outside((correlation.low, correlation.high), 0.0)
 
 
 def _of_talks(key: str, ends: bool) -> Draw:
@@ -200,12 +200,14 @@ def _of_talks(key: str, ends: bool) -> Draw:
 
     def draw(rng: np.random.Generator, groups: int, kind: str) -> Outcome:
         before, change = rng.normal(0, 1, (2, groups, 2))
-        before, change = (np.round(2 * one) / 2 if kind == "rounded" else one for one in (before, change))
+        before, change = (
+            np.round(2 * opinions) / 2 if kind == "rounded" else opinions for opinions in (before, change)
+        )
         people = pd.DataFrame({"condition": f"null {rng.integers(1 << 30)}", "group": np.repeat(np.arange(groups), 2),
                                "person": np.tile([0, 1], groups), "before": before.ravel(), "after": change.ravel(),
                                "partner": before[:, ::-1].ravel(), "side": 1.0, "turns": [()] * (2 * groups)})  # fmt: skip
-        found = measure_source(Source("null", people, pd.DataFrame(columns=MOVES), "group", ""))
-        row = found[found["key"] == key].iloc[0]
+        measured = measure_source(Source("null", people, pd.DataFrame(columns=MOVES), "group", ""))
+        row = measured[measured["key"] == key].iloc[0]
         return outside((row["low"], row["high"]), 0.0) if ends else claimed(row["p"])
 
     return draw
@@ -216,11 +218,11 @@ def _of_traits(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
     own, which are independent.
     """
     names, (many, size) = trait_names(), (40, 3) if kind == "small" else (12, 6)
-    traits, own = rng.integers(0, 2, (many, len(names))).astype(float), rng.normal(0, 1, many)
+    traits, persona_changes = rng.integers(0, 2, (many, len(names))).astype(float), rng.normal(0, 1, many)
     persona = np.concatenate([rng.permutation(many)[:size] for _ in range(rooms)])
     people = pd.DataFrame(traits[persona], columns=names).assign(
         group="null", room=np.repeat(np.arange(rooms), size), persona=persona.astype(str),
-        change=own[persona] + rng.normal(0, 1, len(persona)),
+        change=persona_changes[persona] + rng.normal(0, 1, len(persona)),
     )  # fmt: skip
     row = trait_rows(people)[0]
     return outside((row["effect_low"], row["effect_high"]), 0.0)
@@ -230,8 +232,8 @@ def _of_corrected(rng: np.random.Generator, people: int, kind: str) -> Outcome:
     """Two quantities whose true values correlate by .6 (`null`: 0), each measured twice with a reliability of .7."""
     r = 0.0 if kind == "null" else 0.6
     first, second = rng.multivariate_normal([0, 0], [[1, r], [r, 1]], people).T
-    asked = [true[:, None] + np.sqrt(3 / 7) * rng.normal(0, 1, (people, 2)) for true in (first, second)]
-    return outside(correct_correlation(asked[0], asked[1]).ends, r)
+    measurements = [true[:, None] + np.sqrt(3 / 7) * rng.normal(0, 1, (people, 2)) for true in (first, second)]
+    return outside(correct_correlation(measurements[0], measurements[1]).ends, r)
 
 
 def _of_judged(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
@@ -271,7 +273,7 @@ def _of_debates(rng: np.random.Generator, debates: int, kind: str) -> Outcome:
     return None if why_no_fit(scores) else outside(fit_ratings(scores, debate).ends[0], 4.0)
 
 
-def _in_general(part: str) -> Draw:
+def _in_general(quantity: str) -> Draw:
     """Scores of 30 items by raters drawn at random: severities of SD .8, errors of SD .7 (`unequal`: .35, .7 or 1.05)."""
 
     def draw(rng: np.random.Generator, raters: int, kind: str) -> Outcome:
@@ -284,7 +286,11 @@ def _in_general(part: str) -> Draw:
             "agreement": 1 / (1 + other),
             "agreement_of_means": 1 / (1 + other / raters),
         }
-        return None if why_no_sample(scores) else outside(getattr(fit_random_raters(scores), part).ends, truth[part])
+        return (
+            None
+            if why_no_sample(scores)
+            else outside(getattr(fit_random_raters(scores), quantity).ends, truth[quantity])
+        )
 
     return draw
 
@@ -331,8 +337,8 @@ ENTRIES = (
             unit="item", sets=200, sizes=(3, 10, 40)) for name, planted in RATERS.items()],
     Entry("raters: corrected mean, over clusters", ("analysis.statistics.crossed_ratings.fit_ratings",), _of_debates,
           ("debates", *UNEVEN), unit="debate", sets=200, sizes=SMALL),
-    *[Entry(f"raters in general: {name}", ("analysis.statistics.random_raters.fit_random_raters",), _in_general(part),
-            ("equal", "unequal"), unit="rater", sets=200, sizes=(2, 3, 5, 10)) for name, part in IN_GENERAL.items()],
+    *[Entry(f"raters in general: {name}", ("analysis.statistics.random_raters.fit_random_raters",), _in_general(quantity),
+            ("equal", "unequal"), unit="rater", sets=200, sizes=(2, 3, 5, 10)) for name, quantity in IN_GENERAL.items()],
     Entry("rewritings of equal length", ("studies.arena.measures.equal_length",), _of_length, ("normal", "skewed"),
           unit="message",
           sets=300, sizes=SMALL),

@@ -45,8 +45,8 @@ def _means(rng: np.random.Generator, rooms: int, kind: str) -> Floats:
 def _changes(rng: np.random.Generator, rooms: int, kind: str) -> Floats:
     """Differences within rooms whose truth is 0: an early and a late rating of other rooms with the same people."""
     drawn = ratings(rng, rooms, kind)
-    known = nanmean(drawn[:, :, 2:3] - drawn[:, :, 1:2], 1)[:, 0]
-    return known[np.isfinite(known)] - DRIFT.get(kind, 0.0)
+    differences = nanmean(drawn[:, :, 2:3] - drawn[:, :, 1:2], 1)[:, 0]
+    return differences[np.isfinite(differences)] - DRIFT.get(kind, 0.0)
 
 
 def _of_group_means(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
@@ -82,7 +82,7 @@ def _of_waves(rng: np.random.Generator, questions: int, kind: str) -> Outcome:
     """Answers to questions on two sides with equal means; `lopsided`: 20 of SD .5 and 5 of SD 2; `rounded`: whole points."""
     (first, spread), (second, other) = ((20, 0.5), (5, 2.0)) if kind == "lopsided" else ((8, 1.0), (4, 1.0))
     draw = (lambda size: rng.exponential(1, size) - 1) if kind == "skewed" else (lambda size: rng.normal(0, 1, size))
-    sides = [{str(one): size * np.asarray(draw(count)) for one in range(questions)}
+    sides = [{str(question): size * np.asarray(draw(count)) for question in range(questions)}
              for count, size in ((first, spread), (second, other))]  # fmt: skip
     if kind == "rounded":
         sides = [{name: np.round(values) for name, values in side.items()} for side in sides]
@@ -110,9 +110,9 @@ def _of_answers(rng: np.random.Generator, people: int, kind: str) -> Outcome:
     """Shares of 20 answers of each person, whose own share differs (intraclass correlation .1; `alike`: .6); `rare`: 5%."""
     share = 0.05 if kind == "rare" else rng.uniform(0.3, 0.7)
     odds = 2 / 3 if kind == "alike" else 9.0
-    own = rng.beta(odds * share, odds * (1 - share), people)
+    own_shares = rng.beta(odds * share, odds * (1 - share), people)
     sizes = rng.integers(2, 21, people) if kind == "unequal" else rows_of(people, kind, 8 if kind in UNEVEN else 20)
-    return outside(clustered_share_interval(rng.binomial(sizes, own).astype(float), sizes.astype(float)), share)
+    return outside(clustered_share_interval(rng.binomial(sizes, own_shares).astype(float), sizes.astype(float)), share)
 
 
 def _of_paired(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
@@ -121,23 +121,23 @@ def _of_paired(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
 
 def _of_weighted(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
     groups = {name: scale * _changes(rng, rooms, kind) for name, scale in (("a", 1.0), ("b", 2.0), ("c", 1.0))}
-    found = weighted_means("null", groups, {"a": 1.0, "b": -0.5, "c": -0.5}, "room")
-    return outside((found.low, found.high), 0.0)
+    weighted = weighted_means("null", groups, {"a": 1.0, "b": -0.5, "c": -0.5}, "room")
+    return outside((weighted.low, weighted.high), 0.0)
 
 
 def _of_alike(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
     """Conditions that differ by the bound are not alike: a claim is false in 5% at most, as often as one-sided t."""
     first, second = _means(rng, rooms, kind), _means(rng, rooms, kind) + 1.0
-    found = compare_two("null", first, second, "room")
-    return claimed(p_alike(found.estimate, found.low, found.high, found.df_within, 1.0))
+    compared = compare_two("null", first, second, "room")
+    return claimed(p_alike(compared.estimate, compared.low, compared.high, compared.df_within, 1.0))
 
 
 def _of_omega(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
     """Three conditions with a true omega squared of one half."""
     apart = np.sqrt(1.5) * np.array([-1.0, 0.0, 1.0])  # their variance is that within
     draw = rng.standard_normal if kind == "normal" else lambda size: rng.exponential(1, size) - 1
-    found = level("null", {str(at): at + np.asarray(draw(rooms)) for at in apart}, "room")
-    return outside((found.low, found.high), 0.5)
+    omega = level("null", {str(at): at + np.asarray(draw(rooms)) for at in apart}, "room")
+    return outside((omega.low, omega.high), 0.5)
 
 
 def _of_spread(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
@@ -150,11 +150,11 @@ def _of_needed(rng: np.random.Generator, rooms: int, kind: str) -> Outcome:
     """The rooms needed at the true spread, in the range from the spread of so many rooms."""
     values = _values(rng, rooms, kind)
     ends = deviation_interval(values - values.mean(), rooms - 1)
-    found = rooms_needed(float(values.std(ddof=1)), [0.5], [0.8], ends=ends).iloc[0]
-    if pd.isna(found["rooms_low"]):
+    needed = rooms_needed(float(values.std(ddof=1)), [0.5], [0.8], ends=ends).iloc[0]
+    if pd.isna(needed["rooms_low"]):
         return None
     truth = int(rooms_needed(1.0, [0.5], [0.8])["rooms"].iloc[0])
-    return outside((found["rooms_low"], found["rooms_high"]), truth)
+    return outside((needed["rooms_low"], needed["rooms_high"]), truth)
 
 
 def _values(rng: np.random.Generator, size: int, kind: str) -> Floats:
@@ -184,34 +184,34 @@ def _estimate(rng: np.random.Generator, blocks: int, kind: str) -> CardEstimate:
 
 
 def _card_mean(rng: np.random.Generator, blocks: int, kind: str) -> Outcome:
-    found = _estimate(rng, blocks, kind)
-    return outside((found.low, found.high), 0.0)
+    claim = _estimate(rng, blocks, kind)
+    return outside((claim.low, claim.high), 0.0)
 
 
 def _of_cards(rng: np.random.Generator, blocks: int, kind: str) -> Outcome:
     """Two cards with other people: the difference and its p."""
-    found = difference(CardEstimate("null"), _estimate(rng, blocks, kind), _estimate(rng, blocks, kind))
-    return outside((found.low, found.high), 0.0)
+    claim = difference(CardEstimate("null"), _estimate(rng, blocks, kind), _estimate(rng, blocks, kind))
+    return outside((claim.low, claim.high), 0.0)
 
 
 def _of_cards_p(rng: np.random.Generator, blocks: int, kind: str) -> Outcome:
-    found = difference(CardEstimate("null"), _estimate(rng, blocks, kind), _estimate(rng, blocks, kind))
-    row = {"difference": found.estimate, "difference_low": found.low, "difference_high": found.high, "blocks": 0}
+    claim = difference(CardEstimate("null"), _estimate(rng, blocks, kind), _estimate(rng, blocks, kind))
+    row = {"difference": claim.estimate, "difference_low": claim.low, "difference_high": claim.high, "blocks": 0}
     return claimed(p_of_interval(row))
 
 
 def _of_all_topics(rng: np.random.Generator, blocks: int, kind: str) -> Outcome:
     """Five topics at once: is one of their intervals wrong?"""
-    found = simultaneous([_estimate(rng, blocks, kind) for _ in range(5)])
-    verdicts = [outside((one.low, one.high), 0.0) for one in found]
+    claims = simultaneous([_estimate(rng, blocks, kind) for _ in range(5)])
+    verdicts = [outside((claim.low, claim.high), 0.0) for claim in claims]
     return None if None in verdicts else max(verdict for verdict in verdicts if verdict is not None)
 
 
 def _of_deviation(rng: np.random.Generator, blocks: int, kind: str) -> Outcome:
     """Blocks of three answers: their spread around the mean of the block."""
     index = pd.Index(np.repeat(np.arange(blocks), 3), name="block")
-    found = deviation(CardEstimate("null"), pd.Series(_values(rng, 3 * blocks, kind), index))
-    return outside((found.low, found.high), 1.0)
+    claim = deviation(CardEstimate("null"), pd.Series(_values(rng, 3 * blocks, kind), index))
+    return outside((claim.low, claim.high), 1.0)
 
 
 def _of_reversion(rng: np.random.Generator, runs: int, kind: str) -> Outcome:
@@ -221,8 +221,8 @@ def _of_reversion(rng: np.random.Generator, runs: int, kind: str) -> Outcome:
     run, statement = np.indices(scores.shape)
     table = pd.DataFrame({"topic": "t", "condition": "c", "run": run.ravel().astype(str), "agent": "a",
                           "statement": statement.ravel() + 1, "score": scores.ravel()})  # fmt: skip
-    found = ratios(table).iloc[0]
-    return outside((found["pooled_low"], found["pooled_high"]), 0.5)
+    reversion = ratios(table).iloc[0]
+    return outside((reversion["pooled_low"], reversion["pooled_high"]), 0.5)
 
 
 PERMUTED = "labels permuted over rooms"

@@ -41,7 +41,7 @@ def text_figures(events: Sequence[Event]) -> pd.DataFrame:
     rooms = sorted({event.room for event in events if isinstance(event, Seated)})
     rest = [text_quality(_without(events, set(rooms[block::BLOCKS]))) for block in range(min(BLOCKS, len(rooms)))]
     return pd.DataFrame(
-        [(name, value, _reach([part[name] for part in rest])) for name, value in whole.items()],
+        [(name, value, _reach([figures[name] for figures in rest])) for name, value in whole.items()],
         columns=["figure", "value", "reach"],
     )
 
@@ -52,7 +52,7 @@ def _without(events: Sequence[Event], rooms: set[str]) -> list[Event]:
 
 def _reach(parts: list[float]) -> float:
     mean = sum(parts) / len(parts)
-    return 1.96 * math.sqrt((len(parts) - 1) / len(parts) * sum((part - mean) ** 2 for part in parts))
+    return 1.96 * math.sqrt((len(parts) - 1) / len(parts) * sum((figure - mean) ** 2 for figure in parts))
 
 
 def card(
@@ -124,12 +124,12 @@ def _ratings(gaps: pd.DataFrame, when: str) -> Iterator[str]:
 def _texts(model: pd.DataFrame, oracle: pd.DataFrame) -> Iterator[str]:
     yield "| | pocket | oracle |"
     yield "|---|---:|---:|"
-    for one, other in zip(model.itertuples(), oracle.itertuples(), strict=True):
+    for model_row, other in zip(model.itertuples(), oracle.itertuples(), strict=True):
         shown = [
             f"{cell.value:,.0f}" if cell.value >= 100 else f"{cell.value:.3g} ({cell.reach:.2g})"
-            for cell in (one, other)
+            for cell in (model_row, other)
         ]
-        yield f"| {TEXT[one.figure]} | {' | '.join(shown)} |"
+        yield f"| {TEXT[model_row.figure]} | {' | '.join(shown)} |"
 
 
 def _pushes(model: pd.DataFrame, oracle: pd.DataFrame) -> Iterator[str]:

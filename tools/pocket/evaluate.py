@@ -50,12 +50,12 @@ def evaluate(model: Backend, oracle: Backend, rooms: int, out: Path) -> None:
     pushes: list[pd.DataFrame] = []
     for name, scenario in scenarios(rooms).items():
         held = {"model": hold_debates(scenario, model), "oracle": hold_debates(scenario, oracle)}
-        found, planted = map(ratings, held.values())
+        rated, planted = map(ratings, held.values())
         for when, round_ in (("first", 0), ("last", scenario.rounds)):
-            tables.append(differences(found, planted, round_).assign(debate=name, rating=when))
+            tables.append(differences(rated, planted, round_).assign(debate=name, rating=when))
         if name != "three_way":
             continue
-        persons(found, planted).to_csv(out / "persons.csv", index=False)
+        persons(rated, planted).to_csv(out / "persons.csv", index=False)
         (out / "transcripts.md").write_text("\n".join(_transcripts(held["model"])), encoding="utf-8")
         texts = [_kept(text_figures(events), out / f"text_{speaker}.csv") for speaker, events in held.items()]
         for told in (True, False):

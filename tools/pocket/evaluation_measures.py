@@ -46,7 +46,7 @@ def ratings(events: Iterable[Event]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["topic", "group", "party", "room", "seat", "round", "expected"])
 
 
-def differences(found: pd.DataFrame, planted: pd.DataFrame, round_: int) -> pd.DataFrame:
+def differences(rated: pd.DataFrame, planted: pd.DataFrame, round_: int) -> pd.DataFrame:
     """Ratings after a round beside the generator's, by topic, group and party.
 
     Columns: planted, found (means over rooms), difference and its 95% interval (low, high; Student's t over rooms, the same
@@ -56,7 +56,7 @@ def differences(found: pd.DataFrame, planted: pd.DataFrame, round_: int) -> pd.D
     both = pd.concat(
         {
             name: table[table["round"] == round_].groupby(keys)["expected"].mean()
-            for name, table in (("planted", planted), ("found", found))
+            for name, table in (("planted", planted), ("found", rated))
         },
         axis=1,
     )
@@ -86,27 +86,27 @@ def counterfactual(
     A line is two sentences of the grade, or (`told`) the stance sentence and one. Own replies are those of the record. Columns:
     topic, party, room, grade, expected.
     """
-    said = {
+    texts = {
         (event.room, event.agent, event.round): event.text or "" for event in events if isinstance(event, Utterance)
     }
     alone = scenario.with_settings({"rounds": 0, "survey": "never"})
     probes = {slug: load_topic(slug).probe(scenario.surveys.probe) for slug in scenario.subject.topics}
     rows = []
     for grade in (None, *GRADES):
-        asked, about = [], []
+        requests, about = [], []
         for room in DebateModel(alone, backend=backend).rooms:
             for number, member in room.members.items():
                 rng = random.Random(f"{room.id} {number} {grade}")
-                others = [one for one in room.members if one != number]
+                others = [agent for agent in room.members if agent != number]
                 for round_ in range(1, rounds + 1):
                     for other in others:
-                        line = _line(said[room.id, other, round_], room.topic, grade, told, rng)
+                        line = _line(texts[room.id, other, round_], room.topic, grade, told, rng)
                         member.hear(room.members[other].name, line)
                     member.compose_speech(0)
-                    member.absorb_speech(Reply(said[room.id, number, round_]))
-                asked.append(member.compose_survey(probes[room.topic], derive(0, room.id, number)))
+                    member.absorb_speech(Reply(texts[room.id, number, round_]))
+                requests.append(member.compose_survey(probes[room.topic], derive(0, room.id, number)))
                 about.append((room.topic, member.persona.party, room.id, grade))
-        for row, reply in zip(about, backend.complete(asked), strict=True):
+        for row, reply in zip(about, backend.complete(requests), strict=True):
             probe = probes[row[0]]
             rows.append((*row, probe.attitude(probe.scale.expected(reply.answers or {}))))
     return pd.DataFrame(rows, columns=["topic", "party", "room", "grade", "expected"])
@@ -154,28 +154,28 @@ def text_quality(events: Sequence[Event]) -> dict[str, float]:
     present: dict[str, set[str]] = {}
     for seat in seats.values():
         present.setdefault(seat.room, set()).add(seat.name)
-    known = {name for names in present.values() for name in names}
+    all_names = {name for names in present.values() for name in names}
     spoken = [event for event in events if isinstance(event, Utterance)]
-    said = [(event, event.text or "", seats[event.agent]) for event in spoken if event.text]
-    lines = [sentence for _, text, _ in said for sentence in sentences(text)]
-    own = [party == seat.party for _, text, seat in said for party in _parties(text)]
+    replies = [(event, event.text or "", seats[event.agent]) for event in spoken if event.text]
+    lines = [sentence for _, text, _ in replies for sentence in sentences(text)]
+    is_own_party = [party == seat.party for _, text, seat in replies for party in _parties(text)]
     return {
         "replies": len(spoken),
-        "silent": 1 - len(said) / len(spoken),
-        "on_topic": _share(_on_topic(text, banks().topics[seat.topic]) for _, text, seat in said),
-        "names_party": len(own),
-        "wrong_party": 1 - _share(own),
+        "silent": 1 - len(replies) / len(spoken),
+        "on_topic": _share(_on_topic(text, banks().topics[seat.topic]) for _, text, seat in replies),
+        "names_party": len(is_own_party),
+        "wrong_party": 1 - _share(is_own_party),
         "addresses_present": _share(
-            _names(text, present[event.room] - {seat.name}) for event, text, seat in said if event.round > 1
+            _names(text, present[event.room] - {seat.name}) for event, text, seat in replies if event.round > 1
         ),
-        "names_absent": _share(_strangers(text, known - present[event.room]) for event, text, _ in said),
-        "invented_word": _share(_unknown_words(text, present[event.room]) for event, text, _ in said),
+        "names_absent": _share(_strangers(text, all_names - present[event.room]) for event, text, _ in replies),
+        "invented_word": _share(_unknown_words(text, present[event.room]) for event, text, _ in replies),
         "as_in_bank": _share(sentence in _bank() or _frames().fullmatch(sentence) for sentence in lines),
-        "graded": _share(banks().topics[seat.topic].grade(text) is not None for _, text, seat in said),
+        "graded": _share(banks().topics[seat.topic].grade(text) is not None for _, text, seat in replies),
         **_grade_r(events, seats),
-        "distinct_2": _distinct(text for _, text, _ in said),
-        "repeated": _repeated([event for event, _, _ in said]),
-        "words": sum(len(text.split()) for _, text, _ in said) / len(said),
+        "distinct_2": _distinct(text for _, text, _ in replies),
+        "repeated": _repeated([event for event, _, _ in replies]),
+        "words": sum(len(text.split()) for _, text, _ in replies) / len(replies),
     }
 
 
@@ -195,10 +195,10 @@ def _grade_r(events: Sequence[Event], seats: dict[int, Seated]) -> dict[str, flo
     }
 
 
-def persons(found: pd.DataFrame, planted: pd.DataFrame) -> pd.DataFrame:
+def persons(rated: pd.DataFrame, planted: pd.DataFrame) -> pd.DataFrame:
     """First ratings person by person beside the generator's, by topic and party: r, and the mean distance."""
     keys = ["topic", "group", "room", "seat"]
-    both = found[found["round"] == 0].merge(
+    both = rated[rated["round"] == 0].merge(
         planted[planted["round"] == 0], on=[*keys, "party"], suffixes=("", "_planted")
     )
     rows = [
@@ -213,8 +213,8 @@ def persons(found: pd.DataFrame, planted: pd.DataFrame) -> pd.DataFrame:
 
 
 def _share(hits: Iterable[object]) -> float:
-    found = [bool(hit) for hit in hits]
-    return sum(found) / len(found)
+    flags = [bool(hit) for hit in hits]
+    return sum(flags) / len(flags)
 
 
 def _on_topic(text: str, bank: TopicBank) -> bool:
@@ -285,11 +285,11 @@ def _distinct(texts: Iterable[str]) -> float:
     return len(pairs) / max(sum(pairs.values()), 1)
 
 
-def _repeated(said: Sequence[Utterance]) -> float:
+def _repeated(utterances: Sequence[Utterance]) -> float:
     """Share of sentences that were said before in the same room, by any speaker."""
     before: dict[str, set[str]] = {}
     hits = []
-    for event in said:
+    for event in utterances:
         heard = before.setdefault(event.room, set())
         for sentence in sentences(event.text or ""):
             hits.append(sentence in heard)

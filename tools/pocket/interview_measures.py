@@ -63,29 +63,33 @@ def interview_figures(model: Backend, oracle: Backend, people: int = PEOPLE) -> 
     replies that carry the note DECLINED.
     """
     speakers = {"model": model, "oracle": oracle}
-    asked = [one for number in range(people) for one in _questions(number)]
-    replies = {name: speaker.complete([one.request for one in asked]) for name, speaker in speakers.items()}
+    questions = [question for number in range(people) for question in _questions(number)]
+    replies = {
+        name: speaker.complete([question.request for question in questions]) for name, speaker in speakers.items()
+    }
     rows = []
     for kind, wording in product((*ALONE, *HEARD), ("corpus", "held_out")):
-        places = _places(asked, kind, wording)
-        found = {name: [_right(kind, replies[name][place], asked[place].truth) for place in places] for name in replies}
-        read_by_null = places if kind != "unknown" else _places(asked, "name", wording)
+        places = _places(questions, kind, wording)
+        right = {
+            name: [_right(kind, replies[name][place], questions[place].truth) for place in places] for name in replies
+        }
+        read_by_null = places if kind != "unknown" else _places(questions, "name", wording)
         others = places[1:] + places[:1]
         null = [
-            _right(kind, replies["model"][place], asked[other].truth)
+            _right(kind, replies["model"][place], questions[other].truth)
             for place, other in zip(read_by_null, others, strict=True)
         ]
         declined = [DECLINED in replies["model"][place].notes for place in places]
-        rows.append((kind, wording, len(places), *map(_share, (found["model"], null, found["oracle"], declined))))
+        rows.append((kind, wording, len(places), *map(_share, (right["model"], null, right["oracle"], declined))))
     return pd.DataFrame(rows, columns=["kind", "wording", "asked", "right", "null", "oracle", "declined"])
 
 
-def _places(asked: list[Asked], kind: str, wording: str) -> list[int]:
-    return [place for place, one in enumerate(asked) if (one.kind, one.wording) == (kind, wording)]
+def _places(questions: list[Asked], kind: str, wording: str) -> list[int]:
+    return [place for place, question in enumerate(questions) if (question.kind, question.wording) == (kind, wording)]
 
 
-def _share(found: list[bool]) -> float:
-    return sum(found) / len(found)
+def _share(flags: list[bool]) -> float:
+    return sum(flags) / len(flags)
 
 
 def _questions(number: int) -> Iterator[Asked]:
@@ -133,7 +137,11 @@ def _worded(kind: str, wording: str, name: str, rng: random.Random) -> str:
     if kind == "unknown":
         held_out = bank["held_out"]
         question = rng.choice(
-            [one for one in expand(question, bank["slots"]) if (one in held_out) == (wording != "corpus")]
+            [
+                candidate
+                for candidate in expand(question, bank["slots"])
+                if (candidate in held_out) == (wording != "corpus")
+            ]
         )
     return question.replace("{name}", name)
 
@@ -145,8 +153,8 @@ def _right(kind: str, reply: Reply, truth: Truth) -> bool:
 
 def _holds(fact: str, text: str, truth: Truth) -> bool:
     """Tell whether a text holds a fact of the persona; where the persona states none, that it is kept back."""
-    known = str(getattr(truth.person, fact))
-    return known in text if known else text in banks().data("self")["unsaid"][fact]
+    stated = str(getattr(truth.person, fact))
+    return stated in text if stated else text in banks().data("self")["unsaid"][fact]
 
 
 def _declines(text: str, truth: Truth) -> bool:

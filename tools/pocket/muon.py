@@ -15,12 +15,12 @@ def orthogonal(
     """The Newton-Schulz iteration of `torch.optim.Muon` in the precision of the gradient (rows, columns)."""
     a, b, c = coefficients
     tall = gradient.size(0) > gradient.size(1)
-    found = gradient.T if tall else gradient
-    found = found / found.norm().clamp(min=eps)
+    matrix = gradient.T if tall else gradient
+    matrix = matrix / matrix.norm().clamp(min=eps)
     for _ in range(steps):
-        gram = found @ found.T
-        found = torch.addmm(found, torch.addmm(gram, gram, gram, beta=b, alpha=c), found, beta=a)
-    return found.T if tall else found
+        gram = matrix @ matrix.T
+        matrix = torch.addmm(matrix, torch.addmm(gram, gram, gram, beta=b, alpha=c), matrix, beta=a)
+    return matrix.T if tall else matrix
 
 
 def use_float32() -> None:

@@ -77,7 +77,7 @@ def two_points(values: torch.Tensor, points: int) -> torch.Tensor:
     low = values.floor().clamp(max=max(points - 2, 0))
     low = torch.where(values >= UNGRADED, values, torch.minimum(low, torch.full_like(low, POINTS - 2)))
     share = (values - low).clamp(0, 1)
-    found = torch.zeros(len(values), points, device=values.device)
-    found.scatter_add_(1, low.long()[:, None], (1 - share)[:, None])
-    found.scatter_add_(1, (low.long() + 1).clamp(max=points - 1)[:, None], share[:, None])
-    return found
+    distributions = torch.zeros(len(values), points, device=values.device)
+    distributions.scatter_add_(1, low.long()[:, None], (1 - share)[:, None])
+    distributions.scatter_add_(1, (low.long() + 1).clamp(max=points - 1)[:, None], share[:, None])
+    return distributions

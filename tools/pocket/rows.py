@@ -147,40 +147,42 @@ class Encoder:
 
     def encode(self, document: Document) -> Encoded:
         """The document; one that is too long for a row loses its first forks."""
-        found = self._encoded(document)
-        while len(found.ids) > CAPACITIES[-1] and document.forks:
+        encoded = self._encoded(document)
+        while len(encoded.ids) > CAPACITIES[-1] and document.forks:
             document = replace(document, forks=document.forks[1:])
-            found = self._encoded(document)
-        return found
+            encoded = self._encoded(document)
+        return encoded
 
     def _encoded(self, document: Document) -> Encoded:
-        asked = [Message("user", fork.question) for fork in document.forks]
-        names = name_tokens([*document.messages, *asked])
+        fork_questions = [Message("user", fork.question) for fork in document.forks]
+        names = name_tokens([*document.messages, *fork_questions])
         messages = mask_names(document.messages, names)
         out = Encoded(order=ORDER.get(document.kind, LAST), facts=self._facts(messages))
         out.add([self.begin[document.lean]], [0.0], 0, 0, 0)
-        starts, own, lines = [], 0, iter(document.heard)
+        starts, reply_number, lines = [], 0, iter(document.heard)
         for message in messages:
             starts.append(len(out.ids))
-            known = own >= document.hidden
+            is_shown = reply_number >= document.hidden
             answering = document.kind == "self" and not document.forks
-            plain = 0.0 if own < document.learn_from else ABOUT_SELF if answering else OWN
+            plain = 0.0 if reply_number < document.learn_from else ABOUT_SELF if answering else OWN
             ids, weights, ends = self._message(message, plain, out.facts if answering else frozenset())
             out.add(ids, weights, 0, 0, len(out.ids))
             if message.role == "assistant":
-                self._mark_reply(out, starts[-1], document, own if known else None)
-                if own < len(document.topics) and own >= document.learn_from:
-                    self._mark_stance(out, starts[-1], ids, document.topics[own], document.attitudes[own])
-                own += 1
+                self._mark_reply(out, starts[-1], document, reply_number if is_shown else None)
+                if reply_number < len(document.topics) and reply_number >= document.learn_from:
+                    self._mark_stance(
+                        out, starts[-1], ids, document.topics[reply_number], document.attitudes[reply_number]
+                    )
+                reply_number += 1
             elif message.role == "user":
-                self._mark_lines(out, starts[-1], ends, lines, known)
+                self._mark_lines(out, starts[-1], ends, lines, is_shown)
                 self._mark_opening(out, starts[-1], message, document)
             else:
                 self._mark_persona(out, starts[-1], message.content)
         chat = list(out.ids)
         starts.append(len(chat))
         replies = mask_names([Message("assistant", fork.reply) for fork in document.forks], names)
-        questions = mask_names(asked, names)
+        questions = mask_names(fork_questions, names)
         for number, (fork, question, reply) in enumerate(zip(document.forks, questions, replies, strict=True), 1):
             asked_here = replace(fork, reply=reply.content)
             self._fork(out, chat, starts[fork.kept], asked_here, question, number, document)
@@ -220,15 +222,15 @@ class Encoder:
             )
             out.attitude[place] = document.starts[topic]
 
-    def _mark_reply(self, out: Encoded, at: int, document: Document, own: int | None) -> None:
+    def _mark_reply(self, out: Encoded, at: int, document: Document, reply_number: int | None) -> None:
         """Mark where an own reply begins with what is held there."""
-        if own is None:
+        if reply_number is None:
             return
         if document.party:
             out.party[at] = PARTIES.index(document.party)
-        if own < len(document.topics) and document.topics[own]:
-            out.topic[at] = TOPICS.index(document.topics[own])
-            attitude = document.attitudes[own]
+        if reply_number < len(document.topics) and document.topics[reply_number]:
+            out.topic[at] = TOPICS.index(document.topics[reply_number])
+            attitude = document.attitudes[reply_number]
             out.attitude[at] = math.nan if attitude is None else attitude
 
     def _mark_stance(self, out: Encoded, at: int, ids: Sequence[int], topic: str, attitude: float | None) -> None:
@@ -243,13 +245,13 @@ class Encoder:
                 other = labels[low + 1] if token == labels[low] else labels[low]
                 out.other[at + place], out.share[at + place] = other, shares[other]
 
-    def _mark_lines(self, out: Encoded, at: int, ends: Sequence[int], lines: Iterator[Line], known: bool) -> None:
+    def _mark_lines(self, out: Encoded, at: int, ends: Sequence[int], lines: Iterator[Line], is_shown: bool) -> None:
         for end in ends:
             line = next(lines, None)
             if line is None:
                 return
             out.grade[at + end] = UNGRADED if line.grade is None else line.grade
-            if known and line.attitude is not None:
+            if is_shown and line.attitude is not None:
                 out.attitude[at + end] = line.attitude
 
     @cache  # noqa: B019
@@ -264,8 +266,8 @@ class Encoder:
         Only there, at the line break or the end of the message, is it clear that a line is over. `plain` is the weight of an own
         reply's plain words; 0: the reply is not learned. `facts` are words that such a reply looks up in the persona.
         """
-        found = self.tokenizer(message.content, return_offsets_mapping=True)
-        ids, weights = list(found["input_ids"]), [0.0] * len(found["input_ids"])
+        tokens = self.tokenizer(message.content, return_offsets_mapping=True)
+        ids, weights = list(tokens["input_ids"]), [0.0] * len(tokens["input_ids"])
         spans: list[tuple[int, int, float]] = []
         lines = list(_LINE.finditer(message.content)) if message.role == "user" else []
         if lines:
@@ -280,7 +282,7 @@ class Encoder:
                 *_telling(message.content, 0, len(message.content), STANCE, LEAD, True),
                 *(_reported(message.content) if plain == ABOUT_SELF else ()),
             ]
-        begins, ends = ([pair[end] for pair in found["offset_mapping"]] for end in (0, 1))
+        begins, ends = ([pair[end] for pair in tokens["offset_mapping"]] for end in (0, 1))
         for start, stop, weight in spans:
             first, last = bisect_right(ends, start), bisect_left(begins, stop)
             weights[first:last] = [weight] * (last - first)
@@ -293,12 +295,12 @@ class Encoder:
         self, out: Encoded, chat: list[int], start: int, fork: Fork, question: Message, number: int, document: Document
     ) -> None:
         """What differs from the chat, from the first different token on, and the answer."""
-        asked, _, ends = self._message(question, 0.0)
+        question_ids, _, ends = self._message(question, 0.0)
         same = 0
-        while same < len(asked) and start + same < len(chat) and asked[same] == chat[start + same]:
+        while same < len(question_ids) and start + same < len(chat) and question_ids[same] == chat[start + same]:
             same += 1
         branch = start + same
-        ids = [*asked[same:], self.role["assistant"]]
+        ids = [*question_ids[same:], self.role["assistant"]]
         out.add(ids, [0.0] * len(ids), number, branch, branch)
         self._mark_fork(out, len(out.ids) - len(ids) - same, same, ends, fork, document)
         first = branch + len(ids)
@@ -310,12 +312,12 @@ class Encoder:
             out.add(reply[1:], weights[1:], number, branch, first)
             self._mark_stance(out, len(out.ids) - len(reply) + 1, reply[1:], fork.topic, fork.attitude)
             return
-        found = self.tokenizer(fork.reply, return_offsets_mapping=True)
-        reply = list(found["input_ids"])
+        tokens = self.tokenizer(fork.reply, return_offsets_mapping=True)
+        reply = list(tokens["input_ids"])
         stance = _STANCE.search(fork.reply)
         begin = stance.start(stance.lastgroup or 0) if stance else 0
         place, other, share = self._answer(
-            fork, reply, bisect_right([end for _, end in found["offset_mapping"]], begin)
+            fork, reply, bisect_right([end for _, end in tokens["offset_mapping"]], begin)
         )
         out.add([*reply, self.end], [AFTER] * (len(reply) + 1), number, branch, first)
         at = len(out.ids) - len(reply) - 1 + place
@@ -373,8 +375,13 @@ def pack(encoded: Iterable[Encoded], pad: int) -> Iterator[Row]:
     Errors: ValueError for a document longer than the longest row.
     """
     every = list(encoded)
-    for order in sorted({one.order for one in every}):
-        yield from _packed(sorted([one for one in every if one.order == order], key=lambda one: -len(one.ids)), pad)
+    for order in sorted({document.order for document in every}):
+        yield from _packed(
+            sorted(
+                [document for document in every if document.order == order], key=lambda document: -len(document.ids)
+            ),
+            pad,
+        )
 
 
 def _packed(documents: list[Encoded], pad: int) -> Iterator[Row]:
@@ -399,10 +406,10 @@ def _packed(documents: list[Encoded], pad: int) -> Iterator[Row]:
 
 def _row(held: list[Encoded], capacity: int, pad: int) -> Row:
     def joined(name: str, fill: float, kind: type) -> np.ndarray:
-        values = [value for one in held for value in getattr(one, name)]
+        values = [value for document in held for value in getattr(document, name)]
         return np.array(values + [fill] * (capacity - len(values)), dtype=kind)
 
-    number = np.repeat(np.arange(1, len(held) + 1), [len(one.ids) for one in held])
+    number = np.repeat(np.arange(1, len(held) + 1), [len(document.ids) for document in held])
     return Row(
         joined("ids", pad, np.int16),
         joined("position", 0, np.int16),
@@ -428,7 +435,7 @@ def visible(document: np.ndarray, segment: np.ndarray, branch: np.ndarray, posit
     size = document.shape[1]
     earlier = np.tri(size, dtype=bool)
     same = document[:, :, None] == document[:, None, :]
-    own = segment[:, :, None] == segment[:, None, :]
+    same_segment = segment[:, :, None] == segment[:, None, :]
     chat = (segment[:, None, :] == 0) & (position[:, None, :] < branch[:, :, None])
-    seen: np.ndarray = earlier & same & (own | chat)
+    seen: np.ndarray = earlier & same & (same_segment | chat)
     return seen | np.eye(size, dtype=bool)

@@ -52,41 +52,43 @@ LEAST = 0.2
 def first_ratings(spec: str, probe: str = "attitude_labelled", adapter: str = "") -> dict[str, float]:
     """The Default's expected rating before a debate, by topic (news left out), from the answer distribution."""
     backend = open_spec(spec)
-    found = {}
+    rating_by_topic = {}
     for slug in topic_names():
-        asked = load_topic(slug).probe(probe)
+        survey_probe = load_topic(slug).probe(probe)
         scenario = load_preset("three_way").with_settings(
             {"topics": slug, "repetitions": 1, "rounds": 0, "probe": probe}
         )
         model = DebateModel(scenario, backend=backend)
         requests = [
-            member.compose_survey(asked, derive(0, room.id))
+            member.compose_survey(survey_probe, derive(0, room.id))
             for room in model.rooms
             for member in room.members.values()
             if member.persona.party == DEFAULT
         ]
         for request in requests:
             request.adapter = adapter
-        found[slug] = statistics.fmean(
-            asked.attitude(asked.scale.expected(reply.answers)) for reply in backend.complete(requests) if reply.answers
+        rating_by_topic[slug] = statistics.fmean(
+            survey_probe.attitude(survey_probe.scale.expected(reply.answers))
+            for reply in backend.complete(requests)
+            if reply.answers
         )
-    return found
+    return rating_by_topic
 
 
-def balanced(known: Sequence[str]) -> list[str]:
+def balanced(slugs: Sequence[str]) -> list[str]:
     """The topics, of each scale's labels as many on which one party rates high as the other (some stand there more than once).
 
     On three topics out of the four with the same labels the same party rates low: asked alike, they teach little but "low".
     """
     scales: dict[tuple[str, ...], dict[str | None, list[str]]] = defaultdict(lambda: defaultdict(list))
-    for slug in known:
+    for slug in slugs:
         bank = banks().topics[slug]
         scales[bank.labels][load_topic(slug).high_party].append(slug)
-    found = []
+    topics = []
     for sides in scales.values():
         most = max(map(len, sides.values()))
-        found += [slug for side in sides.values() for slug in islice(cycle(side), most)]
-    return found
+        topics += [slug for side in sides.values() for slug in islice(cycle(side), most)]
+    return topics
 
 
 def own_answers(spec: str, party: str, count: int, seed: int, adapter: str = "") -> list[tuple[str, str]]:
@@ -116,7 +118,7 @@ def spoken_grades(spec: str, adapter: str, count: int = 200) -> dict[str, float]
         slug = banks().recognised(question) or ""
         grade = banks().topics[slug].grade(text)
         graded[slug] += [] if grade is None else [grade]
-    return {slug: statistics.fmean(found) if found else math.nan for slug, found in graded.items()}
+    return {slug: statistics.fmean(grades) if grades else math.nan for slug, grades in graded.items()}
 
 
 def fine_tune(folder: Path, answers: list[tuple[str, str]], rank: int, seed: int, out: Path) -> None:
@@ -127,7 +129,7 @@ def fine_tune(folder: Path, answers: list[tuple[str, str]], rank: int, seed: int
     config = LoraConfig(r=rank, lora_alpha=2 * rank, target_modules=PROJECTIONS, task_type="CAUSAL_LM")
     tuned = get_peft_model(model, config)
     rows = [_row(tokenizer, question, answer) for question, answer in answers]
-    optimiser = torch.optim.AdamW([one for one in tuned.parameters() if one.requires_grad], lr=RATE)
+    optimiser = torch.optim.AdamW([parameter for parameter in tuned.parameters() if parameter.requires_grad], lr=RATE)
     rng = random.Random(seed)
     for _ in range(EPOCHS):
         order = rng.sample(rows, len(rows))
@@ -139,10 +141,10 @@ def fine_tune(folder: Path, answers: list[tuple[str, str]], rank: int, seed: int
 
 
 def _row(tokenizer: object, question: str, answer: str) -> tuple[list[int], int]:
-    asked = [{"role": "user", "content": question}]
-    said = [*asked, {"role": "assistant", "content": answer}]
-    prompt = tokenizer.apply_chat_template(asked, add_generation_prompt=True, return_dict=True)["input_ids"]  # type: ignore[attr-defined]
-    return list(tokenizer.apply_chat_template(said, return_dict=True)["input_ids"]), len(prompt)  # type: ignore[attr-defined]
+    prompt_messages = [{"role": "user", "content": question}]
+    messages = [*prompt_messages, {"role": "assistant", "content": answer}]
+    prompt = tokenizer.apply_chat_template(prompt_messages, add_generation_prompt=True, return_dict=True)["input_ids"]  # type: ignore[attr-defined]
+    return list(tokenizer.apply_chat_template(messages, return_dict=True)["input_ids"]), len(prompt)  # type: ignore[attr-defined]
 
 
 def _padded(rows: list[tuple[list[int], int]], pad: int) -> dict[str, torch.Tensor]:

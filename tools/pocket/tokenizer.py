@@ -128,8 +128,8 @@ def _pieces(words: Sequence[str]) -> list[str]:
     raw.train_from_iterator(
         [SPACE + word for word in words], trainers.BpeTrainer(vocab_size=PIECES, show_progress=False)
     )
-    known = {SPACE + word for word in words}
-    return sorted(token for token in raw.get_vocab() if len(token) > 1 and token not in known)
+    whole_words = {SPACE + word for word in words}
+    return sorted(token for token in raw.get_vocab() if len(token) > 1 and token not in whole_words)
 
 
 def _labels() -> list[str]:
@@ -149,25 +149,25 @@ def find_phrases(chunks: Counter[str], count: int) -> list[str]:
     def note(place: int, sign: int) -> None:
         parts, number = rows[place]
         for pair in pairwise(parts):
-            if sum(part.count(" ") + 1 for part in pair) <= LONGEST and not barred & set(pair):
+            if sum(phrase.count(" ") + 1 for phrase in pair) <= LONGEST and not barred & set(pair):
                 pairs[pair] += sign * number
                 where[pair].add(place)
 
     for place in range(len(rows)):
         note(place, 1)
-    found: list[str] = []
-    while len(found) < count and pairs:
+    phrases: list[str] = []
+    while len(phrases) < count and pairs:
         pair = max(pairs, key=lambda pair: (pairs[pair], pair))
         if pairs[pair] < 2:
             break
         joined = " ".join(pair)
-        found.append(joined)
+        phrases.append(joined)
         for place in sorted(where.pop(pair)):
             note(place, -1)
             rows[place] = (_joined(rows[place][0], pair, joined), rows[place][1])
             note(place, 1)
         del pairs[pair]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(phrases))
 
 
 def _joined(parts: list[str], pair: tuple[str, str], joined: str) -> list[str]:
@@ -193,9 +193,9 @@ def unspoken_tokens(tokenizer: PreTrainedTokenizerFast) -> list[int]:
 def texts(documents: Iterable[Document]) -> Iterator[str]:
     """All that is written in some documents, with tokens in place of names."""
     for document in documents:
-        asked = [Message("user", fork.question) for fork in document.forks]
-        names = name_tokens([*document.messages, *asked])
+        questions = [Message("user", fork.question) for fork in document.forks]
+        names = name_tokens([*document.messages, *questions])
         yield from (message.content for message in mask_names(document.messages, names))
-        for question, fork in zip(mask_names(asked, names), document.forks, strict=True):
+        for question, fork in zip(mask_names(questions, names), document.forks, strict=True):
             yield "\n\n" + question.content.rsplit("\n\n", 1)[-1]
             yield mask_names([Message("assistant", fork.reply)], names)[0].content

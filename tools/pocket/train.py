@@ -75,7 +75,7 @@ def build(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalL
     torch.manual_seed(recipe.seed)
     if recipe.start:
         model = LlamaForCausalLM.from_pretrained(recipe.start, dtype=torch.float32, attn_implementation=attention.NAME)
-        model.config.update(known(tokenizer))
+        model.config.update(file_facts(tokenizer))
         return model
     config = LlamaConfig(
         vocab_size=len(tokenizer),
@@ -90,7 +90,7 @@ def build(recipe: Recipe, tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalL
         eos_token_id=tokenizer.eos_token_id,
         pad_token_id=tokenizer.pad_token_id,
         attn_implementation=attention.NAME,
-        **known(tokenizer),
+        **file_facts(tokenizer),
     )
     return LlamaForCausalLM(config)
 
@@ -103,7 +103,7 @@ def declining_sentences(banks: Banks) -> list[str]:
     return sorted({*silent, *unsaid, *bank["unknown"]["answers"]})
 
 
-def known(tokenizer: PreTrainedTokenizerFast) -> dict[str, list]:
+def file_facts(tokenizer: PreTrainedTokenizerFast) -> dict[str, list]:
     """Return what a model's files say: its topics, the sentences with which it declines, and tokens that it may only copy.
 
     The forms of one name stand together.
@@ -363,7 +363,7 @@ def _kept_rows(corpus: Path, out: Path, tokenizer: PreTrainedTokenizerFast) -> l
 def _rows(corpus: Path, tokenizer: PreTrainedTokenizerFast) -> list[Row]:
     encoder = Encoder(tokenizer)
     encoded = [encoder.encode(document) for document in read(corpus)]
-    fitting = [one for one in encoded if len(one.ids) <= CAPACITIES[-1]]
+    fitting = [document for document in encoded if len(document.ids) <= CAPACITIES[-1]]
     if len(fitting) < len(encoded):
         print(f"{len(encoded) - len(fitting)} of {len(encoded)} documents are longer than a row and left out")
     return list(pack(fitting, tokenizer.pad_token_id))

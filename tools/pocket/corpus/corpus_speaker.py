@@ -62,7 +62,7 @@ class CorpusSpeaker(Oracle):
         role = self.roles.get(reading.opening)
         if role:
             parts = [replace(reading, heard=reading.heard[:count]) for count in range(len(reading.heard) + 1)]
-            return reading.topic, [role(part) for part in parts]
+            return reading.topic, [role(reading_so_far) for reading_so_far in parts]
         course = expected_attitude(
             reading.banks, reading.persona, reading.topic, reading.heard, self._parameters(reading)
         )
@@ -112,7 +112,8 @@ class CorpusSpeaker(Oracle):
     def lean(self, party: str) -> None:
         """From now on its own bias is where this party begins on every topic ("" the planted one)."""
         self.parameters = {
-            slug: replace(one, bias=one.start[party] if party else one.bias) for slug, one in self.planted.items()
+            slug: replace(parameters, bias=parameters.start[party] if party else parameters.bias)
+            for slug, parameters in self.planted.items()
         }
 
     def shifted(self, bias: float) -> Role:
@@ -140,11 +141,11 @@ def attitude_course(rng: random.Random) -> list[float]:
     style, level = rng.choice(("constant", "constant", "walk", "anew", "jump")), rng.uniform(0, 10)
     if rng.random() < 0.5:
         level = rng.choice((rng.uniform(0, 2), rng.uniform(8, 10)))
-    found = [level]
+    course = [level]
     for _ in range(20):
         if style == "walk":
             level = min(max(level + rng.gauss(0, 1.2), 0.0), 10.0)
         elif style == "anew" or (style == "jump" and rng.random() < 0.2):
             level = rng.uniform(0, 10)
-        found.append(level)
-    return found
+        course.append(level)
+    return course

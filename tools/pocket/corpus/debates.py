@@ -52,8 +52,8 @@ def _room(rng: random.Random, stage: CorpusSpeaker, population: mesa.Model) -> l
     taken: set[str] = set()
     people = [person(rng.choice(PARTIES), taken, rng, stage) for _ in range(size)]
     members = {
-        number: Debater(population, one, topic, [other.name for other in people if other is not one], style)
-        for number, one in enumerate(people, 1)
+        number: Debater(population, persona, topic, [other.name for other in people if other is not persona], style)
+        for number, persona in enumerate(people, 1)
     }
     openings = {number: member.memory.opening for number, member in members.items()}
     stage.roles, late = _roles(rng, stage, members, openings)
@@ -63,19 +63,19 @@ def _room(rng: random.Random, stage: CorpusSpeaker, population: mesa.Model) -> l
     by_seat: dict[str, list[tuple[Request, Reply]]] = defaultdict(list)
     for request, reply in stage.asked:
         by_seat[request.messages[1].content.split("\n\n")[0]].append((request, reply))
-    found = []
-    for opening, asked in by_seat.items():
+    documents = []
+    for opening, seat_calls in by_seat.items():
         if opening not in puppets:
-            some = asked[0][0]
-            found += [
+            some = seat_calls[0][0]
+            documents += [
                 stage.annotated(
                     replace(document, lean=lean, hidden=int(opening in late)), replace(some, messages=document.messages)
                 )
-                for document in _documents(asked, opening in late, style.memory == "whole", stage, rng)
+                for document in _documents(seat_calls, opening in late, style.memory == "whole", stage, rng)
             ]
     stage.roles, stage.asked = {}, []
     stage.lean("")
-    return found
+    return documents
 
 
 def _manner(rng: random.Random) -> DebateStyle:
@@ -125,13 +125,13 @@ def _probes(rng: random.Random, slug: str, round_: int, rounds: int) -> list[str
 
 
 def _documents(
-    asked: list[tuple[Request, Reply]], late: bool, whole: bool, stage: CorpusSpeaker, rng: random.Random
+    seat_calls: list[tuple[Request, Reply]], late: bool, whole: bool, stage: CorpusSpeaker, rng: random.Random
 ) -> Iterator[Document]:
     """The longest chat of a seat with all surveys as forks of it; what is not an addition to it is a document of its own."""
-    answered = [(request, reply) for request, reply in asked if reply.text is not None]
+    answered = [(request, reply) for request, reply in seat_calls if reply.text is not None]
     speeches = [(request, reply) for request, reply in answered if request.purpose == "speech"]
     spoken = [(*request.messages, Message("assistant", reply.text or "")) for request, reply in speeches]
-    trunk = spoken[-1] if spoken else asked[0][0].messages[:1]
+    trunk = spoken[-1] if spoken else seat_calls[0][0].messages[:1]
     alone = [messages for messages in spoken[:-1] if messages != trunk[: len(messages)]]
     forks: list[Fork] = []
     for request, reply in answered:

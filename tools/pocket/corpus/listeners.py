@@ -44,8 +44,8 @@ def audience(rng: random.Random, stage: CorpusSpeaker) -> Document:
     for number in range(rng.randint(*LINES)):
         place = number % len(others)
         value = courses[place][number // len(others)]
-        said = idle(slug, rng) if rng.random() < idling else line(banks().topics[slug], value, STANCE, rng)
-        listener.hear(others[place], said)
+        text = idle(slug, rng) if rng.random() < idling else line(banks().topics[slug], value, STANCE, rng)
+        listener.hear(others[place], text)
         spoken = rng.random() < SPEECH
         request = listener.compose_speech(rng.getrandbits(31))
         forks.append(answered(request, stage, rng) if spoken else stance(listener, rng, stage))
@@ -57,10 +57,10 @@ def line(bank: TopicBank, value: float, share: float, rng: random.Random) -> str
     """One or two sentences of one grade and, in a share of lines, the stance sentence somewhere among them."""
     draw = rng.random()
     forms = rng.sample(bank.by_grade[dither(value, 2, draw)], 1 + (rng.random() < 0.5))
-    said = [rng.choice(form) for form in forms]
+    sentences = [rng.choice(form) for form in forms]
     if rng.random() < share:
-        said.insert(rng.randrange(len(said) + 1), bank.stance_sentence(dither(value, 1, draw)))
-    return " ".join(said)
+        sentences.insert(rng.randrange(len(sentences) + 1), bank.stance_sentence(dither(value, 1, draw)))
+    return " ".join(sentences)
 
 
 def idle(slug: str, rng: random.Random) -> str:

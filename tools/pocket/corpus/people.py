@@ -61,11 +61,11 @@ def person(party: str, taken: set[str], rng: random.Random, writer: Backend, bri
 def _stated(rng: random.Random) -> list[str]:
     """Positions on some topics, each as likely as any other: a party tells none of them, they have to be read."""
     levels = list(banks().data("parameters")["levels"])
-    found = []
+    positions = []
     for slug in rng.sample(topic_names(), rng.randint(2, 5)):
         level = rng.choice(levels[4:] if slug == "abortion" else levels[:4])
-        found.append(rng.choice(banks().data("backstory")["positions"][slug]["templates"]).format(level=level))
-    return found
+        positions.append(rng.choice(banks().data("backstory")["positions"][slug]["templates"]).format(level=level))
+    return positions
 
 
 def _without_positions(story: str) -> str:

@@ -151,7 +151,11 @@ def wording(kind: str, name: str, rng: random.Random) -> str:
     question = str(rng.choice(_wordings(kind))).replace("{name}", name)
     if kind == "unknown":
         question = rng.choice(
-            [one for one in expand(question, banks().data("self")["unknown"]["slots"]) if one not in _held_out()]
+            [
+                candidate
+                for candidate in expand(question, banks().data("self")["unknown"]["slots"])
+                if candidate not in _held_out()
+            ]
         )
     lead = rng.choice(LEADS)
     if not lead or not question.endswith("?"):
@@ -168,11 +172,11 @@ def _wordings(kind: str) -> tuple[str, ...]:
 @cache
 def _opinions() -> list[str]:
     """Return the questions on politics that the oracle has an answer to."""
-    asked = {
+    requests = {
         text: Request((Message("user", text),), Sampling(), 0, (), "interview")
         for text in banks().data("questions")["questions"]
     }
-    replies = {text: CorpusSpeaker().complete([request])[0] for text, request in asked.items()}
+    replies = {text: CorpusSpeaker().complete([request])[0] for text, request in requests.items()}
     return [text for text, reply in replies.items() if reply.text is not None and DECLINED not in reply.notes]
 
 
@@ -220,5 +224,9 @@ def someone(kind: str, rng: random.Random, stage: CorpusSpeaker) -> Persona:
 def _without_labels(text: str) -> str:
     """Return a persona without the sentences that hold a word that answers surveys (`check` in corpus.py)."""
     labels = {label for bank in banks().topics.values() for label in bank.labels}
-    kept = [part for part in text.split(". ") if not labels & set(part.lower().replace(",", "").rstrip(".").split())]
+    kept = [
+        sentence
+        for sentence in text.split(". ")
+        if not labels & set(sentence.lower().replace(",", "").rstrip(".").split())
+    ]
     return ". ".join(kept).rstrip(".") + "."

@@ -52,22 +52,22 @@ def _interview(rng: random.Random, stage: CorpusSpeaker) -> Document:
     """Three to five questions on different subjects to one person."""
     party = rng.choice((SIDES[0], SIDES[0], SIDES[1], SIDES[1], DEFAULT, NO_PERSONA))
     system = _system(party, rng, stage)
-    asked = rng.sample(answerable(), rng.randint(3, 5))
-    return _asked_in_turn(system, asked, 0.3, rng, stage)
+    questions = rng.sample(answerable(), rng.randint(3, 5))
+    return _asked_in_turn(system, questions, 0.3, rng, stage)
 
 
 def _shifted(rng: random.Random, stage: CorpusSpeaker) -> Document:
     """Two or three questions on one topic to a speaker without party and with another bias, which the answers show."""
     system = _system(rng.choice((DEFAULT, NO_PERSONA)), rng, stage)
     slug = rng.choice(topic_names())
-    asked = rng.sample(questions_on(slug), rng.randint(2, 3))
-    stage.roles[asked[0]] = stage.shifted(rng.uniform(0.0, 10.0))
-    return _asked_in_turn(system, asked, 1.0, rng, stage, learn_from=1)
+    questions = rng.sample(questions_on(slug), rng.randint(2, 3))
+    stage.roles[questions[0]] = stage.shifted(rng.uniform(0.0, 10.0))
+    return _asked_in_turn(system, questions, 1.0, rng, stage, learn_from=1)
 
 
 def _asked_in_turn(
     system: tuple[Message, ...],
-    asked: list[str],
+    questions: list[str],
     surveyed: float,
     rng: random.Random,
     stage: CorpusSpeaker,
@@ -76,7 +76,7 @@ def _asked_in_turn(
     """Questions put one after the other, and in a share of cases surveys at the end, on the subject of the last one."""
     messages = system
     topics_, attitudes = [], []
-    for question in asked:
+    for question in questions:
         messages = (*messages, Message("user", question))
         request = Request(messages, Sampling(), rng.getrandbits(31), purpose="interview")
         reply = stage.complete([request])[0]
@@ -84,7 +84,7 @@ def _asked_in_turn(
         topics_.append(topic)
         attitudes.append(course[-1])
         messages = (*messages, Message("assistant", reply.text or ""))
-    slug = banks().recognised(asked[-1])
+    slug = banks().recognised(questions[-1])
     forks: list[Fork] = []
     if slug and rng.random() < surveyed:
         for name in dict.fromkeys(any_probes(rng, slug, 3)):
@@ -165,9 +165,9 @@ def _lines(rng: random.Random, stage: CorpusSpeaker) -> Document:
     bank = banks().topics[any_topic(rng)]
     people = rng.sample([name for party in SIDES for name in list_names(party)], LINES)
     lines = [line(bank, rng.uniform(0, 10), rng.choice((0.0, 1.0)), rng) for _ in people]
-    said = [f"{name}: {text}" for name, text in zip(people, lines, strict=True)]
+    speeches = [f"{name}: {text}" for name, text in zip(people, lines, strict=True)]
     heard = tuple([Line(bank.grade(text), None) for text in lines])
-    return Document("lines", (Message("user", "\n".join(said)),), heard=heard)
+    return Document("lines", (Message("user", "\n".join(speeches)),), heard=heard)
 
 
 def _unlabelled(rng: random.Random, stage: CorpusSpeaker) -> Document:

@@ -55,8 +55,8 @@ def any_probe(rng: random.Random, slug: str) -> str:
 
 def any_probes(rng: random.Random, slug: str, count: int) -> list[str]:
     """Return names of survey questions that the topic has, drawn by their shares."""
-    known = {name: share for name, share in PROBES.items() if name in load_topic(slug).probes}
-    return rng.choices(list(known), list(known.values()), k=count)
+    probe_shares = {name: share for name, share in PROBES.items() if name in load_topic(slug).probes}
+    return rng.choices(list(probe_shares), list(probe_shares.values()), k=count)
 
 
 def asked_in_any_order(probe: Probe, frame: str, rng: random.Random) -> str:
@@ -90,12 +90,12 @@ def outspoken(request: Request, stage: CorpusSpeaker, rng: random.Random) -> For
     """
     reading = read(request, banks())
     bank, value, draw = banks().topics[reading.topic or ""], stage.attitude(reading)[0], rng.random()
-    known = [line for line in banks().data("common")["identity"][reading.party] if "{" not in line]
-    said = [rng.choice(known)] if rng.random() < INTRODUCED else []
-    said.append(bank.stance_sentence(dither(value, 1, draw)))
+    introductions = [line for line in banks().data("common")["identity"][reading.party] if "{" not in line]
+    sentences = [rng.choice(introductions)] if rng.random() < INTRODUCED else []
+    sentences.append(bank.stance_sentence(dither(value, 1, draw)))
     if rng.random() < 0.5:
-        said.append(rng.choice(rng.choice(bank.by_grade[dither(value, 2, draw)])))
+        sentences.append(rng.choice(rng.choice(bank.by_grade[dither(value, 2, draw)])))
     low = min(int(value), 9)
     shares = {bank.labels[low]: low + 1 - value, bank.labels[low + 1]: value - low}
     likely = {label: share for label, share in shares.items() if share > 0}
-    return stage.fork(request, request.messages[-1].content, " ".join(said), likely)
+    return stage.fork(request, request.messages[-1].content, " ".join(sentences), likely)

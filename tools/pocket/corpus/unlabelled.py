@@ -76,8 +76,8 @@ def _rated(who: Persona, system: tuple[Message, ...], rng: random.Random, stage:
         debater = seated(who, slug, _others(who, rng), rng)
         return answered(debater.compose_survey(probe, rng.getrandbits(31)), stage, rng)
     frame = rng.choice(("debate", "conversation", "interview"))
-    asked = Message("user", asked_in_any_order(probe, frame, rng))
-    return answered(surveyed_by(probe, (*system, asked), rng.getrandbits(31)), stage, rng)
+    question = Message("user", asked_in_any_order(probe, frame, rng))
+    return answered(surveyed_by(probe, (*system, question), rng.getrandbits(31)), stage, rng)
 
 
 def _others(who: Persona, rng: random.Random) -> list[str]:
