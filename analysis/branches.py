@@ -62,10 +62,10 @@ def draw_trees(trees: Sequence[BranchNode]) -> str:
     return "\n".join(line for tree in trees for line in _lines(tree, "", ""))
 
 
-Known = dict[Path, tuple[Header, int, bool]]
+ProgressByFolder = dict[Path, tuple[Header, int, bool]]
 
 
-def _root(folder: Path, progress: Known) -> Path:
+def _root(folder: Path, progress: ProgressByFolder) -> Path:
     """Return the run without a parent (or whose parent is missing) from which a run descends, and read all on the way."""
     while (parent := parent_folder(progress[folder][0], folder)) is not None:
         parent = parent.resolve()
@@ -77,7 +77,7 @@ def _root(folder: Path, progress: Known) -> Path:
     return folder
 
 
-def _find_branches(progress: Known) -> None:
+def _find_branches(progress: ProgressByFolder) -> None:
     """Read every branch that lies in a folder with one of these runs."""
     for place in dict.fromkeys(folder.parent for folder in list(progress)):
         for folder in sorted(path for path in place.iterdir() if path.is_dir() and path not in progress):
@@ -89,7 +89,7 @@ def _find_branches(progress: Known) -> None:
                 progress[folder] = read
 
 
-def _node(folder: Path, progress: Known, parent: BranchNode | None) -> BranchNode:
+def _node(folder: Path, progress: ProgressByFolder, parent: BranchNode | None) -> BranchNode:
     node = BranchNode(folder, *progress[folder], parent)
     children = [path for path, read in progress.items() if _is_child(path, read[0], folder)]
     children.sort(key=lambda path: (progress[path][0].branch["round"], path.name))

@@ -94,6 +94,7 @@ def _compare(rooms: pd.DataFrame, data: pd.DataFrame, measure: str) -> dict[str,
         level = (float(curve.mean() - target.mean()), *ends)
     changes = np.diff(target)
     fits = [_correlation(np.diff(curve)[None], np.roll(changes, shift))[0] for shift in range(len(changes))]
+    # clipped, because arctanh of 1 is infinite
     low, high = interval(
         values, lambda drawn: np.arctanh(np.clip(_correlation(nanmean(drawn, 1), target), -0.9999, 0.9999)), None
     )

@@ -58,6 +58,7 @@ ALL = "all"
 DIFFERENT = 0.01
 """The level of the test whether kinds of people move differently; so low that people who do not differ are rarely split up."""
 START = (0.05, 0.05, 0.25)
+"""Kappa, mu and pull where the fit begins."""
 GIVEN = -1
 """In place of a speaker: the grade of the line is given."""
 LEAST = 5

@@ -70,7 +70,7 @@ def _push_apart(at: Floats, near: np.float32) -> Floats:
         across, down = x[rows, None] - x, y[rows, None] - y
         weight = across * across
         weight += down * down
-        np.maximum(weight, 1e-6, out=weight)
+        np.maximum(weight, 1e-6, out=weight)  # everyone is at distance 0 of itself
         np.divide(near**2, weight, out=weight)
         force[rows, 0], force[rows, 1] = (across * weight).sum(1), (down * weight).sum(1)
     return force

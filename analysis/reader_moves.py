@@ -95,6 +95,7 @@ def _contrast(drawn: Floats, weights: Floats) -> Floats:
     total = drawn.sum(axis=1).reshape(-1, len(weights), len(weights) + 1)
     squares, products = total[:, :, :-1], total[:, :, -1:]
     still = np.diagonal(squares, axis1=1, axis2=2) < STILL
+    # A tag that does not vary gets a 1 in its row, so that the others can be solved; its own coefficient is not used.
     squares = squares + still[:, :, None] * np.eye(len(weights))
     separable = np.linalg.cond(squares) < MOST_ALIKE
     coefficients = np.linalg.solve(np.where(separable[:, None, None], squares, np.eye(len(weights))), products)[:, :, 0]

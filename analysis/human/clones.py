@@ -100,7 +100,7 @@ def _chance(run: Floats, real: Floats, rho: float, rng: np.random.Generator) -> 
     ranks, other = stats.rankdata(run), stats.rankdata(real)
     dealt = np.array([rng.permutation(ranks) for _ in range(DEALS)]) @ (other - other.mean())
     dealt = dealt / (len(ranks) * ranks.std() * other.std())
-    return float((1 + np.sum(dealt >= rho - 1e-12)) / (DEALS + 1))
+    return float((1 + np.sum(dealt >= rho - 1e-12)) / (DEALS + 1))  # equal but for rounding counts as reached
 
 
 def _halves(shares: pd.DataFrame, nodes: Floats, name: str, rng: np.random.Generator) -> float:

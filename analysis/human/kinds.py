@@ -53,6 +53,7 @@ class Kinds(NamedTuple):
 def features(ways: Trajectories) -> Floats:
     """Return (people, 21): the change since before at 20 equal parts of the talk, and the number of turns."""
     at = GRID[1:] * ways.turns[:, None]
+    # a product such as 2.9999999 is turn 3; the end of the talk belongs to its last interval
     before = np.minimum(np.floor(at + 1e-9).astype("int64"), ways.turns[:, None] - 1)
     people = np.arange(len(at))[:, None]
     left, right = ways.beliefs[people, before], ways.beliefs[people, before + 1]
@@ -65,7 +66,7 @@ def find_kinds(ways: Trajectories, starts: int = STARTS) -> Kinds | None:
     mean, spread = values.mean(axis=0), values.std(axis=0)
     spread = np.where(spread > 1e-9, spread, 1.0)
     scaled = (values - mean) / spread
-    points = np.unique(scaled.round(9), axis=0)
+    points = np.unique(scaled.round(9), axis=0)  # two people who are alike would give two centres in one place
     if len(points) < 2:
         return None
     rng, best, least = np.random.default_rng(derive(0, "kinds")), scaled[:2], np.inf
@@ -75,6 +76,7 @@ def find_kinds(ways: Trajectories, starts: int = STARTS) -> Kinds | None:
         within = float(((scaled - centres[labels]) ** 2).sum())
         if within < least - 1e-9:
             best, least = centres, within
+    # by the change at the end of the talk; the last column is the number of turns
     best = best[np.argsort(best[:, -2], kind="stable")]
     return Kinds(mean, spread, best, 1 - least / float((scaled**2).sum()))
 

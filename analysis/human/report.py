@@ -247,6 +247,7 @@ def _draw_change(axis: Axes, sources: Sequence[Source]) -> None:
     looks = _looks(sources)
     for source in sources:
         people = complete(source.people)
+        # an opinion on an edge belongs to the fifth above, also where the product is rounded down; 1 belongs to the last
         steps = np.minimum((people["before"] * BINS + 1e-9).astype("int64"), BINS - 1)
         means = people.assign(change=people["after"] - people["before"]).groupby(steps)[["before", "change"]]
         shown, (colour, marker) = means.mean()[means.size() >= LEAST], looks[source.name]

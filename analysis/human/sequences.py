@@ -74,6 +74,7 @@ def autocorrelation(rows: Floats, sizes: bool = False) -> float:
     """Return the correlation of steps with those before them; sizes: the rank correlation of their sizes. NaN: nothing varies."""
     last, step = rows[~np.isnan(rows[:, 1]), 1:].T
     if sizes:
+        # rounded, so that equal sizes are ties whatever the last digits say
         last, step = rankdata(np.abs(last).round(6)), rankdata(np.abs(step).round(6))
     if len(step) < 3 or min(np.ptp(last), np.ptp(step)) < 1e-9:
         return np.nan

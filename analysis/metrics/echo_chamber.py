@@ -70,5 +70,5 @@ def _null_columns(null: Floats | None, true: float) -> dict[str, float]:
     if not len(draws):
         return {}
     low, high = np.quantile(draws, [0.025, 0.975])
-    p = (int((draws >= true - 1e-12).sum()) + 1) / (len(draws) + 1)
+    p = (int((draws >= true - 1e-12).sum()) + 1) / (len(draws) + 1)  # equal but for rounding counts as reached
     return with_interval("null", float(draws.mean()), (float(low), float(high))) | {"p": p}

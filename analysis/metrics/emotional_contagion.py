@@ -129,6 +129,7 @@ def effect(felt: Floats, attitudes: Floats, lines: Lines) -> tuple[RoomMeasureme
     if count < LEAST:
         return RoomMeasurement(None, f"fewer than {LEAST} changes of people who were shown lines"), count
     rounds = np.broadcast_to(np.arange(complete.shape[1]), complete.shape)[complete]
+    # The slope of what the controls leave of the change on what they leave of the lines shown: that of the whole regression.
     both, controls = np.split(_within(columns[:, complete], rounds).T, [2], axis=1)
     if np.ptp(both[:, 0]) < 1e-9:
         return RoomMeasurement(None, NO_CHANGE), count

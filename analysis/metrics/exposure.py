@@ -28,6 +28,7 @@ LABELS = {
 NEEDS = "links"
 BOUNDS = {"variance": POSITIVE, "entropy": SHARE, "cross": SHARE, "blind": SHARE}
 POINTS = 11
+"""Points of the scale from 0 to 10: the entropy is 1 where a person hears all of them equally often."""
 
 
 def compute(tables: Tables) -> pd.DataFrame:
@@ -79,7 +80,7 @@ def entropy(attitudes: Floats) -> float:
     """
     counts = np.unique(np.round(attitudes), return_counts=True)[1]
     shares = counts / counts.sum()
-    return float(-(shares * np.log(shares)).sum() / np.log(POINTS)) + 0.0
+    return float(-(shares * np.log(shares)).sum() / np.log(POINTS)) + 0.0  # + 0.0: no -0.0 where all are at one point
 
 
 def blind(parties: pd.Series) -> RoomMeasurement:

@@ -209,6 +209,7 @@ def two_sided(null: Floats, true: float) -> float:
     >>> two_sided(np.arange(1.0, 20.0), 20.0)
     0.1
     """
+    # a shuffle that is equal but for rounding counts on both sides
     above, below = (int((sign * (null - true) >= -1e-12).sum()) + 1 for sign in (1, -1))
     return min(1.0, 2 * min(above, below) / (len(null) + 1))
 

@@ -57,6 +57,7 @@ def distinct(texts: Iterable[str], sample: int = SAMPLE) -> RoomMeasurement:
     whole, left = counts.sum(), counts.sum() - counts
     if whole < sample:
         return RoomMeasurement(None, f"fewer than {sample} words")
+    # a word that leaves fewer others than the sample is never missed (0 below); the floor keeps the logarithm defined
     ratio = np.exp(_log_choose(np.maximum(left, sample), sample) - _log_choose(whole, sample))
     return RoomMeasurement(float((1 - np.where(left < sample, 0.0, ratio)).sum() / sample))
 

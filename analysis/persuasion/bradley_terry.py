@@ -24,8 +24,8 @@ from parley.analysis.statistics.intervals import FEWEST as FEWEST_MEMBERS
 from parley.analysis.statistics.intervals import Floats, mean_interval, p_of_mean, why_few
 
 PRIOR_SD = 3.0
-STEPS = 50
-TINY = 1e-10
+STEPS, TINY = 50, 1e-10
+"""Newton steps at most, and the largest step at which the fit has arrived."""
 CHANCE = 0.05
 
 
@@ -45,7 +45,7 @@ def fit_scores(wins: Floats, games: Floats, design: Floats) -> Floats:
         slope = (wins - games * preferred) @ design - scores / PRIOR_SD**2
         weight = games * preferred * (1 - preferred)
         step = np.linalg.solve((design.T[None] * weight[:, None, :]) @ design + prior, slope[..., None])[..., 0]
-        scores = scores + np.clip(step, -2, 2)
+        scores = scores + np.clip(step, -2, 2)  # where one message nearly always wins, a full step overshoots
         if np.abs(step).max(initial=0.0) < TINY:
             break
     return scores

@@ -23,6 +23,8 @@ Codes = NDArray[np.int64]
 FEWEST_ITEMS, FEWEST_SHARED = 30, 10
 """Items with two scores that the model needs, and such items that each rater needs."""
 GROUPS, STEPS, CLOSE, LEAST = 40, 500, 1e-6, 1e-4
+"""Groups of the jackknife at most; steps of EM at most; the change at which it has arrived (as a share of the largest level above
+1); the least variance of an error, as a share of that of all scores."""
 
 
 @dataclass(frozen=True)

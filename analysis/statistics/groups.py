@@ -130,6 +130,7 @@ def _apart(centred: Floats, labels: np.ndarray) -> Floats:
     counts = np.array([members.sum(axis=1) for members in of], dtype=float)
     means = np.array([members @ centred for members in of]) / counts
     squares = np.array([members @ centred**2 for members in of]) / counts - means**2
+    # without a floor a label whose rooms are all alike would weigh infinitely much
     floor = 1e-9 * float(centred @ centred) / len(centred)
     weights = (counts - 1) / np.maximum(squares, floor)
     centre = (weights * means).sum(axis=0) / weights.sum(axis=0)

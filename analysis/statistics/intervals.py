@@ -66,6 +66,7 @@ def slope(values: Floats, at: Floats) -> Floats:
 
 
 DRAWS = 2000
+"""Samples with replacement behind the intervals of scores/reversion.py."""
 LEVEL = 0.95
 FEWEST = 5
 """Below this number of rooms there is no interval and no verdict. For normal data Student's interval holds at two rooms already.

@@ -17,6 +17,8 @@ from scipy.special import expit, logit, ndtri
 from parley.analysis.statistics.intervals import LEVEL, Ends, Floats
 
 SMOOTHING, STEPS, CLOSE, STEP, EDGE = 0.1, 2000, 1e-8, 1e-5, 1e-6
+"""Added to each expected count; steps of EM at most; the change of shares at which it has arrived; the step of numeric slopes;
+how near a probability comes to 0 and 1 on the scale of log odds."""
 FEWEST_RATERS, FEWEST_ITEMS = 3, 20
 """With fewer raters of items, errors of raters cannot be separated from differences between items."""
 
@@ -43,8 +45,9 @@ def fit_classes(counts: Floats, smoothing: float = SMOOTHING) -> LatentClasses:
         expected = np.einsum("ij,irl->rjl", items, counts) + smoothing
         sums = expected.sum(axis=2, keepdims=True)
         errors = np.divide(expected, sums, out=np.zeros_like(expected), where=sums > 0)
-        logs = np.log(np.maximum(errors, 1e-300))
+        logs = np.log(np.maximum(errors, 1e-300))  # an error of 0 has no logarithm
         likely = np.log(np.maximum(shares, 1e-300)) + np.einsum("irl,rjl->ij", counts, logs)
+        # the likeliest category becomes 1, so that not all are rounded to 0
         items = np.exp(likely - likely.max(axis=1, keepdims=True))
         items /= items.sum(axis=1, keepdims=True)
         if np.abs(shares - before).max() < CLOSE:

@@ -26,6 +26,8 @@ from parley.llm.backends.oracle.act_law import FAR, NEAR, SIGNS, WIDTH
 
 SLOPES = ("homophily", "herd")
 STEPS, SMALL, LARGEST = 50, 1e-8, 20.0
+"""Newton steps at most; the largest step at which the fit has arrived; the end of a number that would otherwise grow without end,
+as that of an act that is always or never chosen."""
 VISIT = ["room", "round", "agent"]
 Ints = NDArray[np.int64]
 
@@ -179,6 +181,7 @@ def fit_choices(choices: Choices, start: Floats | None = None) -> Floats:
     first = np.flatnonzero(np.diff(choices.visit, prepend=-1))
     for _ in range(STEPS):
         utility = choices.design @ numbers
+        # the largest utility of a visit becomes 0, so that no exponential overflows
         weight = np.exp(utility - np.maximum.reduceat(utility, first)[choices.visit])
         share = weight / np.add.reduceat(weight, first)[choices.visit]
         slope = choices.design.T @ (choices.chosen - share)

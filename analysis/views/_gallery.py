@@ -31,6 +31,7 @@ DEFAULT = (
 FIRST = 6
 """Scenarios of the gallery that are shown at once; the others unfold."""
 ONE_AT_A_TIME = threading.Lock()
+"""Two tabs that open at once read the scenarios once: a cache alone would let both of them read."""
 EXAMPLE_SETTINGS = {"llm": "oracle", "repetitions": "10"}
 
 
