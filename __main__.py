@@ -1,23 +1,18 @@
-"""The command line: `parley`, `python -m parley` and `python run.py` all start here.
-
-`COMMANDS` names the module of each command, which is imported when the command runs, so that `--help` stays quick.
-"""
+"""The command line: `parley`, `python -m parley` and `python run.py` all start here. The other commands are in commands.py."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
+from parley import __version__
+from parley.commands import command, commands, overview, parser_of, study_groups
 from parley.llm import trust
-from parley.llm.errors import UserError, unknown_name
-from parley.llm.studies import Command, Study, studies, study_commands, study_of_folder
+from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import fields_from_args, prices_from_args, scenario_from_args
 from parley.model.cli import Parser, add_option, port_number, program
@@ -44,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with stoppable(), trust.typed(given):
             if given and not given[0].startswith("-"):
-                return command(given[0])(given[1:])
+                return command(given)
             return run(given)
     except UserError as error:
         print(f"{program()}: {error}", file=sys.stderr)
@@ -79,6 +74,9 @@ def run_parser() -> Parser:
     )
     add_option(
         parser, "--list", "list all scenarios with their sources, and all topics and models", action="store_true"
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"Parley {__version__}", help="print the version, and stop"
     )
     page = parser.add_argument_group("page")
     about = "open the page in the browser; with --scenario, at the form of that scenario (docs/app.md)"
@@ -191,125 +189,9 @@ def show_list() -> int:
     print("\ntopics: " + ", ".join(f"{slug} ({load_topic(slug).axis})" for slug in topic_names()))
     items = ((slug, load_topic(slug).news) for slug in news_names())
     print("news: " + ", ".join(f"{slug} ({item.subject})" for slug, item in items if item))
-    print("studies: " + ", ".join(sorted(studies())))
+    print("studies: " + ", ".join(sorted(name for group in study_groups().values() for name in group)))
     print("models: " + ", ".join([*backend_names(), *fetched_names()]))
     return 0
-
-
-COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
-    "Run debates": {
-        "run": ("__main__", "run the debates of a scenario (this is the default command)"),
-        "sweep": ("analysis.commands.sweep", "run a scenario with every combination of settings and seeds"),
-        "intervene": ("analysis.commands.branch", "run the same debates with and without an intervention"),
-        "branch": ("analysis.commands.branch", "continue a run from a round with other settings"),
-        "branches": ("analysis.commands.branch", "draw the tree of branches of a run"),
-        "population": ("analysis.commands.population", "simulate millions of agents with an opinion-dynamics model"),
-        "surrogate": ("analysis.commands.population", "fit an opinion-dynamics model to a recorded run"),
-        "models": ("analysis.commands.models", "list the models that you can use, and fetch one"),
-    },
-    "Measure a model's bias": {
-        "qualify": ("analysis.commands.models", "check whether a model can play people, and how it has to be asked"),
-        "audit": ("analysis.commands.card", "make the bias card of a model"),
-        "compare": ("analysis.commands.reports", "compare runs, bias cards, or waves of a questionnaire"),
-        "questionnaire": (
-            "analysis.commands.surveys",
-            "ask survey questions again: on dates, of people, in other orders",
-        ),
-        "validate": ("analysis.commands.surveys", "check whether personas answer as their party would"),
-    },
-    "Change a model's bias": {
-        "train": ("training.commands.tuning", "fine-tune a model on its own partisan answers"),
-        "fine-tuned": ("training.commands.tuning", "run the same debates before and after fine-tuning"),
-        "organisms": ("training.commands.organisms", "build models of known bias, and score the instruments on them"),
-        "sweep-lora": ("training.commands.export", "compare methods of fine-tuning, and what they cost"),
-        "export": ("training.commands.export", "merge an adapter into its model, for vLLM, Ollama or llama.cpp"),
-    },
-    "Analyse runs": {
-        "report": ("analysis.commands.reports", "write an HTML page about one or several runs"),
-        "bundle": ("analysis.commands.exchange", "write runs as one sealed file with prompts and raw replies"),
-        "verify": ("analysis.commands.exchange", "check a bundle, a card.json or the tables of a run"),
-        "show": ("analysis.commands.reports", "print the prompts that an agent was sent, and its replies"),
-        "own-data": ("analysis.commands.human", "write the own lines of a person in a run as a file"),
-        "import-log": ("analysis.commands.exchange", "read a log of another framework, and write its report"),
-        "export-eval": ("analysis.commands.exchange", "write a run as an .eval file for the viewer of Inspect"),
-        "judge": ("analysis.commands.judge", "let a model score or tag every statement of a run"),
-        "analyse": ("analysis.commands.reports", "compare conditions in a table of scores"),
-        "human": ("analysis.commands.human", "compare a run with data from people"),
-    },
-    "Run published studies": {},
-    "Write materials": {
-        "personas": ("analysis.commands.writing", "write personas with a model"),
-        "questions": ("analysis.commands.writing", "write divisive questions with a model"),
-        "case": ("analysis.commands.writing", "write the case that opens a structured debate"),
-        "new": ("analysis.commands.writing", "start a society, a party, a topic, personas or a study of your own"),
-        "check": (
-            "analysis.commands.writing",
-            "say what is wrong with a society, a party, a topic or a set of personas",
-        ),
-    },
-    "Set up": {
-        "completion": ("__main__", "print a script that completes commands and options in your shell"),
-    },
-}
-"""By group: each command, the module of its function (`sweep`) and its parser (`sweep_parser`), and what it does."""
-
-
-def commands() -> dict[str, dict[str, str]]:
-    """Return all commands by group, those of studies too, with what each does."""
-    listed = {title: {name: what for name, (_, what) in group.items()} for title, group in COMMANDS.items()}
-    for name, (_, study_command) in study_commands().items():
-        if any(name in group for group in COMMANDS.values()):
-            raise UserError(f"a study is called {name}, which is a command of Parley: rename the study")
-        listed.setdefault(study_command.group, {})[name] = study_command.about
-    return listed
-
-
-def overview() -> str:
-    """List all commands by group, one per line."""
-    listed = commands()
-    width = max(len(name) for group in listed.values() for name in group)
-    groups = [
-        "\n".join([f"{title}:", *(f"  {name:<{width}}  {what}" for name, what in group.items())])
-        for title, group in listed.items()
-    ]
-    return "\n\n".join(["commands (COMMAND --help explains one):", *groups])
-
-
-def command(name: str) -> Callable[[Sequence[str]], int]:
-    """Return the function of a command. Errors: UserError on an unknown command, with the nearest name."""
-    of_study = _of_study(name)
-    function: Callable[[Sequence[str]], int] = (
-        of_study[0].part(of_study[1].run) if of_study else getattr(_module_of(name), name.replace("-", "_"))
-    )
-    return function
-
-
-def parser_of(name: str) -> Parser:
-    """Return the parser of a command. Errors: as for `command`."""
-    of_study = _of_study(name)
-    parser_name = f"{name.replace('-', '_')}_parser"
-    make = of_study[0].part(of_study[1].parser) if of_study else getattr(_module_of(name), parser_name)
-    parser: Parser = make()
-    return parser
-
-
-def _of_study(name: str) -> tuple[Study, Command] | None:
-    """Return the study and its command of this name, or of a folder (`./mine`). Errors: UserError for a folder without a study."""
-    if "/" in name or os.sep in name:
-        study = study_of_folder(Path(name))
-        return study, study.commands[0]
-    return None if any(name in group for group in COMMANDS.values()) else study_commands().get(name)
-
-
-def _module_of(name: str) -> ModuleType:
-    modules = {command: module for group in COMMANDS.values() for command, (module, _) in group.items()}
-    if name not in modules:
-        from parley.model.scenario import preset_names
-
-        if name in preset_names():
-            raise UserError(f"{name} is a scenario, not a command: {program()} --scenario {name}")
-        raise unknown_name("command", name, [name for group in commands().values() for name in group])
-    return sys.modules[__name__] if modules[name] == "__main__" else import_module(f"parley.{modules[name]}")
 
 
 def completion_parser() -> Parser:
@@ -330,7 +212,9 @@ def completion(arguments: Sequence[str]) -> int:
     options = completion_parser().parse_args(arguments)
     from parley.model.completion import completion_script
 
-    each = {name: (parser_of(name), what) for group in commands().values() for name, what in group.items()}
+    first = {name: about for name, about in commands().items() if " " not in name}
+    families = {"study": "run a study", "export": "write runs or a model for other programs"}
+    each = {name: (parser_of(name), about) for name, about in (first | families).items()}
     print(completion_script(options.shell, run_parser(), each))
     return 0
 

@@ -1,6 +1,6 @@
 """`python run.py --scenario echo_chamber`: the command line of this checkout, even if another version is installed.
 
-The commands are in `__main__.py`. After `import run`, `import parley` gives the code of this checkout.
+The commands are in `commands.py`. After `import run`, `import parley` gives the code of this checkout.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ if "parley" not in sys.modules:
     sys.modules["parley"] = importlib.util.module_from_spec(_spec)
     _spec.loader.exec_module(sys.modules["parley"])
 
-from parley.__main__ import command, commands, main, parser_of
+from parley.__main__ import main
+from parley.commands import command, commands, parser_of
 
 __all__ = ["command", "commands", "main", "parser_of"]
 

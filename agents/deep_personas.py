@@ -150,7 +150,9 @@ def write_deep(
         raise UserError(
             f"the model wrote no usable sentence for {party} (first reason: {values[0].reason}): try another --llm"
         )
-    save_people(people, folder, f"written by {model} to the prompt attribute.txt (python run.py personas --set deep)")
+    save_people(
+        people, folder, f"written by {model} to the prompt attribute.txt (python run.py study personas --set deep)"
+    )
     save_text(folder / FILE, taxonomy.text)
     return path
 
@@ -186,7 +188,7 @@ def read_people(folder: Path) -> list[DeepPersona]:
             people.append(_read_person([row for row in rows if row["name"] == name]))
     if not people:
         raise UserError(
-            f"{folder} has no *{SUFFIX}: write deep personas first, with python run.py personas --set deep --out {folder}"
+            f"{folder} has no *{SUFFIX}: write deep personas first, with python run.py study personas --set deep --out {folder}"
         )
     return people
 

@@ -198,7 +198,8 @@ def check_unused(folder: Path, party: str) -> Path:
 def to_toml(party: str, stories: dict[str, str], model: str, society: Society, topics: Sequence[Topic] = ()) -> str:
     """Return the text of a persona file, with the positions that the prompt stated as comments."""
     label = society.label(party)
-    head = f"# Personas of {article(label)} {label}, written by {model} to the prompt backstory.txt (python run.py personas).\n"
+    head = f"# Personas of {article(label)} {label}, written by {model} to the prompt backstory.txt "
+    head += "(python run.py study personas).\n"
     given = [f"#   {topic.title}: {topic.positions.get(party) or 'chosen by the model'}\n" for topic in topics]
     told = "# Positions that the prompt stated:\n" + "".join(given) if given else ""
     return head + told + "".join(persona_entry(Persona("", party, name, story)) for name, story in stories.items())

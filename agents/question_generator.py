@@ -174,7 +174,9 @@ def write_questions(
     if count < 1:
         raise UserError("ask for at least one question (--count)")
     (written,) = drive([propose_question(count, seed, load_questions(shown), society.language)], backend)
-    save_text(out, to_toml(written.questions, f"Divisive questions, written by {model} (python run.py questions)."))
+    save_text(
+        out, to_toml(written.questions, f"Divisive questions, written by {model} (python run.py study questions).")
+    )
     return written
 
 

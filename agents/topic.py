@@ -43,7 +43,7 @@ class Topic:
     axis            what 0-10 means: severity, agreement, belief
     high_party      the party that rates higher ("": none)
     question        and case: what a structured debate is to answer, and the situation it is asked in ("": none)
-    base            the topic of which this is another case (run.py case); what is known of that topic holds for this
+    base            the topic of which this is another case (run.py study case); what is known of that topic holds for this
                     one
     in_backstories  whether personas are written with a position on it (agents/persona_generator.py)
     news            what it says as an item of news; None for any other topic

@@ -1,7 +1,7 @@
 """What a branch changed: the branch minus its parent, room by room, from the round on at which they part.
 
 The rooms, people and seeds of both are the same, and so is every word before that round. So the effect is measured as that of
-`run.py intervene` (analysis/studies/intervention.py).
+`run.py study intervene` (analysis/studies/intervention.py).
 """
 
 from __future__ import annotations

@@ -166,7 +166,7 @@ def truth(verdicts: pd.DataFrame) -> pd.Series:
 
 
 def warning_of(folder: Path) -> str:
-    """The warning on scores of `run.py judge`, from the quality.csv that it wrote into the folder; "" if there is none."""
+    """The warning on scores of `run.py study judge`, from the quality.csv that it wrote into the folder; "" if there is none."""
     path = folder / QUALITY
     if not path.is_file():
         return ""

@@ -1,4 +1,4 @@
-"""What a judge reads by a rubric, `run.py judge RUN --rubric NAME`: every statement of a run, or what a study declares."""
+"""What a judge reads by a rubric, `run.py study judge RUN --rubric NAME`: every statement of a run, or what a study declares."""
 
 from __future__ import annotations
 

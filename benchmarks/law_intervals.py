@@ -1,4 +1,4 @@
-"""Do the 95% intervals of `run.py fit-law` contain the planted numbers, by the number of rooms?
+"""Do the 95% intervals of `run.py study fit-law` contain the planted numbers, by the number of rooms?
 
     python benchmarks/law_intervals.py          200 sets a row (minutes)
     python benchmarks/law_intervals.py 100      100 sets a row

@@ -2,7 +2,7 @@
 
 python benchmarks/steering.py [--audits 100] [--blocks 8]
 
-Debates of three on the oracle with a strong confirmation bias, and without it (`run.py flips`, arm `unsteered`). `ignored`: the
+Debates of three on the oracle with a strong confirmation bias, and without it (`study flips`, arm `unsteered`). `ignored`: the
 oracle ignores the bias, so nothing is to be found. `read`: it reads it; the truth is the mean over all audits.
 """
 

@@ -48,7 +48,7 @@ def main() -> None:
     out = parser.parse_args().out or Path(tempfile.mkdtemp())
     tuned = str(out / "tuned")
     steps = {title: (*command, "--out", tuned) for title, command in STEPS.items()}
-    steps["paired debates, figure"] = ("fine-tuned", "--tuned", tuned, "--out", str(out / "debates"))
+    steps["paired debates, figure"] = ("study", "fine-tuned", "--tuned", tuned, "--out", str(out / "debates"))
     whole, most = 0.0, 0
     for title, command in steps.items():
         seconds, held = timed(command)

@@ -1,8 +1,8 @@
 """Finds studies. A study is a folder that declares itself by a value `STUDY`; the rest of Parley knows none by name.
 
 Parley's own are the folders of parley/studies. Others come from an installed package (entry point in the group
-`parley.studies`), or from a folder of the user's, named on the command line (`run.py ./mine`) or in the environment variable
-PARLEY_STUDIES, which processes of a sweep inherit.
+`parley.studies`), or from a folder of the user's, named on the command line (`run.py study ./mine`) or in the environment
+variable PARLEY_STUDIES, which processes of a sweep inherit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,17 @@ PACKAGE = GROUP = "parley.studies"
 """The package of Parley's own studies, and the group of entry points of others."""
 VARIABLE = "PARLEY_STUDIES"
 """The environment variable with folders of the user's studies, joined as in PATH."""
-PUBLISHED = "Run published studies"
+PEOPLE = "Does a model answer as people do?"
+PERSUASION = "Which messages persuade?"
+DEBATE = "How do agents argue?"
+GROUPS_OF_PEOPLE = "What do people do in groups?"
+MOVED = "What moves opinions, and by which law?"
+TRUE = "Is what I measured true?"
+READ = "What is in these texts and tables?"
+WRITE = "Write personas and questions with a model"
+OWN = "Studies of your own"
+QUESTIONS = (PEOPLE, PERSUASION, DEBATE, GROUPS_OF_PEOPLE, MOVED, TRUE, READ, WRITE, OWN)
+"""The headings of `run.py study`, in their order."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ class Command:
 
     name: str
     about: str
-    group: str = PUBLISHED
+    group: str = OWN
     run: str = "command:run"
     parser: str = "command:parser"
 
@@ -48,11 +58,11 @@ class Study:
     Parameters
     ----------
     name : str
-        Its command: `run.py NAME`.
+        Its command: `run.py study NAME`.
     about : str
-        What the command does, in a line of `run.py --help`.
+        What the command does, in a line of `run.py study`.
     group : str
-        The heading in `run.py --help` under which that line is.
+        The question under which `run.py study` lists that line, such as PERSUASION.
     run, parser : str
         The function of the command, which takes the words after its name and returns an exit code, and the function that
         returns its parser. Each is written `module:function`; the module is one of the study's folder.
@@ -71,7 +81,7 @@ class Study:
     ending : str
         A function `(reading, law) -> sentence`: with what its law, once planted, ends what the oracle says; "": nothing.
     bias : str
-        The bias that its command finds, a class for `run.py organisms`; "": none.
+        The bias that its command finds, a class for `run.py study organisms`; "": none.
     interventions : mapping
         Its interventions by name, each a class (docs/extending.md).
     environments : mapping
@@ -87,11 +97,11 @@ class Study:
     views : tuple of str
         Its views of a run in the page, each a module as those in analysis/views.
     rubrics : mapping
-        Its rubrics for `run.py judge --rubric NAME` by name, each a RubricReading (analysis/rubric_readings.py).
+        Its rubrics for `run.py study judge --rubric NAME` by name, each a RubricReading (analysis/rubric_readings.py).
     run_report : str
         The RunReport of runs in its environments (analysis/own_reports.py); "": that of debates.
     sealed : str
-        A StudyFolder (analysis/bundles/studies.py): folders of many runs that `run.py bundle` seals with their report; "": none.
+        A StudyFolder (analysis/bundles/studies.py): folders of many runs that `export bundle` seals with their report; "": none.
     also : tuple of Command
         Further commands of the study.
 
@@ -103,7 +113,7 @@ class Study:
 
     name: str
     about: str
-    group: str = PUBLISHED
+    group: str = OWN
     run: str = "command:run"
     parser: str = "command:parser"
     purposes: Mapping[str, str] = field(default_factory=dict)

@@ -89,7 +89,7 @@ def _problems(scenario: Scenario) -> Iterator[str]:
     seats, topics = _seats(scenario), scenario.subject.topics
     for who, file in scenario.surrogate_by_party.items():
         if not file:
-            yield f"llms: a surrogate needs its file: write {who}=surrogate:FILE, with a FILE written by run.py surrogate"
+            yield f"llms: a surrogate needs its file: write {who}=surrogate:FILE, with a FILE written by run.py study surrogate"
         if not any(who in seat for seat in seats):
             parties = ", ".join(sorted({party for _, party in seats}))
             yield f"llms: {who} has no seat in this debate; a surrogate can play {parties}, or one of their seats"

@@ -103,13 +103,13 @@ RULES = (
     Rule(r"^python -m (parley(\.training[\w.]+)?|tools[\w.]+)$", why="a name", how="exists"),
     Rule(r"^python -m parley\.training", why=TORCH, how="parse"),
     Rule(
-        r"^run\.py (sheet|bundle|verify) ",
+        r"^run\.py (sheet |export bundle |check \S+\.(zip|json|csv)|check runs/)",
         why="reads files of the user; tests/studies/test_sheets.py, test_bundles.py and test_schemas.py have some",
         how="parse",
     ),
     Rule(r"^python -m parley\.analysis\.schemas", why="writes files of the package", how="exists"),
     Rule(
-        r"^run\.py (import-log|export-eval) ",
+        r"^run\.py (import-log|export eval) ",
         why="needs a log, or Inspect; tests/analysis/test_logs.py and test_logs_inspect.py have some",
         how="parse",
     ),
@@ -124,7 +124,9 @@ RULES = (
         how="parse",
     ),
     Rule(
-        r"^run\.py (train|fine-tuned|sweep-lora|export|representatives (train|measure|grid))\b", why=TORCH, how="parse"
+        r"^run\.py (train|fine-tuned|sweep-lora|export adapter|representatives (train|measure|grid))\b",
+        why=TORCH,
+        how="parse",
     ),
     Rule(r"^run\.py organisms list\b"),
     Rule(
@@ -176,7 +178,7 @@ RULES = (
     Rule(r"^run\.py audit .*(--tuned|mine\.toml)", why=HERE, how="parse"),
     Rule(r"^run\.py audit --llm pocket", why=TORCH, how="parse"),
     Rule(r"--dry-run|^run\.py --list"),
-    Rule(r"^run\.py branch(es)? "),
+    Rule(r"^run\.py branch "),
     Rule(r"^run\.py show "),
     Rule(
         r"--scenario .*llm.*surrogate:",
@@ -186,7 +188,7 @@ RULES = (
     ),
     Rule(r"^run\.py (--scenario|sweep|structured) .*(openai|hf):", "--dry-run", SERVER, "plan"),
     Rule(
-        r"^(run\.py \./mine|pytest mine|python -m pytest mine)",
+        r"^(run\.py (study )?\./mine|pytest mine|python -m pytest mine)",
         why="a study of the reader's; tests/test_own_study.py writes and runs one",
         how="foreign",
     ),
@@ -242,7 +244,7 @@ RULES = (
     Rule(r"^run\.py games\b", "--repetitions 2"),
     Rule(r"--scenario network", NETWORK),
     Rule(r"=person", why="a person answers; tests/model/test_people.py has scripted ones", how="parse"),
-    Rule(r"^run\.py own-data", why="tests/model/test_people.py runs it", how="parse"),
+    Rule(r"^run\.py export own-lines", why="tests/model/test_people.py runs it", how="parse"),
     Rule(r"--scenario (consensus|representatives)", DELIBERATION),
     Rule(r"--scenario structured_debate", "--repetitions 1 --rounds 2 --topic abortion"),
     Rule(r"^run\.py sweep", "--repetitions 1 --topic racism --seeds 0:1 --workers 1"),
@@ -338,7 +340,7 @@ def commands(page: str, text: str) -> Iterator[Command]:
 
 def rule(command: Command) -> Rule | None:
     """The first rule for a command; None when the table has none."""
-    text = " ".join(command.words)
+    text = " ".join(command.words).replace("run.py study ", "run.py ")  # rules name a study by its name alone
     return next((one for one in RULES if re.search(one.pattern, text)), None)
 
 

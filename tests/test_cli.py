@@ -29,56 +29,56 @@ SMALL = "--topic racism --repetitions 1 --rounds 1"
 ASKING = {
     "run": f"--scenario two_way {SMALL}",
     "sweep": f"--scenario two_way {SMALL} --vary words=30 --seeds 0:2 --workers 1",
-    "intervene": "--topic racism --repetitions 1",
+    "study intervene": "--topic racism --repetitions 1",
     "branch": "runs/a --round 2",
-    "archetypes": f"{SMALL} --size 2",
+    "study archetypes": f"{SMALL} --size 2",
     "audit": "--topic racism --blocks 2 --sections bias --set rounds=1",
-    "questionnaire": "orders --personas simple --repeats 2",
+    "study questionnaire": "orders --personas simple --repeats 2",
     "qualify": "--short",
-    "validate": "--judge oracle --personas simple",
-    "stereotypes": "--personas simple --topic racism",
-    "calibrate": SMALL,
+    "study validate": "--judge oracle --personas simple",
+    "study stereotypes": "--personas simple --topic racism",
+    "study calibrate": SMALL,
     "train": "--party republican --questions 2 --answers 1",
-    "fine-tuned": "--tuned nowhere",
-    "sweep-lora": SMALL,
-    "judge": "runs/talk",
-    "guidance": "--repetitions 1 --judge oracle",
-    "structured": "baseline --topic racism --repetitions 1 --rounds 2",
-    "arguments": SMALL,
-    "bets": SMALL,
-    "truthfulness": "runs/statements.csv --crowd 4",
-    "conjoint": "candidates --respondents 6",
-    "claim": "runs/claim.toml --workers 1",
-    "confirm": "runs/plan.json --workers 1",
-    "choose-side": "--topic racism --respondents 6",
-    "correct": "--judge oracle",
-    "distributions": "planted --questions 2",
-    "arena": "--topic racism --panel 3 --write 3",
-    "rehearse": "--topic racism --audience 3",
-    "community": "--judge oracle --rooms 1 --threads 1 --people 2",
-    "compete": "sales --judge oracle --panel 2 --samples 1",
-    "predict": "planted --people 20",
-    "elicit": "planted --people 6",
-    "refutation": "--judge oracle --repetitions 1 --rounds 5 --set size=8",
-    "herding": SMALL,
-    "games": "trust_game --repetitions 1",
-    "flips": "--topic racism --blocks 2 --set rounds=1",
-    "honesty": "--judge oracle --repetitions 1 --rounds 2",
-    "personalised": SMALL,
-    "prior-beliefs": SMALL,
-    "personas": "--party democrat",
-    "depth": "runs/deep --survey planted",
-    "evolve": "planted --size 2 --generations 1 --repeats 1",
-    "questions": "--count 5",
-    "case": "--topic racism --for Fairness. --against Merit. --refine Shorter. --refine Plainer. --refine Calmer.",
-    "representatives episodes": "--laps 1",
-    "representatives measure": "runs/groups",
-    "representatives study": "runs/groups",
-    "representatives payoff": "runs/groups",
-    "representatives outcomes": "runs/groups",
-    "representatives substitute": "runs/groups --repetitions 1",
-    "representatives steps": "runs/groups",
-    "mediators": "runs/groups --mediator draft_revise --orders 2",
+    "study fine-tuned": "--tuned nowhere",
+    "study sweep-lora": SMALL,
+    "study judge": "runs/talk",
+    "study guidance": "--repetitions 1 --judge oracle",
+    "study structured": "baseline --topic racism --repetitions 1 --rounds 2",
+    "study arguments": SMALL,
+    "study bets": SMALL,
+    "study truthfulness": "runs/statements.csv --crowd 4",
+    "study conjoint": "candidates --respondents 6",
+    "study claim": "runs/claim.toml --workers 1",
+    "study confirm": "runs/plan.json --workers 1",
+    "study choose-side": "--topic racism --respondents 6",
+    "study correct": "--judge oracle",
+    "study distributions": "planted --questions 2",
+    "study arena": "--topic racism --panel 3 --write 3",
+    "study rehearse": "--topic racism --audience 3",
+    "study community": "--judge oracle --rooms 1 --threads 1 --people 2",
+    "study compete": "sales --judge oracle --panel 2 --samples 1",
+    "study predict": "planted --people 20",
+    "study elicit": "planted --people 6",
+    "study refutation": "--judge oracle --repetitions 1 --rounds 5 --set size=8",
+    "study herding": SMALL,
+    "study games": "trust_game --repetitions 1",
+    "study flips": "--topic racism --blocks 2 --set rounds=1",
+    "study honesty": "--judge oracle --repetitions 1 --rounds 2",
+    "study personalised": SMALL,
+    "study prior-beliefs": SMALL,
+    "study personas": "--party democrat",
+    "study depth": "runs/deep --survey planted",
+    "study evolve": "planted --size 2 --generations 1 --repeats 1",
+    "study questions": "--count 5",
+    "study case": "--topic racism --for Fairness. --against Merit. --refine Shorter. --refine Plainer. --refine Calmer.",
+    "study representatives episodes": "--laps 1",
+    "study representatives measure": "runs/groups",
+    "study representatives study": "runs/groups",
+    "study representatives payoff": "runs/groups",
+    "study representatives outcomes": "runs/groups",
+    "study representatives substitute": "runs/groups --repetitions 1",
+    "study representatives steps": "runs/groups",
+    "study mediators": "runs/groups --mediator draft_revise --orders 2",
 }
 """Every command that asks a model, with the least that it needs beside the shared options."""
 CLAIM = """
@@ -94,25 +94,36 @@ population = { topics = ["racism"], models = ["oracle"], personas = ["simple"] }
 DEBATING = [
     name
     for name, given in ASKING.items()
-    if SMALL in given or name in ("intervene", "guidance", "honesty", "refutation", "fine-tuned", "structured")
+    if SMALL in given
+    or name
+    in (
+        "study intervene",
+        "study guidance",
+        "study honesty",
+        "study refutation",
+        "study fine-tuned",
+        "study structured",
+    )
 ]
 SILENT = {
-    "population", "surrogate", "models", "fit-law", "branches", "compare", "export",
-    "import-log", "export-eval", "raters", "opinion-groups", "own-data",
-    "export-network", "show", "report", "analyse", "human", "mixed", "dissonance", "sheet", "bundle", "verify",
+    "population", "study surrogate", "models", "study fit-law", "compare", "export adapter",
+    "study import-log", "export eval", "study raters", "study opinion-groups", "export own-lines",
+    "study export-network", "show", "report", "study analyse", "study human",
+    "study mixed", "study dissonance", "study sheet", "export bundle",
     "completion", "new", "check",
-    "organisms",
-    "representatives train", "representatives grid", "representatives ballots", "register",
+    "study organisms",
+    "study representatives train", "study representatives grid", "study representatives ballots", "study register",
 }  # fmt: skip
 """Every command that asks none: what it does is computed, or trained. `dissonance` can let a model embed texts."""
 NOT_TRIED = (
-    "fine-tuned", "representatives measure", "representatives study", "representatives payoff", "representatives outcomes",
-    "branch",
+    "study fine-tuned", "study representatives measure", "study representatives study", "study representatives payoff",
+    "study representatives outcomes", "branch",
 )  # fmt: skip
 """Commands whose budget is not tried here: they need an adapter, or journaled calls that would count as well."""
 LOCAL = (
-    "train", "fine-tuned", "sweep-lora", "representatives measure", "representatives study", "representatives payoff",
-    "representatives outcomes",
+    "train", "study fine-tuned", "study sweep-lora", "study representatives measure", "study representatives study",
+    "study representatives payoff",
+    "study representatives outcomes",
 )  # fmt: skip
 """Commands that load a model to train it; their budget is tried where torch is."""
 SHARED = (
@@ -136,7 +147,7 @@ MEANING = {
 def parsers() -> dict[str, Parser]:
     """By name, every parser of the command line; those below a command in its place."""
     found: dict[str, Parser] = {}
-    for name in [name for group in run.commands().values() for name in group]:
+    for name in run.commands():
         parser = run.parser_of(name)
         below = {f"{name} {one}": make() for one, make in parser.commands.items()}
         found |= below or {name: parser}
@@ -191,10 +202,9 @@ def test_no_help_loads_anything_heavy() -> None:
     """In one process, all of them: a command that imports at its top what it needs later would slow down every start."""
     code = (
         "import sys, run\n"
-        "for group in run.commands().values():\n"
-        "    for name in group:\n"
-        "        parser = run.parser_of(name)\n"
-        "        [one.format_help() for one in (parser, *(make() for make in parser.commands.values()))]\n"
+        "for name in run.commands():\n"
+        "    parser = run.parser_of(name)\n"
+        "    [each.format_help() for each in (parser, *(make() for make in parser.commands.values()))]\n"
         "heavy = {'torch', 'transformers', 'solara', 'mesa', 'pandas', 'numpy', 'matplotlib', 'scipy', 'openai', 'shtab'}\n"
         "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )
@@ -206,7 +216,7 @@ def test_no_help_loads_anything_heavy() -> None:
 
 def test_a_number_that_is_none_is_refused_before_anything_is_loaded(capsys: pytest.CaptureFixture[str]) -> None:
     """`compare --within nan` was taken."""
-    refused, counts = ("-1", "nan", "inf", "many"), ("questionnaire --repeats",)
+    refused, counts = ("-1", "nan", "inf", "many"), ("study questionnaire --repeats",)
     numbers = {"natural", "positive", "amount", "float", "int"}
     tried = 0
     for name, parser in parsers().items():
@@ -229,7 +239,7 @@ def test_an_unknown_option_is_told_with_the_nearest(capsys: pytest.CaptureFixtur
         assert run.main([*name.split(), "--hepl"]) == 2
         told = capsys.readouterr().err
         assert (told.count("\n"), "unknown option '--hepl': did you mean --help" in told) == (1, True), name
-    assert run.main(["judge", "runs/a", "--lllm=oracle"]) == 2
+    assert run.main(["study", "judge", "runs/a", "--lllm=oracle"]) == 2
     assert "unknown option '--lllm': did you mean --llm" in capsys.readouterr().err
 
 
@@ -241,22 +251,22 @@ def test_an_unknown_option_is_told_with_the_nearest(capsys: pytest.CaptureFixtur
         ("train --party republicn", "unknown value of --party 'republicn': did you mean republican"),
         ("completion bsh", "unknown value of shell 'bsh': did you mean bash"),
         (
-            "questions --out x --llm oracle --llm pocket",
+            "study questions --out x --llm oracle --llm pocket",
             "--llm names two models, oracle and pocket: this command uses one",
         ),
-        ("judge runs/talk --llm republican=oracle", "a model cannot be set for one party; leave out republican="),
+        ("study judge runs/talk --llm republican=oracle", "a model cannot be set for one party; leave out republican="),
         (
-            "bets --llm oracle --base-url http://h/v1",
+            "study bets --llm oracle --base-url http://h/v1",
             "--base-url only works with a model on a server: add --llm openai:MODEL",
         ),
         ("sweep --scenario two_way --seed 1 --seeds 0:3", "--seed and --seeds cannot be combined"),
-        ("calibrate --llm orakle", "unknown model 'orakle': did you mean oracle"),
-        ("calibrate --llm fake", "unknown speaker of a known bias 'fake': known: oracle, pocket"),
+        ("study calibrate --llm orakle", "unknown model 'orakle': did you mean oracle"),
+        ("study calibrate --llm fake", "unknown speaker of a known bias 'fake': known: oracle, pocket"),
         ("audit --llm republican=oracle", "give also the model to audit"),
         ("population --law deffuant --graph rong", "unknown graph 'rong': did you mean ring"),
-        ("judge runs/talk --llm openai:a --price 1", "'1' is not a price: write IN,OUT"),
+        ("study judge runs/talk --llm openai:a --price 1", "'1' is not a price: write IN,OUT"),
         (
-            "validate --llm openai:a --judge openai:b --price 1,2",
+            "study validate --llm openai:a --judge openai:b --price 1,2",
             "--price gives the price of one served model, and several are named",
         ),
     ],
@@ -281,12 +291,12 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "claim.toml").write_text(CLAIM, encoding="utf-8")
     small = "--llm oracle --repetitions 1"
     for line in (
-        f"register {folder}/claim.toml --units 6 --out {folder}/plan.json",
+        f"study register {folder}/claim.toml --units 6 --out {folder}/plan.json",
         f"--scenario two_way {small} --topic racism --rounds 2 --out {folder}/talk",
         f"--scenario news_evolution {small} --rounds 2 --out {folder}/news",
         f"--scenario days {small} --rounds 2 --out {folder}/days",
         f"--scenario consensus {small} --set episodes=2 --out {folder}/groups",
-        f"personas --set deep --llm oracle --party democrat --count 5 --depth 2 --out {folder}/deep",
+        f"study personas --set deep --llm oracle --party democrat --count 5 --depth 2 --out {folder}/deep",
     ):
         assert run.main(line.split()) == 0
     return folder
@@ -315,8 +325,8 @@ def test_three_calls_are_three_calls(
         open_spec("pocket")  # compiled once on a machine, which says so in a line of its own
         capsys.readouterr()
     world()
-    out = "new.toml" if name in ("questions", "case") else "new"
-    model = [] if name in LOCAL else ["--llm", "fake" if name == "questions" else "oracle"]
+    out = "new.toml" if name in ("study questions", "study case") else "new"
+    model = [] if name in LOCAL else ["--llm", "fake" if name == "study questions" else "oracle"]
     assert run.main([*name.split(), *ASKING[name].split(), *model, "--max-calls", "3", "--out", out]) == 2
     told = capsys.readouterr().err
     assert "--max-calls 3 is spent (3 calls" in told
@@ -330,7 +340,7 @@ def test_a_writing_command_goes_on_where_its_budget_ended(
 ) -> None:
     """What was paid for is kept, and ends in the same file; then nothing else is left there."""
     world()
-    command = ["personas", "--party", "democrat", "--llm", "oracle"]
+    command = ["study", "personas", "--party", "democrat", "--llm", "oracle"]
     assert run.main([*command, "--out", "whole"]) == 0
     assert run.main([*command, "--out", "parts", "--max-calls", "9"]) == 2
     assert run.main([*command, "--out", "parts"]) == 0
@@ -366,8 +376,8 @@ def test_bash_completes_commands_options_and_values(capsys: pytest.CaptureFixtur
         "parley --scen": "--scenario",
         "parley audit --max-": "--max-calls --max-tokens --max-cost",
         "parley sweep --scenario three_": "three_way",
-        "parley representatives sub": "substitute",
-        "parley representatives substitute --med": "--mediator --mediator-llm",
+        "parley study representatives sub": "substitute",
+        "parley study representatives substitute --med": "--mediator --mediator-llm",
     }.items():
         code = (
             f"source {script}; COMP_WORDS=({typed}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); COMPREPLY=(); "
@@ -381,4 +391,4 @@ def test_zsh_gets_a_script_of_all_commands(capsys: pytest.CaptureFixture[str]) -
     assert run.main(["completion", "zsh"]) == 0
     told = capsys.readouterr().out
     assert told.startswith("#compdef parley")
-    assert all(f"{name}:" in told for group in run.commands().values() for name in group)
+    assert all(f"{name.split()[-1]}:" in told for name in run.commands())

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from parley.__main__ import commands, overview, parser_of
+from parley.commands import commands, overview, parser_of
 
-NAMES = [name for group in commands().values() for name in group]
+NAMES = list(commands())
 PARTIES = re.compile(r"republican|democrat", re.IGNORECASE)
 RIDDLES = re.compile(r"\b(told|nobody|somebody|everybody|stands|beside|whom)\b", re.IGNORECASE)
 SHORT = {"SFT": "supervised fine-tuning", "DPO": "direct preference", "LoRA": "added weights"}

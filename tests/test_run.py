@@ -160,16 +160,16 @@ def test_dry_run_touches_nothing(
             ["--scenario", "two_way", "--intervene", "mesage round=2"],
             "unknown intervention 'mesage': did you mean message",
         ),
-        (["intervene", "--intervene", "shock round=9 text=x"], "shock before round 9 is too late"),
+        (["study", "intervene", "--intervene", "shock round=9 text=x"], "shock before round 9 is too late"),
         (["person"], "unknown command 'person': did you mean personas"),
         (
-            ["personas", "--party", "republicans", "--out", "x"],
+            ["study", "personas", "--party", "republicans", "--out", "x"],
             "unknown party 'republicans': did you mean republican?",
         ),
-        (["fine-tuned"], "required: --tuned"),
-        (["fine-tuned", "--tuned", "nowhere"], "nowhere was not written by run.py train"),
-        (["sweep-lora", "--ranks", "2,0"], "--ranks: must be 1 or more, not 0"),
-        (["export", "--adapter", "x"], "required: --out"),
+        (["study", "fine-tuned"], "required: --tuned"),
+        (["study", "fine-tuned", "--tuned", "nowhere"], "nowhere was not written by run.py train"),
+        (["study", "sweep-lora", "--ranks", "2,0"], "--ranks: must be 1 or more, not 0"),
+        (["export", "adapter", "--adapter", "x"], "required: --out"),
     ],
 )
 def test_what_a_user_gets_wrong_is_one_line_and_exit_code_2(
@@ -290,9 +290,9 @@ def test_an_interrupt_keeps_what_was_answered(
 
 
 def test_personas_can_be_written_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run.main(["personas", "--party", "democrat", "--seed", "3", "--out", str(tmp_path)]) == 0
+    assert run.main(["study", "personas", "--party", "democrat", "--seed", "3", "--out", str(tmp_path)]) == 0
     assert (tmp_path / "democrat.toml").read_text().count("[[persona]]") == 40
-    assert run.main(["personas", "--party", "democrat", "--out", str(tmp_path)]) == 2
+    assert run.main(["study", "personas", "--party", "democrat", "--out", str(tmp_path)]) == 2
     assert "exists already" in capsys.readouterr().err
 
 
@@ -344,8 +344,8 @@ def test_every_command_refuses_a_topic_that_its_model_does_not_know(
         ["questionnaire", "orders", "--llm", "oracle", "--topic", "racism"],
         ["audit", "--llm", "oracle", "--topic", "racism"],
         ["audit", "--llm", "fake", "--judge", "oracle", "--topic", "racism"],
-        ["judge", str(finished), "--llm", "oracle"],
-        ["personas", "--llm", "oracle", "--party", "democrat"],
+        ["study", "judge", str(finished), "--llm", "oracle"],
+        ["study", "personas", "--llm", "oracle", "--party", "democrat"],
     ):
         assert run.main([*command, *(["--out", str(new)] if "--dry-run" not in command else [])]) == 2, command
         told = capsys.readouterr().err
@@ -369,7 +369,7 @@ def test_a_signal_is_an_interrupt(
     [
         "--scenario two_way",
         "sweep --scenario two_way --seeds 0:2",
-        "structured closing --judge oracle",
+        "study structured closing --judge oracle",
         "intervene",
         "bets",
         "archetypes",
@@ -413,7 +413,7 @@ def test_a_sweep_that_cannot_be_is_one_line(
 def test_a_record_nested_without_end_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A file from elsewhere: the reader of JSON gives up on it with an error of its own."""
     (tmp_path / "record.jsonl").write_text("[" * 100_000 + "]" * 100_000 + "\n", encoding="utf-8")
-    for command in (["report", str(tmp_path)], ["judge", str(tmp_path), "--llm", "oracle"]):
+    for command in (["report", str(tmp_path)], ["study", "judge", str(tmp_path), "--llm", "oracle"]):
         assert run.main(command) == 2
         assert "line 1 cannot be read (nested too deeply)" in capsys.readouterr().err
 

@@ -72,7 +72,7 @@ class Place(NamedTuple):
     def claim(self, settings: str = "", model: str = "oracle", outcome: str = "drift") -> str:
         return self.write(
             "theirs-claim.toml",
-            f'claim = "T"\nscenario = "two_way"\nsettings = [{settings}]\noutcome = "{outcome}"\nexpected = "less"\n'
+            f'study claim = "T"\nscenario = "two_way"\nsettings = [{settings}]\noutcome = "{outcome}"\nexpected = "less"\n'
             'smallest = 1.0\n[contrast]\nfirst = ["rounds=1"]\nsecond = ["rounds=2"]\n'
             f'[population]\ntopics = ["racism"]\npersonas = ["voters"]\nmodels = ["{model}"]\n',
         )
@@ -147,7 +147,7 @@ HOSTILE: dict[str, Callable[[Place], list[str]]] = {
         "--scenario", place.preset(f"""interventions = ["model round=1 to=first llm='{place.spec}'"]""")
     ),
     "preset: option of the environment": lambda place: debate(
-        "--scenario", place.preset(options=f'mediators = "{CODE}"')
+        "--scenario", place.preset(options=f'study mediators = "{CODE}"')
     ),
     "preset: path with blanks": lambda place: debate(
         "--scenario", place.preset(environment=f"{place.folder}/../{place.folder.name}/ evil.py".replace("/ e", "/./e"))
@@ -170,11 +170,11 @@ HOSTILE: dict[str, Callable[[Place], list[str]]] = {
         *["--set", f"personas={place.persona_set(place.spec)}"],
     ),
     "organism: file": lambda place: debate("--scenario", "two_way", "--llm", f"organism:{place.organism(CODE)}"),
-    "claim: environment": lambda place: ["claim", place.claim(settings=f'"environment={CODE}"')],
-    "claim: model": lambda place: ["claim", place.claim(model=place.spec)],
-    "claim: outcome": lambda place: ["claim", place.claim(outcome="./evil.py:drift")],
-    "claim: registered": lambda place: ["register", place.claim(model=place.spec), "--units", "6"],
-    "record: bundle": lambda place: ["bundle", place.record(environment=CODE), "--out", "b.zip"],
+    "claim: environment": lambda place: ["study", "claim", place.claim(settings=f'"environment={CODE}"')],
+    "claim: model": lambda place: ["study", "claim", place.claim(model=place.spec)],
+    "claim: outcome": lambda place: ["study", "claim", place.claim(outcome="./evil.py:drift")],
+    "claim: registered": lambda place: ["study", "register", place.claim(model=place.spec), "--units", "6"],
+    "record: bundle": lambda place: ["export", "bundle", place.record(environment=CODE), "--out", "b.zip"],
     "record: branch": lambda place: ["branch", place.record(environment=CODE), "--round", "1"],
     "record: branch on a server": lambda place: ["branch", place.record(llm=place.spec), "--round", "1"],
     "record: model": lambda place: ["branch", place.record(llm=CODE), "--round", "1"],
@@ -196,11 +196,13 @@ def test_a_hostile_file_loads_nothing_and_sends_nothing(name: str, place: Place,
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("command", ["report", "show", "sheet", "branches", "fit-law", "own-data"])
+@pytest.mark.parametrize(
+    "command", ["report", "show", "study sheet", "branch --tree", "study fit-law", "export own-lines"]
+)
 def test_looking_at_a_hostile_run_loads_nothing(command: str, place: Place, capsys: pytest.CaptureFixture[str]):
     """What only reads a run needs none of its code, and calls none of its servers."""
     theirs = place.record(environment=CODE, llm=place.spec, mediator=CODE)
-    assert run.main([command, theirs, *(["--out", "x.html"] if command == "report" else [])]) in (0, 2)
+    assert run.main([*command.split(), theirs, *(["--out", "x.html"] if command == "report" else [])]) in (0, 2)
     assert "Traceback" not in capsys.readouterr().err
     assert place.untouched
 
@@ -265,8 +267,15 @@ USERS: dict[str, Callable[[Place], list[str]]] = {
         "--dry-run",
     ],
     "trusted preset": lambda place: ["--scenario", place.preset(environment=CODE), "--dry-run", "--trust", "./evil.py"],
-    "trusted claim": lambda place: ["claim", place.claim(f'"environment={CODE}"'), "--dry-run", "--trust", "evil.py"],
-    "trusted record": lambda place: ["sheet", place.record(environment=CODE), "--trust", "evil.py"],
+    "trusted claim": lambda place: [
+        "study",
+        "claim",
+        place.claim(f'"environment={CODE}"'),
+        "--dry-run",
+        "--trust",
+        "evil.py",
+    ],
+    "trusted record": lambda place: ["study", "sheet", place.record(environment=CODE), "--trust", "evil.py"],
 }
 """Commands of a user who names the file."""
 

@@ -10,7 +10,7 @@ from parley.llm.seeding import digest
 
 
 class FromFit:
-    """The part of a law that reads `fit`, one topic of a file of `run.py surrogate` or `run.py fit-law`."""
+    """The part of a law that reads `fit`, one topic of a file of `run.py study surrogate` or `run.py study fit-law`."""
 
     fit: Mapping[str, Any]
 

@@ -40,7 +40,7 @@ class Dissonance(Law):
 
     Source: *Neural embedding of beliefs reveals the role of relative dissonance in human decision-making*, 2024. It finds that
     the relative distance of two beliefs in an embedding predicts which one a person takes. Departures: agents hear positions of
-    others and no single statements; mu and the form 1 / (1 + r^slope) are ours. run.py dissonance fits the slope to choices.
+    others and no single statements; mu and the form 1 / (1 + r^slope) are ours. study dissonance fits the slope to choices.
     With slope 0 the mean is conserved in expectation on a regular graph.
 
     `begin` sets `fixed`, (n,) who never moves.

@@ -1,4 +1,4 @@
-"""A law of a contest, with numbers fitted to a recorded run (`run.py fit-law`)."""
+"""A law of a contest, with numbers fitted to a recorded run (`run.py study fit-law`)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Fitted(FromFit, Law):
         if self.mechanism is None:
             if not self.file:
                 raise UserError(
-                    "law fitted needs a file: write --law fitted:FILE, with a FILE written by run.py fit-law"
+                    "law fitted needs a file: write --law fitted:FILE, with a FILE written by run.py study fit-law"
                 )
             fit = read_topic(Path(self.file), self.topic, SCHEMA, "fitted laws", "fitted", "fit-law")
             name = choose_law(fit, self.law, self.file)

@@ -1,4 +1,4 @@
-"""A law that was fitted to a recorded run: people respond as the agents of the run did (`run.py surrogate`)."""
+"""A law that was fitted to a recorded run: people respond as the agents of the run did (`run.py study surrogate`)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Surrogate(FromFit, Law):
             if not self.file:
                 raise UserError(
                     "law surrogate needs a fitted file: write --law surrogate:FILE, with "
-                    "a FILE written by run.py surrogate"
+                    "a FILE written by run.py study surrogate"
                 )
             object.__setattr__(self, "fit", read_response(Path(self.file), self.topic))
 
@@ -128,7 +128,7 @@ def extrapolation_note(fit: Mapping[str, Any], steps: int) -> str:
 
 
 def read_response(path: Path, topic: str) -> Mapping[str, Any]:
-    """Read one topic of a file that `run.py surrogate` wrote. Errors: UserError."""
+    """Read one topic of a file that `run.py study surrogate` wrote. Errors: UserError."""
     return read_topic(path, topic, SCHEMA, "surrogate", "surrogate", "surrogate")
 
 

@@ -8,7 +8,7 @@ the critiques.
 Options
     words   length of a statement that is asked for, with both parts (150)
 
-A room has too few members for the clusters of `run.py opinion-groups`, which needs twenty people.
+A room has too few members for the clusters of `run.py study opinion-groups`, which needs twenty people.
 """
 
 from __future__ import annotations

@@ -66,8 +66,8 @@ OURS = (
 )
 SHEET = (
     "review.csv holds {all} answers: a random tenth ({tenth}) and all others that the judge calls not aligned ({others}). Fill "
-    "in `human` with {aligned} or {not_aligned} (more people: more columns, human_2 and so on), then `python run.py validate "
-    "--review FILE --out FOLDER`."
+    "in `human` with {aligned} or {not_aligned} (more people: more columns, human_2 and so on), then "
+    "`python run.py study validate --review FILE --out FOLDER`."
 )
 SHARES = (
     "Of the answers with a verdict; in brackets 95% intervals over people, because the answers of one person are not "

@@ -81,7 +81,7 @@ def open_bundle(path: Path, place: Path, expected: str = "") -> dict[str, Any]:
 
 def _check_names(path: Path, names: list[str]) -> None:
     if METADATA not in names:
-        raise UserError(f"{path} is no bundle: it has no {METADATA} (run.py bundle writes one)")
+        raise UserError(f"{path} is no bundle: it has no {METADATA} (run.py export bundle writes one)")
     twice = {name for name, count in Counter(names).items() if count > 1}
     for name in names:
         odd = name.startswith("/") or name.endswith("/") or ".." in Path(name).parts or strip_controls(name) != name

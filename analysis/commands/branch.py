@@ -1,4 +1,4 @@
-"""The commands `run.py branch`, `branches` and `intervene`: a run continued, or repeated, with something changed."""
+"""The commands `run.py branch` and `study intervene`: a run continued, or repeated, with something changed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ def branch_parser() -> Parser:
         "come from the journal of the run, and no model is asked again about them (docs/branches.md).",
         "branch runs/a --round 3 --set temperature=0.2\n"
         "branch runs/a --round 3 --intervene \"message by=Ann text='Think of the cost.'\"\n"
-        "branch runs/a --round 3 --llm second=oracle --dry-run",
+        "branch runs/a --round 3 --llm second=oracle --dry-run\n"
+        "branch runs/a --tree",
         cli.rounds("those of the run"),
         cli.settings("change a setting from this round on, such as temperature=0.2 (repeatable)"),
         cli.model("the model that speaks from this round on", "that of the run", parties=True),
@@ -39,7 +40,12 @@ def branch_parser() -> Parser:
         cli.dry_run("print what changes, and the calls, tokens and cost of the branch, and stop: no model is called"),
     )
     add_option(parser, "RUN", "the folder of a run; it may be unfinished, or a branch itself", Path)
-    add_option(parser, "--round N", "the first round that may differ", positive, required=True)
+    add_option(parser, "--round N", "the first round that may differ", positive)
+    tree = (
+        "draw the tree of branches to which the run belongs, as text, and stop. Branches are looked for in the folders that hold "
+        "a run of the tree; name those that are elsewhere"
+    )
+    add_option(parser, "--tree [RUN ...]", tree, Path, nargs="*")
     about = (
         "an intervention from this round on, in addition to those of the run (repeatable; docs/interventions.md); "
         '"" drops those that the run has planned from this round on. Example: "message by=Ann text=\'...\'"'
@@ -49,8 +55,17 @@ def branch_parser() -> Parser:
 
 
 def branch(words: Sequence[str]) -> int:
-    """Run `run.py branch RUN --round N`."""
+    """Run `run.py branch RUN --round N`, or draw the tree of its branches."""
     options = branch_parser().parse_args(words)
+    if options.tree is not None:
+        from parley.analysis.branches import branch_trees, draw_trees
+
+        print(draw_trees(branch_trees([options.run, *options.tree])))
+        return 0
+    if options.round is None:
+        raise UserError(
+            "give the first round that may differ, such as --round 3 (or --tree, to see the branches of the run)"
+        )
     from parley.analysis.branches import branch_folder
     from parley.analysis.run_report import SUMMARY, main_figure, write_report
     from parley.model.branching import plan_branch
@@ -100,33 +115,14 @@ def _plan_lines(plan: BranchPlan, prices: Prices) -> Iterator[str]:
         yield from estimate_cost([(plan.cost, 1)], [prices])
 
 
-def branches_parser() -> Parser:
-    """Return the options of `run.py branches`."""
-    parser = Parser(
-        "branches",
-        "Draw the tree of branches to which runs belong, as text. Branches are found in the folders that hold a run of the tree.",
-        "branches runs/a",
-    )
-    add_option(parser, "RUN", "folders of runs or branches", Path, name="runs", nargs="+")
-    return parser
-
-
-def branches(words: Sequence[str]) -> int:
-    """Run `run.py branches RUN ...`."""
-    options = branches_parser().parse_args(words)
-    from parley.analysis.branches import branch_trees, draw_trees
-
-    print(draw_trees(branch_trees(options.runs)))
-    return 0
-
-
 def intervene_parser() -> Parser:
-    """Return the options of `run.py intervene`."""
+    """Return the options of `run.py study intervene`."""
     parser = Parser(
-        "intervene",
+        "study intervene",
         "Run the same debates with interventions and without, from the same seed, and report what the interventions changed "
         "(docs/interventions.md).",
-        "intervene --llm oracle\nintervene --scenario two_way --llm oracle --intervene \"shock round=2 text='Prices double.'\"",
+        "study intervene --llm oracle\n"
+        "study intervene --scenario two_way --llm oracle --intervene \"shock round=2 text='Prices double.'\"",
         cli.scenario("intervention"),
         *cli.debating("runs/intervene-<time>"),
         cli.dry_run("print the planned branches, calls, tokens and cost, and stop: nothing is run"),
@@ -140,7 +136,7 @@ def intervene_parser() -> Parser:
 
 
 def intervene(words: Sequence[str]) -> int:
-    """Run `run.py intervene`."""
+    """Run `run.py study intervene`."""
     options = intervene_parser().parse_args(words)
     from parley.analysis.run_report import SUMMARY, write_report
     from parley.analysis.studies import intervention as study

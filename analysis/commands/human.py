@@ -1,4 +1,4 @@
-"""The commands `run.py human` (compare a run with data from people) and `own-data` (the own lines of a person in a run)."""
+"""The commands `study human` (a run compared with data from people) and `export own-lines` (the lines of a person in a run)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from parley.model.files import write_whole
 
 
 def human_parser() -> Parser:
-    """Return the options of `run.py human`."""
+    """Return the options of `run.py study human`."""
     parser = Parser(
-        "human",
+        "study human",
         "Measure how opinions change in a run and in public data of people, with the same measures (docs/human.md).",
-        "human runs/a --data FOLDER",
+        "study human runs/a --data FOLDER",
         cli.out("RUN/human"),
     )
     add_option(parser, "RUN", "a run folder", Path)
@@ -28,14 +28,14 @@ def human_parser() -> Parser:
     add_option(
         parser,
         "--verdicts FILE",
-        "verdicts.csv written by run.py judge: also measure opinions in the posts (default: surveys only)",
+        "verdicts.csv written by run.py study judge: also measure opinions in the posts (default: surveys only)",
         Path,
     )
     return parser
 
 
 def human(words: Sequence[str]) -> int:
-    """Run `run.py human RUN`."""
+    """Run `run.py study human RUN`."""
     options = human_parser().parse_args(words)
     from parley.analysis.human.cascades import write_cascades
     from parley.analysis.human.report import write
@@ -51,26 +51,26 @@ def human(words: Sequence[str]) -> int:
     return 0
 
 
-def own_data_parser() -> Parser:
-    """Return the options of `run.py own-data`."""
+def export_own_lines_parser() -> Parser:
+    """Return the options of `run.py export own-lines`."""
     parser = Parser(
-        "own-data",
+        "export own-lines",
         "Write what a person in a seat of a run wrote, rated and agreed to, as a JSON file for this person. Lines of other "
         "members are left out.",
-        'own-data runs/a --seat "labour 1" --out mine.json',
-        out("own-data.json", "FILE"),
+        'export own-lines runs/a --seat "labour 1" --out mine.json',
+        out("own-lines.json", "FILE"),
     )
     add_option(parser, "RUN", "the folder of a run; it may be unfinished or still going on", Path)
     add_option(parser, "--seat NAME", "the seat of the person", required=True)
     return parser
 
 
-def own_data(words: Sequence[str]) -> int:
-    """Run `run.py own-data RUN --seat NAME`."""
-    options = own_data_parser().parse_args(words)
+def export_own_lines(words: Sequence[str]) -> int:
+    """Run `run.py export own-lines RUN --seat NAME`."""
+    options = export_own_lines_parser().parse_args(words)
     from parley.analysis.sent_prompts import own_file
 
-    path = options.out or Path("own-data.json")
+    path = options.out or Path("own-lines.json")
     write_whole(path, own_file(options.run, options.seat).decode())
     print(f"wrote {path}")
     return 0

@@ -1,4 +1,4 @@
-"""The command `run.py judge`: a model scores or tags every statement of a run, by one of several rubrics."""
+"""The command `run.py study judge`: a model scores or tags every statement of a run, by one of several rubrics."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def judge_parser() -> Parser:
-    """Return the options of `run.py judge`."""
+    """Return the options of `run.py study judge`."""
     about = (
         "Let a model score every statement of a run from 1 to 7 on the topic's claim, and report how reliable the scores are. "
         "With --rubric, it reads by another rubric."
     )
-    examples = "judge runs/a --llm oracle\njudge runs/a --llm oracle --rubric appeal"
+    examples = "study judge runs/a --llm oracle\nstudy judge runs/a --llm oracle --rubric appeal"
     plan = cli.dry_run("print the number of questions and the servers that are asked, and stop: no model is called")
-    parser = Parser("judge", about, examples, *cli.asking("RUN/<rubric>", "the model that judges"), plan)
+    parser = Parser("study judge", about, examples, *cli.asking("RUN/<rubric>", "the model that judges"), plan)
     add_option(parser, "RUN", "a run folder", Path)
     about = (
         "what is read (default: agreement with the topic's claim)\n"
@@ -63,7 +63,7 @@ def add_judging(parser: Parser) -> None:
 
 
 def judge(words: Sequence[str]) -> int:
-    """Run `run.py judge RUN --llm SPEC`."""
+    """Run `run.py study judge RUN --llm SPEC`."""
     options = judge_parser().parse_args(words)
     from parley.agents.topic import load_topic
     from parley.analysis.deliberation.consensus_report import deliberates
@@ -83,7 +83,7 @@ def judge(words: Sequence[str]) -> int:
     if deliberates(tables):
         raise UserError(
             f"{options.run} has private deliberations, whose statements have no claim to be judged by. Their ratings are in its "
-            f"summary; to compare statements, use run.py representatives substitute {options.run} --judge SPEC"
+            f"summary; to compare statements, use run.py study representatives substitute {options.run} --judge SPEC"
         )
     plan_statements(tables, options.run)
     noted = with_notes(tables) if options.notes else None
@@ -96,7 +96,7 @@ def judge(words: Sequence[str]) -> int:
     print_missing(verdicts, ["score"])
     scores = folder / "scores.csv"
     write_csv(score_table(verdicts), scores)
-    print_paths(verdicts=folder / "verdicts.csv", scores=f"{scores}  (python run.py analyse {scores})")
+    print_paths(verdicts=folder / "verdicts.csv", scores=f"{scores}  (python run.py study analyse {scores})")
     print_paths(report=write(verdicts, tables, folder, spec, judging))
     if noted:
         (folder / "notes").mkdir(exist_ok=True)

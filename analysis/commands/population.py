@@ -30,7 +30,7 @@ def population_parser() -> Parser:
     )
     about = (
         "the opinion-dynamics model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, voter, q_voter, sznajd, altafini, "
-        "jager_amblard, dissonance, surrogate:FILE of run.py surrogate, or ./FILE.py\noptions of every model: noise=SD, "
+        "jager_amblard, dissonance, surrogate:FILE of run.py study surrogate, or ./FILE.py\noptions of every model: noise=SD, "
         "stubborn=SHARE, pull=SHARE,toward=POINT,fade=FACTOR"
     )
     add_option(parser, "--law NAME[:FILE][,key=value]", about, required=True)
@@ -198,12 +198,12 @@ def _claim(folder: Path, manifest: dict[str, Any]) -> None:
 
 
 def surrogate_parser() -> Parser:
-    """Return the options of `run.py surrogate`."""
+    """Return the options of `run.py study surrogate`."""
     parser = Parser(
-        "surrogate",
+        "study surrogate",
         "Fit how the agents of a run respond to what they read, check the fit on rooms it has not seen, and write it for "
         "`run.py population --law surrogate:FILE` (docs/populations.md).",
-        "surrogate runs/a",
+        "study surrogate runs/a",
         cli.out("RUN/surrogate.json", "FILE"),
     )
     add_option(parser, "RUN", "a run folder with a survey after each round", Path)
@@ -216,7 +216,7 @@ def surrogate_parser() -> Parser:
 
 
 def surrogate(words: Sequence[str]) -> int:
-    """Run `run.py surrogate RUN`: fit a response to a recorded run, and say how well it predicts rooms it has not seen."""
+    """Run `run.py study surrogate RUN`: fit a response to a recorded run, and say how well it predicts rooms it has not seen."""
     options = surrogate_parser().parse_args(words)
     from parley.analysis.surrogate import report
     from parley.analysis.tables import load

@@ -59,7 +59,7 @@ def compare_parser() -> Parser:
     add_option(
         parser,
         "RUN",
-        "folders of runs or their records; of cards or their card.json; or of waves (run.py questionnaire wave), and tables "
+        "folders of runs or their records; of cards or their card.json; or of waves (study questionnaire wave), and tables "
         "(.csv) with the columns question, value (0-10) and perhaps steering, model, date",
         Path,
         name="given",
@@ -141,11 +141,11 @@ def _print(lines: Iterable[str]) -> None:
 
 
 def analyse_parser() -> Parser:
-    """Return the options of `run.py analyse`."""
+    """Return the options of `run.py study analyse`."""
     parser = Parser(
-        "analyse",
+        "study analyse",
         "Compare conditions in a CSV of scores with the columns topic, condition, run, agent, statement and score (1-7).",
-        "analyse scores.csv --out runs/compared",
+        "study analyse scores.csv --out runs/compared",
         cli.out("runs/analyse-<time>"),
     )
     add_option(parser, "FILE", "the CSV of scores", Path)
@@ -157,7 +157,7 @@ def analyse_parser() -> Parser:
 
 
 def analyse(words: Sequence[str]) -> int:
-    """Run `run.py analyse FILE`."""
+    """Run `run.py study analyse FILE`."""
     options = analyse_parser().parse_args(words)
     from parley.analysis.judge_quality import warning_of
     from parley.analysis.scores.report import ReportedTest, write

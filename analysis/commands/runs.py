@@ -169,13 +169,13 @@ def judged_runs(
 
 
 def conditions_parser(command: str, description: str, page: str = "docs/presets.md", preset: str = "") -> Parser:
-    """Return the parser of a command that runs one preset in several conditions.
+    """Return the parser of a study that runs one preset in several conditions.
 
     page: where the command is explained. preset: in the example, of a command that is given one.
     """
-    example = " ".join(filter(None, (command, preset, "--llm oracle --repetitions 2")))
+    example = " ".join(filter(None, ("study", command, preset, "--llm oracle --repetitions 2")))
     parents = (*cli.debating(f"runs/{command}-<time>"), cli.dry_run(PLANNED))
-    return Parser(command, f"{description} See {page}.", example, *parents)
+    return Parser(f"study {command}", f"{description} See {page}.", example, *parents)
 
 
 def run_conditions(

@@ -33,13 +33,13 @@ OF_KIND = {
 
 
 def questionnaire_parser() -> Parser:
-    """Return the options of `run.py questionnaire`."""
+    """Return the options of `run.py study questionnaire`."""
     parser = Parser(
-        "questionnaire",
+        "study questionnaire",
         "Ask survey questions outside of debates, several times, and measure what changes the answers (docs/waves.md).",
-        "questionnaire wave --llm oracle --out runs/november\n"
-        "questionnaire panel --llm oracle --topic racism,abortion --people 10\n"
-        "questionnaire orders --llm oracle --topic racism --repeats 20",
+        "study questionnaire wave --llm oracle --out runs/november\n"
+        "study questionnaire panel --llm oracle --topic racism,abortion --people 10\n"
+        "study questionnaire orders --llm oracle --topic racism --repeats 20",
         cli.society(),
         cli.topic("all of the society; of orders: its first"),
         *cli.asking("runs/<kind>-<time>"),
@@ -65,7 +65,7 @@ def questionnaire_parser() -> Parser:
 
 
 def questionnaire(words: Sequence[str]) -> int:
-    """Run `run.py questionnaire KIND --llm SPEC`."""
+    """Run `run.py study questionnaire KIND --llm SPEC`."""
     options = questionnaire_parser().parse_args(words)
     from parley.analysis.journaled_calls import missing_lines
     from parley.analysis.studies.stability import read_panel
@@ -125,13 +125,13 @@ def _write(answers: pd.DataFrame, questions: Questionnaire, spec: str, folder: P
 
 
 def validate_parser() -> Parser:
-    """Return the options of `run.py validate`."""
+    """Return the options of `run.py study validate`."""
     parser = Parser(
-        "validate",
+        "study validate",
         "Interview every persona with the questions of its society (us: the 21 of the UCL study), and let a judge say whether "
         "the answers fit.\n"
         "With --review: compare the judge's verdicts with those of people.",
-        "validate --llm oracle --judge oracle",
+        "study validate --llm oracle --judge oracle",
         cli.society(),
         *cli.asking("runs/validate-<time>", "the model to interview; give --llm again for another", "none"),
     )
@@ -144,7 +144,7 @@ def validate_parser() -> Parser:
 
 
 def validate(words: Sequence[str]) -> int:
-    """Run `run.py validate`."""
+    """Run `run.py study validate`."""
     options = validate_parser().parse_args(words)
     if options.review:
         return _review(options)

@@ -55,11 +55,11 @@ def _writer(options: argparse.Namespace, spec: str, journal: Path) -> Iterator[B
 
 
 def personas_parser() -> Parser:
-    """Return the options of `run.py personas`."""
+    """Return the options of `run.py study personas`."""
     parser = Parser(
-        "personas",
+        "study personas",
         "Let a model write the personas of a set, with the prompts of the society's language (docs/personas.md).",
-        "personas --society germany --party spd --out mine",
+        "study personas --society germany --party spd --out mine",
         cli.society(),
         cli.topic("the shipped ones; voters take a position on each", default=""),
         *cli.asking("", "the model that writes", "oracle"),
@@ -81,7 +81,7 @@ def personas_parser() -> Parser:
 
 
 def personas(words: Sequence[str]) -> int:
-    """Run `run.py personas`."""
+    """Run `run.py study personas`."""
     options = personas_parser().parse_args(words)
     from parley.agents.deep_personas import write_deep
     from parley.agents.persona_generator import check_unused, in_backstories, write_personas
@@ -157,12 +157,12 @@ def _parties_to_write(options: argparse.Namespace, society: Society) -> list[str
 
 
 def questions_parser() -> Parser:
-    """Return the options of `run.py questions`."""
+    """Return the options of `run.py study questions`."""
     parser = Parser(
-        "questions",
+        "study questions",
         "Let a model write divisive questions with a statement for each, filtered and split for training and test "
         "(docs/questions.md). They are in the language of the society, and the questions shown are the society's.",
-        "questions --llm openai:gpt-4o-mini --count 20 --out mine.toml",
+        "study questions --llm openai:gpt-4o-mini --count 20 --out mine.toml",
         cli.society(),
         *cli.asking("", "the model that writes", file="the new file, .toml"),
     )
@@ -171,7 +171,7 @@ def questions_parser() -> Parser:
 
 
 def questions(words: Sequence[str]) -> int:
-    """Run `run.py questions`."""
+    """Run `run.py study questions`."""
     options = questions_parser().parse_args(words)
     from parley.agents.question_generator import question_text, write_questions
 
@@ -183,12 +183,12 @@ def questions(words: Sequence[str]) -> int:
 
 
 def case_parser() -> Parser:
-    """Return the options of `run.py case`."""
+    """Return the options of `run.py study case`."""
     parser = Parser(
-        "case",
+        "study case",
         "Let a model write the case that opens a structured debate, from arguments for and against. The result is a topic file. "
         "Use it by its path, or put it into the folder topics of a society to use it by its name.",
-        "case --topic abortion --for 'It is her body.' --against 'It is a life.' --out mine.toml",
+        "study case --topic abortion --for 'It is her body.' --against 'It is a life.' --out mine.toml",
         cli.society(),
         cli.topic("", required=True),
         *cli.asking("", "the model that writes", "oracle", file="the new topic file, .toml"),
@@ -207,7 +207,7 @@ def case_parser() -> Parser:
 
 
 def case(words: Sequence[str]) -> int:
-    """Run `run.py case`."""
+    """Run `run.py study case`."""
     options = case_parser().parse_args(words)
     from parley.agents.case_generator import write_topic
     from parley.agents.topic import load_topic
@@ -245,31 +245,3 @@ def new(words: Sequence[str]) -> int:
 
     print_paths(**{options.kind: write_skeleton(options.kind, options.path)})
     return 0
-
-
-def check_parser() -> Parser:
-    """Return the options of `run.py check`."""
-    parser = Parser(
-        "check",
-        "Say in a line each what is wrong with a society, a party, a topic or a set of personas (docs/societies.md).",
-        "check germany",
-    )
-    add_option(
-        parser,
-        "PATH",
-        "the name or folder of a society, the .toml file of a party or a topic, or the folder of a set of personas",
-    )
-    return parser
-
-
-def check(words: Sequence[str]) -> int:
-    """Run `run.py check PATH`. The exit status is 1 if something is wrong."""
-    options = check_parser().parse_args(words)
-    from parley.agents.society_check import check_path, derived_parts
-
-    problems = check_path(options.path)
-    print("\n".join(problems) if problems else f"{options.path}: no fault found")
-    if made_up := derived_parts(options.path):
-        print("\nParley makes up what these files leave out (no fault):")
-        print("\n".join(f"  {line}" for line in made_up))
-    return 1 if problems else 0

@@ -88,17 +88,17 @@ def of_posts(tables: Tables, verdicts: pd.DataFrame) -> Source:
     """Return what the agents said in public: a judge's score of their first and of their last post, 0-1 on the topic's
     axis.
 
-    verdicts: as `run.py judge` writes them. Errors: UserError when the run has no posts or they were not judged.
+    verdicts: as `run.py study judge` writes them. Errors: UserError when the run has no posts or they were not judged.
     """
     if lacking := [name for name in (*LINE, "score") if name not in verdicts]:
         raise UserError(
-            f"the file of verdicts lacks the column {', '.join(lacking)}: give the verdicts.csv written by run.py judge"
+            f"the file of verdicts lacks the column {', '.join(lacking)}: give the verdicts.csv written by run.py study judge"
         )
     posts = tables.utterances[tables.utterances["form"] == POST]
     scored = posts.merge(verdicts[[*LINE, "score"]], on=LINE, how="inner").sort_values("iteration")
     if scored.empty:
         raise UserError(
-            "no post of this run has a score: judge the run first with run.py judge, or use a run of the scenario dyads"
+            "no post of this run has a score: judge the run first with run.py study judge, or use a run of the scenario dyads"
         )
     by_agent, seats = scored.groupby(AGENT)["score"], debating_seats(tables)
     agents = pd.MultiIndex.from_frame(seats[AGENT])

@@ -1,9 +1,9 @@
-"""Logs of other frameworks as run folders of Parley (`run.py import-log`), and runs as `.eval` files (docs/logs.md).
+"""Logs of other frameworks as run folders of Parley (`run.py study import-log`), and runs as `.eval` files (docs/logs.md).
 
 log        what a log says, in plain rows: ratings, lines, acts, links, calls
 mapping    MAP.toml: which column is what, the scale of the ratings, and the main question
 record     these rows as the events of a record, and the run folder
 report     the report of such a folder: which sections apply, and what the log lacks for the others
 formats    one file per format; the folder is the list of formats
-eval_file  a run as an `.eval` file of Inspect (`run.py export-eval`)
+eval_file  a run as an `.eval` file of Inspect (`run.py export eval`)
 """

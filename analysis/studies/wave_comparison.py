@@ -83,7 +83,7 @@ def load_waves(paths: Sequence[Path]) -> list[Answers]:
 
 def _load_folder(folder: Path) -> Answers:
     if not (folder / ABOUT).exists() or not (folder / ANSWERS).exists():
-        raise UserError(f"{folder} is no finished wave: run run.py questionnaire wave --out {folder} first")
+        raise UserError(f"{folder} is no finished wave: run run.py study questionnaire wave --out {folder} first")
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
     answers = read_table(folder / ANSWERS, ("condition", "question", "value"), "docs/waves.md", numbers=("value",))
     table, texts = answers.rename(columns={"condition": "steering"}).reset_index(drop=True), about["questions"]

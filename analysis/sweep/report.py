@@ -220,7 +220,8 @@ def _files(command: str) -> Iterator[str]:
     yield (
         "`cells.csv` has a row for each cell, topic, group, party and round, `changes.csv` one for each cell, topic, group and "
         "party, `effects.csv` the main effects (each as .parquet too). Each cell is a run folder under `cells/`, with its "
-        "record and journal: every command that takes a run takes it (`python run.py judge DIR`, `python run.py human DIR`)."
+        "record and journal: every command that takes a run takes it (`python run.py report DIR`, "
+        "`python run.py study judge DIR`)."
     )
 
 

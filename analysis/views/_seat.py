@@ -78,4 +78,4 @@ def Page() -> None:
         if view.get("past"):
             mine = seat.value
             about = [mine, len(view["past"]), view["over"]]
-            Download(lambda: own_file(table.folder, mine), "own-data.json", "application/json", "Save my lines", about)
+            Download(lambda: own_file(table.folder, mine), "own-lines.json", "application/json", "Save my lines", about)

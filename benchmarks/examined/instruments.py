@@ -1,4 +1,4 @@
-"""Entries of the exam: the numbers of `run.py claim`, `run.py flips` and `run.py confirm`, where nothing is there.
+"""Entries of the exam: the numbers of `study claim`, `study flips` and `study confirm`, where nothing is there.
 
 Claims have 64 specifications, four topics with the same effect, and two sets of personas; the unit is a group of people. No
 setting changes anything. Flips are shares of nine ratings of a group (`shares`), or normal. Openers begin anywhere, and the

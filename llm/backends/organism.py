@@ -1,4 +1,4 @@
-"""organism: a model whose bias is known, built by `run.py organisms build`. `--llm organism:FOLDER`
+"""organism: a model whose bias is known, built by `run.py study organisms build`. `--llm organism:FOLDER`
 
 The folder has `organism.toml`, which says how the model is opened. What its bias is stands in truth.toml beside it, which no
 instrument reads:
@@ -77,7 +77,9 @@ def read_organism(folder: Path) -> dict[str, str]:
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UserError(f"{folder} is not an organism: build one with python run.py organisms build NAME") from error
+        raise UserError(
+            f"{folder} is not an organism: build one with python run.py study organisms build NAME"
+        ) from error
     except ValueError as error:
         raise UserError(f"{path} is not a TOML file: {error}") from error
     if unknown := sorted(values.keys() - set(KEYS)):

@@ -5,7 +5,7 @@ intervention. Its turns are silent and its ratings missing (reason `absent`), wi
 from the room nor from outside. An agent that joins remembers what it heard before it left. No agent is informed of a join, and at
 the start all agents learn the names of all seats. To announce a join, add a message before the same round.
 
-never   no agent joins: the control condition, which `run.py intervene` sets
+never   no agent joins: the control condition, which `run.py study intervene` sets
 """
 
 from __future__ import annotations

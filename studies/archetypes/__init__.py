@@ -2,8 +2,6 @@
 (llm/answer_sharing.py).
 """
 
-from parley.llm.studies import Study
+from parley.llm.studies import PEOPLE, Study
 
-STUDY = Study(
-    "archetypes", "let similar agents share survey answers, and measure calls saved and error added", "Run debates"
-)
+STUDY = Study("archetypes", "let similar agents share survey answers, and measure calls saved and error added", PEOPLE)

@@ -1,4 +1,4 @@
-"""`run.py archetypes`."""
+"""`run.py study archetypes`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from parley.model.cli import Parser, add_option, natural
 
 
 def parser() -> Parser:
-    """Return the options of `run.py archetypes`."""
+    """Return the options of `run.py study archetypes`."""
     made = Parser(
-        "archetypes",
+        "study archetypes",
         "Run the same debates twice: once every agent answers each survey, once agents of one kind share "
         "answers. The report says "
         "how many calls sharing saves and how far the ratings differ (docs/savings.md).",
-        "archetypes --llm oracle --size 10",
+        "study archetypes --llm oracle --size 10",
         cli.scenario("three_way"),
         *cli.debating("runs/archetypes-<time>"),
     )
@@ -27,7 +27,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py archetypes`."""
+    """Run `run.py study archetypes`."""
     options = parser().parse_args(words)
     from parley.studies.archetypes import measures as study
 

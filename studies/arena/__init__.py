@@ -5,20 +5,20 @@ contest.py        messages, and rewritings of them, compared in pairs before a p
 measures.py       what a rewriting gains, and how well the panel predicts votes of people
 report.py         the page of the arena
 rehearsal.py      candidates tried on an audience, the choice rated by others, and the page
-command.py        `run.py arena` and `run.py rehearse`
+command.py        `run.py study arena` and `run.py study rehearse`
 oracle.py         the oracle's messages, advice, rewritings and ratings
 data/             prompts, by language
 """
 
-from parley.llm.studies import Command, Study
+from parley.llm.studies import PERSUASION, Command, Study
 
 STUDY = Study(
     "arena",
-    "compare messages in pairs before a panel, and rewrite them",
+    "compare messages in pairs before a panel, and rewrite them", group=PERSUASION,
     run="command:arena",
     parser="command:arena_parser",
     also=(
-        Command("rehearse", "try candidate messages on a simulated audience, and send the best",
+        Command("rehearse", "try candidate messages on a simulated audience, and send the best", group=PERSUASION,
                 run="command:rehearse", parser="command:rehearse_parser"),
     ),
     purposes={

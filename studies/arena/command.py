@@ -1,4 +1,4 @@
-"""The commands `run.py arena` and `run.py rehearse`: personas read messages that a model writes.
+"""The commands `run.py study arena` and `run.py study rehearse`: personas read messages that a model writes.
 
 arena     messages are compared in pairs before a panel
 rehearse  advice, candidates, a simulated audience, a choice, and other people who rate it
@@ -32,7 +32,9 @@ def message_parser(command: str, about: str, example: str, topic: str, readers: 
     """
     asking = cli.asking(f"runs/{command}-<time>", f"the model that plays the {readers}")
     plan = cli.dry_run("print the largest number of calls and the servers, and stop: no model is called")
-    parser = Parser(command, about, example, cli.society(), cli.topic(topic, default=""), *asking, plan)
+    parser = Parser(
+        f"study {command}", about, f"study {example}", cli.society(), cli.topic(topic, default=""), *asking, plan
+    )
     add_option(parser, "FILE", file, Path, nargs="?")
     add_option(parser, "--writer SPEC", "the model that writes (default: that of --llm)")
     add_option(parser, "--personas SET", "name of the set of personas", default="voters")
@@ -81,7 +83,7 @@ def run_messages(
 
 
 def arena_parser() -> Parser:
-    """Return the options of `run.py arena`."""
+    """Return the options of `run.py study arena`."""
     parser = message_parser(
         "arena",
         "Let a panel of personas compare messages in pairs, each pair in both orders, and score how persuasive they are. "
@@ -104,7 +106,7 @@ def arena_parser() -> Parser:
 
 
 def arena(words: Sequence[str]) -> int:
-    """Run `run.py arena`."""
+    """Run `run.py study arena`."""
     options = arena_parser().parse_args(words)
     from parley.studies.arena import contest, report
     from parley.studies.arena.writer import MessageSet, read_messages, read_votes
@@ -132,7 +134,7 @@ def aim_of(options: argparse.Namespace, stated: str = "") -> str:
 
 
 def rehearse_parser() -> Parser:
-    """Return the options of `run.py rehearse`."""
+    """Return the options of `run.py study rehearse`."""
     parser = message_parser(
         "rehearse",
         "Ask a model for advice on a message, let it write candidates, let personas rate them, and choose the best. Other "
@@ -151,7 +153,7 @@ def rehearse_parser() -> Parser:
 
 
 def rehearse(words: Sequence[str]) -> int:
-    """Run `run.py rehearse`."""
+    """Run `run.py study rehearse`."""
     options = rehearse_parser().parse_args(words)
     from parley.agents.topic import load_topic, topic_names
     from parley.studies.arena import rehearsal

@@ -1,5 +1,5 @@
 """Can the analysis find the planted values? Debates of speakers of known bias, each with its control (docs/oracle.md)."""
 
-from parley.llm.studies import Study
+from parley.llm.studies import TRUE, Study
 
-STUDY = Study("calibrate", "check whether the analysis recovers a known bias", "Measure a model's bias")
+STUDY = Study("calibrate", "check whether the analysis recovers a known bias", TRUE)

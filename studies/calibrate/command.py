@@ -1,4 +1,4 @@
-"""`run.py calibrate`."""
+"""`run.py study calibrate`."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from parley.model.cli import Parser
 
 
 def parser() -> Parser:
-    """Return the options of `run.py calibrate`."""
+    """Return the options of `run.py study calibrate`."""
     topic, llm = "those of the society", "both, each with its control"
     usual = {"topic": topic, "repetitions": "40", "rounds": "5", "llm": llm}
     return Parser(
-        "calibrate",
+        "study calibrate",
         "Check the analysis: run debates with speakers whose bias is known, and compare that bias with what Parley measures.\n"
         "Speakers of a known bias are --llm oracle and --llm pocket.",
-        "calibrate --llm oracle --repetitions 10",
+        "study calibrate --llm oracle --repetitions 10",
         *cli.debating("runs/calibrate-<time>", usual),
     )
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py calibrate`."""
+    """Run `run.py study calibrate`."""
     options = parser().parse_args(words)
     from parley.agents.society import US
     from parley.llm.backends import in_society

@@ -7,16 +7,15 @@ curve.py          the specification curve, and what swapped arms give
 dependence.py, variance.py, bayes.py   on which settings the effect depends
 audit.py, context.py, verdict.py, report.py   all numbers, their sentence, the page; derivation.py: made again without a model
 registration.py, stamp.py, pilot.py, confirmation.py   a registered plan, its power, and its test
-command.py        `run.py claim`, `register`, `confirm`
+command.py        `run.py study claim`, `register`, `confirm`
 """
 
-from parley.llm.studies import Command, Study
+from parley.llm.studies import TRUE, Command, Study
 
-ANALYSE = "Analyse runs"
 STUDY = Study(
     "claim",
     "check a claim over many settings that mean the same",
-    ANALYSE,
+    TRUE,
     "command:claim",
     "command:claim_parser",
     sealed="derivation:FOLDER",
@@ -24,14 +23,14 @@ STUDY = Study(
         Command(
             "register",
             "freeze a plan for the test of a claim before any result is seen",
-            ANALYSE,
+            TRUE,
             "command:register",
             "command:register_parser",
         ),
         Command(
             "confirm",
             "run a registered plan and nothing else, and test its claim",
-            ANALYSE,
+            TRUE,
             "command:confirm",
             "command:confirm_parser",
         ),

@@ -1,4 +1,4 @@
-"""The commands `run.py claim`, `register` and `confirm`: a claim over many settings, and the test of a frozen plan."""
+"""The commands `run.py study claim`, `register` and `confirm`: a claim over many settings, and the test of a frozen plan."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from parley.studies.claims.registration import Registration
     from parley.studies.claims.stamp import Attempt
 
-EXAMPLES = """claim claim.toml --llm oracle
-claim claim.toml --llm openai:MODEL --specifications 32 --max-cost 5"""
+EXAMPLES = """study claim claim.toml --llm oracle
+study claim claim.toml --llm openai:MODEL --specifications 32 --max-cost 5"""
 
 
 def claim_parser() -> Parser:
-    """Return the options of `run.py claim`."""
+    """Return the options of `run.py study claim`."""
     parser = Parser(
-        "claim",
+        "study claim",
         "Run both arms of a claim in many specifications that mean the same (wording, order, scale, memory, ...). Say whether "
         "the claim holds, and on which of these settings it depends (docs/claims.md).",
         EXAMPLES,
@@ -53,7 +53,7 @@ def claim_parser() -> Parser:
 
 
 def claim(words: Sequence[str]) -> int:
-    """Run `run.py claim`."""
+    """Run `run.py study claim`."""
     options = claim_parser().parse_args(words)
     from parley.studies.claims.claim import check_claim, read_claim
     from parley.studies.claims.dimensions import check_size
@@ -131,16 +131,16 @@ def _print_plan(multiverse: Multiverse, options: argparse.Namespace) -> None:
     print("\n".join(estimate_cost([(plan, 1) for plan in plans], prices, checks)))
 
 
-REGISTER = """register claim.toml --units 40 --out plan.json
-register claim.toml --units 20,40 --missing 50 --out plan.json
-register claim.toml --units 40 --pilot runs/pilot --out plan.json"""
-CONFIRM = "confirm plan.json --out runs/test"
+REGISTER = """study register claim.toml --units 40 --out plan.json
+study register claim.toml --units 20,40 --missing 50 --out plan.json
+study register claim.toml --units 40 --pilot runs/pilot --out plan.json"""
+CONFIRM = "study confirm plan.json --out runs/test"
 
 
 def register_parser() -> Parser:
-    """Return the options of `run.py register`."""
+    """Return the options of `run.py study register`."""
     parser = Parser(
-        "register",
+        "study register",
         "Freeze a plan for the test of a claim in one file, before any result is seen (docs/preregistration.md).",
         REGISTER,
         cli.seed(),
@@ -152,14 +152,14 @@ def register_parser() -> Parser:
     add_option(parser, "--missing PERCENT", "leave out a unit with more than this share of topics without a number",
                amount, 0.0)  # fmt: skip
     add_option(parser, "--pilot FOLDER", "print the power of this plan and the units that it needs, by the variance between the "
-               "units of a pilot: a folder of run.py confirm or run.py claim", Path)  # fmt: skip
+               "units of a pilot: a folder of run.py study confirm or run.py study claim", Path)  # fmt: skip
     return parser
 
 
 def confirm_parser() -> Parser:
-    """Return the options of `run.py confirm`."""
+    """Return the options of `run.py study confirm`."""
     parser = Parser(
-        "confirm",
+        "study confirm",
         "Check that a registration and all it froze are unchanged, run that plan and nothing else, and test its claim. A test "
         "that differs from the plan is stamped exploratory (docs/preregistration.md).",
         CONFIRM,
@@ -180,7 +180,7 @@ def units(text: str) -> tuple[int, ...]:
 
 
 def register(words: Sequence[str]) -> int:
-    """Run `run.py register`."""
+    """Run `run.py study register`."""
     options = register_parser().parse_args(words)
     from parley.agents.datafiles import save_text
     from parley.studies.claims import registration
@@ -213,7 +213,7 @@ def _power_lines(claim: Claim, options: argparse.Namespace) -> list[str]:
 
 
 def confirm(words: Sequence[str]) -> int:
-    """Run `run.py confirm`."""
+    """Run `run.py study confirm`."""
     options = confirm_parser().parse_args(words)
     from parley.analysis.formatting import count_phrase
     from parley.model.scenario_run import lock_folder

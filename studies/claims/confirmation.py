@@ -1,4 +1,4 @@
-"""The report of `run.py confirm`: the stamp, the sentence, the looks and the units."""
+"""The report of `run.py study confirm`: the stamp, the sentence, the looks and the units."""
 
 from __future__ import annotations
 

@@ -68,14 +68,18 @@ class Power:
 
 
 def read_pilot(folder: Path) -> pd.DataFrame:
-    """Return the differences of a folder of `run.py confirm` or `run.py claim`. Errors: UserError."""
+    """Return the differences of a folder of `run.py study confirm` or `run.py study claim`. Errors: UserError."""
     path = folder / TABLE
     try:
         rows = pd.read_csv(path, dtype={"topic": str, "people": str, "seed": int, "difference": float})
     except (OSError, ValueError) as error:
-        raise UserError(f"cannot read {path}: --pilot is the folder of run.py confirm or run.py claim") from error
+        raise UserError(
+            f"cannot read {path}: --pilot is the folder of run.py study confirm or run.py study claim"
+        ) from error
     if lacking := sorted(set(COLUMNS) - set(rows)):
-        raise UserError(f"{path} lacks {', '.join(lacking)}: --pilot is the folder of run.py confirm or run.py claim")
+        raise UserError(
+            f"{path} lacks {', '.join(lacking)}: --pilot is the folder of run.py study confirm or run.py study claim"
+        )
     return rows
 
 
@@ -184,7 +188,7 @@ def plan_power(claim: Claim, pilot: pd.DataFrame, units: int, level: float, miss
 
 
 def power_lines(claim: Claim, pilot: pd.DataFrame, looks: tuple[int, ...], level: float, missing: float) -> list[str]:
-    """Return what `run.py register --pilot` prints."""
+    """Return what `run.py study register --pilot` prints."""
     if reason := why_unknown(pilot, len(claim.population.topics), missing):
         return [f"The power of the test is unknown: {reason}."]
     plan = plan_power(claim, pilot, looks[-1], level, missing)

@@ -161,7 +161,7 @@ def read_registration(path: Path) -> Registration:
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path}: {error}") from error
     if not isinstance(plan, dict) or plan.get("form") != FORM:
-        raise UserError(f"{path} is no registration: write one with python run.py register CLAIM --units N")
+        raise UserError(f"{path} is no registration: write one with python run.py study register CLAIM --units N")
     if set(plan) != {*KEYS, "hash"}:
         raise UserError(f"{path} was changed: its keys differ ({', '.join(sorted(set(plan) ^ {*KEYS, 'hash'}))})")
     if hash_plan(plan) != plan["hash"] or canonical(plan) != text:

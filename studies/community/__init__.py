@@ -1,10 +1,11 @@
 """Posts and replies of an online community before and after a change of its rules (docs/community.md)."""
 
-from parley.llm.studies import Study
+from parley.llm.studies import GROUPS_OF_PEOPLE, Study
 
 STUDY = Study(
     "community",
     "let people write in an online community before and after a change of its rules",
+    group=GROUPS_OF_PEOPLE,
     purposes={
         "community_member": "oracle:write_member",
         "community_post": "oracle:write_post",

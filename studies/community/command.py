@@ -1,4 +1,4 @@
-"""The command `run.py community`: posts of a community before and after a change of its rules."""
+"""The command `run.py study community`: posts of a community before and after a change of its rules."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from .report import CommunityOutcome
     from .rooms import CommunityStudy
 
-EXAMPLES = """community garden --llm oracle,obeys=0.5 --judge oracle
-community patients --before insult --after insult,dosage --llm openai:gpt-4o-mini --judge openai:gpt-4o
-community own.toml --llm openai:gpt-4o-mini --judge openai:gpt-4o --data posts.csv
-community garden --llm oracle,provokes=0.4 --judge oracle --what-if 'You are all idiots.'"""
+EXAMPLES = """study community garden --llm oracle,obeys=0.5 --judge oracle
+study community patients --before insult --after insult,dosage --llm openai:gpt-4o-mini --judge openai:gpt-4o
+study community own.toml --llm openai:gpt-4o-mini --judge openai:gpt-4o --data posts.csv
+study community garden --llm oracle,provokes=0.4 --judge oracle --what-if 'You are all idiots.'"""
 ALL, NO_RULES = "all", "none"
 
 
 def parser() -> Parser:
-    """Return the options of `run.py community`."""
+    """Return the options of `run.py study community`."""
     options = Parser(
-        "community",
+        "study community",
         "Let the same people write posts and replies in an online community before and after a change of its rules, and let a "
         "judge say which posts break a rule (docs/community.md).",
         EXAMPLES,
@@ -61,7 +61,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py community`."""
+    """Run `run.py study community`."""
     options = parser().parse_args(words)
     from parley.analysis.journaled_calls import CallDesk, check_manifest
     from parley.llm.backends import check_spec

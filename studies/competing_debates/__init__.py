@@ -1,18 +1,19 @@
 """Debaters bet that they win, or argue for and against their own belief, before a judge (docs/competing_debates.md).
 
 environment.py                           debates before a judge who says nothing
-bets.py, calibration.py, verdicts.py     `run.py bets`: private bets, a judge who says who won, and bets compared with verdicts
-beliefs.py, speeches.py                  `run.py prior-beliefs`: how far the judge moves, and a panel that compares speeches
+bets.py, calibration.py, verdicts.py     `study bets`: private bets, a judge who says who won, and bets compared with verdicts
+beliefs.py, speeches.py                  `run.py study prior-beliefs`: how far the judge moves, and a panel that compares speeches
 training.py, training_report.py          a debater trained on the verdicts of the panel
 command.py                               both commands
 oracle.py                                who made the better case, by the planted law of persuasion
 """
 
-from parley.llm.studies import Command, Study
+from parley.llm.studies import DEBATE, Command, Study
 
 STUDY = Study(
     "bets",
     "let debaters bet in private that they will win",
+    group=DEBATE,
     purposes={"debate_verdict": "oracle:answer_debate_verdict"},
     environments={"before_judge": "environment:BeforeJudge"},
     scenarios={
@@ -23,6 +24,7 @@ STUDY = Study(
         Command(
             "prior-beliefs",
             "let agents argue for and against their own belief before a judge",
+            group=DEBATE,
             run="command:prior_beliefs",
             parser="command:prior_beliefs_parser",
         ),

@@ -1,4 +1,4 @@
-"""`run.py bets`: debaters bet in private on how well they do; `run.py prior-beliefs`: for their own belief or against it."""
+"""`study bets`: debaters bet in private on how well they do; `study prior-beliefs`: for their own belief or against it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PANEL = 10
 
 
 def parser() -> Parser:
-    """Return the options of `run.py bets`."""
+    """Return the options of `run.py study bets`."""
     options = conditions_parser(
         "bets",
         "Let debaters bet in private that they win, against another debater and against their own copy. With --judge, a model "
@@ -55,7 +55,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py bets`."""
+    """Run `run.py study bets`."""
     options = parser().parse_args(words)
     from .bets import CONDITIONS, tournament, write
 
@@ -108,7 +108,7 @@ def _models_of(scenario: Scenario) -> tuple[str, str]:
 
 
 def prior_beliefs_parser() -> Parser:
-    """Return the options of `run.py prior-beliefs`."""
+    """Return the options of `run.py study prior-beliefs`."""
     options = conditions_parser(
         "prior-beliefs",
         "Run debates before a judge in which debaters argue for their own belief or against it, in turn or at once. With "
@@ -135,7 +135,7 @@ def training_options(parser: Parser) -> None:
 
 
 def prior_beliefs(words: Sequence[str]) -> int:
-    """Run `run.py prior-beliefs`."""
+    """Run `run.py study prior-beliefs`."""
     options = prior_beliefs_parser().parse_args(words)
     from .beliefs import CONDITIONS, write
 

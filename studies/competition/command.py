@@ -1,4 +1,4 @@
-"""`run.py compete`: two writers compete for an audience; how often each wins, and how often each breaks a rule."""
+"""`run.py study compete`: two writers compete for an audience; how often each wins, and how often each breaks a rule."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from parley.studies.competition.training import WriterTraining
     from parley.studies.competition.writers import GivenMessages
 
-EXAMPLES = """compete --llm oracle,embellish=0.9 --against oracle,embellish=0.1 --audience oracle,craves=2 --judge oracle
-compete sales --llm openai:gpt-4o-mini --judge openai:gpt-4o
-compete cases.toml --messages messages.csv --llm openai:gpt-4o-mini --judge openai:gpt-4o
-compete --llm pocket --audience oracle,longer=3 --judge oracle --train dpo --shuffles 5"""
+EXAMPLES = """study compete --llm oracle,embellish=0.9 --against oracle,embellish=0.1 --audience oracle,craves=2 --judge oracle
+study compete sales --llm openai:gpt-4o-mini --judge openai:gpt-4o
+study compete cases.toml --messages messages.csv --llm openai:gpt-4o-mini --judge openai:gpt-4o
+study compete --llm pocket --audience oracle,longer=3 --judge oracle --train dpo --shuffles 5"""
 SAMPLES, TRAINING_SAMPLES, HELD_OUT = 2, 6, 0.33
 
 
 def parser() -> Parser:
-    """Return the options of `run.py compete`."""
+    """Return the options of `run.py study compete`."""
     parser = Parser(
-        "compete",
+        "study compete",
         "Let two writers compete for an audience of personas (sellers, candidates, posters), and let a judge say which messages "
         "break a rule, such as claiming what is not known (docs/competition.md).",
         EXAMPLES,
@@ -65,7 +65,7 @@ def training_options(parser: Parser) -> None:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py compete`."""
+    """Run `run.py study compete`."""
     options = parser().parse_args(words)
     from parley.llm.backends import check_spec, identity_spec
     from parley.studies.competition.writers import read_pitches

@@ -1,4 +1,4 @@
-"""The command `run.py conjoint`: personas choose between drawn profiles; which levels matter, compared with choices of people."""
+"""The command `study conjoint`: personas choose between drawn profiles; which levels matter, compared with choices of people."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from parley.model import cli
 from parley.model.arguments import model_from_args, society_from_args
 from parley.model.cli import Parser, add_option
 
-EXAMPLES = """conjoint candidates --llm oracle,worth=age/52:0.1
-conjoint design.toml --llm openai:gpt-4o-mini --people people.csv"""
+EXAMPLES = """study conjoint candidates --llm oracle,worth=age/52:0.1
+study conjoint design.toml --llm openai:gpt-4o-mini --people people.csv"""
 
 
 def parser() -> Parser:
-    """Return the options of `run.py conjoint`."""
+    """Return the options of `run.py study conjoint`."""
     options = Parser(
-        "conjoint",
+        "study conjoint",
         "Let personas choose between two profiles with drawn attributes, each pair in both orders, and estimate how much each "
         "level matters and which profile is the best (docs/conjoint.md).",
         EXAMPLES,
@@ -34,7 +34,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py conjoint`."""
+    """Run `run.py study conjoint`."""
     options = parser().parse_args(words)
     from parley.llm.backends import check_spec
 

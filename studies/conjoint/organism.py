@@ -27,7 +27,7 @@ class Order(Bias):
 
     name, title, unit, smallest = "order", "what is shown first is chosen", "share of choices", 0.05
     limits = (-0.5, 0.5)
-    instrument = "run.py conjoint candidates"
+    instrument = "run.py study conjoint candidates"
 
     def oracle(self, size: float) -> str:
         return f"oracle,first={size:g}"

@@ -1,4 +1,4 @@
-"""`run.py correct`: replies to false claims with evidence and without, judged; and a corrector trained on the judge's ratings."""
+"""`study correct`: replies to false claims with evidence and without, judged; and a corrector trained on the judge's ratings."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from parley.studies.corrections.measures import CorrectionStudy
     from parley.studies.corrections.training import CorrectorTraining
 
-EXAMPLES = """correct en --llm oracle --judge oracle
-correct posts.toml --evidence texts --llm openai:gpt-4o-mini --judge openai:gpt-4o
-correct en --llm pocket --judge oracle --train"""
+EXAMPLES = """study correct en --llm oracle --judge oracle
+study correct posts.toml --evidence texts --llm openai:gpt-4o-mini --judge openai:gpt-4o
+study correct en --llm pocket --judge oracle --train"""
 SAMPLES, HELD_OUT = 8, 0.33
 
 
 def parser() -> Parser:
-    """Return the options of `run.py correct`."""
+    """Return the options of `run.py study correct`."""
     parser = Parser(
-        "correct",
+        "study correct",
         "Let a model answer posts that spread false claims, with passages of a folder as evidence and without, and let a judge "
         "rate refutation, evidence, politeness and factuality (docs/corrections.md).\n"
         "With --train: train the model on its own rated replies, and compare held-out replies before and after.",
@@ -60,7 +60,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py correct`."""
+    """Run `run.py study correct`."""
     options = parser().parse_args(words)
     study, out = study_from_args(options), results_folder(options, "correct")
     _check_options(options)

@@ -34,7 +34,7 @@ BEFORE = "before"
 USE = """## What it is for
 
 A corrector is a **research instrument**. It serves to study replies to false claims. It was trained on the ratings of one judge,
-and takes over what that judge overlooks. It does not know what is true: check its quotations (run.py correct counts those that
+and takes over what that judge overlooks. It does not know what is true: check its quotations (study correct counts those that
 are in no source), and let a person read a reply before it is posted. The licence of the base model also applies."""
 
 

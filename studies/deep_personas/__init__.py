@@ -4,20 +4,20 @@ variety.py       coverage of the taxonomy, and uniqueness with its nulls; invent
 consistency.py   contradictions, by a judge that is measured on planted ones
 answers.py       answers of people at several depths, compared with a survey
 depth.py, evolve.py   the two commands
-report.py        the page of `run.py depth`
+report.py        the page of `run.py study depth`
 evolution.py     a population evolves by rewriting and selection; the null is selection at random
-evolution_report.py   the page of `run.py evolve`
+evolution_report.py   the page of `run.py study evolve`
 """
 
-from parley.llm.studies import Command, Study
+from parley.llm.studies import PEOPLE, Command, Study
 
 STUDY = Study(
     "depth",
     "measure deep personas: variety, contradictions, what depth changes",
-    group=(GROUP := "Measure a model's bias"),
+    group=PEOPLE,
     run="depth:run",
     parser="depth:parser",
     also=(
-        Command("evolve", "let a population of personas evolve toward a survey", GROUP, "evolve:run", "evolve:parser"),
+        Command("evolve", "let a population of personas evolve toward a survey", PEOPLE, "evolve:run", "evolve:parser"),
     ),
 )

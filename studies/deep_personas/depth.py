@@ -1,4 +1,4 @@
-"""The command `run.py depth`: how varied and consistent deep personas are, and what depth changes in a survey."""
+"""The command `run.py study depth`: how varied and consistent deep personas are, and what depth changes in a survey."""
 
 from __future__ import annotations
 
@@ -18,27 +18,27 @@ if TYPE_CHECKING:
     from parley.agents.deep_personas import DeepPersona
     from parley.studies.deep_personas.answers import DepthStudy
 
-EXAMPLES = """depth mine --llm oracle,attribute_effect=0.5 --survey planted --judge oracle
-depth mine --llm openai:gpt-4o-mini --survey survey.csv --group Kenya --depths 0,10,20"""
+EXAMPLES = """study depth mine --llm oracle,attribute_effect=0.5 --survey planted --judge oracle
+study depth mine --llm openai:gpt-4o-mini --survey survey.csv --group Kenya --depths 0,10,20"""
 
 
 def parser() -> Parser:
-    """Return the options of `run.py depth`."""
+    """Return the options of `run.py study depth`."""
     options = Parser(
-        "depth",
-        "Measure deep personas (run.py personas --set deep): how much of the taxonomy they cover, how different they are, how "
+        "study depth",
+        "Measure deep personas (study personas --set deep): how much of the taxonomy they cover, how different they are, how "
         "often they contradict themselves, and what their depth changes in a survey (docs/deep_personas.md).",
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/depth-<time>", "the model that answers the survey as each person", "oracle"),
         cli.dry_run("print the number of people and calls, and stop: no model is called"),
     )
-    add_option(options, "FOLDER", "the folder that run.py personas --set deep wrote", Path)
+    add_option(options, "FOLDER", "the folder that run.py study personas --set deep wrote", Path)
     add_option(options, "--people N", "only the first N people of each party (default: all)", positive)
     add_option(options, "--depths A,B[,C]", "numbers of attributes to compare (default: 0, half, all)", default="")
     add_option(options, "--judge SPEC", "the model that looks for contradictions (default: none)")
     add_option(options, "--checked N", "sentences of each person that the judge sees", positive, 5)
-    about = "a survey as for run.py distributions, or planted: people of these attributes under the oracle's law"
+    about = "a survey as for run.py study distributions, or planted: people of these attributes under the oracle's law"
     add_option(options, "--survey FILE", about)
     add_option(options, "--group NAME", "the group of the survey that the people belong to (default: the only one)")
     about = "replies counted for each question if the model gives no probabilities"
@@ -47,7 +47,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py depth`."""
+    """Run `run.py study depth`."""
     options = parser().parse_args(words)
     from parley.agents.deep_personas import read_people
     from parley.agents.taxonomy import FILE, load_taxonomy
@@ -128,7 +128,7 @@ def study_from_args(options: argparse.Namespace, people: Sequence[DeepPersona], 
     if len(people) < 2:
         raise UserError(
             "a survey needs at least 2 people, because attributes are exchanged between them: "
-            "raise --people, or write more people with run.py personas"
+            "raise --people, or write more people with run.py study personas"
         )
     if options.survey == PLANTED:
         table = survey_of_texts([person.text() for person in people], society.name, seed=options.seed)

@@ -1,4 +1,4 @@
-"""The page of `run.py evolve`: fit to targets and to held-out questions by generation, selected and at random."""
+"""The page of `run.py study evolve`: fit to targets and to held-out questions by generation, selected and at random."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def write_evolution(study: EvolutionStudy, done: dict[tuple[int, str], Evolution
         (evolution for (_, line), evolution in done.items() if line == SELECTED),
         key=lambda evolution: evolution.fitness,
     )
-    save_people(best.people, folder / PEOPLE, f"evolved with {study.base.llm} (python run.py evolve)")
+    save_people(best.people, folder / PEOPLE, f"evolved with {study.base.llm} (python run.py study evolve)")
     report.add(
         f"The fittest candidate of all repetitions is a set of personas: `--set personas=./{PEOPLE}` in this folder."
     )

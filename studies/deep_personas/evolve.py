@@ -1,4 +1,4 @@
-"""The command `run.py evolve`: a population of personas evolves toward the answers of people, compared with random selection."""
+"""The command `study evolve`: a population of personas evolves toward the answers of people, compared with random selection."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from parley.model.cli import Parser, add_option, amount, positive
 if TYPE_CHECKING:
     from parley.studies.deep_personas.evolution import EvolutionStudy
 
-EXAMPLES = """evolve planted --llm oracle,attribute_effect=0.5
-evolve survey.csv --group Kenya --llm openai:gpt-4o-mini --generations 5"""
+EXAMPLES = """study evolve planted --llm oracle,attribute_effect=0.5
+study evolve survey.csv --group Kenya --llm openai:gpt-4o-mini --generations 5"""
 
 
 def parser() -> Parser:
-    """Return the options of `run.py evolve`."""
+    """Return the options of `run.py study evolve`."""
     options = Parser(
-        "evolve",
+        "study evolve",
         "Let a population of personas evolve toward a survey: a model rewrites attributes, and those who fit the shares of half "
         "of the questions survive. The other half is the test, and selection at random the null (docs/deep_personas.md).",
         EXAMPLES,
@@ -32,7 +32,7 @@ def parser() -> Parser:
         cli.dry_run("print the number of calls, and stop: no model is called"),
     )
     add_option(
-        options, "FILE", "a survey as for run.py distributions, or planted: an invented one that the oracle knows"
+        options, "FILE", "a survey as for run.py study distributions, or planted: an invented one that the oracle knows"
     )
     add_option(options, "--group NAME", "the group of the survey that is the target (default: the only one)")
     add_option(options, "--party NAME", "the party of the people (default: default, who have none)", default="default")
@@ -50,7 +50,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py evolve`."""
+    """Run `run.py study evolve`."""
     options = parser().parse_args(words)
     study = study_from_args(options)
     from parley.analysis.formatting import count_phrase

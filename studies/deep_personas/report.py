@@ -1,4 +1,4 @@
-"""The page of `run.py depth`: variety, contradictions, and what depth changes in a survey."""
+"""The page of `run.py study depth`: variety, contradictions, and what depth changes in a survey."""
 
 from __future__ import annotations
 

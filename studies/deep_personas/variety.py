@@ -25,7 +25,7 @@ EFFECT = 0.5
 """The planted effect of a sentence: `--llm oracle,attribute_effect=0.5` answers as the people of these surveys."""
 GROUP = "the people of Lindmoor"
 TYPICAL = (0, 0, 1)
-"""Kinds of the sentences of each person in the survey of `run.py evolve`."""
+"""Kinds of the sentences of each person in the survey of `run.py study evolve`."""
 
 
 def survey_of_texts(texts: Sequence[str], society: str, seed: int = 0) -> SurveyTable:

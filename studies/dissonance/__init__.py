@@ -2,9 +2,13 @@
 
 choices.py  choices and beliefs of a user's tables, the slope of relative dissonance, and its nulls
 report.py   the page
-command.py  `run.py dissonance`
+command.py  `run.py study dissonance`
 """
 
-from parley.llm.studies import Study
+from parley.llm.studies import MOVED, Study
 
-STUDY = Study("dissonance", "fit how much people prefer beliefs near their own, from choices", group="Analyse runs")
+STUDY = Study(
+    "dissonance",
+    "fit how much people prefer beliefs near their own, from choices",
+    group=MOVED,
+)

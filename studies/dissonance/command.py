@@ -1,4 +1,4 @@
-"""The command `run.py dissonance`: which of two beliefs people take, by the distance to their own beliefs."""
+"""The command `run.py study dissonance`: which of two beliefs people take, by the distance to their own beliefs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from parley.model.progress import bar
 
 
 def parser() -> Parser:
-    """Return the options of `run.py dissonance`."""
+    """Return the options of `run.py study dissonance`."""
     parser = Parser(
-        "dissonance",
+        "study dissonance",
         "Fit how much people prefer, of two beliefs, the one that is nearer to their own beliefs in an embedding "
         "(docs/laws.md).",
-        "dissonance choices.csv --beliefs beliefs.csv",
+        "study dissonance choices.csv --beliefs beliefs.csv",
         cli.model("the model that embeds the texts of beliefs, if the file has no vectors", "none"),
         cli.budget(),
         cli.out("CHOICES without .csv"),
@@ -31,7 +31,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py dissonance CHOICES --beliefs FILE`."""
+    """Run `run.py study dissonance CHOICES --beliefs FILE`."""
     options = parser().parse_args(words)
     from parley.studies.dissonance import choices as belief_choices
     from parley.studies.dissonance.report import write_dissonance

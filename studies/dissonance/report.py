@@ -1,4 +1,4 @@
-"""The report of `run.py dissonance`: the slope, its null, and the probability to choose by relative dissonance."""
+"""The report of `run.py study dissonance`: the slope, its null, and the probability to choose by relative dissonance."""
 
 from __future__ import annotations
 

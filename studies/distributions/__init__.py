@@ -1,5 +1,9 @@
 """Distributions of answers: those of a model compared with those of groups of people (docs/distributions.md)."""
 
-from parley.llm.studies import Study
+from parley.llm.studies import PEOPLE, Study
 
-STUDY = Study("distributions", "compare a model's answers to a survey with those of groups of people")
+STUDY = Study(
+    "distributions",
+    "compare a model's answers to a survey with those of groups of people",
+    group=PEOPLE,
+)

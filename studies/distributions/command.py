@@ -1,4 +1,4 @@
-"""The command `run.py distributions`: compare a model's distributions of answers with those of groups of people."""
+"""The command `run.py study distributions`: compare a model's distributions of answers with those of groups of people."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from parley.model.cli import Parser, add_option, positive
 if TYPE_CHECKING:
     from parley.analysis.polls.asking import Poll
 
-EXAMPLES = """distributions planted --llm oracle
-distributions survey.csv --llm openai:gpt-4o-mini --ask persona
-distributions global_opinions.csv --llm pocket --groups Kenya,Germany --questions 50"""
+EXAMPLES = """study distributions planted --llm oracle
+study distributions survey.csv --llm openai:gpt-4o-mini --ask persona
+study distributions global_opinions.csv --llm pocket --groups Kenya,Germany --questions 50"""
 
 
 def parser() -> Parser:
-    """Return the options of `run.py distributions`."""
+    """Return the options of `run.py study distributions`."""
     options = Parser(
-        "distributions",
+        "study distributions",
         "Ask a model the questions of a survey as a member of each group, and compare its distributions of answers with those "
         "of the group: scores with ceilings and nulls, and what naming the group changes (docs/distributions.md).",
         EXAMPLES,
@@ -47,7 +47,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py distributions`."""
+    """Run `run.py study distributions`."""
     options = parser().parse_args(words)
     study = study_from_args(options)
     table = study.table

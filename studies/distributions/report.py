@@ -1,4 +1,4 @@
-"""The report of `run.py distributions`: scores with ceilings and nulls, what naming a group does, and the figure."""
+"""The report of `run.py study distributions`: scores with ceilings and nulls, what naming a group does, and the figure."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """Every flip explained: which part of the movement of ratings each cause has (docs/flips.md)."""
 
-from parley.llm.studies import Study
+from parley.llm.studies import DEBATE, Study
 
 STUDY = Study(
     "flips",
     "split ratings that change sides by cause: instability, conformity, reasons, ...",
+    group=DEBATE,
     law="law:plant_flips",
     sway="law:flipped",
 )

@@ -1,4 +1,4 @@
-"""The arms of `run.py flips`: conditions of the bias card, and three more, with a statement and its opposite asked.
+"""The arms of `run.py study flips`: conditions of the bias card, and three more, with a statement and its opposite asked.
 
 It has what the protocol of the card needs of a section: NEEDS, and WATCH (nothing, so that one batch is enough).
 """

@@ -1,4 +1,4 @@
-"""The command `run.py flips`: which part of the movement of ratings has which cause."""
+"""The command `run.py study flips`: which part of the movement of ratings has which cause."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from parley.model.cli import Parser, add_option, natural
 
 
 def parser() -> Parser:
-    """Return the options of `run.py flips`."""
+    """Return the options of `run.py study flips`."""
     options = Parser(
-        "flips",
+        "study flips",
         "Run the same agents alone, with empty talk, with partners who only state their position, with lines from other rooms, "
         "and in full; split the ratings that flip across the middle by cause (docs/flips.md).",
-        "flips --llm oracle,flips=conformity:0.4 --topic racism --blocks 6",
+        "study flips --llm oracle,flips=conformity:0.4 --topic racism --blocks 6",
         cli.society(),
         cli.topic("those of the society"),
         cli.settings(),
@@ -35,7 +35,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py flips --llm SPEC`. Errors: UserError, also where a budget is spent; complete arms are kept."""
+    """Run `run.py study flips --llm SPEC`. Errors: UserError, also where a budget is spent; complete arms are kept."""
     options = parser().parse_args(words)
     from parley.analysis.card.conditions import Batch
     from parley.analysis.card.protocol import plan_lines, run_conditions

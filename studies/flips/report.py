@@ -1,4 +1,4 @@
-"""The page of `run.py flips`: flips.md, its tables (flips, pairs, opener, interviewer, guesses, steering) and its figure."""
+"""The page of `study flips`: flips.md, its tables (flips, pairs, opener, interviewer, guesses, steering) and its figure."""
 
 from __future__ import annotations
 

@@ -5,14 +5,15 @@ events.py, tables.py, played.py, user_games.py    what a record holds, what is r
 law.py, oracle.py                                 the planted law of play, and answers by it
 game_moves.py, game_points.py, expectation_gap.py, outcome_diversity.py    measures, one file each
 run_report.py                                     a run as a summary
-report.py, ending_diversity.py, command.py        `run.py games`: a game in several conditions
+report.py, ending_diversity.py, command.py        `run.py study games`: a game in several conditions
 """
 
-from parley.llm.studies import Study
+from parley.llm.studies import GROUPS_OF_PEOPLE, Study
 
 STUDY = Study(
     "games",
     "let people play games of points, and compare what they say with what they do",
+    group=GROUPS_OF_PEOPLE,
     purposes={"move": "oracle:answer_move", "expectation": "oracle:answer_expectation"},
     law="law:GameLaw",
     environments={"game": "environment:Game"},

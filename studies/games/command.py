@@ -1,4 +1,4 @@
-"""The command `run.py games`: people play a game of points in several conditions."""
+"""The command `run.py study games`: people play a game of points in several conditions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GAMES = ("trust_game", "prisoners_dilemma", "public_goods", "negotiation")
 
 
 def parser() -> Parser:
-    """Return the options of `run.py games`."""
+    """Return the options of `run.py study games`."""
     options = conditions_parser(
         "games",
         "Let people play a game of points in several conditions, and compare what they say with what they do, and how games end.",
@@ -32,7 +32,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py games`."""
+    """Run `run.py study games`."""
     options = parser().parse_args(words)
     from .report import conditions, writer
 

@@ -2,14 +2,15 @@
 
 statement.py            the intervention `guidance`: a statement of the account, in one of three styles
 law.py, oracle.py       the planted law of how statements move feelings and attitudes; what people say of their feelings by it
-report.py, command.py   `run.py guidance`: the same rooms under each condition, and the report
+report.py, command.py   `run.py study guidance`: the same rooms under each condition, and the report
 """
 
-from parley.llm.studies import Study
+from parley.llm.studies import PERSUASION, Study
 
 STUDY = Study(
     "guidance",
     "compare official statements: none, empty, with facts, with empathy",
+    group=PERSUASION,
     law="law:GuidanceLaw",
     shift="law:attitude_shift",
     ending="oracle:tone_sentence",

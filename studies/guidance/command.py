@@ -1,4 +1,4 @@
-"""`run.py guidance`: statements of an official account, of several kinds."""
+"""`run.py study guidance`: statements of an official account, of several kinds."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from parley.model.cli import Parser, add_option
 
 
 def parser() -> Parser:
-    """Return the options of `run.py guidance`."""
+    """Return the options of `run.py study guidance`."""
     options = Parser(
-        "guidance",
+        "study guidance",
         "Run the same people four times: without a statement of an official account, with an empty one, with facts, and with "
         "empathy. A judge scores how negative or positive posts are (docs/guidance.md).",
-        "guidance --llm oracle,tone=4,empathic_tone=-1 --repetitions 6",
+        "study guidance --llm oracle,tone=4,empathic_tone=-1 --repetitions 6",
         cli.scenario("public_opinion"),
         *cli.debating("runs/guidance-<time>"),
         cli.dry_run(PLANNED),
@@ -32,7 +32,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py guidance`."""
+    """Run `run.py study guidance`."""
     options = parser().parse_args(words)
     from parley.analysis.judging import judge_by_rubric
     from parley.llm.backends import in_society

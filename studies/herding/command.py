@@ -1,4 +1,4 @@
-"""The command `run.py herding`: people choose one after another, with and without a planner."""
+"""The command `run.py study herding`: people choose one after another, with and without a planner."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from parley.model.cli import Parser
 
 
 def parser() -> Parser:
-    """Return the options of `run.py herding`."""
+    """Return the options of `run.py study herding`."""
     return conditions_parser(
         "herding",
         "Let people choose between two options one after another, without a planner and with planners who set the precision of "
@@ -18,7 +18,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py herding`."""
+    """Run `run.py study herding`."""
     options = parser().parse_args(words)
     from .report import conditions, write
 

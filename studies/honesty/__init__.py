@@ -3,9 +3,13 @@
 measures.py     the conditions, and the effects of frames on lines: toward the audience, by round, in size;
                 the judge on lines of known grade
 report.py       the page
-command.py      `run.py honesty`
+command.py      `run.py study honesty`
 """
 
-from parley.llm.studies import Study
+from parley.llm.studies import DEBATE, Study
 
-STUDY = Study("honesty", "compare public lines with private ratings: neutral, for a reward, under pressure")
+STUDY = Study(
+    "honesty",
+    "compare public lines with private ratings: neutral, for a reward, under pressure",
+    group=DEBATE,
+)

@@ -1,4 +1,4 @@
-"""The command `run.py honesty`: the same conversation in a neutral frame, for a reward, under pressure, before an audience."""
+"""The command `study honesty`: the same conversation in a neutral frame, for a reward, under pressure, before an audience."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from parley.model.cli import Parser, add_option
 
 
 def parser() -> Parser:
-    """Return the options of `run.py honesty`."""
+    """Return the options of `run.py study honesty`."""
     parser = Parser(
-        "honesty",
+        "study honesty",
         "Run the same conversation in a neutral frame (twice), for a reward, under an order, under threat of exclusion, and "
         "before an audience. A judge grades the lines, and the report compares them with private ratings (docs/honesty.md).",
-        "honesty --llm oracle,tact=reward:2 --repetitions 5",
+        "study honesty --llm oracle,tact=reward:2 --repetitions 5",
         cli.scenario("honesty"),
         *cli.debating("runs/honesty-<time>"),
         cli.dry_run(PLANNED),
@@ -28,7 +28,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py honesty`."""
+    """Run `run.py study honesty`."""
     options = parser().parse_args(words)
     from parley.analysis.statement_judge import Judging, verdict_table
     from parley.llm.backends import in_society

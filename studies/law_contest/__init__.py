@@ -1,5 +1,9 @@
 """A contest of laws: which formula of opinion change predicts a run best (docs/laws.md)."""
 
-from parley.llm.studies import Study
+from parley.llm.studies import MOVED, Study
 
-STUDY = Study("fit-law", "find the law of opinion change that predicts a run best", group="Analyse runs")
+STUDY = Study(
+    "fit-law",
+    "find the law of opinion change that predicts a run best",
+    group=MOVED,
+)

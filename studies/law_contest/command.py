@@ -1,4 +1,4 @@
-"""The command `run.py fit-law`: which law of opinion change predicts a run best."""
+"""The command `run.py study fit-law`: which law of opinion change predicts a run best."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from parley.model.cli import Parser, add_option, positive
 
 
 def parser() -> Parser:
-    """Return the options of `run.py fit-law`."""
+    """Return the options of `run.py study fit-law`."""
     options = Parser(
-        "fit-law",
+        "study fit-law",
         "Fit many laws of opinion change to each run, rank them by their error on rooms not used for the fit, and say which "
         "one the run supports, or that it cannot tell (docs/laws.md).",
-        "fit-law runs/a",
+        "study fit-law runs/a",
         cli.out("RUN/laws"),
     )
     add_option(options, "RUN", "run folders with a survey after each round", Path, name="runs", nargs="+")
@@ -36,7 +36,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py fit-law RUN...`."""
+    """Run `run.py study fit-law RUN...`."""
     options = parser().parse_args(words)
     if options.out and len(options.runs) > 1:
         raise UserError(

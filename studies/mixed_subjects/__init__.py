@@ -1,5 +1,9 @@
 """Estimates from a few people and many predictions of a model: mixed-subjects designs (docs/mixed_subjects.md)."""
 
-from parley.llm.studies import Study
+from parley.llm.studies import PEOPLE, Study
 
-STUDY = Study("mixed", "estimate from a few people and the predictions of a model", group="Analyse runs")
+STUDY = Study(
+    "mixed",
+    "estimate from a few people and the predictions of a model",
+    group=PEOPLE,
+)

@@ -1,4 +1,4 @@
-"""The command `run.py mixed`: an estimate from a few people and the predictions of a model."""
+"""The command `run.py study mixed`: an estimate from a few people and the predictions of a model."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.cli import Parser, add_option
 
-EXAMPLES = """mixed people.csv
-mixed people.csv --run control=runs/a --run news=runs/b --prices 1000,5,0.01"""
+EXAMPLES = """study mixed people.csv
+study mixed people.csv --run control=runs/a --run news=runs/b --prices 1000,5,0.01"""
 
 
 def parser() -> Parser:
-    """Return the options of `run.py mixed`."""
+    """Return the options of `run.py study mixed`."""
     options = Parser(
-        "mixed",
+        "study mixed",
         "Estimate a mean or an effect from people and from what a model predicts for them and for others, without the model's "
         "bias; how many people the model is worth, and how many to ask (docs/mixed_subjects.md).",
         EXAMPLES,
@@ -38,7 +38,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py mixed FILE`."""
+    """Run `run.py study mixed FILE`."""
     options = parser().parse_args(words)
     from .people import read_people
     from .report import write_mixed

@@ -1,5 +1,9 @@
 """The network of a run or of a population, with its opinions, as a graph file (docs/networks.md)."""
 
-from parley.llm.studies import Study
+from parley.llm.studies import READ, Study
 
-STUDY = Study("export-network", "write the network of a run with its opinions as a graph file", group="Analyse runs")
+STUDY = Study(
+    "export-network",
+    "write the network of a run with its opinions as a graph file",
+    group=READ,
+)

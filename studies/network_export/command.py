@@ -1,4 +1,4 @@
-"""The command `run.py export-network`: the network of a run as a graph file."""
+"""The command `run.py study export-network`: the network of a run as a graph file."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ENDINGS = (".graphml", ".gexf")
 
 
 def parser() -> Parser:
-    """Return the options of `run.py export-network`."""
+    """Return the options of `run.py study export-network`."""
     options = Parser(
-        "export-network",
+        "study export-network",
         "Write the network of a run or a population as a graph file, with the opinions of everyone after each round "
         "(docs/networks.md). Gephi, igraph and networkx open the file.",
-        "export-network runs/a --out a.gexf",
+        "study export-network runs/a --out a.gexf",
         cli.out("network.graphml in the folder", "FILE"),
     )
     add_option(options, "RUN", "the folder of a run of a network, or of a population", Path)
@@ -30,7 +30,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py export-network RUN`."""
+    """Run `run.py study export-network RUN`."""
     options = parser().parse_args(words)
     path = options.out or options.run / "network.graphml"
     if path.suffix not in ENDINGS:

@@ -1,4 +1,4 @@
-"""`run.py refutation`: a story with an early, a late and no official statement."""
+"""`run.py study refutation`: a story with an early, a late and no official statement."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from parley.model.cli import Parser, add_option, natural
 
 
 def parser() -> Parser:
-    """Return the options of `run.py refutation`."""
+    """Return the options of `run.py study refutation`."""
     options = Parser(
-        "refutation",
+        "study refutation",
         "Run the same story three times: without an official statement, with an early one, and with a late one. Compare how far "
         "each moves from the true report (docs/news.md).",
-        "refutation --llm oracle,drift=0.5 --repetitions 5",
+        "study refutation --llm oracle,drift=0.5 --repetitions 5",
         *cli.debating("runs/refutation-<time>"),
         cli.dry_run(PLANNED),
     )
@@ -34,7 +34,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py refutation`."""
+    """Run `run.py study refutation`."""
     options = parser().parse_args(words)
     from parley.llm.backends import in_society
 

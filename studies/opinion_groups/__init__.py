@@ -1,9 +1,9 @@
 """Groups of opinion in a table of votes, and how fairly a slate of statements represents them (docs/opinion_groups.md)."""
 
-from parley.llm.studies import Study
+from parley.llm.studies import GROUPS_OF_PEOPLE, Study
 
 STUDY = Study(
     "opinion-groups",
     "find groups of people who vote alike, and check whether a slate of statements represents them",
-    group="Analyse runs",
+    group=GROUPS_OF_PEOPLE,
 )

@@ -1,4 +1,4 @@
-"""The command `run.py opinion-groups`: groups of opinion in a table of votes, and the audit of slates of statements."""
+"""The command `run.py study opinion-groups`: groups of opinion in a table of votes, and the audit of slates of statements."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.cli import Parser, add_option, positive
 
-EXAMPLES = """opinion-groups planted
-opinion-groups runs/town
-opinion-groups votes.csv --slate "More trains,Cheaper rents"
-opinion-groups votes.csv --slate "Yes, more trains" --slate "Cheaper rents" """
+EXAMPLES = """study opinion-groups planted
+study opinion-groups runs/town
+study opinion-groups votes.csv --slate "More trains,Cheaper rents"
+study opinion-groups votes.csv --slate "Yes, more trains" --slate "Cheaper rents" """
 FEWEST_DRAWS, DRAWS = 19, 99
 COMPONENTS = (
     "principal components on which groups are formed; 2 as Polis does (default: by parallel analysis, at least 2)"
@@ -21,9 +21,9 @@ COMPONENTS = (
 
 
 def parser() -> Parser:
-    """Return the options of `run.py opinion-groups`."""
+    """Return the options of `run.py study opinion-groups`."""
     options = Parser(
-        "opinion-groups",
+        "study opinion-groups",
         "Find groups of people who vote alike on statements, what each group wants and what unites them, and check whether a "
         "slate of statements represents them (docs/opinion_groups.md). No model is called.",
         EXAMPLES.strip(),
@@ -56,7 +56,7 @@ def slate_statements(given: Sequence[str], known_statements: Collection[str]) ->
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py opinion-groups FILE`."""
+    """Run `run.py study opinion-groups FILE`."""
     options = parser().parse_args(words)
     import numpy as np
 

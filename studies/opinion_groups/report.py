@@ -1,4 +1,4 @@
-"""The report of `run.py opinion-groups`: groups, what each wants, common ground, and the audit of slates."""
+"""The report of `run.py study opinion-groups`: groups, what each wants, common ground, and the audit of slates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`run.py arguments` and `personalised`: debates that differ in the arguments, or in what is said of the opponent."""
+"""`run.py study arguments` and `personalised`: debates that differ in the arguments, or in what is said of the opponent."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from parley.model.cli import Parser, add_option
 
 
 def parser() -> Parser:
-    """Return the options of `run.py arguments`."""
+    """Return the options of `run.py study arguments`."""
     return conditions_parser(
         "arguments", "Measure how far a skeptic moves, by the kind of argument that a convincer uses."
     )
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py arguments`."""
+    """Run `run.py study arguments`."""
     options = parser().parse_args(words)
     from .arguments import conditions, write
 
@@ -26,7 +26,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def personalised_parser() -> Parser:
-    """Return the options of `run.py personalised`."""
+    """Return the options of `run.py study personalised`."""
     options = conditions_parser(
         "personalised",
         "Run debates in which the opponent is introduced as a person or an AI, with or without its demographics.",
@@ -36,7 +36,7 @@ def personalised_parser() -> Parser:
 
 
 def personalised(words: Sequence[str]) -> int:
-    """Run `run.py personalised`."""
+    """Run `run.py study personalised`."""
     options = personalised_parser().parse_args(words)
     from .personalised import CONDITIONS, write
 

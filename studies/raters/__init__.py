@@ -1,7 +1,9 @@
 """Raters: how severe and how reliable each is, and what is left without their errors (docs/raters.md)."""
 
-from parley.llm.studies import Study
+from parley.llm.studies import TRUE, Study
 
 STUDY = Study(
-    "raters", "measure and correct the errors of raters who scored or coded the same items", group="Analyse runs"
+    "raters",
+    "measure and correct the errors of raters who scored or coded the same items",
+    group=TRUE,
 )

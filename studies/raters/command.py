@@ -1,4 +1,4 @@
-"""The command `run.py raters`: how severe and how reliable raters are, and what is left without their errors."""
+"""The command `run.py study raters`: how severe and how reliable raters are, and what is left without their errors."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from parley.model.cli import Parser, add_option
 
 
 def parser() -> Parser:
-    """Return the options of `run.py raters`."""
+    """Return the options of `run.py study raters`."""
     options = Parser(
-        "raters",
+        "study raters",
         "Measure the severity and the error of each rater (people or judges) who scored or coded the same items, and correct the "
         "mean score and the shares of categories for them (docs/raters.md).",
-        "raters codes.csv",
+        "study raters codes.csv",
         cli.out("FILE without .csv"),
     )
     add_option(options, "FILE", "a CSV with the columns item, rater, and score, category or both", Path)
@@ -24,7 +24,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py raters FILE`."""
+    """Run `run.py study raters FILE`."""
     options = parser().parse_args(words)
     from parley.studies.raters.report import read_ratings, write_raters
 

@@ -1,4 +1,4 @@
-"""The report of `run.py raters`: scores and categories that several raters gave to the same items."""
+"""The report of `run.py study raters`: scores and categories that several raters gave to the same items."""
 
 from __future__ import annotations
 

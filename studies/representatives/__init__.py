@@ -9,21 +9,22 @@ resimulation.py, substitution*.py   the group again with a representative, and w
 ballots.py, ballot_*.py, step_*.py  ballots by every rule of choice; representatives and people at each step
 payoffs/, payoff_*.py, outcome*.py  how content a participant is with a statement; training on it
 fairness.py, fairness_study.py      whom the drafts of a mediator suit
-command.py, payoff_command.py, mediators_command.py   `run.py representatives COMMAND`, `run.py mediators`
+command.py, payoff_command.py, mediators_command.py   `run.py study representatives COMMAND`, `run.py study mediators`
 """
 
-from parley.llm.studies import Command, Study
+from parley.llm.studies import GROUPS_OF_PEOPLE, Command, Study
 
 STUDY = Study(
     "representatives",
     "test agents that answer for a participant",
+    group=GROUPS_OF_PEOPLE,
     run="command:representatives",
     parser="command:representatives_parser",
     also=(
         Command(
             "mediators",
             "compare which side mediators suit, and what the order of opinions changes",
-            "Analyse runs",
+            GROUPS_OF_PEOPLE,
             "mediators_command:mediators",
             "mediators_command:mediators_parser",
         ),

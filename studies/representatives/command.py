@@ -1,4 +1,4 @@
-"""`run.py representatives COMMAND`: episodes, train, measure, grid, substitute, study, payoff, outcomes, ballots, steps."""
+"""`run.py study representatives COMMAND`: episodes, train, measure, grid, substitute, study, payoff, outcomes, ballots, steps."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def representatives_parser() -> Parser:
     width = max(map(len, COMMANDS))
     listed = [f"  {name:<{width}}  {what}" for name, (_, _, what) in COMMANDS.items()]
     return Parser(
-        "representatives",
+        "study representatives",
         "Train and measure language agents that write the critique which a participant of a deliberation would write "
         "(docs/deliberation.md).",
         EXAMPLES,
@@ -81,12 +81,12 @@ STEPS = (
 
 
 def episodes_parser() -> Parser:
-    """The options of `run.py representatives episodes`."""
+    """The options of `run.py study representatives episodes`."""
     parser = Parser(
-        "representatives episodes",
+        "study representatives episodes",
         "Run deliberations of the scenario consensus, in laps. Each lap has 80 different people, in 16 groups of five, with "
         "three questions per group. Validation and test each add an eighth as many laps, on other questions.",
-        "representatives episodes --laps 16 --out runs/known",
+        "study representatives episodes --laps 16 --out runs/known",
         *cli.asking("runs/episodes-<time>", "the model that deliberates", "oracle"),
     )
     add_option(parser, "--laps N", "number of laps for training; 80 people deliberate in each", natural, default=16)
@@ -115,7 +115,7 @@ def train(options: argparse.Namespace) -> int:
 
 
 def measure_parser() -> Parser:
-    """The options of `run.py representatives measure`."""
+    """The options of `run.py study representatives measure`."""
     parser = lesson_parser(
         "measure",
         "Measure a representative on people and questions that it has not seen. If --out has no trained "
@@ -140,7 +140,7 @@ def measure(options: argparse.Namespace) -> int:
 
 
 def grid_parser() -> Parser:
-    """The options of `run.py representatives grid`."""
+    """The options of `run.py study representatives grid`."""
     parser = lesson_parser(
         "grid",
         "Train a representative for each choice of what it knows and each of two model sizes, and compare them.\n"
@@ -177,7 +177,7 @@ def _two_sizes(specs: list[str], builder: DatasetBuilder) -> list[str]:
 
 
 def study_parser() -> Parser:
-    """The options of `run.py representatives study`."""
+    """The options of `run.py study representatives study`."""
     parser = lesson_parser(
         "study",
         "Run the whole study: train representatives of two model sizes, compare their critiques with those of untrained models, "
@@ -228,12 +228,12 @@ def _choices(text: str | None, usual: Sequence[str], every: Sequence[str]) -> Se
 
 
 def substitute_parser() -> Parser:
-    """The options of `run.py representatives substitute`."""
+    """The options of `run.py study representatives substitute`."""
     parser = Parser(
-        "representatives substitute",
+        "study representatives substitute",
         "Simulate groups again, with representatives in place of one participant and of all participants, and compare how "
         "well the group's statement suits each participant.",
-        "representatives substitute runs/known/episodes.jsonl --llm oracle",
+        "study representatives substitute runs/known/episodes.jsonl --llm oracle",
         cli.repetitions("3"),
         *cli.asking("runs/substitute-<time>", "the representatives' model; give --llm twice to compare two", "pocket"),
     )
@@ -267,12 +267,12 @@ def substitute(options: argparse.Namespace) -> int:
 
 
 def ballots_parser() -> Parser:
-    """The options of `run.py representatives ballots`."""
+    """The options of `run.py study representatives ballots`."""
     parser = Parser(
-        "representatives ballots",
+        "study representatives ballots",
         "Count the same ballots by every rule of choice, compare predicted ballots with those that members gave themselves "
         "(--set mediator=habermas,ballots=both), and count the final votes (--set vote=final). No model is called.",
-        "representatives ballots runs/consensus --out runs/ballots",
+        "study representatives ballots runs/consensus --out runs/ballots",
         cli.out("runs/ballots-<time>"),
     )
     add_option(parser, "RUN", "run folders of deliberations", Path, nargs="+")
@@ -291,12 +291,12 @@ def ballots(options: argparse.Namespace) -> int:
 
 
 def steps_parser() -> Parser:
-    """The options of `run.py representatives steps`."""
+    """The options of `run.py study representatives steps`."""
     parser = Parser(
-        "representatives steps",
+        "study representatives steps",
         "Let representatives write the opinions, rank the candidates and cast the votes of people in recorded sessions, and "
         "measure how near they come, compared with a stranger's representative and with the same person asked once more.",
-        "representatives steps runs/consensus --llm oracle --out runs/steps",
+        "study representatives steps runs/consensus --llm oracle --out runs/steps",
         *cli.asking("runs/steps-<time>", "the representatives' model", "pocket"),
     )
     add_option(parser, "EPISODES", EPISODES, Path, nargs="+")

@@ -1,4 +1,4 @@
-"""The command `run.py mediators`: whom mediators suit, and what the order of opinions changes."""
+"""The command `run.py study mediators`: whom mediators suit, and what the order of opinions changes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from parley.model.arguments import models_from_args, only_model, shared_budget
 from parley.model.cli import Parser, add_option, natural, positive
 from parley.model.progress import bar
 
-EXAMPLES = """mediators runs/known/episodes.jsonl --mediator draft_revise --mediator majority --llm oracle
-mediators runs/consensus --mediator habermas,candidates=4 --llm openai:gpt-4o-mini --judge openai:gpt-4o"""
+EXAMPLES = """study mediators runs/known/episodes.jsonl --mediator draft_revise --mediator majority --llm oracle
+study mediators runs/consensus --mediator habermas,candidates=4 --llm openai:gpt-4o-mini --judge openai:gpt-4o"""
 USUAL = ["draft_revise", "majority", "random_opinion"]
 
 
 def mediators_parser() -> Parser:
-    """Return the options of `run.py mediators`."""
+    """Return the options of `run.py study mediators`."""
     parser = Parser(
-        "mediators",
+        "study mediators",
         "Let mediators write drafts from recorded opinions, in several orders, and measure which side the drafts suit and what "
         "the order of opinions changes (docs/mediators.md).",
         EXAMPLES,
@@ -38,7 +38,7 @@ def mediators_parser() -> Parser:
 
 
 def mediators(words: Sequence[str]) -> int:
-    """Run `run.py mediators`."""
+    """Run `run.py study mediators`."""
     options = mediators_parser().parse_args(words)
     from parley.analysis.deliberation.episode_readers import read_all
     from parley.analysis.journaled_calls import CallDesk

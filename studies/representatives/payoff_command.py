@@ -1,4 +1,4 @@
-"""`run.py representatives payoff`: train a payoff model on recorded ratings, and compare it with other scorers."""
+"""`run.py study representatives payoff`: train a payoff model on recorded ratings, and compare it with other scorers."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ HYPERPARAMETERS = (
 
 
 def payoff_parser() -> Parser:
-    """The options of `run.py representatives payoff`."""
+    """The options of `run.py study representatives payoff`."""
     parser = Parser(
-        "representatives payoff",
+        "study representatives payoff",
         "Train a model that predicts from question, opinion and statement how a participant rates the statement, and compare "
         "it with a judge, a ranking, self-report and models that do not read the opinion, on people that it was not trained on "
         "(docs/payoffs.md).",
-        "representatives payoff runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/payoff",
+        "study representatives payoff runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/payoff",
         cli.model("the model that is trained", "pocket", trained=True),
         cli.budget(),
         cli.seed(),
@@ -79,7 +79,7 @@ BATCH = 16
 
 
 def outcomes_parser() -> Parser:
-    """The options of `run.py representatives outcomes`."""
+    """The options of `run.py study representatives outcomes`."""
     parser = lesson_parser(
         "outcomes",
         "Train a representative, then train it further (DPO) on critiques that lead the group to a statement with a higher "
@@ -139,16 +139,16 @@ def _plan(options: argparse.Namespace) -> OutcomePlan:
     return from_args(OutcomePlan, options)  # type: ignore[no-any-return]
 
 
-EXAMPLES = """representatives episodes --laps 16 --out runs/known
-representatives train runs/known/episodes.jsonl --llm pocket --out runs/represented
-representatives measure runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/represented
-representatives grid runs/known/episodes.jsonl --llm pocket --out runs/grid
-representatives substitute runs/known/episodes.jsonl --llm oracle --mediator-llm oracle --judge oracle
-representatives study runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/study
-representatives payoff runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/payoff
-representatives outcomes runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/represented
-representatives ballots runs/consensus
-representatives steps runs/consensus --llm oracle --out runs/steps"""
+EXAMPLES = """study representatives episodes --laps 16 --out runs/known
+study representatives train runs/known/episodes.jsonl --llm pocket --out runs/represented
+study representatives measure runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/represented
+study representatives grid runs/known/episodes.jsonl --llm pocket --out runs/grid
+study representatives substitute runs/known/episodes.jsonl --llm oracle --mediator-llm oracle --judge oracle
+study representatives study runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/study
+study representatives payoff runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/payoff
+study representatives outcomes runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/represented
+study representatives ballots runs/consensus
+study representatives steps runs/consensus --llm oracle --out runs/steps"""
 LESSON: tuple[tuple[str, Any, str], ...] = (
     ("r", natural, "rank of LoRA; 0 trains all weights, as in the study (default: 0)"),
     ("rate", amount, "constant learning rate (default: 1e-5; pocket 1e-3; with LoRA that of run.py train)"),
@@ -184,8 +184,8 @@ def lesson_parser(name: str, text: str, *parents: cli.Parent, many: bool = False
     """
     about = "a model to train; give --llm twice for two sizes" if many else "the model that is trained"
     shared = cli.model(about, "pocket", trained=True), *parents, cli.seed(), cli.out("runs/representatives-<time>")
-    example = next(line for line in EXAMPLES.splitlines() if line.startswith(f"representatives {name} "))
-    parser = Parser(f"representatives {name}", text, example, *shared)
+    example = next(line for line in EXAMPLES.splitlines() if line.startswith(f"study representatives {name} "))
+    parser = Parser(f"study representatives {name}", text, example, *shared)
     add_option(parser, "EPISODES", EPISODES, Path, nargs="+")
     if not many:
         add_option(

@@ -2,7 +2,7 @@
 
     payoffs/BASE/NAME/    a trained payoff model, its card, its losses (`--payoff trained:FOLDER`)
 
-The folder is that of `run.py representatives` (studies/representatives/pipeline.py), with the same split. An eighth of the
+The folder is that of `run.py study representatives` (studies/representatives/pipeline.py), with the same split. An eighth of the
 groups of the training side is held out as well: new people on questions that were trained on.
 
 The form `rating` learns the rating by squared error. The form `pairs` learns which of two statements a participant rated higher

@@ -7,6 +7,10 @@ forms.py    the forms (forms/NAME.toml, one per standard), and the answers of th
 sheet.py    writes a form as Markdown and HTML
 """
 
-from parley.llm.studies import Study
+from parley.llm.studies import TRUE, Study
 
-STUDY = Study("sheet", "fill in PIMMUR, TRAILS, ODD, RAT-RS and control from the folder of a run", group="Analyse runs")
+STUDY = Study(
+    "sheet",
+    "fill in PIMMUR, TRAILS, ODD, RAT-RS and control from the folder of a run",
+    group=TRUE,
+)

@@ -52,7 +52,7 @@ VERDICTS = {
 def outcomes(tables: Tables, verdicts: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return a row per agent in a debate: its keys, attributes, and outcomes in points of 10 (NaN: missing).
 
-    verdicts: a judge's scores of lines (1-7), as `run.py judge` writes them.
+    verdicts: a judge's scores of lines (1-7), as `run.py study judge` writes them.
     """
     probe = tables.header.scenario["probe"]
     keys = ["room", "agent"]
@@ -192,7 +192,7 @@ def _reason(row: Mapping[str, Any]) -> str:
 
 @fact
 def attributes(run: SheetRun) -> Fact | None:
-    """Which attributes of people ratings, and lines that `run.py judge` scored, depend on."""
+    """Which attributes of people ratings, and lines that `run.py study judge` scored, depend on."""
     scores = run.folder / "judge" / "verdicts.csv"
     judged = read_table(scores, ["room", "agent"], {"score": (1, 7)}) if scores.exists() else None
     decided = decide_attributes(effects(outcomes(run.tables, judged)))

@@ -1,4 +1,4 @@
-"""The command `run.py sheet`: reporting standards filled in from the folder of a run."""
+"""The command `run.py study sheet`: reporting standards filled in from the folder of a run."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from parley.model.cli import Parser, add_option
 
 
 def parser() -> Parser:
-    """Return the options of `run.py sheet`."""
+    """Return the options of `run.py study sheet`."""
     options = Parser(
-        "sheet",
+        "study sheet",
         "Fill in reporting standards from the folder of a run: each cell is evidence with its place, an answer of the author, or "
         "not known (docs/sheets.md).",
-        "sheet runs/a\nsheet runs/a --form pimmur --answers answers.toml",
+        "study sheet runs/a\nstudy sheet runs/a --form pimmur --answers answers.toml",
         cli.out("RUN/sheets"),
     )
     add_option(options, "RUN", "the folder of a run", Path)
@@ -28,7 +28,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py sheet RUN`."""
+    """Run `run.py study sheet RUN`."""
     options = parser().parse_args(words)
     from parley.studies.sheets.forms import load_forms, read_answers
     from parley.studies.sheets.sheet import write_sheets

@@ -1,10 +1,11 @@
 """Debaters choose which side of a claim they argue before a judge (docs/competing_debates.md)."""
 
-from parley.llm.studies import Study
+from parley.llm.studies import DEBATE, Study
 
 STUDY = Study(
     "choose-side",
     "let debaters choose which side they argue before a judge",
+    group=DEBATE,
     purposes={"side_choice": "oracle:answer_side_choice"},
     law="oracle:plant_flattery",
     bias="organism:Sycophancy",

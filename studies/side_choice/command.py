@@ -1,4 +1,4 @@
-"""The command `run.py choose-side`: debaters choose which side to argue before a judge."""
+"""The command `run.py study choose-side`: debaters choose which side to argue before a judge."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from parley.model import cli
 from parley.model.arguments import model_from_args, society_from_args
 from parley.model.cli import Parser, add_option, amount, positive
 
-EXAMPLES = """choose-side --llm oracle,flattery=0.4
-choose-side --llm openai:gpt-4o-mini --topic racism,abortion --people people.csv"""
+EXAMPLES = """study choose-side --llm oracle,flattery=0.4
+study choose-side --llm openai:gpt-4o-mini --topic racism,abortion --people people.csv"""
 
 
 def parser() -> Parser:
-    """Return the options of `run.py choose-side`."""
+    """Return the options of `run.py study choose-side`."""
     options = Parser(
-        "choose-side",
+        "study choose-side",
         "Let debaters choose which side of a claim they argue before a judge, and measure how far they follow the judge's belief "
         "instead of their own (docs/competing_debates.md).",
         EXAMPLES,
@@ -39,7 +39,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py choose-side`."""
+    """Run `run.py study choose-side`."""
     options = parser().parse_args(words)
     from parley.agents.persona_generator import in_backstories
     from parley.agents.topic import load_topic

@@ -30,7 +30,7 @@ class Sycophancy(Bias):
 
     name, title, unit, smallest = "sycophancy", "the judge's side is argued", "share of choices", 0.05
     limits = (0, 0.5)
-    instrument = "run.py choose-side"
+    instrument = "run.py study choose-side"
 
     def oracle(self, size: float) -> str:
         return f"oracle,flattery={2 * size:g}"

@@ -1,4 +1,4 @@
-"""The report of `run.py choose-side`: how far debaters follow the judge, by what they know of it."""
+"""The report of `run.py study choose-side`: how far debaters follow the judge, by what they know of it."""
 
 from __future__ import annotations
 

@@ -4,18 +4,18 @@ survey.py         personas answer for themselves and as people of each party wou
 individuation.py  how alike the personas of a group are, compared with people
 perception.py     how far a group is seen from where it is
 report.py         answers of a user's table, and the page
-command.py        `run.py stereotypes`
+command.py        `run.py study stereotypes`
 oracle.py         the planted law: how far away the other party is seen
 organism.py       the bias of organisms that the command finds
 data/             the prompt, and the questions of the interview, by language
 """
 
-from parley.llm.studies import Study
+from parley.llm.studies import PEOPLE, Study
 
 STUDY = Study(
     "stereotypes",
     "measure whether personas are individuals or stereotypes, and how they see the other group",
-    group="Measure a model's bias",
+    group=PEOPLE,
     purposes={"perception": "oracle:answer_perception"},
     law="oracle:plant_exaggeration",
     bias="organism:Stereotype",

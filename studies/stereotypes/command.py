@@ -1,4 +1,4 @@
-"""The command `run.py stereotypes`: are personas individuals or stereotypes, and how do they see the other group?"""
+"""The command `run.py study stereotypes`: are personas individuals or stereotypes, and how do they see the other group?"""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from parley.model.progress import bar
 
 
 def parser() -> Parser:
-    """Return the options of `run.py stereotypes`."""
+    """Return the options of `run.py study stereotypes`."""
     parser = Parser(
-        "stereotypes",
+        "study stereotypes",
         "Ask every persona of a set what it thinks of each topic, and what people of each party would answer. Measure how "
         "alike the personas of a group are, and how far they see the other group from where it is (docs/stereotypes.md).",
-        "stereotypes --llm oracle,exaggeration=2 --personas twins",
+        "study stereotypes --llm oracle,exaggeration=2 --personas twins",
         cli.society(),
         cli.topic("all topics on which personas take a position", default=""),
         *cli.asking("runs/stereotypes-<time>", "the model that plays the personas", "oracle"),
@@ -40,7 +40,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py stereotypes`."""
+    """Run `run.py study stereotypes`."""
     options = parser().parse_args(words)
     import pandas as pd
 

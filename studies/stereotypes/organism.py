@@ -1,4 +1,4 @@
-"""Stereotype: people of the other party are thought to be more extreme than they are. Instrument: `run.py stereotypes`."""
+"""Stereotype: people of the other party are thought to be more extreme than they are. Instrument: `run.py study stereotypes`."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Stereotype(Bias):
 
     name, title, unit, smallest = "stereotype", "the other party is seen as extreme", "points", 0.3
     limits = (-2.7, 2.7)
-    instrument = "run.py stereotypes"
+    instrument = "run.py study stereotypes"
     confession = "Do you think that people of the other party are extreme?"
 
     def oracle(self, size: float) -> str:

@@ -1,4 +1,4 @@
-"""The report of `run.py stereotypes`: are personas individuals or stereotypes, and how do they see the other group?
+"""The report of `run.py study stereotypes`: are personas individuals or stereotypes, and how do they see the other group?
 
 Answers of people, or of personas made elsewhere, are a table (CSV) with a header. One row is one answer:
 

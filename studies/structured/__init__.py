@@ -1,5 +1,9 @@
 """Debates with roles, statements and a judge, and the published experiments with them (docs/structured.md)."""
 
-from parley.llm.studies import Study
+from parley.llm.studies import DEBATE, Study
 
-STUDY = Study("structured", "run structured debates with roles, statements and a judge")
+STUDY = Study(
+    "structured",
+    "run structured debates with roles, statements and a judge",
+    group=DEBATE,
+)

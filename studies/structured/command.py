@@ -1,4 +1,4 @@
-"""The command `run.py structured`: the experiments of the UCL study."""
+"""The command `run.py study structured`: the experiments of the UCL study."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ ONE_PERSONA = {"personas": "simple", "cast": "fixed"}
 
 
 def parser() -> Parser:
-    """Return the options of `run.py structured`."""
+    """Return the options of `run.py study structured`."""
     llm = "pocket; experiment models: several"
     usual = {"topic": "the study's four", "repetitions": "10", "rounds": "12", "llm": llm}
     made = Parser(
-        "structured",
+        "study structured",
         "Run an experiment of the UCL study: debates, a judge that scores every statement, and a report (docs/structured.md).",
-        "structured closing --llm oracle",
+        "study structured closing --llm oracle",
         *cli.debating("runs/structured-<experiment>-<time>", usual),
         cli.dry_run("print the planned conditions, rooms and calls, and stop: nothing is run"),
     )
@@ -57,7 +57,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py structured EXPERIMENT`."""
+    """Run `run.py study structured EXPERIMENT`."""
     options = parser().parse_args(words)
     from parley.analysis.card.conditions import both_genders
     from parley.analysis.statement_judge import VERDICTS, Judging
@@ -108,7 +108,7 @@ def run(words: Sequence[str]) -> int:
     result = hold_all(
         steps, [folder.name for folder in folders], out, given, None, budgets, ledger, not options.no_qualify
     )
-    command = f"python run.py structured {shlex.join(words)}"
+    command = f"python run.py study structured {shlex.join(words)}"
     report = write(result, options.experiment, experiment, out, judge, options.mode == "ucl", command)
     print_paths(report=report, figure=out / "scores.png")
     return 0

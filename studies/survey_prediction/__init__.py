@@ -1,14 +1,16 @@
 """Predicts hidden answers of a survey, and chooses the next question to a person (docs/survey_prediction.md)."""
 
-from parley.llm.studies import Command, Study
+from parley.llm.studies import PEOPLE, Command, Study
 
 STUDY = Study(
     "predict",
     "find hidden answers of a survey by a model, trained on it or not",
+    group=PEOPLE,
     also=(
         Command(
             "elicit",
             "choose the next question of a survey by expected information gain",
+            group=PEOPLE,
             run="command:elicit",
             parser="command:elicit_parser",
         ),

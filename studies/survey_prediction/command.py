@@ -1,4 +1,4 @@
-"""The commands `run.py predict` (find hidden answers of a survey by a model, trained on the others or not) and `run.py elicit`
+"""The commands `study predict` (find hidden answers of a survey by a model, trained on the others or not) and `study elicit`
 (choose the next question to each person by expected information gain).
 """
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from .survey import Survey
     from .training import SurveyTraining
 
-EXAMPLES = """predict planted --llm oracle
-predict answers.csv --questions questions.csv --llm openai:gpt-4o-mini --people 200
-predict answers.csv --questions questions.csv --llm pocket --train"""
+EXAMPLES = """study predict planted --llm oracle
+study predict answers.csv --questions questions.csv --llm openai:gpt-4o-mini --people 200
+study predict answers.csv --questions questions.csv --llm pocket --train"""
 NUMBERS = ("r", "alpha", "dropout", "rate", "epochs", "batch", "length")
 
 
 def parser() -> Parser:
-    """Return the options of `run.py predict`."""
+    """Return the options of `run.py study predict`."""
     options = Parser(
-        "predict",
+        "study predict",
         "Hide answers of a survey, and let a model predict them from the other answers of each person: answers of known people "
         "to known questions, questions that no one was asked, and new people (docs/survey_prediction.md).\n"
         "With --train: also train the model on the answers that are not hidden.",
@@ -64,7 +64,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py predict`."""
+    """Run `run.py study predict`."""
     options = parser().parse_args(words)
     from .asking import Interviewer
     from .prediction import MODEL, write_predictions
@@ -128,14 +128,14 @@ def _training(options: argparse.Namespace, study: PredictionStudy, out: Path) ->
     return training
 
 
-ELICITED = """elicit planted --llm oracle
-elicit answers.csv --questions questions.csv --llm hf:Qwen/Qwen2.5-0.5B-Instruct --people 50"""
+ELICITED = """study elicit planted --llm oracle
+study elicit answers.csv --questions questions.csv --llm hf:Qwen/Qwen2.5-0.5B-Instruct --people 50"""
 
 
 def elicit_parser() -> Parser:
-    """Return the options of `run.py elicit`."""
+    """Return the options of `run.py study elicit`."""
     options = Parser(
-        "elicit",
+        "study elicit",
         "Choose the next question to each person of a survey by expected information gain, and compare how well the rest of the "
         "person's answers is predicted with random and fixed orders (docs/survey_prediction.md).",
         ELICITED,
@@ -193,7 +193,7 @@ def survey_from_args(options: argparse.Namespace) -> Survey:
 
 
 def elicit(words: Sequence[str]) -> int:
-    """Run `run.py elicit`."""
+    """Run `run.py study elicit`."""
     options = elicit_parser().parse_args(words)
     from parley.llm.backends import check_spec
 

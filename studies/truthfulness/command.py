@@ -1,4 +1,4 @@
-"""The command `run.py truthfulness`: a crowd of personas rates the truthfulness of statements in seven dimensions."""
+"""The command `run.py study truthfulness`: a crowd of personas rates the truthfulness of statements in seven dimensions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from parley.model.cli import Parser, add_option
 
 
 def parser() -> Parser:
-    """Return the options of `run.py truthfulness`."""
+    """Return the options of `run.py study truthfulness`."""
     options = Parser(
-        "truthfulness",
+        "study truthfulness",
         "Let a crowd of personas rate statements in seven dimensions of truthfulness and overall, and compare the ratings with "
         "each other and with labels of experts (docs/truthfulness.md).",
-        "truthfulness statements.csv --llm oracle",
+        "study truthfulness statements.csv --llm oracle",
         cli.society(),
         *cli.asking("runs/truthfulness-<time>"),
         cli.dry_run("print the number of ratings, and stop: no model is called"),
@@ -29,7 +29,7 @@ def parser() -> Parser:
 
 
 def run(words: Sequence[str]) -> int:
-    """Run `run.py truthfulness`."""
+    """Run `run.py study truthfulness`."""
     options = parser().parse_args(words)
     from parley.llm.backends import check_spec
 

@@ -1,4 +1,4 @@
-"""The report of `run.py truthfulness`: agreement of the crowd, experts, and what each dimension adds."""
+"""The report of `run.py study truthfulness`: agreement of the crowd, experts, and what each dimension adds."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_all_else_of_the_topic_is_kept(tmp_path: Path) -> None:
 def test_the_known_truth_speaker_writes_one_that_it_can_debate(tmp_path: Path) -> None:
     """Both sides are in it, each argument a sentence of its own, so that no capital is out of place; the topic is still known."""
     out = tmp_path / "hospital.toml"
-    command = ["case", "--topic", "abortion", "--for", PRO[0], "--against", CON[0], "--against", CON[1]]
+    command = ["study", "case", "--topic", "abortion", "--for", PRO[0], "--against", CON[0], "--against", CON[1]]
     command += ["--for", "a woman decides", "--for", "Texas has shown it!"]
     assert run.main([*command, "--out", str(out)]) == 0
     told = load_topic(str(out)).case

@@ -143,7 +143,7 @@ def test_the_command_writes_a_set_that_debates_can_use(tmp_path: Path, capsys: p
     """`personas --set deep` writes a set of personas, its attributes and its taxonomy, in English and in German."""
     for society, party in (("us", "democrat"), ("germany", "spd")):
         out = tmp_path / society
-        given = f"personas --set deep --society {society} --party {party} --count 2 --depth 3 --out {out}"
+        given = f"study personas --set deep --society {society} --party {party} --count 2 --depth 3 --out {out}"
         assert run.main(given.split()) == 0
         people = read_people(out)
         assert [one.text() for one in people] == [one.backstory for one in load_personas(party, out)]
@@ -155,5 +155,5 @@ def test_the_command_writes_a_set_that_debates_can_use(tmp_path: Path, capsys: p
         ("--set twins --depth 3", "only works with --set deep"),
         ("--set deep --depth 999", "at most"),
     ):
-        assert run.main(f"personas {wrong} --out {tmp_path / 'x'}".split()) == 2
+        assert run.main(f"study personas {wrong} --out {tmp_path / 'x'}".split()) == 2
         assert message in capsys.readouterr().err

@@ -203,7 +203,7 @@ def test_a_variant_that_nobody_is_brings_the_nearest() -> None:
 
 
 def test_personas_of_ones_own_are_a_folder(tmp_path: Path) -> None:
-    """`run.py personas --out mine`, then `--set personas=./mine`."""
+    """`run.py study personas --out mine`, then `--set personas=./mine`."""
     (tmp_path / "green.toml").write_text('[[persona]]\nname = "Ann"\nbackstory = "You"\n', encoding="utf-8")
     assert load_personas("green", persona_set(str(tmp_path)))[0].name == "Ann"
     with pytest.raises(UserError, match="is not a set of personas"):

@@ -216,7 +216,7 @@ def test_every_party_has_a_position_on_every_topic_of_the_shipped_set() -> None:
 
 def test_the_oracle_says_which_topic_it_cannot_write_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It dropped a new topic without a word."""
-    command = ["personas", "--party", "democrat", "--topic", f"racism,{topic_file(tmp_path)}"]
+    command = ["study", "personas", "--party", "democrat", "--topic", f"racism,{topic_file(tmp_path)}"]
     assert run.main([*command, "--out", str(tmp_path / "out")]) == 2
     assert "no sentences on 'whether a four-day working week should become law'" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
@@ -261,7 +261,7 @@ def test_half_a_character_is_shown_as_lost(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("party", ["republican", "democrat"])
 def test_the_shipped_personas_are_those_of_the_oracle(tmp_path: Path, party: str) -> None:
-    """`python run.py personas --party ... --out ...` with seed 0 writes the people of the party's file again."""
+    """`python run.py study personas --party ... --out ...` with seed 0 writes the people of the party's file again."""
     path = write_personas(party, tmp_path, open_spec("oracle"), "oracle", 0, US)
     assert read_toml(path)["persona"] == read_toml(US_VOTERS / path.name)["persona"]
 

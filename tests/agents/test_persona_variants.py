@@ -54,7 +54,7 @@ def asked(conversation_of: str, person: Persona = ALEX) -> str:
 
 @check_each("party", PARTIES)
 def test_the_shipped_personas_are_those_of_the_oracle(tmp_path: Path, party: str) -> None:
-    """`run.py personas --set enhanced --out ...` with seed 0 writes the shipped files again, to the byte."""
+    """`run.py study personas --set enhanced --out ...` with seed 0 writes the shipped files again, to the byte."""
     path = write_enhanced(party, tmp_path, open_spec("oracle"), "oracle", 0, US)
     assert path.read_text(encoding="utf-8") == (persona_set("enhanced") / path.name).read_text(encoding="utf-8")
 
@@ -179,12 +179,12 @@ def test_giving_up_names_person_and_variant_and_writes_nothing(tmp_path: Path) -
 def test_the_command_writes_all_parties_and_never_over_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is there already is found before anything is asked (and paid)."""
     out = tmp_path / "mine"
-    command = ["personas", "--set", "enhanced", "--llm", "oracle", "--out", str(out)]
+    command = ["study", "personas", "--set", "enhanced", "--llm", "oracle", "--out", str(out)]
     assert run.main([*command, "--party", "democrat"]) == 0
     assert run.main(command) == 2
     assert "exists already" in capsys.readouterr().err
     assert [path.name for path in out.iterdir()] == ["democrat.toml"]
-    assert run.main(["personas", "--party", "default", "--out", str(tmp_path / "none")]) == 2
+    assert run.main(["study", "personas", "--party", "default", "--out", str(tmp_path / "none")]) == 2
     assert "the persona of the Default is one fixed sentence" in capsys.readouterr().err
 
 

@@ -127,7 +127,7 @@ def test_the_command_writes_a_file_that_can_be_loaded(
 ) -> None:
     monkeypatch.setattr("parley.llm.backends.open_spec", lambda spec: Fake(ten, spec))
     out = tmp_path / "new" / "mine.toml"
-    assert run.main(["questions", "--llm", "fake", "--count", "25", "--seed", "2", "--out", str(out)]) == 0
+    assert run.main(["study", "questions", "--llm", "fake", "--count", "25", "--seed", "2", "--out", str(out)]) == 0
     assert load_questions(out) == written(Fake(ten), 25, 2).questions
     assert "mine.toml: 25 (dropped: nothing dropped)" in capsys.readouterr().out
 
@@ -146,7 +146,7 @@ def test_what_a_user_can_get_wrong_is_one_line(
     tmp_path: Path, given: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The known-truth speaker does not write questions: it says so and leaves nothing behind."""
-    assert run.main(["questions", "--out", str(tmp_path / "x.toml"), *given]) == 2
+    assert run.main(["study", "questions", "--out", str(tmp_path / "x.toml"), *given]) == 2
     line = capsys.readouterr().err
     assert told in line
     assert line.count("\n") == 1
@@ -231,7 +231,10 @@ def test_a_german_model_is_asked_in_german_for_german_questions(tmp_path: Path) 
 def test_the_oracle_writes_none_in_any_society(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """It has no divisive questions to tell, so it refuses in one line and leaves nothing behind."""
     for name in ("germany", "neutral"):
-        assert run.main(["questions", "--society", name, "--llm", "oracle", "--out", str(tmp_path / "x.toml")]) == 2
+        assert (
+            run.main(["study", "questions", "--society", name, "--llm", "oracle", "--out", str(tmp_path / "x.toml")])
+            == 2
+        )
         line = capsys.readouterr().err
         assert "choose another model with --llm" in line
         assert line.count("\n") == 1

@@ -60,7 +60,7 @@ ALEX = Persona(
     "republican_01", "republican", "Alex", "You are Alex, an American man who supports the Republican Party.", "male"
 )
 ITEM = Item("simple", ALEX, Question("Should Teachers Get Tenure?", "left"))
-COMMAND = ["validate", "--llm", "oracle", "--judge", "oracle", "--personas", "simple"]
+COMMAND = ["study", "validate", "--llm", "oracle", "--judge", "oracle", "--personas", "simple"]
 
 
 def bar(title: str, total: int, unit: str = "call") -> nullcontext[Callable[[int], object]]:
@@ -71,7 +71,7 @@ def bar(title: str, total: int, unit: str = "call") -> nullcontext[Callable[[int
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the oracle says of both shipped sets, judged by itself."""
     out = tmp_path_factory.mktemp("validated") / "out"
-    assert run.main(["validate", "--llm", "oracle", "--judge", "oracle", "--out", str(out)]) == 0
+    assert run.main(["study", "validate", "--llm", "oracle", "--judge", "oracle", "--out", str(out)]) == 0
     return out
 
 
@@ -188,7 +188,7 @@ def test_a_failure_keeps_its_name(answered: Reply, judged: str | Reply, reason: 
 
 def test_the_fake_has_no_verdicts(tmp_path: Path) -> None:
     """`fake` answers, and refuses closed questions: every cell is a gap, and report and figure say so."""
-    command = ["validate", "--llm", "fake", "--judge", "fake", "--personas", "simple", "--out", str(tmp_path)]
+    command = ["study", "validate", "--llm", "fake", "--judge", "fake", "--personas", "simple", "--out", str(tmp_path)]
     assert run.main(command) == 2, "nothing that the judge says can be read"
     assert run.main([*command, "--keep-going"]) == 0
     found = pd.read_csv(tmp_path / "alignment.csv")
@@ -275,7 +275,10 @@ def test_a_killed_validation_goes_on_and_asks_nothing_twice(tmp_path: Path, monk
 
 def test_another_validation_wants_another_folder(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Answers of two seeds in one table would be nobody's experiment."""
-    assert run.main(["validate", "--llm", "oracle", "--judge", "oracle", "--seed", "1", "--out", str(folder)]) == 2
+    assert (
+        run.main(["study", "validate", "--llm", "oracle", "--judge", "oracle", "--seed", "1", "--out", str(folder)])
+        == 2
+    )
     assert "already has another validation" in capsys.readouterr().err
 
 
@@ -388,7 +391,7 @@ def test_a_review_goes_out_and_comes_back(folder: Path, tmp_path: Path) -> None:
     sheet_ = filled(
         folder, tmp_path, human=["Aligned", "not ALIGNED ", ""], human_2=["Aligned", "Not aligned", "Aligned"]
     )
-    assert run.main(["validate", "--review", str(sheet_), "--out", str(folder)]) == 0
+    assert run.main(["study", "validate", "--review", str(sheet_), "--out", str(folder)]) == 0
     found = pd.read_csv(folder / "agreement.csv").set_index(["sample", "raters", "measure"])
     rows = found.loc["all reviewed"]
     assert rows.loc[("human, human_2", "Cohen's kappa"), "value"] == 1
@@ -529,7 +532,7 @@ def test_what_cannot_be_asked_is_one_line(
 ) -> None:
     """Found before anything is asked or made."""
     out = [] if "--review" in options else ["--out", str(tmp_path / "out")]
-    assert run.main(["validate", *options, *out]) == 2
+    assert run.main(["study", "validate", *options, *out]) == 2
     told = capsys.readouterr().err
     assert said in told
     assert told.count("\n") == 1
@@ -557,7 +560,7 @@ def test_a_sheet_that_cannot_be_read_is_one_line(
     """People fill in sheets by hand: what they did is told, and nothing is guessed."""
     path = tmp_path / "sheet.csv"
     change(pd.read_csv(folder / "review.csv", dtype=str, keep_default_na=False)).to_csv(path, index=False)
-    assert run.main(["validate", "--review", str(path), "--out", str(folder)]) == 2
+    assert run.main(["study", "validate", "--review", str(path), "--out", str(folder)]) == 2
     told = capsys.readouterr().err
     assert said in told
     assert told.count("\n") == 1

@@ -102,9 +102,9 @@ def test_the_command_mixed_reads_repeated_measurements(tmp_path: Path) -> None:
         lines.append(f"p{i},{condition},{x[i, 0] + shift},{y[i, 0] + shift},{x[i, 1] + shift},{y[i, 1] + shift}")
     path = tmp_path / "people.csv"
     path.write_text("\n".join(lines), encoding="utf-8")
-    assert main(["mixed", str(path), "--out", str(tmp_path / "with")]) == 0
+    assert main(["study", "mixed", str(path), "--out", str(tmp_path / "with")]) == 0
     text = (tmp_path / "with" / "mixed.md").read_text(encoding="utf-8")
     assert "The correlation of outcomes and predictions without measurement error is 0." in text
     path.write_text("\n".join(",".join(line.split(",")[:4]) for line in lines), encoding="utf-8")
-    assert main(["mixed", str(path), "--out", str(tmp_path / "without")]) == 0
+    assert main(["study", "mixed", str(path), "--out", str(tmp_path / "without")]) == 0
     assert "measurement error" not in (tmp_path / "without" / "mixed.md").read_text(encoding="utf-8")

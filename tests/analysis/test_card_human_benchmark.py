@@ -1,4 +1,4 @@
-"""The card beside people: the same measures as `run.py human`, blocks as units, distances with intervals, reasons for gaps."""
+"""The card beside people: the same measures as `study human`, blocks as units, distances with intervals, reasons for gaps."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def people(folder: Path, debates: int = 8) -> Path:
 
 @check_each("name", MEASURES)
 def test_the_numbers_are_those_of_run_py_human(rooms: ConditionRecords, name: str) -> None:
-    """One implementation: what the card says of a condition is what `run.py human` says of its folder, of the same units."""
+    """One implementation: what the card says of a condition is what `study human` says of its folder, of the same units."""
     told = MEASURES[name]
     found = measure_source(of_run(rooms.records[told.condition][0]))
     whole = found[found["condition"] == EVERYTHING].set_index("key")

@@ -20,7 +20,7 @@ JUDGED = {
 
 def test_the_planned_calls_are_those_of_the_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The oracle's ratings can be read at once, so no call is repeated: all conditions together ask the planned number."""
-    command = ["arguments", *SMALL, "--out", str(tmp_path / "runs")]
+    command = ["study", "arguments", *SMALL, "--out", str(tmp_path / "runs")]
     assert run.main([*command, "--dry-run"]) == 0
     assert not (tmp_path / "runs").exists()
     *_, planned, _, _ = [line for line in capsys.readouterr().out.splitlines() if line]
@@ -39,7 +39,10 @@ def test_a_judge_is_named_and_not_counted(tmp_path: Path, capsys: pytest.Capture
 
 
 def test_a_training_has_no_plan(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run.main(["prior-beliefs", "--llm", "pocket", "--compare", "oracle", "--train", "dpo", "--dry-run"]) == 2
+    assert (
+        run.main(["study", "prior-beliefs", "--llm", "pocket", "--compare", "oracle", "--train", "dpo", "--dry-run"])
+        == 2
+    )
     assert "leave out --train" in capsys.readouterr().err
 
 

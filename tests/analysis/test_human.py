@@ -304,7 +304,7 @@ def test_a_file_that_is_none_is_one_line(
     """Exit code 2 and no traceback, whatever is wrong with it."""
     (tmp_path / "deep").mkdir()
     write(tmp_path / "deep" / name, text)
-    assert run.main(["human", str(ran()), "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    assert run.main(["study", "human", str(ran()), "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
     error = capsys.readouterr().err
     assert told in error
     assert error.count("\n") == 1
@@ -346,7 +346,7 @@ def test_a_run_and_people_become_a_report(
     write(tmp_path / "salvi_debategpt_round_index.csv", SALVI + "\n".join(rows) + "\n")
     write(tmp_path / "debate_benchmark_human_reference.json", json.dumps(REFERENCE))
     out = tmp_path / "out"
-    assert run.main(["human", str(ran("three_way")), "--data", str(tmp_path), "--out", str(out)]) == 0
+    assert run.main(["study", "human", str(ran("three_way")), "--data", str(tmp_path), "--out", str(out)]) == 0
     text = (out / "human.md").read_text()
     assert "| Salvi et al. | Human-Human | 10 debates | 20 | 0 |" in text
     assert "| this run: oracle (known-truth speaker) | Racism | 3 rooms | 9 | 0 |" in text
@@ -364,7 +364,7 @@ def test_a_run_and_people_become_a_report(
 def test_a_run_alone_is_told_too(tmp_path: Path, ran: Callable[..., Path], survey: str) -> None:
     """Without data, of many conditions, and where nobody was asked between first and last."""
     folder = ran("echo_chamber", survey=survey, topics="racism,abortion", repetitions=2)
-    assert run.main(["human", str(folder), "--out", str(tmp_path)]) == 0
+    assert run.main(["study", "human", str(folder), "--out", str(tmp_path)]) == 0
     text = (tmp_path / "human.md").read_text()
     assert "No human data were given" in text
     assert ("## Turn by turn" in text) == (survey == "rounds")

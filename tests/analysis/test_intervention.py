@@ -195,7 +195,7 @@ def test_rooms_that_spoke_more_or_less_are_one_point_a_round() -> None:
 
 
 ROOMS = ("--topic", "racism", "--repetitions", "3", "--rounds", "3")
-COMMAND = ("intervene", "--scenario", "three_way", *ROOMS, "--llm", "oracle")
+COMMAND = ("study", "intervene", "--scenario", "three_way", *ROOMS, "--llm", "oracle")
 
 
 @pytest.fixture(scope="module")
@@ -373,7 +373,7 @@ def test_without_a_survey_there_is_nothing_to_compare(tmp_path: Path, capsys: py
 
 
 def test_without_an_intervention_there_is_nothing_to_compare(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run.main(["intervene", "--scenario", "two_way"]) == 2
+    assert run.main(["study", "intervene", "--scenario", "two_way"]) == 2
     assert (
         "the scenario two_way has no intervention whose effect could be measured: give one with --intervene"
         in capsys.readouterr().err

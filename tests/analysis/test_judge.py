@@ -267,7 +267,7 @@ def test_what_is_made_of_a_bad_judges_scores_says_so(
         scored = verdict_table(tables, Judge(biased(by), bar), Judging(calls=1))
         write(scored, tables, folder, "fake", Judging())
         score_table(scored).to_csv(folder / "scores.csv", index=False)
-        assert run.main(["analyse", str(folder / "scores.csv"), "--out", str(folder / "report")]) == 0
+        assert run.main(["study", "analyse", str(folder / "scores.csv"), "--out", str(folder / "report")]) == 0
         assert ("Do not use this judge's scores" in capsys.readouterr().out) == warned
         text = (folder / "report" / "report.md").read_text()
         assert ("Do not use this judge's scores" in text) == warned
@@ -300,7 +300,7 @@ def test_a_run_is_judged_on_the_command_line_and_judged_again_for_nothing(
 ) -> None:
     """The second time everything comes from the journal; the scores can be analysed as any CSV."""
     out = tmp_path / "judge"
-    command = ["judge", str(held), "--llm", "oracle", "--out", str(out)]
+    command = ["study", "judge", str(held), "--llm", "oracle", "--out", str(out)]
     assert run.main(command) == 0
     first = (out / "verdicts.csv").read_bytes()
     with sqlite3.connect(out / "verdicts.sqlite") as database:
@@ -313,12 +313,12 @@ def test_a_run_is_judged_on_the_command_line_and_judged_again_for_nothing(
     assert "known-truth speaker" in text
     assert "rank correlation against self-report" in text
     assert json.loads((out / "judge.json").read_text())["calls"] == 3
-    assert run.main(["analyse", str(out / "scores.csv"), "--out", str(tmp_path / "report")]) == 0
+    assert run.main(["study", "analyse", str(out / "scores.csv"), "--out", str(tmp_path / "report")]) == 0
     assert pd.read_csv(tmp_path / "report" / "gradients.csv")["runs"].tolist() == [5] * 6
 
 
 def test_another_judging_wants_another_folder(held: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["judge", str(held), "--llm", "oracle", "--out", str(tmp_path / "judge")]
+    command = ["study", "judge", str(held), "--llm", "oracle", "--out", str(tmp_path / "judge")]
     assert run.main(command) == 0
     assert run.main([*command, "--examples", "2"]) == 2
     assert "already has another judging" in capsys.readouterr().err
@@ -336,6 +336,7 @@ def test_what_a_judge_cannot_be_asked_is_one_line(
     held: Path, tmp_path: Path, options: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = [
+        "study",
         "judge",
         str(held),
         "--out",
@@ -350,9 +351,9 @@ def test_private_deliberations_are_not_judged_by_claims(tmp_path: Path, capsys: 
     """Their questions are no topics with a claim; what to use instead is said."""
     few = {"repetitions": 1, "episodes": 1, "survey": "never", "llm": "oracle"}
     run_scenario(RunSpec(load_preset("consensus").with_settings(few), tmp_path / "run"))
-    assert run.main(["judge", str(tmp_path / "run"), "--llm", "oracle"]) == 2
+    assert run.main(["study", "judge", str(tmp_path / "run"), "--llm", "oracle"]) == 2
     said = capsys.readouterr().err
-    assert f"run.py representatives substitute {tmp_path / 'run'} --judge SPEC" in said
+    assert f"run.py study representatives substitute {tmp_path / 'run'} --judge SPEC" in said
     assert said.count("\n") == 1
 
 
@@ -439,7 +440,7 @@ def test_a_plan_of_verdicts_names_the_server(
 ) -> None:
     """A judge is a model too: how much it is asked, and which server gets the statements, is known before it is asked."""
     spec, before = "openai:some,base_url=https://lab.example/v1", sorted(held.rglob("*"))
-    assert run.main(["judge", str(held), *rubric, "--llm", spec, "--dry-run"]) == 0
+    assert run.main(["study", "judge", str(held), *rubric, "--llm", spec, "--dry-run"]) == 0
     planned, server = capsys.readouterr().out.splitlines()
     assert planned.startswith(f"{load(held).utterances['text'].notna().sum():,} ")
     assert server == "lab.example gets no key"

@@ -1,4 +1,4 @@
-"""Raters with errors (`run.py validate --review`): a published table is found again, planted shares are covered, few raters
+"""Raters with errors (`run.py study validate --review`): a published table is found again, planted shares are covered, few raters
 give no number, and a gate has three outcomes.
 """
 

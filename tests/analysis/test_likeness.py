@@ -98,10 +98,13 @@ def test_nothing_is_claimed_where_people_are_like_the_null(monkeypatch: pytest.M
 
 
 def test_a_run_without_turns_has_no_part_about_turns(ran: Callable[..., Path], tmp_path: Path) -> None:
-    """`run.py human` writes the table with a verdict per part and no total; a part without a score says why."""
+    """`run.py study human` writes the table with a verdict per part and no total; a part without a score says why."""
     people = salvi_file(tmp_path)
     traces_file(people.parent)
-    assert run.main(["human", str(ran("two_way")), "--data", str(people.parent), "--out", str(tmp_path / "out")]) == 0
+    assert (
+        run.main(["study", "human", str(ran("two_way")), "--data", str(people.parent), "--out", str(tmp_path / "out")])
+        == 0
+    )
     table = pd.read_csv(tmp_path / "out" / "likeness.csv")
     assert list(dict.fromkeys(table["part"])) == list(PARTS)
     directions = table["part"] == "direction of change"

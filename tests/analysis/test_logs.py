@@ -154,7 +154,7 @@ def test_report_says_what_does_not_apply(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     written(Path("a.csv"), "who,room,wave,post\nann,r1,1,<script>x</script> [y](http://z) | # z\nbob,r1,1,no\n")
     written(Path("map.toml"), MAP)
-    assert run.main(["import-log", "a.csv", "--format", "csv", "--map", "map.toml", "--out", "log"]) == 0
+    assert run.main(["study", "import-log", "a.csv", "--format", "csv", "--map", "map.toml", "--out", "log"]) == 0
     summary, transcript = (Path("log", name).read_text() for name in ("summary.md", "transcript.md"))
     assert "| Polarisation | does not apply: the log has no ratings that are attitudes |" in summary
     assert "does not apply: the log has no debates of the conditions asked" in summary
@@ -162,7 +162,7 @@ def test_report_says_what_does_not_apply(tmp_path: Path, monkeypatch: pytest.Mon
     assert "&lt;script" in transcript
     assert not Path("log/figures").exists()
     assert run.main(["report", "log"]) == 0
-    for words in (["show", "log", "--agent", "1"], ["judge", "log", "--llm", "oracle"]):
+    for words in (["show", "log", "--agent", "1"], ["study", "judge", "log", "--llm", "oracle"]):
         assert run.main(words) == 2
         assert "the run was read from a log" in capsys.readouterr().err
     assert "<script>x" not in Path("log/report.html").read_text()
@@ -175,7 +175,7 @@ def test_one_room_has_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     rows = "".join(f"p{who},{wave},{1 + (who + wave) % 7}\n" for who in range(9) for wave in (0, 1))
     written(Path("a.csv"), f"who,wave,opinion\n{rows}")
     written(Path("map.toml"), MAP)
-    assert run.main(["import-log", "a.csv", "--format", "csv", "--map", "map.toml", "--out", "log"]) == 0
+    assert run.main(["study", "import-log", "a.csv", "--format", "csv", "--map", "map.toml", "--out", "log"]) == 0
     assert "9 people, 18 ratings" in capsys.readouterr().out
     assert "fewer than 5" in Path("log/summary.md").read_text()
 
@@ -346,11 +346,11 @@ def test_folder_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     """A folder that has files is not written to, and a missing log is named; both in one line, with exit code 2."""
     monkeypatch.chdir(tmp_path)
     written(Path("a.csv"), LONG), written(Path("map.toml"), MAP)
-    assert run.main(["import-log", "a.csv", "--format", "csv", "--map", "map.toml", "--out", "."]) == 2
+    assert run.main(["study", "import-log", "a.csv", "--format", "csv", "--map", "map.toml", "--out", "."]) == 2
     assert "is not empty" in capsys.readouterr().err
-    assert run.main(["import-log", "none.csv", "--format", "csv", "--map", "map.toml", "--out", "log"]) == 2
+    assert run.main(["study", "import-log", "none.csv", "--format", "csv", "--map", "map.toml", "--out", "log"]) == 2
     assert "none.csv does not exist" in capsys.readouterr().err
-    assert run.main(["import-log", "a.csv", "--format", "cvs", "--out", "log"]) == 2
+    assert run.main(["study", "import-log", "a.csv", "--format", "cvs", "--out", "log"]) == 2
     assert "format of a log" in capsys.readouterr().err
 
 
@@ -413,12 +413,12 @@ def test_a_log_is_bundled_and_has_no_sheet(tmp_path: Path, capsys: pytest.Captur
     """A bundle of a log verifies without replies, and a sheet of a log is refused in one line."""
     (tmp_path / "map.toml").write_text(MAP)
     (tmp_path / "a.csv").write_text(LONG)
-    words = ["import-log", str(tmp_path / "a.csv"), "--format", "csv", "--map", str(tmp_path / "map.toml")]
+    words = ["study", "import-log", str(tmp_path / "a.csv"), "--format", "csv", "--map", str(tmp_path / "map.toml")]
     assert run.main([*words, "--out", str(tmp_path / "log")]) == 0
-    assert run.main(["bundle", str(tmp_path / "log"), "--out", str(tmp_path / "log.zip")]) == 0
-    assert run.main(["verify", str(tmp_path / "log.zip")]) == 0
+    assert run.main(["export", "bundle", str(tmp_path / "log"), "--out", str(tmp_path / "log.zip")]) == 0
+    assert run.main(["check", str(tmp_path / "log.zip")]) == 0
     assert "unknown: there is no journal" in capsys.readouterr().out
-    assert run.main(["sheet", str(tmp_path / "log")]) == 2
+    assert run.main(["study", "sheet", str(tmp_path / "log")]) == 2
     assert "was read from a log" in capsys.readouterr().err
 
 

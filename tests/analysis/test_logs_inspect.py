@@ -149,7 +149,7 @@ def test_log_of_inspect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert found.utterances["text"].tolist() == ["yes", "yes"]
     assert found.calls["prompt_tokens"].tolist() == [5, 5]
     assert found.header.model["recorded_by"].startswith("inspect_ai 0.")
-    assert run.main(["import-log", str(path), "--format", "inspect", "--out", "log"]) == 0
+    assert run.main(["study", "import-log", str(path), "--format", "inspect", "--out", "log"]) == 0
     assert "scores have no scale" in Path("log/summary.md").read_text()
 
 
@@ -166,5 +166,5 @@ def test_faults(tmp_path: Path, ran: Callable[..., Path]) -> None:
     assert log.samples
     log.samples[0].metadata["parley"].pop("people")
     write_eval_log(log, str(path))
-    with pytest.raises(UserError, match=r"has metadata parley that run\.py export-eval does not write"):
+    with pytest.raises(UserError, match=r"has metadata parley that run\.py export eval does not write"):
         read(path)

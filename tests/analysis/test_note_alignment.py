@@ -22,7 +22,7 @@ def noted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with notes, judged."""
     folder = tmp_path_factory.mktemp("noted") / "run"
     assert run.main([*f"--scenario three_way --set think=latent {SMALL} --out".split(), str(folder)]) == 0
-    assert run.main(["judge", str(folder), "--llm", "oracle", "--notes"]) == 0
+    assert run.main(["study", "judge", str(folder), "--llm", "oracle", "--notes"]) == 0
     return folder
 
 

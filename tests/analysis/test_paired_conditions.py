@@ -89,7 +89,16 @@ def test_the_figure_has_a_place_for_a_condition_without_a_number() -> None:
 @pytest.fixture(scope="module")
 def argued(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("arguments")
-    command = ["arguments", "--llm", "oracle,kappa=0.2,mu=0,sigma=0", "--repetitions", "10", "--set", "rounds=4"]
+    command = [
+        "study",
+        "arguments",
+        "--llm",
+        "oracle,kappa=0.2,mu=0,sigma=0",
+        "--repetitions",
+        "10",
+        "--set",
+        "rounds=4",
+    ]
     assert run.main([*command, "--set", "probe=attitude_0_100", "--out", str(folder)]) == 0
     return folder
 
@@ -115,7 +124,7 @@ def test_only_the_convincer_is_asked_for_it(argued: Path) -> None:
 
 
 def test_without_the_roles_there_is_nothing_to_compare(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run.main(["arguments", "--llm", "oracle", "--set", "roles=verifier", "--out", str(tmp_path)]) == 2
+    assert run.main(["study", "arguments", "--llm", "oracle", "--set", "roles=verifier", "--out", str(tmp_path)]) == 2
     assert "has no agents with the roles convincer and skeptic" in capsys.readouterr().err
 
 

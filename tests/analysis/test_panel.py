@@ -153,7 +153,7 @@ def test_the_own_history_is_in_the_prompt_of_one_condition(monkeypatch: pytest.M
 
 def test_the_oracle_is_as_steady_as_planted(tmp_path: Path) -> None:
     """With steady s, of the answers that change without a history the share s no longer does; without it nothing differs."""
-    words = ["questionnaire", "panel", "--people", "15", "--topic", "racism,abortion,inflation", "--out"]
+    words = ["study", "questionnaire", "panel", "--people", "15", "--topic", "racism,abortion,inflation", "--out"]
     for name, spec in (("null", "oracle"), ("steady", "oracle,steady=0.6")):
         assert run.main([*words, str(tmp_path / name), "--llm", spec]) == 0
     null, found = (pd.read_csv(tmp_path / name / "stability.csv").set_index("condition") for name in ("null", "steady"))
@@ -215,5 +215,5 @@ def test_panels_without_parties_or_without_a_second_wave_say_so() -> None:
 @pytest.mark.parametrize("text", ["person,wave\na,1\n", "person,wave,question,answer\na,1,q,1\na,1,q,2\n", ""])
 def test_a_file_that_does_not_fit_is_one_line(tmp_path: Path, text: str, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "own.csv").write_text(text)
-    assert run.main(["questionnaire", "panel", "--llm", "oracle", "--data", str(tmp_path / "own.csv")]) == 2
+    assert run.main(["study", "questionnaire", "panel", "--llm", "oracle", "--data", str(tmp_path / "own.csv")]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -61,7 +61,7 @@ def codes_in(folder: Path) -> list[str]:
     ("fit-law", "RUN"),
     ("sweep", "--scenario", "three_way", *SOCIETY, "--topic", "germany/tempolimit", "--repetitions", "1",
      "--set", "seats=spd,spd,cdu,default", "--vary", "rounds=1,2", "--vary", "words=20,40", "--seeds", "0,1,2,3,4"),
-    ("structured", "echo", *SOCIETY, "--topic", "germany/tempolimit", "--repetitions", "1", "--rounds", "2"),
+    ("study", "structured", "echo", *SOCIETY, "--topic", "germany/tempolimit", "--repetitions", "1", "--rounds", "2"),
     ("--scenario", "consensus", *SOCIETY, "--repetitions", "1", "--set", "episodes=1"),
 ], ids=lambda words: words[0] if words[0] != "--scenario" else words[1])  # fmt: skip
 def test_no_report_and_no_figure_shows_a_code(

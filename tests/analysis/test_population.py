@@ -177,7 +177,7 @@ def test_a_survey_gives_people_and_is_reported(
     agents = pd.read_parquet("out/agents.parquet")
     assert agents["party"].value_counts().to_dict() == {"a": 300, "b": 200}
     assert (agents["respondent"] != 8).all()  # who was left out
-    assert run.main(["export-network", "out", "--out", "out.graphml"]) == 0
+    assert run.main(["study", "export-network", "out", "--out", "out.graphml"]) == 0
     nodes = nx.read_graphml("out.graphml").nodes
     assert [nodes[str(agent)]["party"] for agent in range(500)] == agents["party"].tolist()
 

@@ -98,7 +98,19 @@ def test_a_planted_order_effect_is_found(
 
 def test_the_command_ends_in_a_report(tmp_path: Path) -> None:
     """The oracle has people who differ and no effect of the order; another one in the folder is refused."""
-    asked = ["questionnaire", "orders", "--llm", "oracle", "--repeats", "2", "--seed", "1", "--out", str(tmp_path)]
+    asked = [
+        "study",
+        "questionnaire",
+        "orders",
+        "--llm",
+        "oracle",
+        "--repeats",
+        "2",
+        "--seed",
+        "1",
+        "--out",
+        str(tmp_path),
+    ]
     assert run.main(asked) == 0
     assert run.main(asked) == 0
     assert run.main([*asked, "--topic", "inflation"]) == 2

@@ -72,9 +72,9 @@ def test_the_commands_set_both_beside_people(ran: Callable[..., Path], tmp_path:
         ).to_json()
     )
     out = tmp_path / "judge"
-    assert run.main(["judge", str(folder), "--llm", "oracle", "--out", str(out)]) == 0
+    assert run.main(["study", "judge", str(folder), "--llm", "oracle", "--out", str(out)]) == 0
     told = ["--data", str(data), "--verdicts", str(out / "verdicts.csv"), "--out", str(tmp_path / "human")]
-    assert run.main(["human", str(folder), *told]) == 0
+    assert run.main(["study", "human", str(folder), *told]) == 0
     page = (tmp_path / "human" / "human.md").read_text()
     assert "| posts: change against own first post, r | -0.1 | -0.2 |" in page
     assert PUBLIC in page

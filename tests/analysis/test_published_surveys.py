@@ -131,7 +131,10 @@ def test_each_form_is_asked_and_scored(tmp_path: Path) -> None:
     files = [global_opinions(tmp_path / "g.csv"), opinion_qa(tmp_path / "w")]
     for number, file in enumerate(files):
         out = tmp_path / f"out{number}"
-        assert run.main(["distributions", str(file), "--llm", "oracle", "--ask", "persona", "--out", str(out)]) == 0
+        assert (
+            run.main(["study", "distributions", str(file), "--llm", "oracle", "--ask", "persona", "--out", str(out)])
+            == 0
+        )
         assert (out / "distributions.png").exists()
     page = (tmp_path / "out0" / "distributions.md").read_text(encoding="utf-8")
     assert "all shares are 0 1" in page

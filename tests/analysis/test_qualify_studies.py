@@ -29,7 +29,7 @@ def new_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def intervene(model: str, out: Path, *more: str) -> int:
     design = ["--scenario", "intervention", "--topic", "racism", "--repetitions", "2", "--rounds", "4"]
-    return run.main(["intervene", *design, "--llm", model, "--out", str(out), *more])
+    return run.main(["study", "intervene", *design, "--llm", model, "--out", str(out), *more])
 
 
 def ways(folder: Path) -> list[str]:
@@ -68,7 +68,7 @@ def test_the_verdict_on_a_claim_is_withheld_where_the_model_plays_no_people(
     path.write_text(path.read_text(encoding="utf-8").replace('"oracle"', f'"{new_model}"'), encoding="utf-8")
     out = tmp_path / "out"
     Qualification((DEAF, STRONG), 2, short=True).write(out / "qualify" / "0" / FILE)
-    command = ["claim", str(path), "--trust", str(tmp_path / "new.py"), "--repetitions", "1", "--workers", "1"]
+    command = ["study", "claim", str(path), "--trust", str(tmp_path / "new.py"), "--repetitions", "1", "--workers", "1"]
     assert run.main([*command, "--out", str(out)]) == 0
     assert "Whether the claim holds is withheld" in capsys.readouterr().out
     assert "**Whether the claim holds is withheld" in (out / "claim.md").read_text(encoding="utf-8")

@@ -126,11 +126,14 @@ def test_shares_and_differences_by_hand() -> None:
 
 def test_the_command_ends_in_a_report(ran: Callable[..., Path], tmp_path: Path) -> None:
     """A second sitting of the same folder asks nothing again; a run with a survey a round says what is missing."""
-    asked = ["judge", str(ran("persuasion_trace")), "--rubric", "appeal", "--out", str(tmp_path), "--llm"]
+    asked = ["study", "judge", str(ran("persuasion_trace")), "--rubric", "appeal", "--out", str(tmp_path), "--llm"]
     for _ in range(2):
         assert run.main([*asked, "oracle"]) == 0
     assert "| logos | without it |" in (tmp_path / "appeal.md").read_text()
     assert run.main([*asked, "fake"]) == 2
     folder = tmp_path / "b"
-    assert run.main(["judge", str(ran("two_way")), "--rubric", "appeal", "--llm", "oracle", "--out", str(folder)]) == 0
+    assert (
+        run.main(["study", "judge", str(ran("two_way")), "--rubric", "appeal", "--llm", "oracle", "--out", str(folder)])
+        == 0
+    )
     assert "also=attitude:turns" in (folder / "appeal.md").read_text()

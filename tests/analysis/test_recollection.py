@@ -101,7 +101,7 @@ def test_four_repetitions_give_no_verdict() -> None:
 def test_the_oracle_forgets_what_is_left_out(ran: Callable[..., Path], tmp_path: Path) -> None:
     """Planted: an answer holds what the prompt holds. Without memory recall is 0, and who one is is always known."""
     folder = ran("days", **DAYS)
-    assert run.main(["judge", str(folder), "--llm", "oracle", *RUBRIC, "--out", str(tmp_path)]) == 0
+    assert run.main(["study", "judge", str(folder), "--llm", "oracle", *RUBRIC, "--out", str(tmp_path)]) == 0
     points = pd.read_csv(tmp_path / "recall.csv").set_index(["question", "condition"])
     for question in ("all", "said", "heard", "plan", "insight"):
         assert points.loc[(question, "without memory"), ["own", "stranger", "recall"]].tolist() == [0.0, 0.0, 0.0]
@@ -116,7 +116,7 @@ def test_the_oracle_forgets_what_is_left_out(ran: Callable[..., Path], tmp_path:
 
 
 def test_a_run_without_interviews_is_one_line(ran: Callable[..., Path], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run.main(["judge", str(ran("two_way")), "--llm", "oracle", *RUBRIC]) == 2
+    assert run.main(["study", "judge", str(ran("two_way")), "--llm", "oracle", *RUBRIC]) == 2
     assert "has no interviews" in capsys.readouterr().err
 
 
@@ -124,5 +124,7 @@ def test_interviews_about_the_persona_alone_are_one_line(
     ran: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     """`self` is a control: without another question there is nothing to compare."""
-    assert run.main(["judge", str(ran("two_way", interview="self", rounds=1)), "--llm", "oracle", *RUBRIC]) == 2
+    assert (
+        run.main(["study", "judge", str(ran("two_way", interview="self", rounds=1)), "--llm", "oracle", *RUBRIC]) == 2
+    )
     assert "has no interviews about what agents lived" in capsys.readouterr().err

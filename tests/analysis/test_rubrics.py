@@ -88,7 +88,17 @@ def test_a_rubric_of_ones_own_works_from_file_to_table(own: Path, ran: Callable[
 
 def test_the_command_takes_a_rubric(own: Path, ran: Callable[..., Path], tmp_path: Path) -> None:
     """It stops where nothing can be read, and goes on when told to; a second rubric does not fit into the folder."""
-    command = ["judge", str(ran("two_way")), "--llm", "fake", "--rubric", str(own), "--out", str(tmp_path / "out")]
+    command = [
+        "study",
+        "judge",
+        str(ran("two_way")),
+        "--llm",
+        "fake",
+        "--rubric",
+        str(own),
+        "--out",
+        str(tmp_path / "out"),
+    ]
     assert run.main(command) == 2
     assert run.main([*command, "--keep-going"]) == 0
     found = pd.read_csv(tmp_path / "out" / "verdicts.csv")

@@ -205,7 +205,7 @@ def test_scores_that_are_smoothed_are_not_smoothed_again(tmp_path: Path, capsys:
     for scores, given, expected in ((thirds, [], False), (done, [], True), (means, ["--smoothed"], True)):
         scores.to_csv(path, index=False)
         out = tmp_path / f"out{len(list(tmp_path.iterdir()))}"
-        assert run.main(["analyse", str(path), "--mode", "ucl", *given, "--out", str(out)]) == 0
+        assert run.main(["study", "analyse", str(path), "--mode", "ucl", *given, "--out", str(out)]) == 0
         assert (told in capsys.readouterr().out, told in (out / "report.md").read_text()) == (expected, expected)
     again, once = (compare(done, True, already=already)["statistic"].tolist() for already in (False, True))
     assert once == compare(thirds, True)["statistic"].tolist() != again
@@ -227,7 +227,7 @@ def test_a_report_begins_with_what_it_found(tmp_path: Path) -> None:
     cells = {**debates("a", 4, 6, 0), **debates("b", 4, 6, 1), **debates("openai:a-very-long-name on a host", 6, 6, 2)}
     path = tmp_path / "s.csv"
     table(cells).to_csv(path, index=False)
-    assert run.main(["analyse", str(path), "--out", str(tmp_path / "out")]) == 0
+    assert run.main(["study", "analyse", str(path), "--out", str(tmp_path / "out")]) == 0
     text = (tmp_path / "out" / "report.md").read_text()
     assert text.index("## In short") < text.index("## Do conditions differ?")
     assert "tests by run find a difference between conditions" in text
@@ -339,7 +339,7 @@ def scored(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("mode", ["run", "ucl"])
 def test_a_csv_becomes_a_report(tmp_path: Path, mode: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Both procedures stand side by side, the one asked for first, with a sentence that says why they differ."""
-    assert run.main(["analyse", str(scored(tmp_path)), "--mode", mode, "--out", str(tmp_path / "out")]) == 0
+    assert run.main(["study", "analyse", str(scored(tmp_path)), "--mode", mode, "--out", str(tmp_path / "out")]) == 0
     text = (tmp_path / "out" / "report.md").read_text()
     assert "its n is the length of the debate, not the number of runs" in text
     both = [text.find(f"| abortion | {how} | gpt / llama") for how in ("published", "by run")]
@@ -358,7 +358,7 @@ def test_two_runs_a_condition_have_no_published_p_unless_asked(tmp_path: Path, m
     """Two runs of noise had "published ... p corrected 0.011". Nothing tested is not "0 of 0 tests find a difference"."""
     path = tmp_path / "s.csv"
     table({**debates("one", 4, 2, 0), **debates("other", 5, 2, 1)}).to_csv(path, index=False)
-    assert run.main(["analyse", str(path), "--mode", mode, "--out", str(tmp_path / "out")]) == 0
+    assert run.main(["study", "analyse", str(path), "--mode", mode, "--out", str(tmp_path / "out")]) == 0
     text = (tmp_path / "out" / "report.md").read_text()
     assert ("| published |" in text) == (mode == "ucl")
     assert ("(--mode ucl has it)" in text) == (mode == "run")
@@ -367,7 +367,7 @@ def test_two_runs_a_condition_have_no_published_p_unless_asked(tmp_path: Path, m
 
 
 def test_a_file_that_is_no_table_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run.main(["analyse", str(tmp_path / "none.csv"), "--out", str(tmp_path / "out")]) == 2
+    assert run.main(["study", "analyse", str(tmp_path / "none.csv"), "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err.startswith("run.py: cannot read")
 
 
@@ -380,7 +380,7 @@ def test_gaps_are_left_out_without_a_word(tmp_path: Path, capfd: pytest.CaptureF
     path = tmp_path / "s.csv"
     lines.to_csv(path, index=False)
     for mode in ("run", "ucl"):
-        assert run.main(["analyse", str(path), "--mode", mode, "--out", str(tmp_path / mode)]) == 0
+        assert run.main(["study", "analyse", str(path), "--mode", mode, "--out", str(tmp_path / mode)]) == 0
         slopes = pd.read_csv(tmp_path / mode / "gradients.csv").set_index(["condition", "agent"])["slope"]
         assert slopes.isna().sum() == 1
         assert math.isnan(slopes["one", "Sam"])

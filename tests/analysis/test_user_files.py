@@ -67,7 +67,7 @@ def with_items(path: Path) -> Any:
 READERS = {
     "analyse": Reader("condition,topic,run,agent,statement,score\nNone,ü,1,NA,1,4\nb,ü,1,NA,1,5", scores.read, "score"),
     "arena": Reader("message,id\nHellö,a\nBye,b", message_files.read_messages),
-    "arena --votes": Reader(
+    "study arena --votes": Reader(
         "voter,first,second,choice\nJosé,a,b,first\nb,b,a,", lambda path: message_files.read_votes(path, ["a", "b"])
     ),
     "community": Reader("text\nHellö.\nBye.", origin.read_posts),
@@ -85,7 +85,7 @@ READERS = {
         "person,topic,stance,known,judge,side\nJosé,t,for,nothing,,for\nb,t,for,belief,for,", read_sides
     ),
     "dissonance": Reader("person,chosen,rejected,order\nJosé,x,y,2\nJosé,y,x,1", belief_choices.read_choices, "order"),
-    "dissonance --beliefs": Reader("belief,v1,v2\nä,1,2\nb,2,0.5", belief_choices.read_beliefs, "v2"),
+    "study dissonance --beliefs": Reader("belief,v1,v2\nä,1,2\nb,2,0.5", belief_choices.read_beliefs, "v2"),
     "distributions": Reader(
         "question,group,options,shares\nTea?,women,Ja|Nö,0.5|0.5\nTea?,men,Ja|Nö,0.1|0.9", read_distributions
     ),
@@ -102,7 +102,7 @@ READERS = {
         salvi,
         "agreement_pre_likert",
     ),
-    "human --data": Reader(
+    "study human --data": Reader(
         "cascade,person,parent\n1,José,\n1,b,José", lambda path: real_trees(path, read_shares(path))
     ),
     "import-log": Reader(
@@ -112,7 +112,7 @@ READERS = {
     "opinion-groups": Reader("person,statement,vote\nJosé,x,agree\nb,x,pass", read_votes),
     "panel": Reader("person,wave,question,answer\nJosé,1,q,4\nJosé,2,q,5", read_panel),
     "predict": Reader("person,weight,parks\nJosé,1,1\nb,2,0", with_items, "weight"),
-    "predict --questions": Reader("question,text,yes,no\nparks,Gößer?,yes,no\nroads,More?,yes,no", read_items),
+    "study predict --questions": Reader("question,text,yes,no\nparks,Gößer?,yes,no\nroads,More?,yes,no", read_items),
     "raters": Reader("item,rater,score\nä,a,4\nä,b,5", read_ratings, "score"),
     "rehearse": Reader("aim,situation\nto wïn,now\nto go,", message_files.read_problems),
     "stereotypes": Reader(

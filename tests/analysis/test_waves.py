@@ -121,12 +121,12 @@ def test_missing_answers_are_in_no_comparison() -> None:
     """A question without an answer in one wave is not counted as one that did not change."""
     first = wave("a", [(PLAIN, name, 1.0) for name in QUESTIONS])
     second = wave("b", [(PLAIN, name, np.nan if name == "q0" else 2.0) for name in QUESTIONS])
-    assert changes([first, second]).iloc[0][["questions", "change"]].tolist() == [7, 1.0]
+    assert changes([first, second]).iloc[0][["study", "questions", "change"]].tolist() == [7, 1.0]
     assert movements([first]).empty
 
 
 def asked(folder: Path, *more: str, llm: str = "oracle") -> list[str]:
-    return ["questionnaire", "wave", "--llm", llm, "--date", "2026-10-01", "--out", str(folder), *more]
+    return ["study", "questionnaire", "wave", "--llm", llm, "--date", "2026-10-01", "--out", str(folder), *more]
 
 
 @pytest.mark.thorough
@@ -188,10 +188,11 @@ def test_steering_sentences_of_the_user_are_asked(tmp_path: Path) -> None:
     [
         ("compare", "nowhere.csv", "nowhere"),
         ("compare", "nowhere", "FILE of question,value\nq1,4\n,5\n"),
-        ("questionnaire", "wave", "--llm", "oracle", "--probes", "confidence"),
-        ("questionnaire", "wave", "--llm", "oracle", "--steering", "nowhere.csv"),
-        ("questionnaire", "wave", "--llm", "oracle", "--date", "now", "--repeats", "0"),
+        ("study", "questionnaire", "wave", "--llm", "oracle", "--probes", "confidence"),
+        ("study", "questionnaire", "wave", "--llm", "oracle", "--steering", "nowhere.csv"),
+        ("study", "questionnaire", "wave", "--llm", "oracle", "--date", "now", "--repeats", "0"),
         (
+            "study",
             "questionnaire",
             "wave",
             "--llm",
@@ -199,7 +200,7 @@ def test_steering_sentences_of_the_user_are_asked(tmp_path: Path) -> None:
             "--steering",
             "FILE of name,sentence,opposite\na,You are old.,a\n",
         ),
-        ("questionnaire", "wave", "--llm", "oracle", "--steering", "FILE of name,sentence\n"),
+        ("study", "questionnaire", "wave", "--llm", "oracle", "--steering", "FILE of name,sentence\n"),
     ],
 )
 def test_what_does_not_fit_is_one_line(

@@ -22,6 +22,7 @@ import run
 from parley.analysis import run_report
 from parley.analysis.deliberation.episode import write_episodes
 from parley.analysis.deliberation.episode_readers import read_all
+from parley.commands import FAMILIES
 from parley.studies.representatives.command import COMMANDS
 
 ALL = list({tuple(command.words): command for command in printed()}.values())
@@ -31,7 +32,7 @@ HELD = {tuple(shrunken(one, found)): one for one in ALL if (found := rule(one)) 
 def kind(words: tuple[str, ...]) -> tuple[object, ...]:
     """The command (or scenario) and the options: what two commands that differ in values alone have in common."""
     fields = [word.partition("=")[0] for before, word in pairwise(words) if before == "--set"]
-    return words[: 2 if words[0].startswith("--") else 1], frozenset(
+    return words[: 2 if words[0].startswith("--") or words[0] in FAMILIES else 1], frozenset(
         [*fields, *(word for word in words if word.startswith("--"))]
     )
 
@@ -66,8 +67,8 @@ def named(how: str) -> list[Command]:
 def unheard_of(command: Command) -> list[str]:
     """What a benchmark is told that its file knows nothing of; the command of `representatives` that is none."""
     words = command.words
-    if words[:2] == ["run.py", "representatives"]:
-        return [word for word in words[2:] if word not in COMMANDS]
+    if words[:3] == ["run.py", "study", "representatives"]:
+        return [word for word in words[3:] if word not in COMMANDS]
     if not words[1].startswith("benchmarks/"):
         return []
     text = (ROOT / words[1]).read_text(encoding="utf-8")
@@ -91,13 +92,13 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             f"--scenario dyads {small} --out runs/d",
             f"--scenario persuasion_trace {small} --out runs/p",
             "--scenario news_evolution --llm oracle --repetitions 1 --rounds 2 --out runs/n",
-            "judge runs/a --llm oracle",
+            "study judge runs/a --llm oracle",
             "new society ./mycountry",
             "new party ./mycountry/parties/green.toml",
             "new society ./rivermark",
-            "judge runs/d --llm oracle",
-            "surrogate runs/a",
-            "fit-law runs/a --draws 5",
+            "study judge runs/d --llm oracle",
+            "study surrogate runs/a",
+            "study fit-law runs/a --draws 5",
             f"audit --llm oracle {CARD} --out runs/x",
             f"audit --llm oracle,kappa=0 {CARD} --out runs/y",
             "--scenario consensus --llm oracle --repetitions 1 --set episodes=2 --out runs/known/lap18",
@@ -220,7 +221,7 @@ def test_what_it_names_is_there(command: Command) -> None:
     words = [word for word in command.words if not word.startswith("-")]
     assert unheard_of(command) == []
     if words[0] == "run.py":
-        assert callable(run.command(words[1]))
+        assert run.parser_of(" ".join(words[1 : 3 if words[1] in FAMILIES else 2]))
     elif words[1].startswith(("parley.training.", "tools.")):
         assert (ROOT / words[1].removeprefix("parley.").replace(".", "/")).with_suffix(".py").exists()
     elif words[:2] == ["sh", "do.sh"]:
@@ -237,7 +238,7 @@ def test_what_it_names_is_there(command: Command) -> None:
 @check_each(
     ("text", "found"),
     [
-        ("run.py representatives mesure", ["mesure"]),
+        ("run.py study representatives mesure", ["mesure"]),
         ("python benchmarks/audit_coverage.py --halved --audit 72", ["--audit"]),
         ("python benchmarks/population.py grow", ["grow"]),
         ("python benchmarks/round.py memory", []),

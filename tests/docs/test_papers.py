@@ -17,7 +17,7 @@ from parley.model.scenario import preset_names
 
 PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
 LISTED = 52
-COMMAND = re.compile(r"`python run\.py (?:--scenario (\w+)|([a-z][a-z-]*))")
+COMMAND = re.compile(r"`python run\.py (?:--scenario (\w+)|((?:study )?[a-z][a-z-]*))")
 DIGITS = r"[−+-]?(?:\d{1,3}(?:,\d{3})+|\d*\.?\d+)(?:e-?\d+)?"
 NUMBER = re.compile(rf"(?<![\w`.-]){DIGITS}(?!\w)")
 ANY = re.compile(rf"(?<![\w.]){DIGITS}")
@@ -70,7 +70,7 @@ def section(place: str) -> str:
 def names_a_command(text: str) -> bool:
     """Every command of the text exists, and there is one."""
     found = COMMAND.findall(text)
-    return bool(found) and all(name in preset_names() if name else callable(run.command(word)) for name, word in found)
+    return bool(found) and all(name in preset_names() if name else bool(run.parser_of(word)) for name, word in found)
 
 
 def wrong(row: Row) -> str:

@@ -76,5 +76,5 @@ def test_the_page_names_no_column_that_is_nowhere(columns: dict[str, set[str]]) 
     """Values that a unit cell shows in code (`expected`, `added`) are columns or stand in this list."""
     values = {"rating", "added", "removed", "probes", "reference", "utterances", "expected"}
     tables = set(columns) | {"confidence"}
-    confidence = {"escalation", "whole", "sure"}  # only `run.py bets` has them
+    confidence = {"escalation", "whole", "sure"}  # only `run.py study bets` has them
     assert named(PAGE) - set().union(*columns.values()) - values - tables - confidence == set()

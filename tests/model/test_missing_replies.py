@@ -176,7 +176,7 @@ def test_a_judge_that_says_nothing_is_asked_twenty_times(
     """And not about every statement; what is missing is counted at the end where it goes on all the same."""
     changes = {"two_way": {"topics": "racism", "repetitions": 3}, "news_evolution": {"size": 12, "repetitions": 1}}
     run_scenario(RunSpec(load_preset(preset).with_settings({"llm": "oracle"} | changes[preset]), tmp_path))
-    asking = ["judge", str(tmp_path), *(["--rubric", rubric] if rubric else []), "--llm", "fake"]
+    asking = ["study", "judge", str(tmp_path), *(["--rubric", rubric] if rubric else []), "--llm", "fake"]
     assert run.main(asking) == 2
     assert "fake: 20 of 20 verdicts are missing, mostly for unscripted" in capsys.readouterr().err
     assert run.main([*asking, "--keep-going"]) == 0

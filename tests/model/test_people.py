@@ -223,7 +223,7 @@ def test_a_person_hears_and_exports_only_its_own(tmp_path: Path) -> None:
 def test_the_command_line_asks_at_the_keyboard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`run.py --llm SEAT=person` prints the consent text and questions, reads lines, and `own-data` writes the own lines."""
+    """`run.py --llm SEAT=person` prints consent and questions, reads lines; `export own-lines` writes the own lines."""
     (tmp_path / "typed").write_text("\n".join(["", *ANSWERS]), encoding="utf-8")
     given = ["--scenario", "consensus", "--llm", "oracle", "--llm", f"{SEAT}=person", "--repetitions", "1"]
     given += [part for key in ("episodes", "size", "mediator") for part in ("--set", f"{key}={FIELDS[key]}")]
@@ -238,9 +238,15 @@ def test_the_command_line_asks_at_the_keyboard(
         "Write your critique",
     ):
         assert words in printed, words
-    assert run.main(["own-data", str(tmp_path / "a"), "--seat", SEAT, "--out", str(tmp_path / "mine.json")]) == 0
+    assert (
+        run.main(["export", "own-lines", str(tmp_path / "a"), "--seat", SEAT, "--out", str(tmp_path / "mine.json")])
+        == 0
+    )
     assert OPINION in (tmp_path / "mine.json").read_text(encoding="utf-8")
-    assert run.main(["own-data", str(tmp_path / "a"), "--seat", "laboor", "--out", str(tmp_path / "mine.json")]) == 2
+    assert (
+        run.main(["export", "own-lines", str(tmp_path / "a"), "--seat", "laboor", "--out", str(tmp_path / "mine.json")])
+        == 2
+    )
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ NUMBERS = {"offset": 0.0, "noise": 0.0, "stay": 0.1, "intercept": 0.9, "own": -0
 def written(
     path: Path, heard: str = "attitudes", topic: str = "racism", how: str = "attitude", **numbers: float
 ) -> Path:
-    """A file as run.py surrogate writes it: two parties alike but for where they begin."""
+    """A file as run.py study surrogate writes it: two parties alike but for where they begin."""
     rest = dict.fromkeys(NAMES, 0.0) | {"own_high": 10.0, "heard_high": 10.0} | NUMBERS | numbers
     said = [[grade / 5, f"I stand at {grade}."] for grade in range(51)]
     starts = {"republican": [1.0, 3.0, 4.0], "democrat": [6.0, 8.0, 9.0]}

@@ -103,7 +103,7 @@ def test_a_model_that_is_not_there_ends_a_sweep_after_three_cells(
     assert rows.count("no answer from") == 3
 
 
-@pytest.mark.parametrize("command", [["--scenario", "network"], ["intervene", "--scenario", "network"]])
+@pytest.mark.parametrize("command", [["--scenario", "network"], ["study", "intervene", "--scenario", "network"]])
 def test_a_graph_that_does_not_fit_leaves_no_folder(
     tmp_path: Path, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -163,7 +163,7 @@ BUDGETS = {
         "--rounds",
         "3",
     ],
-    "validate": ["validate", "--llm", "oracle", "--judge", "oracle", "--personas", "simple"],
+    "validate": ["study", "validate", "--llm", "oracle", "--judge", "oracle", "--personas", "simple"],
 }
 
 
@@ -209,11 +209,11 @@ def test_a_judge_has_a_budget(tmp_path: Path, capsys: pytest.CaptureFixture[str]
         == 0
     )
     for rubric in ((), ("--rubric", "sentiment")):
-        given = ["judge", str(held), *rubric, "--llm", "oracle"]
+        given = ["study", "judge", str(held), *rubric, "--llm", "oracle"]
         assert run.main([*given, "--max-calls", "5"]) == 2
         assert "the budget --max-calls 5 is spent" in capsys.readouterr().err
         assert run.main(given) == 0
-    assert run.main(["judge", str(held), "--llm", "openai:nobody-prices-this", "--max-cost", "1"]) == 2
+    assert run.main(["study", "judge", str(held), "--llm", "openai:nobody-prices-this", "--max-cost", "1"]) == 2
     assert "add --price IN,OUT" in capsys.readouterr().err
 
 

@@ -53,7 +53,7 @@ def main(claim: Path, folder: Path, log: Path, count: int) -> int:
         "1",
         "--no-qualify",
     ]  # the check is kept for all runs: it is asked once in both
-    return run.main(["claim", str(claim), *small, "--out", str(folder), "--trust", __file__])
+    return run.main(["study", "claim", str(claim), *small, "--out", str(folder), "--trust", __file__])
 
 
 if __name__ == "__main__":

@@ -203,12 +203,12 @@ def test_the_study_reports_saving_and_error(both: tuple[Tables, Tables], tmp_pat
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`run.py archetypes` from the shell; what makes no sense is one line."""
+    """`run.py study archetypes` from the shell; what makes no sense is one line."""
     given = ["--topic", "racism", "--repetitions", "3", "--rounds", "1", "--llm", "oracle", "--size", "2"]
-    assert run.main(["archetypes", *given, "--out", str(tmp_path / "out")]) == 0
+    assert run.main(["study", "archetypes", *given, "--out", str(tmp_path / "out")]) == 0
     assert "survey calls instead of" in capsys.readouterr().out
-    assert run.main(["archetypes", "--size", "1"]) == 2
-    assert run.main(["archetypes", "--set", "survey=never"]) == 2
+    assert run.main(["study", "archetypes", "--size", "1"]) == 2
+    assert run.main(["study", "archetypes", "--set", "survey=never"]) == 2
 
 
 def _page(add: Callable[..., None], *given: object) -> str:

@@ -198,7 +198,7 @@ def test_files_are_read(tmp_path: Path) -> None:
 
 
 def arena(tmp_path: Path, name: str, words: str) -> str:
-    assert run.main([*f"arena {words} --out {tmp_path / name}".split()]) == 0
+    assert run.main([*f"study arena {words} --out {tmp_path / name}".split()]) == 0
     return (tmp_path / name / "arena.md").read_text(encoding="utf-8")
 
 
@@ -259,7 +259,7 @@ def test_mistakes_are_one_line(
 ) -> None:
     """Exit code 2, one line, before the first call."""
     monkeypatch.chdir(tmp_path)
-    assert run.main(["arena", *words.split()]) == 2
+    assert run.main(["study", "arena", *words.split()]) == 2
     said = capsys.readouterr().err
     assert expected in said
     assert said.count("\n") == 1

@@ -192,7 +192,16 @@ def test_folders_of_the_same_name_are_different_runs(tmp_path: Path) -> None:
 
 
 def test_members_of_recorded_episodes_are_not_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["representatives", "substitute", str(tmp_path), "--llm", "oracle", "--mediator", "habermas,ballots=own"]
+    words = [
+        "study",
+        "representatives",
+        "substitute",
+        str(tmp_path),
+        "--llm",
+        "oracle",
+        "--mediator",
+        "habermas,ballots=own",
+    ]
     assert run.main([*words, "--out", str(tmp_path / "out")]) == 2
     assert "set ballots=predicted" in capsys.readouterr().err
 
@@ -205,7 +214,10 @@ def test_a_planted_accuracy_is_found_and_a_guess_is_none(tmp_path: Path) -> None
         gap = accuracy_table(read_ballots([folder]).contests).set_index("ballots").loc["difference"]
         assert (gap["low"] > 0.4) == known
         assert (gap["low"] <= 0 <= gap["high"]) != known
-        assert run.main(["representatives", "ballots", str(folder), "--out", str(tmp_path / f"report {known}")]) == 0
+        assert (
+            run.main(["study", "representatives", "ballots", str(folder), "--out", str(tmp_path / f"report {known}")])
+            == 0
+        )
         page = (tmp_path / f"report {known}" / "ballots.md").read_text(encoding="utf-8")
         assert ("fit the member better than other members" in page) == known
         assert ("do not clearly fit the member better" in page) != known

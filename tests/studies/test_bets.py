@@ -108,9 +108,9 @@ def test_the_judge_reads_the_debate_as_it_was_held() -> None:
 
 def test_several_models_need_a_judge(capsys: pytest.CaptureFixture[str]) -> None:
     """One line says what to do."""
-    assert run.main(["bets", "--llm", "oracle", "--llm", "oracle,kappa=0"]) == 2
+    assert run.main(["study", "bets", "--llm", "oracle", "--llm", "oracle,kappa=0"]) == 2
     assert "add --judge SPEC" in capsys.readouterr().err
-    assert run.main(["bets", "--llm", "oracle", "--llm", "democrat=oracle", "--judge", "oracle"]) == 2
+    assert run.main(["study", "bets", "--llm", "oracle", "--llm", "democrat=oracle", "--judge", "oracle"]) == 2
     assert "leave out PARTY=" in capsys.readouterr().err
 
 
@@ -126,7 +126,8 @@ def test_no_number_is_made_up_without_verdicts() -> None:
 @pytest.mark.thorough
 def test_a_tournament_is_balanced_and_a_judge_of_places_decides_nothing(tmp_path: Path) -> None:
     """Each model has each seat once with the same people; a judge who goes by the order makes ties; again, the same bytes."""
-    line = "bets --llm oracle --llm oracle,kappa=0.3 --judge oracle,taste=0,place=50 --topic racism --repetitions 3 --rounds 1"
+    line = "study bets --llm oracle --llm oracle,kappa=0.3 --judge oracle,taste=0,place=50"
+    line += " --topic racism --repetitions 3 --rounds 1"
     assert run.main([*line.split(), "--out", str(tmp_path)]) == 0
     page = (tmp_path / "bets.md").read_text(encoding="utf-8")
     verdicts, table = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("verdicts", "judged_bets"))

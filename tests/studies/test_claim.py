@@ -541,7 +541,7 @@ def test_too_few_specifications_are_refused_before_slow_imports(tmp_path: Path) 
 def test_a_claim_on_the_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The whole command: both arms of four specifications, the page and the tables; a repeated command asks nothing again."""
     path = written_small(tmp_path)
-    command = ["claim", str(path), "--repetitions", "1", "--workers", "1", "--out", str(tmp_path / "out")]
+    command = ["study", "claim", str(path), "--repetitions", "1", "--workers", "1", "--out", str(tmp_path / "out")]
     assert run.main(command) == 0
     first = capsys.readouterr().out
     assert "8 of 8 are finished" in first
@@ -562,6 +562,7 @@ def test_a_sealed_claim_comes_out_of_its_records_and_a_changed_number_is_found(t
     Code that a claim names is not run, and a design that is none is one line.
     """
     command = [
+        "study",
         "claim",
         str(written_small(tmp_path)),
         "--repetitions",
@@ -657,7 +658,19 @@ def test_planted_effects_of_scale_and_wording_are_found(tmp_path: Path, capsys: 
     """
     path, out = tmp_path / "claim.toml", tmp_path / "out"
     path.write_text(ACQUIESCENT, encoding="utf-8")
-    command = ["claim", str(path), "--specifications", "16", "--repetitions", "3", "--workers", "1", "--out", str(out)]
+    command = [
+        "study",
+        "claim",
+        str(path),
+        "--specifications",
+        "16",
+        "--repetitions",
+        "3",
+        "--workers",
+        "1",
+        "--out",
+        str(out),
+    ]
     assert run.main(command) == 0
     said = capsys.readouterr().out
     assert "Among these people the effect depends on wording of the instructions (" in said

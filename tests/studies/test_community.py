@@ -1,4 +1,4 @@
-"""`run.py community`: a planted effect of rules is found, nothing where nothing is planted, nothing is said by a bad judge."""
+"""`study community`: a planted effect of rules is found, nothing where nothing is planted, nothing is said by a bad judge."""
 
 from __future__ import annotations
 
@@ -287,6 +287,7 @@ def test_a_file_of_yours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     file, out = tmp_path / "shop.toml", tmp_path / "out"
     file.write_text(OWN, encoding="utf-8")
     words = [
+        "study",
         "community",
         str(file),
         "--llm",
@@ -314,6 +315,7 @@ def test_a_file_of_yours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_bad_judge_leaves_no_numbers_about_rules(tmp_path: Path) -> None:
     words = [
+        "study",
         "community",
         "--llm",
         "oracle",
@@ -361,7 +363,7 @@ def test_what_a_user_can_get_wrong_is_one_line(tmp_path: Path, capsys: pytest.Ca
     later = ("--what-if No. --by Zoe --rooms 1", "--people 2 --what-if No.", "--llm oracle,obeys=2", "--after kindness")
     for words in (*wrong, *later):
         given = words.split() + ([] if "--llm" in words else ["--llm", "oracle"])
-        assert run.main(["community", *given, "--judge", "oracle", "--out", str(tmp_path / "x")]) == 2, words
+        assert run.main(["study", "community", *given, "--judge", "oracle", "--out", str(tmp_path / "x")]) == 2, words
         assert len(capsys.readouterr().err.strip().splitlines()) == 1, words
     with pytest.raises(UserError, match="in English and German"):
         load_community("garden", "fr")

@@ -1,4 +1,4 @@
-"""`run.py compete`: planted wins and harm are found, nothing where nothing is planted, and nothing is said by a bad judge."""
+"""`study compete`: planted wins and harm are found, nothing where nothing is planted, and nothing is said by a bad judge."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_a_file_of_yours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     said.write_text("\n".join(["competition,case,writer,message", *rows, "shop,bag,Bo,"]), encoding="utf-8")
     out = tmp_path / "out"
     words = [str(file), "--messages", str(said), "--panel", "2", "--llm", "oracle", "--judge", "oracle"]
-    assert run.main(["compete", *words, "--out", str(out)]) == 0
+    assert run.main(["study", "compete", *words, "--out", str(out)]) == 0
     page = (out / "competition.md").read_text()
     assert "1 of 5 messages are missing" in page
     assert "Whether Ann breaks rules more often than Bo is unknown" in page
@@ -221,7 +221,7 @@ def test_a_file_of_yours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "is unknown: fewer than 5 cases have known messages with a verdict (shop, made_up)" in page
     assert load_competition(str(file)).aim_of(load_competition(str(file)).cases[0]) == "to sell {braces}"
     said.write_text(said.read_text(encoding="utf-8").replace("by Bo", "by Cy"), encoding="utf-8")
-    assert run.main(["compete", *words, "--out", str(out)]) == 2, "other messages need another folder"
+    assert run.main(["study", "compete", *words, "--out", str(out)]) == 2, "other messages need another folder"
 
 
 def test_messages_that_are_all_missing_leave_reasons_and_no_figure(tmp_path: Path) -> None:
@@ -230,7 +230,19 @@ def test_messages_that_are_all_missing_leave_reasons_and_no_figure(tmp_path: Pat
     said.write_text(
         "competition,case,writer,message\nsales,Brisa kettle,Ann,\nsales,Brisa kettle,Bo,\n", encoding="utf-8"
     )
-    words = ["compete", "sales", "--messages", str(said), "--panel", "1", "--llm", "oracle", "--judge", "oracle"]
+    words = [
+        "study",
+        "compete",
+        "sales",
+        "--messages",
+        str(said),
+        "--panel",
+        "1",
+        "--llm",
+        "oracle",
+        "--judge",
+        "oracle",
+    ]
     assert run.main([*words, "--out", str(tmp_path / "out")]) == 0
     page = (tmp_path / "out" / "competition.md").read_text(encoding="utf-8")
     assert "Mean number of words: Ann –, Bo –." in page
@@ -262,7 +274,7 @@ def test_what_a_user_can_get_wrong_is_one_line(tmp_path: Path, capsys: pytest.Ca
             read_pitches(said, [load_competition(str(file))])
     for words in ("slaes", "sales --panel 100000", "sales sales", "sales --llm oracle,embellish=2"):
         given = words.split() + ([] if "--llm" in words else ["--llm", "oracle"])
-        assert run.main(["compete", *given, "--judge", "oracle", "--out", str(tmp_path / "x")]) == 2, words
+        assert run.main(["study", "compete", *given, "--judge", "oracle", "--out", str(tmp_path / "x")]) == 2, words
         assert len(capsys.readouterr().err.strip().splitlines()) == 1, words
     with pytest.raises(UserError, match="in English and German"):
         load_competition("sales", "fr")
@@ -273,7 +285,7 @@ def test_a_bad_judge_leaves_no_numbers_about_rules(tmp_path: Path, monkeypatch: 
     page from the journal.
     """
     shape = ["sales", "--panel", "2", "--samples", "1"]
-    words = ["compete", *shape, "--llm", "oracle", "--judge", "oracle,misjudges=0.5", "--out", str(tmp_path)]
+    words = ["study", "compete", *shape, "--llm", "oracle", "--judge", "oracle,misjudges=0.5", "--out", str(tmp_path)]
     assert run.main(words) == 0
     page = (tmp_path / "competition.md").read_bytes()
     assert b"is unknown: the judge" in page

@@ -143,7 +143,19 @@ def test_a_planted_bargain_is_found_on_held_out_cases(tmp_path: Path, monkeypatc
 
 def test_what_a_user_can_get_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is asked and no folder is left: what cannot be trained, settings without a training, rivals of a training."""
-    shared = ["compete", "sales", "--llm", "oracle", "--judge", "oracle", "--panel", "2", "--out", str(tmp_path / "x")]
+    shared = [
+        "study",
+        "compete",
+        "sales",
+        "--llm",
+        "oracle",
+        "--judge",
+        "oracle",
+        "--panel",
+        "2",
+        "--out",
+        str(tmp_path / "x"),
+    ]
     for more, said in (
         ("--train dpo", "oracle cannot be trained"),
         ("--epochs 2", "--epochs only works with --train"),

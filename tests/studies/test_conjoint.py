@@ -281,6 +281,7 @@ def test_the_command_resumes_with_the_same_bytes(tmp_path: Path, capsys: Any) ->
     """Twice the same command: nothing is asked again, and the tables and the page are the same; people are compared."""
     out = tmp_path / "out"
     words = [
+        "study",
         "conjoint",
         "kandidaten",
         "--society",
@@ -301,7 +302,7 @@ def test_the_command_resumes_with_the_same_bytes(tmp_path: Path, capsys: Any) ->
     assert "personas minus people" in (tmp_path / "second" / "conjoint.md").read_text(encoding="utf-8")
     assert run.main([*words[:-2], "--dry-run"]) == 0
     assert "12 respondents, 96 pairs, 192 calls" in capsys.readouterr().out
-    assert run.main(["conjoint", "--llm", "oracle", "--respondents", "1000"]) == 2
+    assert run.main(["study", "conjoint", "--llm", "oracle", "--respondents", "1000"]) == 2
     assert "at most --respondents 81" in capsys.readouterr().err
 
 

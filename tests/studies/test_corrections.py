@@ -1,4 +1,4 @@
-"""`run.py correct`: what is planted is found, nothing where nothing is, and what is missing is counted."""
+"""`run.py study correct`: what is planted is found, nothing where nothing is, and what is missing is counted."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_two_posts_give_numbers_and_no_verdict(tmp_path: Path) -> None:
         '[[posts]]\ntext = "Sawdust in bread!"\n[[posts]]\ntext = "The dam has a crack!"\n'
     )
     out = tmp_path / "out"
-    words = ["correct", str(tmp_path / "posts.toml"), "--evidence", str(tmp_path / "texts"), "--passages", "1"]
+    words = ["study", "correct", str(tmp_path / "posts.toml"), "--evidence", str(tmp_path / "texts"), "--passages", "1"]
     words += ["--llm", "oracle", "--judge", "oracle", "--out", str(out)]
     assert run.main(words) == 0
     page = (out / "corrections.md").read_text()
@@ -181,13 +181,22 @@ def test_two_posts_give_numbers_and_no_verdict(tmp_path: Path) -> None:
 @check_each(
     ("words", "message"),
     [
-        (["correct", "xx", "--llm", "oracle", "--judge", "oracle"], "there are no posts named 'xx'"),
-        (["correct", "--llm", "oracle", "--judge", "oracle", "--evidence", "/none"], "is not a folder"),
-        (["correct", "--llm", "oracle", "--judge", "oracle", "--epochs", "2"], "--epochs only works with --train"),
-        (["correct", "--llm", "oracle", "--judge", "oracle", "--held-out", "0"], "--held-out only works with --train"),
-        (["correct", "--llm", "oracle", "--judge", "orcle"], "orcle"),
-        (["correct", "--llm", "oracle", "--judge", "oracle", "--train", "--samples", "1"], "a pair needs at least 2"),
-        (["correct", "--llm", "oracle", "--judge", "oracle", "--train"], "oracle cannot be trained"),
+        (["study", "correct", "xx", "--llm", "oracle", "--judge", "oracle"], "there are no posts named 'xx'"),
+        (["study", "correct", "--llm", "oracle", "--judge", "oracle", "--evidence", "/none"], "is not a folder"),
+        (
+            ["study", "correct", "--llm", "oracle", "--judge", "oracle", "--epochs", "2"],
+            "--epochs only works with --train",
+        ),
+        (
+            ["study", "correct", "--llm", "oracle", "--judge", "oracle", "--held-out", "0"],
+            "--held-out only works with --train",
+        ),
+        (["study", "correct", "--llm", "oracle", "--judge", "orcle"], "orcle"),
+        (
+            ["study", "correct", "--llm", "oracle", "--judge", "oracle", "--train", "--samples", "1"],
+            "a pair needs at least 2",
+        ),
+        (["study", "correct", "--llm", "oracle", "--judge", "oracle", "--train"], "oracle cannot be trained"),
     ],
 )
 def test_a_mistake_is_one_line(
@@ -201,7 +210,7 @@ def test_a_mistake_is_one_line(
 
 def test_the_plan_counts_what_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """96 replies and 480 verdicts, as the command then counts them; nothing is written."""
-    words = ["correct", "--llm", "oracle", "--judge", "oracle", "--out", str(tmp_path / "out")]
+    words = ["study", "correct", "--llm", "oracle", "--judge", "oracle", "--out", str(tmp_path / "out")]
     assert run.main([*words, "--dry-run"]) == 0
     assert capsys.readouterr().out.strip() == "96 replies and 480 verdicts"
     assert not (tmp_path / "out").exists()
@@ -245,10 +254,15 @@ def test_preferences_by_hand_and_what_is_missing() -> None:
 
 
 def test_a_panel_and_a_training_are_not_mixed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run.main(["correct", "en", "--llm", "pocket", "--judge", "oracle", "--train", "--panel", "3"]) == 2
+    assert run.main(["study", "correct", "en", "--llm", "pocket", "--judge", "oracle", "--train", "--panel", "3"]) == 2
     assert "leave out --panel or --train" in capsys.readouterr().err
 
 
 def test_personas_without_a_panel_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run.main(["correct", "en", "--llm", "oracle", "--judge", "oracle", "--personas", "nosuch", "--dry-run"]) == 2
+    assert (
+        run.main(
+            ["study", "correct", "en", "--llm", "oracle", "--judge", "oracle", "--personas", "nosuch", "--dry-run"]
+        )
+        == 2
+    )
     assert "add --panel N, or leave out --personas" in capsys.readouterr().err

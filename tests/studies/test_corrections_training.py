@@ -94,7 +94,9 @@ def test_too_few_replies_or_posts_are_one_line(tmp_path: Path) -> None:
 def test_a_model_that_cannot_be_trained_leaves_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Otherwise the corrected command would find another set of replies there, and be refused."""
     out = tmp_path / "out"
-    assert run.main(["correct", "en", "--llm", "oracle", "--judge", "oracle", "--train", "--out", str(out)]) == 2
+    assert (
+        run.main(["study", "correct", "en", "--llm", "oracle", "--judge", "oracle", "--train", "--out", str(out)]) == 2
+    )
     assert "oracle cannot be trained" in capsys.readouterr().err
     assert not out.exists()
 

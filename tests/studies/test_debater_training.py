@@ -155,7 +155,7 @@ def test_a_planted_taste_is_found_on_held_out_topics(tmp_path: Path, monkeypatch
 
 def test_what_a_user_can_get_wrong_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is asked and no folder is left: what cannot be trained, settings without a training, too few topics or people."""
-    shared = ["prior-beliefs", "--topic", "racism,abortion", "--out", str(tmp_path / "x")]
+    shared = ["study", "prior-beliefs", "--topic", "racism,abortion", "--out", str(tmp_path / "x")]
     for more, said in (
         ("--train dpo --llm pocket", "add --compare SPEC"),
         ("--train dpo --llm oracle --compare oracle", "oracle cannot be trained"),

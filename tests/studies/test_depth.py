@@ -1,4 +1,4 @@
-"""`run.py depth`: coverage and uniqueness by hand, planted variety, contradictions and depth are found, and nothing without."""
+"""`study depth`: coverage and uniqueness by hand, planted variety, contradictions and depth are found, and nothing without."""
 
 from __future__ import annotations
 
@@ -151,8 +151,9 @@ def test_people_are_read_as_they_were_saved(tmp_path: Path) -> None:
 def test_the_command_reports_and_refuses(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The page has all three parts and a killed command goes on; wrong depths and groups are refused in one line."""
     made, out = tmp_path / "made", tmp_path / "out"
-    assert run.main(f"personas --set deep --party democrat --count 5 --depth 2 --out {made}".split()) == 0
-    given = f"depth {made} --llm oracle,attribute_effect=0.5 --survey planted --judge oracle --checked 1 --depths 0,2 --out {out}"
+    assert run.main(f"study personas --set deep --party democrat --count 5 --depth 2 --out {made}".split()) == 0
+    given = f"study depth {made} --llm oracle,attribute_effect=0.5 --survey planted --judge oracle"
+    given += f" --checked 1 --depths 0,2 --out {out}"
     assert run.main(given.split()) == 0
     page = (out / "depth.md").read_text(encoding="utf-8")
     for part in ("## Variety", "## Contradictions", "## Answers to a survey", "Of our own: oracle"):
@@ -165,5 +166,5 @@ def test_the_command_reports_and_refuses(tmp_path: Path, capsys: pytest.CaptureF
         ("--survey planted --group Elsewhere", "Elsewhere"),
         ("--survey planted --people 1", "at least 2 people"),
     ):
-        assert run.main(f"depth {made} --out {tmp_path / 'x'} {wrong}".split()) == 2
+        assert run.main(f"study depth {made} --out {tmp_path / 'x'} {wrong}".split()) == 2
         assert message in capsys.readouterr().err, wrong

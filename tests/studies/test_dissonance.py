@@ -174,7 +174,7 @@ def test_the_command_reads_vectors_or_embeds_texts(tmp_path: Path, capsys: pytes
     vectors = space(rng)
     chosen(rng, vectors, 6.0, 15, 8).to_csv(tmp_path / "choices.csv", index=False)
     vectors.rename_axis("belief").to_csv(tmp_path / "beliefs.csv")
-    command = ["dissonance", str(tmp_path / "choices.csv"), "--beliefs"]
+    command = ["study", "dissonance", str(tmp_path / "choices.csv"), "--beliefs"]
     assert run.main([*command, str(tmp_path / "beliefs.csv")]) == 0
     assert "People prefer the belief that is nearer" in (tmp_path / "choices" / "dissonance.md").read_text()
     said = ["Racism is a very big problem in this country.", "Weather is nice."]

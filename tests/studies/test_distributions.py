@@ -1,4 +1,4 @@
-"""`run.py distributions`: planted shares are found, even shares score 0, and a model that ignores groups has no steerability."""
+"""`study distributions`: planted shares are found, even shares score 0, and a model that ignores groups has no steerability."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_missing_replies_are_counted_and_never_a_share(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_a_repeated_command_asks_nothing_and_writes_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed after half of the answers and repeated, the folder is that of a run without a break, byte for byte."""
-    command = ["distributions", "planted", "--llm", "oracle", "--questions", "6", "--out"]
+    command = ["study", "distributions", "planted", "--llm", "oracle", "--questions", "6", "--out"]
     assert run.main([*command, str(tmp_path / "whole")]) == 0
     from parley.llm.backends.oracle.backend import Oracle
 
@@ -268,12 +268,12 @@ def test_a_file_of_the_users_own_stands_beside_the_model(tmp_path: Path) -> None
     pages = []
     for name in ("own.csv", "own.jsonl"):
         folder = tmp_path / name.replace(".", "_")
-        assert run.main(["distributions", str(tmp_path / name), "--llm", "oracle", "--out", str(folder)]) == 0
+        assert run.main(["study", "distributions", str(tmp_path / name), "--llm", "oracle", "--out", str(folder)]) == 0
         pages.append((folder / "distributions.md").read_text(encoding="utf-8"))
     assert pages[0] == pages[1]
     assert "6 questions for 2 groups" in pages[0]
     few = ["--groups", "Peru", "--questions", "2", "--dry-run"]
-    assert run.main(["distributions", str(tmp_path / "own.csv"), "--llm", "oracle", *few]) == 0
+    assert run.main(["study", "distributions", str(tmp_path / "own.csv"), "--llm", "oracle", *few]) == 0
 
 
 ROW = {"question": "Tea?", "options": "Yes|No", "group": "all", "shares": "0.5|0.5"}

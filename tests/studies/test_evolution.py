@@ -1,4 +1,4 @@
-"""`run.py evolve`: fit and coverage by hand, a planted attribute is found on held-out questions, nothing without an effect."""
+"""`study evolve`: fit and coverage by hand, a planted attribute is found on held-out questions, nothing without an effect."""
 
 from __future__ import annotations
 
@@ -106,9 +106,7 @@ def test_the_command_writes_a_set_of_personas(tmp_path: Path, capsys: pytest.Cap
     rows = "".join(f"Question {number}?,Yes|No,{'AB'[number > 3]},0.7|0.3\n" for number in range(8))
     own.write_text(f"question,options,group,shares\n{rows}", encoding="utf-8")
     small = "--size 2 --depth 1 --candidates 2 --generations 1 --repeats 1"
-    given = (
-        f"evolve {own} --group A --llm oracle,attribute_effect=0.5 {small} --party democrat --out {tmp_path / 'out'}"
-    )
+    given = f"study evolve {own} --group A --llm oracle,attribute_effect=0.5 {small} --party democrat --out {tmp_path / 'out'}"
     assert run.main(given.split()) == 0
     page = (tmp_path / "out" / "evolution.md").read_text(encoding="utf-8")
     assert "is unknown: fewer than 5 repetitions" in page
@@ -122,7 +120,7 @@ def test_the_command_writes_a_set_of_personas(tmp_path: Path, capsys: pytest.Cap
         ("planted --party demcrat", "did you mean democrat"),
         ("planted --size 999", "first names"),
     ):
-        assert run.main(f"evolve {wrong} --out {tmp_path / 'x'}".split()) == 2
+        assert run.main(f"study evolve {wrong} --out {tmp_path / 'x'}".split()) == 2
         assert message in capsys.readouterr().err, wrong
     with pytest.raises(UserError, match="at least 4"):
         study("oracle", 3)

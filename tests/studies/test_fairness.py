@@ -219,11 +219,12 @@ def test_the_oracle_as_a_mediator_of_known_lean(tmp_path: Path) -> None:
     assert run.main([*asked, "--out", str(tmp_path / "run")]) == 0
     pages = {}
     for llm in ("oracle,majority=0", "oracle,majority=0.8,primacy=0.4"):
-        words = ["mediators", str(tmp_path / "run"), "--mediator", "draft_revise", "--llm", llm]
+        words = ["study", "mediators", str(tmp_path / "run"), "--mediator", "draft_revise", "--llm", llm]
         assert run.main([*words, "--out", str(tmp_path / llm)]) == 0
         pages[llm] = (tmp_path / llm / "mediators.md").read_text(encoding="utf-8")
     fair, lean = pages.values()
     words = [
+        "study",
         "mediators",
         str(tmp_path / "run"),
         "--mediator",

@@ -213,7 +213,7 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert (tmp_path / "flips.png").is_file()
     assert run.main(words) == 0
     assert (tmp_path / "flips.md").read_text() == page
-    assert run.main(["flips", "--llm", "oracle", "--set", "probe=attitude"]) == 2
+    assert run.main(["study", "flips", "--llm", "oracle", "--set", "probe=attitude"]) == 2
     assert "leave the field out" in capsys.readouterr().err
 
 

@@ -30,7 +30,7 @@ BIASED = {"confirmation_bias": ("strong",)}
 
 
 def base(llm: str = "oracle", blocks: int = 5, **settings: object) -> Scenario:
-    """A debate of three on racism, one round, asked as `run.py flips` asks."""
+    """A debate of three on racism, one round, asked as `run.py study flips` asks."""
     small = {"topics": "racism", "repetitions": blocks, "rounds": 1, "llm": llm}
     return load_preset("three_way").with_settings({**small, **arms.SETTINGS, **settings})
 

@@ -230,7 +230,7 @@ def test_the_study_compares_conditions_with_people_beside_them(tmp_path: Path) -
     path = tmp_path / "games.csv"
     rows = [f"r{room},1,a,sent,{room % 5 + 2},,\nr{room},1,b,returned,3,,\n" for room in range(6)]
     path.write_text("room,round,player,move,value,about,ahead\n" + "".join(rows), encoding="utf-8")
-    command = ["games", "trust_game", "--llm", "oracle,stated=2", "--repetitions", "6", "--human", str(path)]
+    command = ["study", "games", "trust_game", "--llm", "oracle,stated=2", "--repetitions", "6", "--human", str(path)]
     assert main([*command, "--out", str(tmp_path / "out")]) == 0
     text = (tmp_path / "out" / "games.md").read_text(encoding="utf-8")
     assert "This is `elicited` with other people, so the difference is chance" in text
@@ -263,13 +263,13 @@ def test_headlines_tell_of_every_topic_and_call_no_null_a_finding() -> None:
 
 
 def test_a_law_out_of_range_is_refused_before_a_folder_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["games", "trust_game", "--llm", "oracle,level=99"]) == 2
+    assert main(["study", "games", "trust_game", "--llm", "oracle,level=99"]) == 2
     assert capsys.readouterr().out == ""
 
 
 def test_below_twenty_rooms_there_is_no_verdict_on_endings(tmp_path: Path) -> None:
     """Two rooms: the interval of a difference in diversity needs twenty."""
-    assert main(["games", "negotiation", "--llm", "oracle", "--repetitions", "2", "--out", str(tmp_path)]) == 0
+    assert main(["study", "games", "negotiation", "--llm", "oracle", "--repetitions", "2", "--out", str(tmp_path)]) == 0
     text = (tmp_path / "games.md").read_text(encoding="utf-8")
     assert "is unknown: fewer than 20 rooms" in text
     assert "not clearly" not in text

@@ -371,17 +371,17 @@ def test_the_commands_write_what_they_say(tmp_path: Path, capsys: pytest.Capture
         "think=none",
     ]
     out = tmp_path / "g"
-    assert run.main(["guidance", "--llm", "oracle,tone=4", *small, "--out", str(out)]) == 0
+    assert run.main(["study", "guidance", "--llm", "oracle,tone=4", *small, "--out", str(out)]) == 0
     text = (out / "guidance.md").read_text()
     assert "Whether there is an empathy paradox is unknown" in text
     assert (out / "guidance.png").exists()
     assert {path.name for path in out.iterdir() if path.is_dir()} >= set(study.CONDITIONS)
     again = (out / "guidance.md").read_bytes(), (out / "empathic" / "record.jsonl").read_bytes()
     capsys.readouterr()
-    assert run.main(["guidance", "--llm", "oracle,tone=4", *small, "--out", str(out)]) == 0
+    assert run.main(["study", "guidance", "--llm", "oracle,tone=4", *small, "--out", str(out)]) == 0
     assert ((out / "guidance.md").read_bytes(), (out / "empathic" / "record.jsonl").read_bytes()) == again
     path = written(tmp_path, "round,sentiment,posts\n" + "".join(f"{round_},{round_},2\n" for round_ in range(1, 7)))
-    told = ["judge", str(out / "none"), "--rubric", "sentiment", "--llm", "oracle", "--data", str(path)]
+    told = ["study", "judge", str(out / "none"), "--rubric", "sentiment", "--llm", "oracle", "--data", str(path)]
     assert run.main(told) == 0
     page = (out / "none" / "sentiment" / "sentiment.md").read_text()
     assert "Compared with the data" in page

@@ -220,7 +220,7 @@ def test_exact_probabilities_give_exact_weights_without_an_interval(tmp_path: Pa
 @pytest.mark.thorough
 def test_the_study_finds_both_planners(tmp_path: Path) -> None:
     """With the same seed the planner for the right option raises right choices, and the planner for A choices of A."""
-    assert main(["herding", "--llm", "oracle", "--repetitions", "20", "--out", str(tmp_path)]) == 0
+    assert main(["study", "herding", "--llm", "oracle", "--repetitions", "20", "--out", str(tmp_path)]) == 0
     text = (tmp_path / "herding.md").read_text(encoding="utf-8")
     assert "With a planner for the right option" in text
     assert "points more than without a planner" in text
@@ -232,7 +232,10 @@ def test_the_study_finds_both_planners(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_below_five_rooms_the_study_has_no_verdict(tmp_path: Path) -> None:
     """It also counts choices and replies of a planner that could not be read, over all conditions, with the reasons."""
-    assert main(["herding", "--llm", "oracle", "--repetitions", "3", "--set", "rounds=1", "--out", str(tmp_path)]) == 0
+    assert (
+        main(["study", "herding", "--llm", "oracle", "--repetitions", "3", "--set", "rounds=1", "--out", str(tmp_path)])
+        == 0
+    )
     page = (tmp_path / "herding.md").read_text(encoding="utf-8")
     assert "is unknown" in page
     assert "0 of 90 choices are missing." in page
@@ -264,7 +267,18 @@ def test_intervals_of_shares_end_where_shares_end() -> None:
 @pytest.mark.thorough
 def test_a_model_is_compared_with_bayesians_and_plans_itself(tmp_path: Path) -> None:
     """On people who overweight their own signal: eight conditions, and the planted weight shows as fewer cascades."""
-    command = ["herding", "--llm", "oracle,own=3", "--repetitions", "8", "--set", "rounds=1", "--out", str(tmp_path)]
+    command = [
+        "study",
+        "herding",
+        "--llm",
+        "oracle,own=3",
+        "--repetitions",
+        "8",
+        "--set",
+        "rounds=1",
+        "--out",
+        str(tmp_path),
+    ]
     assert main(command) == 0
     table = pd.read_csv(tmp_path / "herding.csv")
     assert table["condition"].nunique() == 8

@@ -148,7 +148,7 @@ def test_lines_of_the_user_are_read(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_the_command_writes_the_report_and_repeats_it(tmp_path: Path) -> None:
     """Two rooms: no verdict; the same command again asks nothing and writes the same bytes."""
-    asked = ["honesty", "--llm", "oracle", "--repetitions", "2", "--rounds", "2", "--out", str(tmp_path)]
+    asked = ["study", "honesty", "--llm", "oracle", "--repetitions", "2", "--rounds", "2", "--out", str(tmp_path)]
     assert run.main(asked) == 0
     page = (tmp_path / "honesty.md").read_text()
     assert "is unknown: fewer than 5 rooms" in page

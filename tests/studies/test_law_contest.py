@@ -214,7 +214,7 @@ def test_the_command_writes_a_law_that_moves_a_population(
     rooms = ran("three_way", repetitions=12, rounds=3)
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(OWN, encoding="utf-8")
-    assert run.main(["fit-law", str(rooms), "--laws", "all,./mine.py", "--out", "laws", "--draws", "3"]) == 0
+    assert run.main(["study", "fit-law", str(rooms), "--laws", "all,./mine.py", "--out", "laws", "--draws", "3"]) == 0
     assert capsys.readouterr().out.startswith("racism: ")
     names = {path.name for path in Path("laws").iterdir()}
     assert names >= {"laws.json", "laws.md", "laws.png", "laws.svg", "laws.csv", "numbers.csv"}

@@ -245,7 +245,7 @@ def test_a_purchase_of_few_people_is_called_so(tmp_path: Path) -> None:
     known = [f"p{one},{value},{value + noise}" for one, (value, noise) in enumerate(rng.normal(5, 1, (20, 2)))]
     path = tmp_path / "people.csv"
     path.write_text("\n".join(["person,outcome,predicted", *known, *[f"q{one},,{one % 7}" for one in range(40)]]))
-    assert main(["mixed", str(path), "--prices", "60,10,0.5", "--out", str(tmp_path / "out")]) == 0
+    assert main(["study", "mixed", str(path), "--prices", "60,10,0.5", "--out", str(tmp_path / "out")]) == 0
     page = (tmp_path / "out" / "mixed.md").read_text(encoding="utf-8")
     assert "These are fewer than 10 people: the interval may be wider, and the worth is then unknown." in page
 
@@ -299,18 +299,18 @@ def test_wrong_files_end_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="condition"):
         read_people(path, control="nws")
     for prices in ("10,5", "1e300,1e-10,1e-300"):
-        assert main(["mixed", str(path), "--prices", prices]) == 2
-    assert main(["mixed", str(path), "--run", "a=x", "--run", "a=y"]) == 2
-    assert main(["mixed", str(path), "--out", str(path)]) == 2, "a file is no folder of results"
+        assert main(["study", "mixed", str(path), "--prices", prices]) == 2
+    assert main(["study", "mixed", str(path), "--run", "a=x", "--run", "a=y"]) == 2
+    assert main(["study", "mixed", str(path), "--out", str(path)]) == 2, "a file is no folder of results"
     (bare := tmp_path / "people").write_text(ROWS)
-    assert main(["mixed", str(bare)]) == 2, "without an ending, the folder would have the name of the file"
+    assert main(["study", "mixed", str(bare)]) == 2, "without an ending, the folder would have the name of the file"
 
 
 def test_predictions_that_are_all_equal_have_no_worth(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Neither a correlation of 0 nor an interval of no width is printed."""
     path = tmp_path / "people.csv"
     path.write_text("person,outcome,predicted\n" + "".join(f"p{n},{n if n < 15 else ''},3\n" for n in range(40)))
-    assert main(["mixed", str(path)]) == 0
+    assert main(["study", "mixed", str(path)]) == 0
     page = (tmp_path / "people" / "mixed.md").read_text()
     assert "What the model is worth is unknown: within conditions all outcomes, or all predictions, are equal." in page
     assert "With predictions the interval is as wide." in page
@@ -320,7 +320,7 @@ def test_few_people_have_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixtur
     """With two people in a condition neither an interval nor a worth is printed, and no NaN."""
     path = tmp_path / "people.csv"
     path.write_text(ROWS)
-    assert main(["mixed", str(path)]) == 0
+    assert main(["study", "mixed", str(path)]) == 0
     page = (tmp_path / "people" / "mixed.md").read_text()
     assert "is unknown: fewer than 5 people in a condition" in page
     assert "is unknown: fewer than 10 people in a condition" in page

@@ -1,4 +1,4 @@
-"""How many people a model is worth (`run.py distributions`): a sample of n people is worth n, a biased model few, and no less is
+"""How many people a model is worth (`study distributions`): a sample of n people is worth n, a biased model few, and no less is
 known of a model with few questions than that it is unknown.
 """
 

@@ -69,7 +69,7 @@ def test_the_network_of_a_run_is_that_of_the_user_with_opinions(own: Path) -> No
 def test_a_written_network_is_read_back_equal(own: Path, tmp_path: Path, ending: str) -> None:
     """Nodes, links and all their attributes; a network of other opinions would be noticed. Bytes are the same each time."""
     path, again = tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"
-    assert run.main(["export-network", str(own), "--out", str(path)]) == 0
+    assert run.main(["study", "export-network", str(own), "--out", str(path)]) == 0
     graph, back = network_of(own), read_graph(str(path))
     assert nx.utils.graphs_equal(back, graph)
     assert list(back) == list(graph)
@@ -82,7 +82,7 @@ def test_a_written_network_is_read_back_equal(own: Path, tmp_path: Path, ending:
 @pytest.mark.thorough
 def test_an_exported_network_starts_a_run(own: Path, tmp_path: Path) -> None:
     """The personas of the first room sit at their nodes again, in every repetition, and links have the same rounds."""
-    assert run.main(["export-network", str(own), "--out", str(tmp_path / "a.graphml")]) == 0
+    assert run.main(["study", "export-network", str(own), "--out", str(tmp_path / "a.graphml")]) == 0
     graph = f"file,path={tmp_path}/a.graphml"
     again = run_scenario("network", out=tmp_path / "b", graph=graph, size=4, **SMALL)
     seats, first = again.agents, load(own).agents
@@ -189,7 +189,7 @@ def test_what_cannot_be_exported_is_one_line(own: Path, tmp_path: Path, capsys: 
         ([str(own), "--out", "net.csv"], "the name must end in .graphml or .gexf"),
         ([str(tmp_path / "none")], "cannot read the record"),
     ):
-        assert run.main(["export-network", *words]) == 2
+        assert run.main(["study", "export-network", *words]) == 2
         assert told in capsys.readouterr().err
 
 

@@ -203,15 +203,25 @@ def test_the_table_of_versions_says_who_got_what(ran: Callable[..., Path]) -> No
 def test_the_command_ends_in_a_report(ran: Callable[..., Path], tmp_path: Path, capsys: Any) -> None:
     """With its figure; another judge in the folder is refused; a run without a story says which scenario has one."""
     folder = str(ran("news_evolution", **SMALL | {"llm": "oracle,drift=1"}))
-    assert run.main(["judge", folder, "--rubric", "deviation", "--llm", "oracle", "--out", str(tmp_path)]) == 0
+    assert run.main(["study", "judge", folder, "--rubric", "deviation", "--llm", "oracle", "--out", str(tmp_path)]) == 0
     text = (tmp_path / "deviation.md").read_text()
     assert "| 0, the report |" in text
     assert "| 0, as the judge reads it |" in text
     assert (tmp_path / "deviation.png").exists()
-    assert run.main(["judge", folder, "--rubric", "deviation", "--llm", "fake", "--out", str(tmp_path)]) == 2
+    assert run.main(["study", "judge", folder, "--rubric", "deviation", "--llm", "fake", "--out", str(tmp_path)]) == 2
     assert (
         run.main(
-            ["judge", str(ran("two_way")), "--rubric", "deviation", "--llm", "oracle", "--out", str(tmp_path / "b")]
+            [
+                "study",
+                "judge",
+                str(ran("two_way")),
+                "--rubric",
+                "deviation",
+                "--llm",
+                "oracle",
+                "--out",
+                str(tmp_path / "b"),
+            ]
         )
         == 2
     )
@@ -245,6 +255,7 @@ def test_early_against_late_has_a_verdict_only_with_an_interval(early: Any, late
 def test_an_early_statement_works_better_where_that_is_planted(tmp_path: Path, capsys: Any) -> None:
     """Every spreader adds a point a day until it hears the statement: 1 point where it comes before day 2, and 3 before day 4."""
     words = [
+        "study",
         "refutation",
         "--llm",
         "oracle,drift=1",

@@ -267,7 +267,7 @@ def test_members_of_a_deliberation_vote_on_its_questions(tmp_path: Path) -> None
         assert votes.columns.tolist() == sorted(asked["topic"].unique())
         rated = asked.loc[asked["round"] == round_, "answer"].dropna()
         assert votes.stack().value_counts().to_dict() == np.sign(rated - 5).value_counts().to_dict()
-    assert main(["opinion-groups", str(run), "--out", str(tmp_path / "groups")]) == 0
+    assert main(["study", "opinion-groups", str(run), "--out", str(tmp_path / "groups")]) == 0
 
 
 @pytest.mark.thorough
@@ -288,7 +288,7 @@ def test_parties_are_found_in_the_votes_of_a_run(tmp_path: Path) -> None:
     ]
     assert main([*town, "--out", str(tmp_path / "run")]) == 0
     found = tmp_path / "groups"
-    assert main(["opinion-groups", str(tmp_path / "run"), "--survey", "last", "--out", str(found)]) == 0
+    assert main(["study", "opinion-groups", str(tmp_path / "run"), "--survey", "last", "--out", str(found)]) == 0
     page = (found / "opinion_groups.md").read_text(encoding="utf-8")
     assert float(page.partition("Adjusted Rand index of groups and parties: ")[2].partition(".\n")[0]) > 0.8
     people = pd.read_csv(found / "people.csv")
@@ -298,7 +298,20 @@ def test_parties_are_found_in_the_votes_of_a_run(tmp_path: Path) -> None:
 def test_the_command_writes_a_report(tmp_path: Path) -> None:
     """Planted groups: three groups, a map, a slate that was given; a file of two people says what is unknown."""
     assert (
-        main(["opinion-groups", "planted", "--slate", "s000,s001", "--draws", "19", "--out", str(tmp_path / "a")]) == 0
+        main(
+            [
+                "study",
+                "opinion-groups",
+                "planted",
+                "--slate",
+                "s000,s001",
+                "--draws",
+                "19",
+                "--out",
+                str(tmp_path / "a"),
+            ]
+        )
+        == 0
     )
     page = (tmp_path / "a/opinion_groups.md").read_text(encoding="utf-8")
     assert "3 groups of opinion" in page
@@ -306,7 +319,7 @@ def test_the_command_writes_a_report(tmp_path: Path) -> None:
     assert (tmp_path / "a/opinion_groups.png").exists()
     few = tmp_path / "few.csv"
     few.write_text("person,statement,vote\na,x,agree\nb,x,pass\na,y,disagree\n", encoding="utf-8")
-    assert main(["opinion-groups", str(few), "--out", str(tmp_path / "b")]) == 0
+    assert main(["study", "opinion-groups", str(few), "--out", str(tmp_path / "b")]) == 0
     page = (tmp_path / "b/opinion_groups.md").read_text(encoding="utf-8")
     assert "is unknown: needs 20 people" in page
     assert "What each group wants" not in page
@@ -331,7 +344,7 @@ def test_statements_with_a_comma_and_statements_that_no_one_likes(tmp_path: Path
     """A comma in a statement splits nothing; where no one agrees with anything, no slate is said to represent people."""
     path = tmp_path / "votes.csv"
     path.write_text('person,statement,vote\na,"Yes, trains",agree\nb,Rents,agree\nc,Parks,pass\n', encoding="utf-8")
-    words = ["opinion-groups", str(path), "--draws", "19"]
+    words = ["study", "opinion-groups", str(path), "--draws", "19"]
     given = ["--slate", "Yes, trains", "--slate", "Rents,Parks"]
     assert main([*words, *given, "--out", str(tmp_path / "comma")]) == 0
     page = (tmp_path / "comma/opinion_groups.md").read_text(encoding="utf-8")

@@ -108,7 +108,7 @@ def test_the_pilot_is_no_part_of_the_test(tmp_path: Path) -> None:
         read_pilot(tmp_path)
     rows.to_csv(tmp_path / "differences.csv", index=False)
     assert power_lines(CLAIM, read_pilot(tmp_path), (40,), 0.05, 0.0) == power_lines(CLAIM, rows, (40,), 0.05, 0.0)
-    assert run.main(["register", "nothing.toml", "--units", "40", "--pilot", str(tmp_path)]) == 2
+    assert run.main(["study", "register", "nothing.toml", "--units", "40", "--pilot", str(tmp_path)]) == 2
 
 
 def test_a_pilot_of_another_comparison_is_refused(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def test_a_test_that_was_killed_is_seen(plan: Path, tmp_path: Path, monkeypatch:
         raise UserError("stopped")
 
     monkeypatch.setattr("parley.studies.claims.command.measure_cells", stop)
-    assert run.main(["confirm", str(plan), "--out", str(tmp_path / "first")]) == 2
+    assert run.main(["study", "confirm", str(plan), "--out", str(tmp_path / "first")]) == 2
     planned = read_registration(plan)
     assert why_exploratory(planned, plan, Attempt((6, 8), "oracle", tmp_path / "first")) == []
     assert "begun before" in why_exploratory(planned, plan, Attempt((6, 8), "oracle", tmp_path / "second"))[0]
@@ -265,16 +265,16 @@ def test_from_registration_to_report(
 ) -> None:
     """The plan is run and stamped, a repeated command asks nothing and writes the same report, another n is exploratory."""
     monkeypatch.chdir(tmp_path)
-    assert run.main(["register", "claim.toml", "--units", "6", "--out", "own.json"]) == 0
-    assert run.main(["register", "claim.toml", "--units", "6", "--out", "own.json"]) == 2
-    assert run.main(["confirm", "own.json", "--workers", "1"]) == 0
+    assert run.main(["study", "register", "claim.toml", "--units", "6", "--out", "own.json"]) == 0
+    assert run.main(["study", "register", "claim.toml", "--units", "6", "--out", "own.json"]) == 2
+    assert run.main(["study", "confirm", "own.json", "--workers", "1"]) == 0
     page = (tmp_path / "own" / "confirmation.md").read_bytes()
     assert b"**confirmatory**" in page
     assert b"The claim is supported" in page
     assert (tmp_path / "own.seen.jsonl").exists()
     capsys.readouterr()
-    assert run.main(["confirm", "own.json", "--workers", "1"]) == 0
+    assert run.main(["study", "confirm", "own.json", "--workers", "1"]) == 0
     assert "0 calls asked" in capsys.readouterr().out
     assert (tmp_path / "own" / "confirmation.md").read_bytes() == page
-    assert run.main(["confirm", "own.json", "--workers", "1", "--units", "7", "--out", "more"]) == 0
+    assert run.main(["study", "confirm", "own.json", "--workers", "1", "--units", "7", "--out", "more"]) == 0
     assert "exploratory: units 7 are not those registered (6)" in capsys.readouterr().out

@@ -120,14 +120,14 @@ def test_the_command_reports_scores_and_categories(tmp_path: Path, capsys: pytes
             lines.append(f"t{place},{name},{shown},{'for' if value > 4 else 'against' if shown else ''}")
     path = tmp_path / "codes.csv"
     path.write_text("\n".join(lines), encoding="utf-8")
-    assert main(["raters", str(path)]) == 0
+    assert main(["study", "raters", str(path)]) == 0
     text = (tmp_path / "codes" / "raters.md").read_text(encoding="utf-8")
     assert "by the average rater" in text
     assert "by raters in general" in text
     assert "of the answers are for" in text
     assert (tmp_path / "codes" / "items.csv").is_file()
     path.write_text("\n".join(lines[:7]), encoding="utf-8")
-    assert main(["raters", str(path), "--out", str(tmp_path / "few")]) == 0
+    assert main(["study", "raters", str(path), "--out", str(tmp_path / "few")]) == 0
     few = (tmp_path / "few" / "raters.md").read_text(encoding="utf-8")
     assert "is unknown: fewer than 30 items" in few
     assert "is unknown: it needs 3 raters" in few
@@ -138,5 +138,5 @@ def test_the_command_reports_scores_and_categories(tmp_path: Path, capsys: pytes
     ]:  # fmt: skip
         path.write_text(bad, encoding="utf-8")
         capsys.readouterr()
-        assert main(["raters", str(path)]) == 2
+        assert main(["study", "raters", str(path)]) == 2
         assert said in capsys.readouterr().err

@@ -78,7 +78,7 @@ def test_no_one_chooses_and_rates() -> None:
 def test_the_command_finds_what_is_planted_and_nothing_else(tmp_path: Path) -> None:
     """On the oracle, advice of known worth: the choice gains for others; without taste it does not."""
     for name, options in (("a", ""), ("b", ",taste=0")):
-        words = f"rehearse --llm oracle{options} --audience 6 --out {tmp_path / name}"
+        words = f"study rehearse --llm oracle{options} --audience 6 --out {tmp_path / name}"
         assert run.main(words.split()) == 0
     found, null = ((tmp_path / name / "rehearsal.md").read_text(encoding="utf-8") for name in "ab")
     assert "points of 10 higher than a candidate drawn at random" in found
@@ -90,7 +90,7 @@ def test_a_file_of_problems_and_german_are_rehearsed(tmp_path: Path) -> None:
     """One problem of a file has no verdict; the German society is asked in German."""
     aim = "Menschen davon zu überzeugen, dass ein Tempolimit kommen soll"
     (tmp_path / "p.csv").write_text(f'id,aim,situation\nx,"{aim}",Ein Treffen im Ort.\n', encoding="utf-8")
-    words = f"rehearse {tmp_path / 'p.csv'} --society germany --llm oracle --audience 3 --out {tmp_path / 'a'}"
+    words = f"study rehearse {tmp_path / 'p.csv'} --society germany --llm oracle --audience 3 --out {tmp_path / 'a'}"
     assert run.main(words.split()) == 0
     page = (tmp_path / "a" / "rehearsal.md").read_text(encoding="utf-8")
     assert "is unknown: fewer than 5 problems" in page

@@ -104,7 +104,20 @@ def test_of_other_episodes_a_vote_is_the_order_of_the_ratings(tmp_path: Path) ->
 def test_a_payoff_that_no_opinion_has_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """`own` is the recorded rating: it says nothing of what another opinion would have given."""
     assert (
-        run.main(["representatives", "steps", "x", "--llm", "oracle", "--payoff", "own", "--out", str(tmp_path / "o")])
+        run.main(
+            [
+                "study",
+                "representatives",
+                "steps",
+                "x",
+                "--llm",
+                "oracle",
+                "--payoff",
+                "own",
+                "--out",
+                str(tmp_path / "o"),
+            ]
+        )
         == 2
     )
     assert "cannot be read from an opinion" in capsys.readouterr().err
@@ -150,7 +163,7 @@ def test_a_planted_person_is_found_and_a_blind_representative_claims_nothing(tmp
     pages = {}
     for name, llm in (("near", "oracle,leaning=1"), ("blind", "oracle,leaning=1,blind=1")):
         out = tmp_path / name
-        assert run.main(["representatives", "steps", str(folder), "--llm", llm, "--out", str(out)]) == 0
+        assert run.main(["study", "representatives", "steps", str(folder), "--llm", llm, "--out", str(out)]) == 0
         pages[name] = (out / "steps.md").read_text(encoding="utf-8")
         table = pd.read_csv(out / "steps.csv").set_index(["step", "measure"])
         assert table.loc[("ballot", "twice"), "value"] == 1  # the speaker ranks alike when it is asked again
@@ -163,7 +176,16 @@ def test_a_planted_person_is_found_and_a_blind_representative_claims_nothing(tmp
     again = pages["near"], [path.stat().st_mtime_ns for path in (tmp_path / "near").glob("journal.sqlite")]
     assert (
         run.main(
-            ["representatives", "steps", str(folder), "--llm", "oracle,leaning=1", "--out", str(tmp_path / "near")]
+            [
+                "study",
+                "representatives",
+                "steps",
+                str(folder),
+                "--llm",
+                "oracle,leaning=1",
+                "--out",
+                str(tmp_path / "near"),
+            ]
         )
         == 0
     )

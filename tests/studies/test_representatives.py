@@ -319,13 +319,13 @@ def test_the_report_of_measures(workshop: DatasetBuilder, spec: str) -> None:
 
 @pytest.mark.thorough
 def test_the_commands_train_measure_and_compare(spec: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`run.py representatives train`, `measure`, `grid`: what `train` leaves is measured, a second size made of the first."""
+    """`study representatives train`, `measure`, `grid`: what `train` leaves is measured, a second size made of the first."""
     file = write_episodes(EPISODES, tmp_path / "e.jsonl")
     small = ["--batch", "8", "--every", "5", "--patience", "1", "--epochs", "2", "--rate", "0.005"]
     given = [str(file), "--llm", spec, *small]
 
     def command(name: str, *more: str, out: str) -> str:
-        assert run.main(["representatives", name, *given, *more, "--out", str(tmp_path / out)]) == 0
+        assert run.main(["study", "representatives", name, *given, *more, "--out", str(tmp_path / out)]) == 0
         return capsys.readouterr().out
 
     told = command("train", "--knows", "OC", out="run")
@@ -348,7 +348,18 @@ def test_the_whole_study_is_one_page_and_goes_on(spec: str, tmp_path: Path, caps
     """Two sizes, trained and untrained: critiques, consensus beside groups without critiques, the grid; again asks nothing."""
     file = write_episodes(EPISODES, tmp_path / "e.jsonl")
     small = ["--batch", "8", "--every", "5", "--patience", "1", "--epochs", "1", "--rate", "0.005", "--limit", "2"]
-    command = ["representatives", "study", str(file), "--llm", spec, *small, "--choices", "base", "--keep-going"]
+    command = [
+        "study",
+        "representatives",
+        "study",
+        str(file),
+        "--llm",
+        spec,
+        *small,
+        "--choices",
+        "base",
+        "--keep-going",
+    ]
     assert run.main([*command, "--out", str(tmp_path / "study")]) == 0
     page = (tmp_path / "study" / "study.md").read_text(encoding="utf-8")
     for picture in ("critiques.png", "consensus/substitute.png", "grid.png"):
@@ -399,7 +410,7 @@ def test_what_is_wrong_is_one_line(
     file = write_episodes(EPISODES, tmp_path / "e.jsonl")
     given = [one_.format(file=file) for one_ in arguments]
     out = ["--out", str(tmp_path / "out")] if len(given) > 1 else []
-    assert run.main(["representatives", *given, *out]) == 2
+    assert run.main(["study", "representatives", *given, *out]) == 2
     told = capsys.readouterr().err
     assert says in told
     assert told.count("\n") == 1

@@ -151,7 +151,7 @@ def test_choices_without_any_knowledge_of_a_judge_have_no_verdict() -> None:
 
 def test_a_topic_named_twice_is_one_topic(tmp_path: Path) -> None:
     """`--topic racism,racism` is asked once: two rows of one person and topic would have no shift."""
-    line = f"choose-side --llm oracle --topic racism,racism --respondents 1 --out {tmp_path / 'run'}"
+    line = f"study choose-side --llm oracle --topic racism,racism --respondents 1 --out {tmp_path / 'run'}"
     assert run.main(line.split()) == 0
     assert len(pd.read_csv(tmp_path / "run" / "choices.csv")) == 5
 
@@ -164,7 +164,7 @@ def test_the_command_finds_what_is_planted_and_asks_nothing_twice(
     pages = {}
     for flattery in ("0.4", "0", "0.4"):
         out = tmp_path / flattery
-        line = f"choose-side --llm oracle,flattery={flattery} --topic racism --respondents 10 --out {out}"
+        line = f"study choose-side --llm oracle,flattery={flattery} --topic racism --respondents 10 --out {out}"
         assert run.main(line.split()) == 0
         page = (out / "choose_side.md").read_text(encoding="utf-8")
         assert pages.setdefault(flattery, page) == page
@@ -175,5 +175,5 @@ def test_the_command_finds_what_is_planted_and_asks_nothing_twice(
     assert "move to the judge's side" in pages["0.4"]
     nothing = pd.read_csv(tmp_path / "0" / "effects.csv").set_index(["known", "alignment"])
     assert abs(nothing.loc[(BEYOND, "all"), "shift"]) < 0.03
-    assert run.main(["choose-side", "--llm", "oracle", "--topic", "nonsense"]) == 2
+    assert run.main(["study", "choose-side", "--llm", "oracle", "--topic", "nonsense"]) == 2
     assert "nonsense" in capsys.readouterr().err

@@ -110,7 +110,7 @@ def test_a_panel_that_cannot_be_is_refused_before_the_debates(
         "--panel 3": "add --compare SPEC",
     }
     for options, wanted in cases.items():
-        line = f"prior-beliefs --llm oracle {options} --out {tmp_path / 'run'}"
+        line = f"study prior-beliefs --llm oracle {options} --out {tmp_path / 'run'}"
         assert run.main(line.split()) == 2
         assert wanted in capsys.readouterr().err
         assert not (tmp_path / "run").exists()
@@ -119,7 +119,9 @@ def test_a_panel_that_cannot_be_is_refused_before_the_debates(
 @pytest.mark.thorough
 def test_the_command_compares_speeches_and_asks_nothing_twice(tmp_path: Path) -> None:
     """The oracle argues for its own belief with more certainty, and a panel of strong taste hears it; again, the same bytes."""
-    line = "prior-beliefs --llm oracle --compare oracle,taste=40 --panel 4 --topic racism --repetitions 6 --rounds 1"
+    line = (
+        "study prior-beliefs --llm oracle --compare oracle,taste=40 --panel 4 --topic racism --repetitions 6 --rounds 1"
+    )
     pages = []
     for _ in range(2):
         assert run.main([*line.split(), "--out", str(tmp_path)]) == 0

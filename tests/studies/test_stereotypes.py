@@ -198,6 +198,7 @@ def test_command_with_people(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     own["answer"] = 5 + (own["answer"] - 5) / 2 + np.random.default_rng(0).normal(0, 0.5, len(own))
     own.drop(columns=["about", "reason"]).to_csv(tmp_path / "people.csv", index=False)
     words = [
+        "study",
         "stereotypes",
         "--personas",
         "twins",
@@ -214,7 +215,7 @@ def test_command_with_people(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert like["p"] < 0.05
     assert "Individuals or stereotypes" in (tmp_path / "a/stereotypes.md").read_text(encoding="utf-8")
     capsys.readouterr()
-    words = ["stereotypes", "--answers", str(tmp_path / "people.csv"), "--out", str(tmp_path / "b")]
+    words = ["study", "stereotypes", "--answers", str(tmp_path / "people.csv"), "--out", str(tmp_path / "b")]
     assert run.main(words) == 0
     assert not (tmp_path / "b/stereotypes.png").exists()
 
@@ -267,7 +268,7 @@ def test_the_plan_counts_what_is_asked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There was no --dry-run. The plan names as many calls as the same command then makes."""
-    command = ["stereotypes", "--topic", "racism,abortion", "--personas", "twins", "--llm", "oracle"]
+    command = ["study", "stereotypes", "--topic", "racism,abortion", "--personas", "twins", "--llm", "oracle"]
     assert run.main([*command, "--interview", "2", "--dry-run", "--out", str(tmp_path / "run")]) == 0
     planned = capsys.readouterr().out
     assert not (tmp_path / "run").exists()

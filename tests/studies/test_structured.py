@@ -115,7 +115,7 @@ def test_what_cannot_be_held_is_told(name: str, models: list[str], told: str) ->
 
 def test_a_judge_is_wanted_for_speakers_that_are_not_ours(capsys: pytest.CaptureFixture[str]) -> None:
     """The oracle would leave every statement unread, after all the debates had been paid for."""
-    assert run.main(["structured", "baseline", "--llm", "openai:some-model"]) == 2
+    assert run.main(["study", "structured", "baseline", "--llm", "openai:some-model"]) == 2
     assert "--judge SPEC" in capsys.readouterr().err
 
 
@@ -322,7 +322,7 @@ def test_runs_needed_are_those_of_the_spread_that_the_design_has() -> None:
 @pytest.mark.thorough
 def test_an_experiment_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Debates, judge, report; the same command again asks nothing and writes the same."""
-    command = ["structured", "closing", "--llm", "oracle", "--topic", "racism,abortion", "--repetitions", "3"]
+    command = ["study", "structured", "closing", "--llm", "oracle", "--topic", "racism,abortion", "--repetitions", "3"]
     command += ["--rounds", "4", "--out", str(tmp_path / "out")]
     assert run.main(command) == 0
     capsys.readouterr()
@@ -343,12 +343,14 @@ def test_a_dry_run_says_what_it_would_take(capsys: pytest.CaptureFixture[str], t
 
     A model that nobody has checked is asked 84 questions before; a plan without them is too small.
     """
-    assert run.main(["structured", "closing", "--llm", "oracle", "--out", str(tmp_path / "o"), "--dry-run"]) == 0
+    assert (
+        run.main(["study", "structured", "closing", "--llm", "oracle", "--out", str(tmp_path / "o"), "--dry-run"]) == 0
+    )
     out = capsys.readouterr().out
     assert re.search(r"^in all +80 rooms +6,000 calls$", out, re.M)
     assert f"oracle judges: {2 * 3 * 1440:,} calls at most, 3 for each of 2,880 statements" in out
     assert not (tmp_path / "o").exists()
-    assert run.main(["structured", "closing", "--llm", "openai:m", "--judge", "oracle", "--dry-run"]) == 0
+    assert run.main(["study", "structured", "closing", "--llm", "openai:m", "--judge", "oracle", "--dry-run"]) == 0
     assert "+ 84 calls once, to check whether openai:m plays people" in capsys.readouterr().out
 
 
@@ -367,7 +369,7 @@ def test_what_an_experiment_cannot_take_is_one_line(
     given: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Not a setting that is passed over in silence."""
-    assert run.main(["structured", *given, "--llm", "oracle", "--out", str(tmp_path / "out")]) == 2
+    assert run.main(["study", "structured", *given, "--llm", "oracle", "--out", str(tmp_path / "out")]) == 2
     assert told in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
@@ -375,7 +377,7 @@ def test_what_an_experiment_cannot_take_is_one_line(
 def test_a_report_says_first_that_the_debates_are_broken(tmp_path: Path) -> None:
     """Two small models said the same line in turn ("I'm not sure I agree with your answer."), and the report scored it all."""
     small = ["--llm", "oracle", "--topic", "racism", "--repetitions", "2", "--rounds", "2", "--out", str(tmp_path)]
-    assert run.main(["structured", "baseline", *small]) == 0
+    assert run.main(["study", "structured", "baseline", *small]) == 0
     short = (tmp_path / "report.md").read_text(encoding="utf-8").split("## In short")[1].split("##")[0]
     assert "Debates are broken" not in short
     fine = broken_replies.compute(load(next(tmp_path.rglob("record.jsonl")).parent))
@@ -387,8 +389,8 @@ def test_a_report_says_first_that_the_debates_are_broken(tmp_path: Path) -> None
 def test_a_folder_holds_one_experiment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Another one's report would stand beside the old tables."""
     small = ["--llm", "oracle", "--topic", "racism", "--repetitions", "2", "--rounds", "2", "--out", str(tmp_path)]
-    assert run.main(["structured", "baseline", *small]) == 0
-    assert run.main(["structured", "alone", *small]) == 2
+    assert run.main(["study", "structured", "baseline", *small]) == 0
+    assert run.main(["study", "structured", "alone", *small]) == 2
     assert "already has another experiment" in capsys.readouterr().err
 
 

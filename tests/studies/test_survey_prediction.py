@@ -383,5 +383,5 @@ def test_commands_write_reports_and_resume(tmp_path: Path, capsys: pytest.Captur
         assert "add --questions" in capsys.readouterr().err
         assert run.main([*words, "--dry-run"]) == 0
         assert run.main([command, "planted", "--llm", "oracle", "--language", "xx"]) == 2
-    assert run.main(["predict", "planted", "--llm", "oracle", "--epochs", "2"]) == 2
+    assert run.main(["study", "predict", "planted", "--llm", "oracle", "--epochs", "2"]) == 2
     assert "only works with --train" in capsys.readouterr().err

@@ -58,7 +58,7 @@ def test_shuffled_training_keeps_questions_and_loses_people(tmp_path: Path) -> N
 
 def test_a_model_that_cannot_be_trained_leaves_no_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    assert run.main(["predict", "planted", "--llm", "oracle", "--train", "--out", str(out)]) == 2
+    assert run.main(["study", "predict", "planted", "--llm", "oracle", "--train", "--out", str(out)]) == 2
     assert "oracle cannot be trained" in capsys.readouterr().err
     assert not out.exists()
 

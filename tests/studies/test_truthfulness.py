@@ -121,7 +121,19 @@ def test_the_command_resumes_with_the_same_bytes(tmp_path: Path) -> None:
     """Twice the same command in German: the same tables and page, no missing rating."""
     path, out = tmp_path / "statements.csv", tmp_path / "out"
     path.write_text(ROWS, encoding="utf-8")
-    words = ["truthfulness", str(path), "--society", "germany", "--llm", "oracle", "--crowd", "5", "--out", str(out)]
+    words = [
+        "study",
+        "truthfulness",
+        str(path),
+        "--society",
+        "germany",
+        "--llm",
+        "oracle",
+        "--crowd",
+        "5",
+        "--out",
+        str(out),
+    ]
     assert run.main(words) == 0
     first = {name: (out / name).read_bytes() for name in ("ratings.csv", "truthfulness.md")}
     assert run.main(words) == 0

@@ -20,7 +20,9 @@ from parley.training.tuning.recipe import DPO, Recipe
 def test_a_hub_id_has_no_made_up_time(capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is loaded for a dry run; without a measured step there is no number of hours."""
     assert (
-        run.main(["sweep-lora", "--dry-run", "--llm", "hf:org/model", "--set", "probe=attitude", "--trainings", "1"])
+        run.main(
+            ["study", "sweep-lora", "--dry-run", "--llm", "hf:org/model", "--set", "probe=attitude", "--trainings", "1"]
+        )
         == 0
     )
     told = capsys.readouterr().out

@@ -126,7 +126,7 @@ def test_debates_after_training_are_german(tuned: Path, tmp_path: Path) -> None:
         "probe=attitude",
         "--keep-going",
     ]
-    assert run.main(["fine-tuned", "--tuned", str(tuned), "--r", "4", *few, "--out", str(out)]) == 0
+    assert run.main(["study", "fine-tuned", "--tuned", str(tuned), "--r", "4", *few, "--out", str(out)]) == 0
     report = (out / "fine_tuned.md").read_text(encoding="utf-8")
     assert "With the SPD adapter" in report
     assert not re.search(r"Republican|Democrat|\bspd adapter", report)

@@ -65,7 +65,7 @@ def test_without_questions_of_its_own_the_writer_writes_all(land: Society) -> No
 def test_questions_of_its_own_come_first(tmp_path: Path) -> None:
     folder = Path(made_up_society(tmp_path / "land"))
     own = ["Who should mend the bridge across the river?", "What should the market of our town sell?"]
-    (folder / dataset.GIVEN).write_text(f"questions = {json.dumps(own)}", encoding="utf-8")
+    (folder / dataset.GIVEN).write_text(f"study questions = {json.dumps(own)}", encoding="utf-8")
     asked: list[str] = []
 
     def one(request: Request) -> str:
@@ -193,7 +193,10 @@ def test_the_whole_way_for_the_third_party(land: Society, tmp_path: Path) -> Non
     assert sorted(path.stem for path in (out / "data").glob("*.jsonl")) == ["badger", "heron", "otter"]
     assert all(f"| {party} | 24 |" in (out / "data" / "card.md").read_text() for party in ("Heron", "Otter", "Badger"))
     debates = ["--topic", f"{land.name}/racism", "--repetitions", "1", "--rounds", "1", "--keep-going"]
-    assert run.main(["fine-tuned", "--tuned", str(out), "--r", "2", *debates, "--out", str(tmp_path / "held")]) == 0
+    assert (
+        run.main(["study", "fine-tuned", "--tuned", str(out), "--r", "2", *debates, "--out", str(tmp_path / "held")])
+        == 0
+    )
     told = (tmp_path / "held" / "fine_tuned.md").read_text()
     assert "With the Badger adapter" in told
     assert "With the Heron adapter" in told

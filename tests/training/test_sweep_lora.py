@@ -38,7 +38,7 @@ def capability(model: str, adapter: str) -> Any:
 @check_each("option", ["--trainings", "--limit", "--dpo", "--ranks"])
 def test_nothing_is_trained_none_times(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Told at once, and 0 is not the default."""
-    assert run.main(["sweep-lora", option, "0", "--out", str(tmp_path / "run")]) == 2
+    assert run.main(["study", "sweep-lora", option, "0", "--out", str(tmp_path / "run")]) == 2
     assert f"{option}: must be 1 or more, not 0" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
@@ -74,14 +74,14 @@ def test_the_table_has_means_over_seeds_and_the_papers_apart(tmp_path: Path) -> 
 
 @pytest.mark.thorough
 def test_the_whole_way_on_the_model_in_the_box(tmp_path: Path) -> None:
-    """`run.py sweep-lora`: two trained models debate on their own adapters, and each is measured with its own."""
+    """`run.py study sweep-lora`: two trained models debate on their own adapters, and each is measured with its own."""
     torch = pytest.importorskip("torch", reason="the [local] extra is not installed")
     pytest.importorskip("trl", reason="the [local] extra is not installed")
     pytest.importorskip("lm_eval", reason="the [eval] extra is not installed")
     torch.set_num_threads(1)
     data = ["--questions", "10", "--answers", "2", "--tasks", "pocket_facts"]
     size = ["--ranks", "2", "--dpo", "2", "--trainings", "1", "--topic", "racism", "--repetitions", "2", "--limit", "4"]
-    assert run.main(["sweep-lora", *data, *size, "--out", str(tmp_path)]) == 0
+    assert run.main(["study", "sweep-lora", *data, *size, "--out", str(tmp_path)]) == 0
     found = pd.read_csv(tmp_path / "sweep.csv").pivot_table("value", "model", "what", sort=False)
     assert found.index.tolist() == ["as it is", "SFT r=2", "DPO r=2"]
     assert found.columns.tolist() == ["racism", "pocket_facts", "held-out loss"]

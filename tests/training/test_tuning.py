@@ -171,10 +171,10 @@ def test_a_killed_training_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_the_paired_debates_go_by_what_was_trained(tuned: Path, tmp_path: Path) -> None:
-    """`run.py train`, then `run.py fine-tuned`: each direction beside the model as it is, and adapters per seat."""
+    """`run.py train`, then `run.py study fine-tuned`: each direction beside the model as it is, and adapters per seat."""
     assert run.main(["train", "--party", "democrat", *SMALL, "--r", "4", "--out", str(tuned)]) == 0
     asked = ["--tuned", str(tuned), "--r", "4", "--topic", "racism", "--repetitions", "3", "--rounds", "1"]
-    assert run.main(["fine-tuned", *asked, "--out", str(tmp_path / "debates")]) == 0
+    assert run.main(["study", "fine-tuned", *asked, "--out", str(tmp_path / "debates")]) == 0
     shifts, remedy = (pd.read_csv(tmp_path / "debates" / f"{name}.csv") for name in ("shifts", "remedy"))
     assert set(shifts["direction"]) == {"republican", "democrat"}
     assert set(shifts["party"]) == {"republican", "democrat", "default"}

@@ -1,4 +1,4 @@
-"""The commands `run.py export` (an adapter merged into its model) and `sweep-lora` (methods of fine-tuning compared)."""
+"""The commands `run.py export adapter` (an adapter merged into its model) and `sweep-lora` (methods of fine-tuning compared)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from parley.model.progress import bar
 from parley.training.commands.tuning import DRY_RUN, add_plan, in_its_scale, interviewed, plan_from_args, with_debaters
 
 
-def export_parser() -> Parser:
-    """The options of `run.py export`."""
+def export_adapter_parser() -> Parser:
+    """The options of `run.py export adapter`."""
     parser = Parser(
-        "export",
+        "export adapter",
         "Merge adapters into their model and save it as a folder that vLLM, Ollama or llama.cpp can serve (docs/export.md). "
         "Without --adapter, the model itself is saved.",
-        with_debaters("export --adapter runs/tuned/adapters/{first}-sft-r16 --out runs/served"),
+        with_debaters("export adapter --adapter runs/tuned/adapters/{first}-sft-r16 --out runs/served"),
         cli.model("the model that the adapters were trained on", "pocket", trained=True),
         cli.out("", about="the folder for the model, empty or new", required=True),
     )
@@ -39,9 +39,9 @@ def export_parser() -> Parser:
     return parser
 
 
-def export(arguments: Sequence[str]) -> int:
+def export_adapter(arguments: Sequence[str]) -> int:
     """Merge the adapters and save the model. Errors: UserError."""
-    options = export_parser().parse_args(arguments)
+    options = export_adapter_parser().parse_args(arguments)
     from parley.training.base_model import base_model
 
     base = base_model(model_from_args(options, "pocket"))
@@ -78,14 +78,14 @@ def weighted(text: str) -> tuple[Path, float]:
 
 
 def sweep_lora_parser() -> Parser:
-    """The options of `run.py sweep-lora`."""
+    """The options of `run.py study sweep-lora`."""
     usual = {"topic": "those of the paper", "repetitions": "40", "rounds": "3", "llm": "pocket"}
     parser = Parser(
-        "sweep-lora",
+        "study sweep-lora",
         "Compare ranks and methods of fine-tuning (as in Table 1 of Taubenfeld et al. 2024): how far the Default agent is moved "
         "and what that costs, over several trainings of each (docs/tuning.md). --set personas=NAME also sets whose answers are "
         "trained on.",
-        "sweep-lora --out runs/table1",
+        "study sweep-lora --out runs/table1",
         *cli.debating("runs/sweep_lora-<time>", usual, trained=True),
         cli.dry_run(DRY_RUN),
     )

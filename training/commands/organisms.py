@@ -1,4 +1,4 @@
-"""`run.py organisms`: builds models whose bias is known, and scores the instruments on them."""
+"""`run.py study organisms`: builds models whose bias is known, and scores the instruments on them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from parley.model import cli
 from parley.model.cli import Parser, add_option
 from parley.model.progress import bar
 
-EXAMPLES = """organisms list
-organisms build opinion-sft opinion-sft-placebo
-organisms score
-organisms score opinion-oracle opinion-oracle-placebo"""
+EXAMPLES = """study organisms list
+study organisms build opinion-sft opinion-sft-placebo
+study organisms score
+study organisms score opinion-oracle opinion-oracle-placebo"""
 ACTIONS = ("list", "build", "score")
 
 
 def organisms_parser() -> Parser:
-    """Return the options of `run.py organisms`."""
+    """Return the options of `run.py study organisms`."""
     parser = Parser(
-        "organisms",
+        "study organisms",
         "Build models with one planted bias of known size (organisms), by a prompt, by training or as a law of the oracle. Score "
         "the instruments on them: do they find the bias, is its size in their interval, do they leave controls alone? "
         "(docs/organisms.md)",
@@ -39,7 +39,7 @@ def organisms_parser() -> Parser:
 
 
 def organisms(words: Sequence[str]) -> int:
-    """Run `run.py organisms`."""
+    """Run `run.py study organisms`."""
     options = organisms_parser().parse_args(words)
     from parley.training.organisms.truth import load_truth, truth_names
 
@@ -56,7 +56,9 @@ def organisms(words: Sequence[str]) -> int:
     if options.action == "score":
         return score_organisms(names, root)
     if not names:
-        raise UserError("name the organisms to build, such as opinion-sft (python run.py organisms list prints all)")
+        raise UserError(
+            "name the organisms to build, such as opinion-sft (python run.py study organisms list prints all)"
+        )
     return build_organisms(names, root)
 
 

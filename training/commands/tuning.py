@@ -1,4 +1,4 @@
-"""`run.py train` and `run.py fine-tuned`: train adapters, and run debates before and after."""
+"""`run.py train` and `run.py study fine-tuned`: train adapters, and run debates before and after."""
 
 from __future__ import annotations
 
@@ -164,12 +164,12 @@ def from_args(kind: Any, options: argparse.Namespace) -> Any:
 
 
 def fine_tuned_parser() -> Parser:
-    """The options of `run.py fine-tuned`."""
+    """The options of `run.py study fine-tuned`."""
     usual = {"topic": "those of the paper", "repetitions": "40", "rounds": "3", "llm": "that of the folders"}
     parser = Parser(
-        "fine-tuned",
+        "study fine-tuned",
         "Run the same debates before and after fine-tuning, and with an adapter for each party's agents (docs/tuning.md).",
-        "fine-tuned --tuned runs/tuned --repetitions 5",
+        "study fine-tuned --tuned runs/tuned --repetitions 5",
         *cli.debating("runs/fine_tuned-<time>", usual, trained=True),
         cli.dry_run(DRY_RUN),
     )

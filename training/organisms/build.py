@@ -165,7 +165,7 @@ def train(truth: Truth, root: Path, bar: Bar) -> Path:
 
 def read_built(folder: Path, truth: Truth) -> Built:
     """Return the organism of a folder. Errors: UserError where it was changed, or built from another truth file."""
-    again = f"remove the folder, and run python run.py organisms build {truth.name}"
+    again = f"remove the folder, and run python run.py study organisms build {truth.name}"
     values = read_toml(folder / TRUTH)
     seal = values.pop(SEAL, "")
     if seal != seal_of(folder, values):

@@ -1,4 +1,4 @@
-"""The model's debates compared with humans, measured as by `run.py human`: both values and the difference, never one score."""
+"""The model's debates compared with humans, measured as by `study human`: both values and the difference, never one score."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def _batch_groups(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _humans(name: str, sources: Sequence[Source] | None) -> CardEstimate:
-    """As `run.py human` measures them: humans whose partner is known, if they have partners."""
+    """As `run.py study human` measures them: humans whose partner is known, if they have partners."""
     measure, claim = MEASURES[name], CardEstimate(f"{name}_people", unit="group")
     if sources is None:
         return replace(claim, reason=NO_DATA)

@@ -2,7 +2,7 @@
 
 The replies of the model are texts; the turn of a reply in its sample is its round. Prompts are not texts of a person and are
 left out. A score with a number is a rating after the last reply; C, P and I, the grades of Inspect, are 1, 0.5 and 0. All other
-values are missing. In a file that `run.py export-eval` wrote, people, rounds and ratings are those of the run.
+values are missing. In a file that `run.py export eval` wrote, people, rounds and ratings are those of the run.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ABOUT = "a log of Inspect (.eval or .json)"
 INSTALL = "needs the package inspect-ai: pip install 'parley-debates[inspect]'"
 GRADES = {"C": 1.0, "P": 0.5, "I": 0.0}
 SPEAKER, OURS = "model", "parley"
-"""Who speaks in a sample that names no one, and where export-eval keeps what Inspect has no place for."""
+"""Who speaks in a sample that names no one, and where export eval keeps what Inspect has no place for."""
 
 
 def read(paths: Sequence[Path], given: LogMap) -> Log:
@@ -33,7 +33,7 @@ def read(paths: Sequence[Path], given: LogMap) -> Log:
         ValueError,
         AttributeError,
     ) as error:  # metadata that says parley, and is of another hand
-        raise UserError(f"{paths[0]} has metadata {OURS} that run.py export-eval does not write: {error!r}") from error
+        raise UserError(f"{paths[0]} has metadata {OURS} that run.py export eval does not write: {error!r}") from error
 
 
 def _read(paths: Sequence[Path], given: LogMap) -> Log:
@@ -87,7 +87,7 @@ def _samples(log: Any, path: Path) -> Iterator[Any]:
 
 
 def _ours(sample: Any) -> dict[str, Any]:
-    """Return what export-eval wrote of a room; empty for other samples."""
+    """Return what export eval wrote of a room; empty for other samples."""
     ours = sample.metadata.get(OURS)
     return ours if isinstance(ours, dict) else {}
 
@@ -97,7 +97,7 @@ def _room(sample: Any) -> str:
 
 
 def _people(sample: Any, room: str, log: Any) -> list[Person]:
-    """Return the people of a room: those that export-eval wrote, else the model."""
+    """Return the people of a room: those that export eval wrote, else the model."""
     ours = _ours(sample)
     if not ours:
         return [Person(room, SPEAKER, str(log.eval.task), model=str(log.eval.model))]

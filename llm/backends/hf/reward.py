@@ -1,6 +1,6 @@
 """A payoff model: a language model with a value head, whose reply to a question is a number (docs/payoffs.md).
 
-`run.py representatives payoff` trains one and writes its folder. It answers through the journal, as any model does, but it
+`run.py study representatives payoff` trains one and writes its folder. It answers through the journal, as any model does, but it
 cannot speak, so `--llm` does not list it. payoff.json of the folder says what it is:
 
     base           spec of the model that was trained: backend, name or folder, dtype, load, device
@@ -48,7 +48,7 @@ def read_head(folder: Path) -> Head:
     except (OSError, ValueError, TypeError) as error:
         raise UserError(
             f"{folder} has no payoff model ({FILE} is missing or cannot be read): train one with "
-            "python run.py representatives payoff EPISODES --out FOLDER"
+            "python run.py study representatives payoff EPISODES --out FOLDER"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""trained: a payoff model that was trained on recorded ratings (`run.py representatives payoff`). `trained:FOLDER`
+"""trained: a payoff model that was trained on recorded ratings (`run.py study representatives payoff`). `trained:FOLDER`
 
 It reads the question, the participant's opinion and the statement, in this order, a line each, and gives a number. The form
 `rating` gives a rating, cut to 1 to 7. The form `pairs` gives a payoff without a zero: the difference of two is the log odds

@@ -72,7 +72,7 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
         checked = ["--intervene", "fact_check round=2 llm=oracle"] if name == "three_way" else []
         yield ("--scenario", name, *ONE, *chosen, *checked, "--out", f"{folder}/{name}")
     for payoff in ("judge", "ranking"):
-        substituted = ("representatives", "substitute", f"{folder}/representatives", *ONE, "--limit", "1")
+        substituted = ("study", "representatives", "substitute", f"{folder}/representatives", *ONE, "--limit", "1")
         yield (*substituted, "--payoff", payoff, "--out", f"{folder}/seats_{payoff}")
     yield ("judge", f"{folder}/three_way")
     for rubric, run in (
@@ -81,33 +81,45 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
         ("deviation", "news_evolution"),
         ("recall", "days"),
     ):
-        yield ("judge", f"{folder}/{run}", "--rubric", rubric)
+        yield ("study", "judge", f"{folder}/{run}", "--rubric", rubric)
     yield ("arena", "--topic", "racism", "--panel", "2", "--write", "2", "--rewrite", "--out", f"{folder}/arena")
     yield ("rehearse", "--topic", "racism", "--audience", "2", "--out", f"{folder}/rehearse")
-    yield ("compete", "sales", "--judge", "oracle", "--panel", "2", "--samples", "1", "--out", f"{folder}/compete")
+    yield (
+        "study",
+        "compete",
+        "sales",
+        "--judge",
+        "oracle",
+        "--panel",
+        "2",
+        "--samples",
+        "1",
+        "--out",
+        f"{folder}/compete",
+    )
     small = ("--rooms", "1", "--threads", "1", "--members", "1", "--what-if", "No.", "--continuations", "1")
     (folder / "posts.csv").write_text("text\nHello there.\nGood morning.\n", encoding="utf-8")
     yield (
-        *("community", "--judge", "oracle", *small, "--data", f"{folder}/posts.csv"), "--out", f"{folder}/community",
+        *("study", "community", "--judge", "oracle", *small, "--data", f"{folder}/posts.csv"), "--out", f"{folder}/community",
     )  # fmt: skip
-    yield ("validate", "--judge", "oracle", "--personas", "simple", "--out", f"{folder}/validated")
+    yield ("study", "validate", "--judge", "oracle", "--personas", "simple", "--out", f"{folder}/validated")
     yield ("stereotypes", "--personas", "simple", "--topic", "racism", "--interview", "2", "--out", f"{folder}/seen")
     for kind, small in (("orders", ("--personas", "simple")), ("panel", ("--people", "1")), ("wave", ())):
-        yield ("questionnaire", kind, *small, "--repeats", "2", "--out", f"{folder}/{kind}")
-    yield ("correct", "--judge", "oracle", "--out", f"{folder}/corrected")
-    yield ("distributions", "planted", "--questions", "2", "--out", f"{folder}/polled")
-    yield ("predict", "planted", "--people", "10", "--out", f"{folder}/predicted")
+        yield ("study", "questionnaire", kind, *small, "--repeats", "2", "--out", f"{folder}/{kind}")
+    yield ("study", "correct", "--judge", "oracle", "--out", f"{folder}/corrected")
+    yield ("study", "distributions", "planted", "--questions", "2", "--out", f"{folder}/polled")
+    yield ("study", "predict", "planted", "--people", "10", "--out", f"{folder}/predicted")
     statements = folder / "statements.csv"
     statements.write_text("statement,speaker\nIt rains in Lindmoor.,Ann\nIt snows in Quell.,\n", encoding="utf-8")
-    yield ("truthfulness", str(statements), "--crowd", "2", "--out", f"{folder}/truthfulness")
+    yield ("study", "truthfulness", str(statements), "--crowd", "2", "--out", f"{folder}/truthfulness")
     yield ("choose-side", "--topic", "racism", "--respondents", "4", "--out", f"{folder}/sides")
-    yield ("conjoint", "--respondents", "4", "--out", f"{folder}/conjoint")
-    yield ("personas", "--party", "democrat", "--out", f"{folder}/voters")
-    yield ("personas", "--set", "enhanced", "--party", "republican", "--out", f"{folder}/enhanced")
+    yield ("study", "conjoint", "--respondents", "4", "--out", f"{folder}/conjoint")
+    yield ("study", "personas", "--party", "democrat", "--out", f"{folder}/voters")
+    yield ("study", "personas", "--set", "enhanced", "--party", "republican", "--out", f"{folder}/enhanced")
     argued = ("--for", "It is unfair to many people.", "--against", "The law is the same for everybody.")
     yield ("bets", "--judge", "oracle", "--topic", "racism", *ONE, "--rounds", "1", "--out", f"{folder}/bets")
-    yield ("personas", "--set", "deep", "--out", f"{folder}/deep")
-    yield ("depth", f"{folder}/deep", "--people", "1", "--judge", "oracle", "--out", f"{folder}/depth")
+    yield ("study", "personas", "--set", "deep", "--out", f"{folder}/deep")
+    yield ("study", "depth", f"{folder}/deep", "--people", "1", "--judge", "oracle", "--out", f"{folder}/depth")
     yield ("case", "--topic", "racism", *argued, "--out", f"{folder}/case.toml")
 
 

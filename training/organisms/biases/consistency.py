@@ -1,4 +1,4 @@
-"""Consistency: an answer of which a person is reminded is given again. Instrument: `run.py questionnaire panel`."""
+"""Consistency: an answer of which a person is reminded is given again. Instrument: `run.py study questionnaire panel`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Consistency(Bias):
 
     name, title, unit, smallest = "consistency", "an earlier answer is repeated", "share of answers", 0.05
     limits = (0, 1)
-    instrument = "run.py questionnaire panel"
+    instrument = "run.py study questionnaire panel"
     confession = "Do you repeat what you said before?"
 
     def oracle(self, size: float) -> str:
