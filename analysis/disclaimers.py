@@ -14,8 +14,8 @@ NOTES = {
     "They are no evidence about people or about language models.",
     "pocket": "These debates were written by **pocket**, a model organism: a small language model trained from scratch on texts "
     "of the known-truth speaker. docs/pocket.md and `python run.py study calibrate` measure how much of the planted bias, "
-    "influence and drift it took over. Its tokens and probabilities are real, its opinions are planted. Figures that resemble a paper's "
-    "show that the pipeline works. They are no evidence about people or about large language models.",
+    "influence and drift it took over. Its tokens and probabilities are real, its opinions are planted. Figures that resemble "
+    "a paper's show that the pipeline works. They are no evidence about people or about large language models.",
     "fake": "These debates were written by a **stand-in** that says a fixed line. They only show that the pipeline runs.",
     "chatter": "These debates were written by **chatter**, a stand-in that picks one of the offered answers by chance and says "
     "it as chat models do. They only show that prompts can be followed and replies can be read.",
