@@ -17,7 +17,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from parley.agents.representative import KINDS
+from parley.agents.representative import KINDS, Representative
 from parley.analysis.figures import draw_points, new_figure
 from parley.analysis.formatting import Column, estimate
 from parley.analysis.report import Report
@@ -26,6 +26,7 @@ from parley.llm.errors import UserError
 from parley.studies.representatives.likelihood import MEASURES, against
 from parley.studies.representatives.measures import OWN, STRANGER, kept_scores
 from parley.studies.representatives.pipeline import NOTHING, DatasetBuilder, Lesson
+from parley.studies.representatives.representation import RepresentationCase
 from parley.training.base_model import base_model
 
 PAPER = ("", "D", "O", "C", "P", "OC", "DOCP")
@@ -41,7 +42,8 @@ ABOUT = (
 COLOURS = ("#1f5fa8", "#c0392b", "#2e7d32", "#7b4ea3")
 MARKERS = "osD^"
 COLUMNS: Mapping[str, Column] = {
-    "model": "model", "knows": "knows", "per token": estimate("per_token", 3), "per critique": estimate("per_critique"),
+    "model": "model", "knows": "knows", "prompts that it changes": lambda row: f"{row['changed']:.0%}",
+    "per token": estimate("per_token", 3), "per critique": estimate("per_critique"),
     "per character": estimate("per_character", 3), "by length": estimate("by_length", 3),
     "gain over a stranger": estimate("gain"),
 }  # fmt: skip
@@ -52,20 +54,42 @@ def knowledge_grid(
 ) -> pd.DataFrame:
     """Return a row per model, choice, critique and prompt (own, stranger): `model`, `knows` and the columns of `scored`.
 
-    Errors: UserError on two models of one name, and before the first training when there is nothing to score.
+    Errors: UserError on two models of one name, and before the first training when there is nothing to score, or when a choice
+    adds nothing to any prompt.
     """
     names = {spec: base_model(spec).path_name for spec in specs}
     name, count = Counter(names.values()).most_common(1)[0]
     if count > 1:
         raise UserError(f"two models have the same folder name {name}: rename one of the folders")
     cases, parts = builder.tested(), []
+    _refuse_idle(choices, cases)
     for spec in specs:
         for knows in choices:
             variant = replace(lesson, knows=knows)
             path = builder.folder / "grid" / f"{names[spec]}-{variant.name}.csv"
             scores = kept_scores(path, cases, knows, builder.model(spec, variant), builder.seed)
-            parts.append(scores.assign(model=names[spec], knows=knows or NOTHING))
+            told = changed_prompts(cases, knows)
+            parts.append(scores.assign(model=names[spec], knows=knows or NOTHING, changed=told))
     return pd.concat(parts, ignore_index=True)
+
+
+def changed_prompts(cases: Sequence[RepresentationCase], knows: str) -> float:
+    """Return the share of prompts to which a choice of knowledge adds anything; 0 where nothing of it is known of anybody."""
+    return sum(_prompt(case, knows) != _prompt(case, "") for case in cases) / len(cases)
+
+
+def _prompt(case: RepresentationCase, knows: str) -> list[str]:
+    return [message.content for message in Representative(case.brief, knows).messages()]
+
+
+def _refuse_idle(choices: Sequence[str], cases: Sequence[RepresentationCase]) -> None:
+    """Errors: UserError for a choice of which nothing is known: its model would be the base under another name."""
+    if idle := [knows for knows in choices if knows and not changed_prompts(cases, knows)]:
+        raise UserError(
+            f"{', '.join(idle)} adds nothing to any of the {len(cases)} test prompts: opinions, critiques and positions "
+            "(O, C, P) come from other episodes of the same participant, demographics (D) from a questionnaire. Give episodes "
+            "that have them, or leave the choice out (--choices)"
+        )
 
 
 def table(rows: pd.DataFrame) -> pd.DataFrame:
@@ -73,7 +97,12 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
     lines = []
     for (model, knows), cell_rows in rows.groupby(["model", "knows"], sort=False):
         own_scores, other = (cell_rows[cell_rows["asked"] == whose] for whose in (OWN, STRANGER))
-        line: dict[str, object] = {"model": model, "knows": knows, "critiques": len(own_scores)}
+        line: dict[str, object] = {
+            "model": model,
+            "knows": knows,
+            "critiques": len(own_scores),
+            "changed": cell_rows["changed"].iloc[0],
+        }
         measures = {name: measure(own_scores) for name, measure in MEASURES.items()} | {
             "gain": against(own_scores, other)
         }

@@ -33,7 +33,7 @@ from parley.analysis.journaled_calls import CallDesk
 from parley.llm.backends import open_spec
 from parley.llm.driver import drive
 from parley.llm.request import Message
-from parley.studies.representatives.grid import EVERY, figure, knowledge_grid, report, table
+from parley.studies.representatives.grid import EVERY, changed_prompts, figure, knowledge_grid, report, table
 from parley.studies.representatives.measures import BASE, OWN, STRANGER, TRAINED, load, measure, scored, untrained
 from parley.studies.representatives.pipeline import (
     DatasetBuilder,
@@ -207,15 +207,15 @@ def test_the_grid_has_a_row_for_each_choice_and_size_and_goes_on(spec: str, tmp_
     small = halve_layers(base_model(spec), tmp_path / "grid" / "half")
     specs = [spec, f"hf:{small},dtype=float32"]
     lesson = replace(SMALL, every=3, patience=1, epochs=2)
-    rows = knowledge_grid(workshop, specs, ["", "P"], lesson)
+    rows = knowledge_grid(workshop, specs, ["", "D"], lesson)
     found = table(rows)
     assert list(zip(found["model"], found["knows"], strict=True)) == [
-        (name, knows) for name in ("hf-llama", "hf-half") for knows in ("base", "P")
+        (name, knows) for name in ("hf-llama", "hf-half") for knows in ("base", "D")
     ]
     assert found[["per_token", "gain"]].notna().all(axis=None)
     path = report(rows, workshop.folder, specs)
     assert (workshop.folder / "grid.png").stat().st_size > 5000
-    assert "| hf-half | P |" in path.read_text()
+    assert "| hf-half | D | 100% |" in path.read_text()
     assert "| per character |" in path.read_text()
     tokens, characters = (figure(found, name).axes[0] for name in ("per_token", "per_character"))
     assert "per character" in characters.get_ylabel()
@@ -224,7 +224,7 @@ def test_the_grid_has_a_row_for_each_choice_and_size_and_goes_on(spec: str, tmp_
     assert len(set(EVERY)) == 16
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("parley.studies.representatives.measures.scored", _never)
-        pd.testing.assert_frame_equal(knowledge_grid(workshop, specs, ["", "P"], lesson), rows)
+        pd.testing.assert_frame_equal(knowledge_grid(workshop, specs, ["", "D"], lesson), rows)
 
 
 class Shelf:
@@ -242,8 +242,18 @@ class Shelf:
         return lesson
 
 
+def test_a_choice_that_adds_nothing_is_refused_before_any_training(tmp_path: Path) -> None:
+    """Its model would be the base under another name: two equal rows, and a reader who takes them for a finding."""
+    bench = DatasetBuilder(EPISODES, 0, tmp_path / "once", BAR)
+    with pytest.raises(UserError, match="OC adds nothing to any of the"):
+        knowledge_grid(bench, ["pocket"], ["", "OC"], SMALL)
+    assert not (bench.folder / "models").exists()
+    assert [changed_prompts(bench.tested(), knows) for knows in ("", "OC", "D")] == [0, 0, 1]
+
+
 def test_scores_are_kept_by_what_was_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An adapter is not scored by what all weights got, and two models of one name are not one model."""
+    monkeypatch.setattr("parley.studies.representatives.grid.changed_prompts", lambda *_: 1.0)
     monkeypatch.setattr("parley.studies.representatives.measures.load", lambda model: model)
     monkeypatch.setattr(
         "parley.studies.representatives.measures.scored",
@@ -336,10 +346,10 @@ def test_the_commands_train_measure_and_compare(spec: str, tmp_path: Path, capsy
     assert (model / "model.safetensors").stat().st_mtime_ns == before, "it was there"
     assert pd.read_csv(tmp_path / "run" / "likelihood.csv").groupby("model")["case"].nunique().eq(2).all()
     assert "oracle says which of two critiques" in (tmp_path / "run" / "measure.md").read_text()
-    command("grid", "--choices", "base,P", out="grid")
+    command("grid", "--choices", "base,D", out="grid")
     rows = pd.read_csv(tmp_path / "grid" / "grid.csv")
     assert list(zip(rows["model"], rows["knows"], strict=True)) == [
-        (name, knows) for name in ("hf-llama", "hf-half-of-llama") for knows in ("base", "P")
+        (name, knows) for name in ("hf-llama", "hf-half-of-llama") for knows in ("base", "D")
     ]
 
 
