@@ -178,8 +178,8 @@ def study_groups() -> dict[str, dict[str, str]]:
         question: {name: place.about for name, place in STUDIES.get(question, {}).items()} for question in QUESTIONS
     }
     for name, (_, command) in study_commands().items():
-        if any(name in group for group in STUDIES.values()):
-            raise UserError(f"a study is called {name}, which is a study of Parley: rename it")
+        if any(name in group for group in (*FIRST.values(), *STUDIES.values())):
+            raise UserError(f"a study is called {name}, which is a command of Parley: rename the study")
         groups.setdefault(command.group, {})[name] = command.about
     return {question: group for question, group in groups.items() if group}
 

@@ -29,7 +29,7 @@ from parley.model import cli
 from parley.model.cli import Parser
 
 def parser():
-    return Parser("toy", "Ask one question.", "toy --llm oracle", *cli.asking("runs/toy-<time>"))
+    return Parser("study toy", "Ask one question.", "study toy --llm oracle", *cli.asking("runs/toy-<time>"))
 
 def run(words):
     spec = parser().parse_args(words).llm[0]
@@ -57,9 +57,9 @@ def in_shell(*words: str) -> subprocess.CompletedProcess[str]:
 
 def test_its_command_its_purpose_and_its_law_come_with_the_folder(toy: Path) -> None:
     """The oracle answers a purpose that only the folder knows, by a law that is an option of its own."""
-    done = in_shell(str(toy), "--llm", "oracle,toy_level=3")
+    done = in_shell("study", str(toy), "--llm", "oracle,toy_level=3")
     assert (done.returncode, done.stdout) == (0, "3.0\n"), done.stderr
-    assert in_shell(str(toy), "--llm", "oracle").stdout == "1.0\n"
+    assert in_shell("study", str(toy), "--llm", "oracle").stdout == "1.0\n"
 
 
 def test_its_law_moves_ratings_and_its_bias_is_one_of_organisms(toy: Path) -> None:
@@ -83,10 +83,10 @@ def test_its_law_moves_ratings_and_its_bias_is_one_of_organisms(toy: Path) -> No
 
 def test_a_named_folder_is_listed_and_called_by_name(toy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, str(toy))
-    listed = in_shell("--help").stdout
+    listed = in_shell("study").stdout
     assert "  toy " in listed
     assert listed.count("a toy") == 1
-    assert in_shell("toy", "--llm", "oracle,toy_level=2").stdout == "2.0\n"
+    assert in_shell("study", "toy", "--llm", "oracle,toy_level=2").stdout == "2.0\n"
 
 
 def test_a_further_command_comes_with_it_and_belongs_to_one_study(
@@ -97,9 +97,9 @@ def test_a_further_command_comes_with_it_and_belongs_to_one_study(
     (toy / "__init__.py").write_text(text, encoding="utf-8")
     (toy / "command.py").write_text(COMMAND + "\ndef again(words):\n    return 7\n", encoding="utf-8")
     monkeypatch.setenv(VARIABLE, str(toy))
-    assert run.command("toy-again")([]) == 7
-    assert run.parser_of("toy-again").prog.endswith("toy")
-    assert run.commands()["Run published studies"]["toy-again"] == "a toy again"
+    assert run.command(["study", "toy-again"]) == 7
+    assert run.parser_of("study toy-again").prog.endswith("toy")
+    assert run.commands()["study toy-again"] == "a toy again"
     other = tmp_path / "other"
     other.mkdir()
     (other / "__init__.py").write_text(TOY.replace('"toy"', '"toy-again"'), encoding="utf-8")
@@ -148,7 +148,7 @@ def test_a_new_study_runs_and_passes_its_own_test(tmp_path: Path) -> None:
         "--out",
         str(tmp_path / "out"),
     )
-    done = in_shell(str(tmp_path / "mine"), *words)
+    done = in_shell("study", str(tmp_path / "mine"), *words)
     assert done.returncode == 0, done.stderr
     assert "After a circle ratings are" in (tmp_path / "out" / "mine.md").read_text(encoding="utf-8")
     (tmp_path / "path").mkdir()
@@ -185,7 +185,7 @@ def test_what_is_taken_or_broken_is_one_line(toy: Path, text: str, words: str) -
     (toy / "law.py").write_text(LAW + "class Kappa(NamedTuple):\n    kappa: float = 1.0\n", encoding="utf-8")
     (toy / "broken.py").write_text("class (\n", encoding="utf-8")
     shown = subprocess.run(
-        [sys.executable, str(Path(run.__file__)), *(["--help"] if "audit" in text else [str(toy), "--llm", "oracle"])],
+        [sys.executable, str(Path(run.__file__)), *(["study"] if "audit" in text else ["study", str(toy), "--llm", "oracle"])],
         capture_output=True, text=True, check=False, env=os.environ | {VARIABLE: str(toy)},
     )  # fmt: skip
     assert shown.returncode == 2
@@ -213,8 +213,8 @@ def test_parley_runs_without_any_study(tmp_path: Path) -> None:
         return done.stdout
 
     listed = ran("--list")
-    assert "\nstudies: \n" in listed
     assert "echo_chamber" in listed
-    assert "herding" not in listed + ran("--help")
+    assert "judge" in listed, "studies of the kernel are there"
+    assert "herding" not in listed + ran("study")
     ran("--scenario", "echo_chamber", "--topic", "racism", "--repetitions", "1", "--rounds", "1", "--out", "run")
     assert "## In short" in (tmp_path / "run" / "summary.md").read_text(encoding="utf-8")

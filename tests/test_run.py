@@ -161,7 +161,7 @@ def test_dry_run_touches_nothing(
             "unknown intervention 'mesage': did you mean message",
         ),
         (["study", "intervene", "--intervene", "shock round=9 text=x"], "shock before round 9 is too late"),
-        (["person"], "unknown command 'person': did you mean personas"),
+        (["person"], "unknown command 'person': did you mean study personas"),
         (
             ["study", "personas", "--party", "republicans", "--out", "x"],
             "unknown party 'republicans': did you mean republican?",
@@ -339,9 +339,9 @@ def test_every_command_refuses_a_topic_that_its_model_does_not_know(
         [*SMALL, "--dry-run"],
         SMALL,
         ["sweep", *SMALL, "--vary", "words=30,60", "--seeds", "0:2"],
-        ["structured", "baseline", "--llm", "oracle", "--topic", "racism"],
-        ["structured", "baseline", "--llm", "fake", "--judge", "oracle", "--topic", "racism"],
-        ["questionnaire", "orders", "--llm", "oracle", "--topic", "racism"],
+        ["study", "structured", "baseline", "--llm", "oracle", "--topic", "racism"],
+        ["study", "structured", "baseline", "--llm", "fake", "--judge", "oracle", "--topic", "racism"],
+        ["study", "questionnaire", "orders", "--llm", "oracle", "--topic", "racism"],
         ["audit", "--llm", "oracle", "--topic", "racism"],
         ["audit", "--llm", "fake", "--judge", "oracle", "--topic", "racism"],
         ["study", "judge", str(finished), "--llm", "oracle"],
@@ -370,9 +370,9 @@ def test_a_signal_is_an_interrupt(
         "--scenario two_way",
         "sweep --scenario two_way --seeds 0:2",
         "study structured closing --judge oracle",
-        "intervene",
-        "bets",
-        "archetypes",
+        "study intervene",
+        "study bets",
+        "study archetypes",
     ],
 )
 def test_a_missing_key_leaves_no_folder(
@@ -423,13 +423,32 @@ def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit):
         run.main(["--help"])
     told = capsys.readouterr().out
-    for group, commands in run.commands().items():
-        assert f"\n{group}:\n" in told
-        for name, what in commands.items():
-            assert re.search(rf"^  {name} +{re.escape(what)}$", told, re.M)
-            with suppress(SystemExit):
-                assert run.main([name, "--help"]) == 0
-            assert f"usage: run.py {'' if name == 'run' else name}" in capsys.readouterr().out
+    for family in ("study", "export"):
+        assert run.main([family]) == 0
+        told += capsys.readouterr().out
+    for name, about in run.commands().items():
+        assert re.search(rf"^  {name.split()[-1]} +{re.escape(about)}$", told, re.M)
+        with suppress(SystemExit):
+            assert run.main([*name.split(), "--help"]) == 0
+        assert f"usage: run.py {'' if name == 'run' else name}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        ("list", "run.py --list"), ("ui", "run.py --ui"), ("resume", "same --out"), ("plot", "run.py report"),
+        ("cite", "docs/citing.md"), ("csv", "tables"), ("verify", "run.py check"), ("ollama", "--base-url"),
+        ("bets", "bets is a study: run.py study bets"), ("./mine", "run.py study ./mine"),
+        ("two_way", "run.py --scenario two_way"), ("study audit", "audit is a command of its own: run.py audit"),
+        ("export foo", "unknown form of export 'foo': known: adapter, bundle, eval, own-lines"),
+    ],
+)  # fmt: skip
+def test_a_wrong_word_names_what_was_wanted(typed: str, wanted: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """By meaning, not by letters: `resume` was told "did you mean register"."""
+    assert run.main(typed.split()) == 2
+    told = capsys.readouterr().err
+    assert wanted in told
+    assert told.count("\n") == 1
 
 
 def test_run_is_the_command_without_a_name(tmp_path: Path) -> None:
