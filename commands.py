@@ -49,105 +49,61 @@ FIRST: Mapping[str, Mapping[str, Place]] = {
     "Run debates": {
         "run": Place("__main__", "run", "run the debates of a scenario (this is the default command)"),
         "branch": Place("analysis.commands.branch", "branch", "continue a run from a round with other settings"),
-        "sweep": Place(
-            "analysis.commands.sweep", "sweep", "run a scenario with every combination of settings and seeds"
-        ),
-        "population": Place(
-            "analysis.commands.population", "population", "simulate millions of agents with an opinion-dynamics model"
-        ),
+        "sweep": Place("analysis.commands.sweep", "sweep", "run a scenario with every combination of settings and seeds"),
+        "population": Place("analysis.commands.population", "population", "simulate millions of agents with an opinion-dynamics model"),
         "study": Place("commands", "study", "run one of the studies: `study` lists them by question"),
     },
     "Know your model": {
         "models": Place("analysis.commands.models", "models", "list the models that you can use, and fetch one"),
-        "qualify": Place(
-            "analysis.commands.models", "qualify", "check whether a model can play people, and how it has to be asked"
-        ),
+        "qualify": Place("analysis.commands.models", "qualify", "check whether a model can play people, and how it has to be asked"),
         "audit": Place("analysis.commands.card", "audit", "make the bias card of a model"),
         "train": Place("training.commands.tuning", "train", "fine-tune a model on its own partisan answers"),
     },
     "Read results": {
         "report": Place("analysis.commands.reports", "report", "write an HTML page about one or several runs"),
-        "compare": Place(
-            "analysis.commands.reports", "compare", "compare runs, bias cards, or waves of a questionnaire"
-        ),
+        "compare": Place("analysis.commands.reports", "compare", "compare runs, bias cards, or waves of a questionnaire"),
         "show": Place("analysis.commands.reports", "show", "print the prompts that an agent was sent, and its replies"),
         "export": Place("commands", "export", "write runs or a model for other programs: `export` lists the forms"),
     },
     "Write your own": {
-        "new": Place(
-            "analysis.commands.writing",
-            "new",
-            "start a society, a party, a topic, personas or a study of your own",
-        ),
-        "check": Place(
-            "analysis.commands.checking",
-            "check",
-            "say what is wrong with a society, a party, a topic or personas; or with a bundle, a card or tables",
-        ),
-        "completion": Place(
-            "__main__", "completion", "print a script that completes commands and options in your shell"
-        ),
+        "new": Place("analysis.commands.writing", "new", "start a society, a party, a topic, personas or a study of your own"),
+        "check": Place("analysis.commands.checking", "check", "say what is wrong with a society, a party, a topic or personas; or with a bundle, a card or tables"),
+        "completion": Place("__main__", "completion", "print a script that completes commands and options in your shell"),
     },
-}
+}  # fmt: skip
 STUDIES: Mapping[str, Mapping[str, Place]] = {
     PEOPLE: {
-        "questionnaire": Place(
-            "analysis.commands.surveys",
-            "questionnaire",
-            "ask survey questions again: on dates, of people, in other orders",
-        ),
-        "validate": Place(
-            "analysis.commands.surveys", "validate", "check whether personas answer as their party would"
-        ),
+        "questionnaire": Place("analysis.commands.surveys", "questionnaire", "ask survey questions again: on dates, of people, in other orders"),
+        "validate": Place("analysis.commands.surveys", "validate", "check whether personas answer as their party would"),
         "human": Place("analysis.commands.human", "human", "compare a run with data from people"),
     },
     MOVED: {
-        "intervene": Place(
-            "analysis.commands.branch", "intervene", "run the same debates with and without an intervention"
-        ),
-        "fine-tuned": Place(
-            "training.commands.tuning", "fine_tuned", "run the same debates before and after fine-tuning"
-        ),
-        "sweep-lora": Place(
-            "training.commands.export", "sweep_lora", "compare methods of fine-tuning, and what they cost"
-        ),
-        "surrogate": Place(
-            "analysis.commands.population", "surrogate", "fit an opinion-dynamics model to a recorded run"
-        ),
+        "intervene": Place("analysis.commands.branch", "intervene", "run the same debates with and without an intervention"),
+        "fine-tuned": Place("training.commands.tuning", "fine_tuned", "run the same debates before and after fine-tuning"),
+        "sweep-lora": Place("training.commands.export", "sweep_lora", "compare methods of fine-tuning, and what they cost"),
+        "surrogate": Place("analysis.commands.population", "surrogate", "fit an opinion-dynamics model to a recorded run"),
     },
     TRUE: {
-        "organisms": Place(
-            "training.commands.organisms", "organisms", "build models of known bias, and score the instruments on them"
-        ),
+        "organisms": Place("training.commands.organisms", "organisms", "build models of known bias, and score the instruments on them"),
     },
     READ: {
         "judge": Place("analysis.commands.judge", "judge", "let a model score or tag every statement of a run"),
         "analyse": Place("analysis.commands.reports", "analyse", "compare conditions in a table of scores"),
-        "import-log": Place(
-            "analysis.commands.exchange", "import_log", "read a log of another framework, and write its report"
-        ),
+        "import-log": Place("analysis.commands.exchange", "import_log", "read a log of another framework, and write its report"),
     },
     WRITE: {
         "personas": Place("analysis.commands.writing", "personas", "write personas with a model"),
         "questions": Place("analysis.commands.writing", "questions", "write divisive questions with a model"),
         "case": Place("analysis.commands.writing", "case", "write the case that opens a structured debate"),
     },
-}
+}  # fmt: skip
 """Studies by question, with those of parley/studies and of the user in `study_groups`."""
 FORMS: Mapping[str, Place] = {
-    "adapter": Place(
-        "training.commands.export", "export_adapter", "merge an adapter into its model, for vLLM, Ollama or llama.cpp"
-    ),
-    "bundle": Place(
-        "analysis.commands.exchange", "export_bundle", "write runs as one sealed file with prompts and raw replies"
-    ),
-    "eval": Place(
-        "analysis.commands.exchange", "export_eval", "write a run as an .eval file for the viewer of Inspect"
-    ),
-    "own-lines": Place(
-        "analysis.commands.human", "export_own_lines", "write the own lines of a person in a run as a file"
-    ),
-}
+    "adapter": Place("training.commands.export", "export_adapter", "merge an adapter into its model, for vLLM, Ollama or llama.cpp"),
+    "bundle": Place("analysis.commands.exchange", "export_bundle", "write runs as one sealed file with prompts and raw replies"),
+    "eval": Place("analysis.commands.exchange", "export_eval", "write a run as an .eval file for the viewer of Inspect"),
+    "own-lines": Place("analysis.commands.human", "export_own_lines", "write the own lines of a person in a run as a file"),
+}  # fmt: skip
 HINTS: Mapping[str, str] = {
     "run.py --list": "list scenarios debates topics ls presets",
     "run.py --ui": "ui gui page app web serve browser watch",
