@@ -80,7 +80,9 @@ SERVER, TORCH, HERE = (
 RULES = (
     Rule(r"^run\.py (representatives|questionnaire) \w+$", why="a name", how="exists"),
     Rule(
-        r"^run\.py (export )?[a-z][a-z-]*$(?<!calibrate)(?<!archetypes)(?<!intervene)(?<!sweep-lora)", why="a name", how="exists"
+        r"^run\.py (export )?[a-z][a-z-]*$(?<!calibrate)(?<!archetypes)(?<!intervene)(?<!sweep-lora)",
+        why="a name",
+        how="exists",
     ),
     Rule(
         r"^(pip|python -m pip|sh do\.sh|solara|pytest|python benchmarks/)",

@@ -121,7 +121,7 @@ def test_missing_answers_are_in_no_comparison() -> None:
     """A question without an answer in one wave is not counted as one that did not change."""
     first = wave("a", [(PLAIN, name, 1.0) for name in QUESTIONS])
     second = wave("b", [(PLAIN, name, np.nan if name == "q0" else 2.0) for name in QUESTIONS])
-    assert changes([first, second]).iloc[0][["study", "questions", "change"]].tolist() == [7, 1.0]
+    assert changes([first, second]).iloc[0][["questions", "change"]].tolist() == [7, 1.0]
     assert movements([first]).empty
 
 

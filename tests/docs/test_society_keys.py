@@ -73,7 +73,7 @@ def keys_of(name: str, *parts: str) -> set[str]:
     ("`questionnaire.toml`, and", keys_of("questionnaire.toml", "items")),
     ("`validation.toml`\n", keys_of("validation.toml")),
     ("`people.toml`\n", keys_of("people.toml")),
-], ids=["study", "questionnaire", "validation", "people"])  # fmt: skip
+], ids=["questionnaire", "validation", "people"])  # fmt: skip
 def test_the_table_has_the_keys_of_the_shipped_files(above: str, used: set[str]) -> None:
     """These files are read key by key."""
     assert documented(above) == used

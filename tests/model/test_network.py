@@ -293,7 +293,7 @@ def test_an_agent_that_is_removed_neither_speaks_nor_rates() -> None:
 
 
 @check_each(
-    "preset", ["study", "herding", "trust_game", "platform", "news_evolution", "network", "three_way", "consensus"]
+    "preset", ["herding", "trust_game", "platform", "news_evolution", "network", "three_way", "consensus"]
 )
 def test_a_class_made_from_an_environment_of_ours_runs_as_it_does(preset: str, tmp_path: Path) -> None:
     """A user's environment begins as a subclass: its agents get the seats of the class that it is made from."""

@@ -83,7 +83,7 @@ def payoffs(effect: float, groups: int = 8) -> pd.DataFrame:
 def likely(logp: float) -> dict[str, pd.DataFrame]:
     """Likelihoods of the critiques of eight people before and after."""
     rows = [(f"c{n}", f"p{n}", asked, -50.0 - n, 10, 40) for n in range(8) for asked in ("own", "stranger")]
-    before = pd.DataFrame(rows, columns=["study", "case", "participant", "asked", "logp", "tokens", "characters"])
+    before = pd.DataFrame(rows, columns=["case", "participant", "asked", "logp", "tokens", "characters"])
     after = before.assign(logp=before["logp"] + logp + np.random.default_rng(1).normal(0, 0.1, len(before)))
     return {BEFORE: before, TRAINED: after}
 

@@ -216,7 +216,7 @@ def score(name: str, statements: Sequence[str], answer: Reply | str, episode: Ep
 
 
 def test_the_scorers_are_those_of_the_folder() -> None:
-    assert names() == ["study", "judge", "own", "ranking", "trained"]
+    assert names() == ["judge", "own", "ranking", "trained"]
     with pytest.raises(UserError, match="did you mean ranking"):
         open_payoff("rankin")
 

@@ -65,7 +65,7 @@ def test_without_questions_of_its_own_the_writer_writes_all(land: Society) -> No
 def test_questions_of_its_own_come_first(tmp_path: Path) -> None:
     folder = Path(made_up_society(tmp_path / "land"))
     own = ["Who should mend the bridge across the river?", "What should the market of our town sell?"]
-    (folder / dataset.GIVEN).write_text(f"study questions = {json.dumps(own)}", encoding="utf-8")
+    (folder / dataset.GIVEN).write_text(f"questions = {json.dumps(own)}", encoding="utf-8")
     asked: list[str] = []
 
     def one(request: Request) -> str:
