@@ -85,5 +85,5 @@ READERS: dict[str, Callable[[str], object]] = {
     "interview questions": dataset.parse_questions,
     "quoted runs": word_runs,
     "relevance": lambda text: relevance("dark bread", [text, "white bread"]),
-    **{f"study judge {name}": partial(judge, load_rubric(name)) for name in RUBRICS},
+    **{f"judge {name}": partial(judge, load_rubric(name)) for name in RUBRICS},
 }
