@@ -81,10 +81,13 @@ def test_what_a_user_can_get_wrong_is_one_line(
     tmp_path: Path, given: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Refinements are free text, which the known-truth speaker does not read."""
-    assert run.main(["case", "--topic", "racism", "--out", str(tmp_path / "x.toml"), *given]) == 2
+    assert run.main(["study", "case", "--topic", "racism", "--out", str(tmp_path / "x.toml"), *given]) == 2
     assert told in capsys.readouterr().err
     (tmp_path / "x.toml").write_text("")
     assert (
-        run.main(["case", "--topic", "racism", "--out", str(tmp_path / "x.toml"), "--for", "x", "--against", "y"]) == 2
+        run.main(
+            ["study", "case", "--topic", "racism", "--out", str(tmp_path / "x.toml"), "--for", "x", "--against", "y"]
+        )
+        == 2
     )
     assert "exists already" in capsys.readouterr().err

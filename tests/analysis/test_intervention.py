@@ -454,6 +454,7 @@ def test_a_placebo_is_in_report_and_figure(tmp_path: Path) -> None:
 def test_a_dry_run_plans_the_branches_and_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is planned is what is asked: what comes before the first intervention once, the rest in each branch."""
     command = [
+        "study",
         "intervene",
         "--llm",
         "oracle",

@@ -131,7 +131,7 @@ def test_without_the_roles_there_is_nothing_to_compare(tmp_path: Path, capsys: p
 @pytest.fixture(scope="module")
 def betted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("bets")
-    command = ["bets", "--llm", "oracle,kappa=0,mu=0.1,sigma=0", "--topic", "racism", "--repetitions", "4"]
+    command = ["study", "bets", "--llm", "oracle,kappa=0,mu=0.1,sigma=0", "--topic", "racism", "--repetitions", "4"]
     assert run.main([*command, "--out", str(folder)]) == 0
     return folder
 

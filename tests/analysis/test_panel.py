@@ -176,6 +176,7 @@ def test_a_panel_of_the_user_stands_beside(tmp_path: Path) -> None:
     assert np.isnan(found["r"])
     assert np.isnan(found["partners"]), "the file names no party"
     words = [
+        "study",
         "questionnaire",
         "panel",
         "--llm",

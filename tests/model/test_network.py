@@ -292,9 +292,7 @@ def test_an_agent_that_is_removed_neither_speaks_nor_rates() -> None:
     assert leaving.unique_id not in set(model.datacollector.get_agent_vars_dataframe().loc[2].index)
 
 
-@check_each(
-    "preset", ["herding", "trust_game", "platform", "news_evolution", "network", "three_way", "consensus"]
-)
+@check_each("preset", ["herding", "trust_game", "platform", "news_evolution", "network", "three_way", "consensus"])
 def test_a_class_made_from_an_environment_of_ours_runs_as_it_does(preset: str, tmp_path: Path) -> None:
     """A user's environment begins as a subclass: its agents get the seats of the class that it is made from."""
     small = {"llm": "oracle", "repetitions": 1, "rounds": 1, "topics": ",".join(load_preset(preset).subject.topics[:1])}

@@ -166,6 +166,7 @@ def test_metrics_and_figures_have_gaps_and_no_zeros(folder: Path) -> None:
 def test_with_and_without_somebody(tmp_path: Path) -> None:
     """In the control who joins does not come, and who leaves stays: one past; effects on the others, its own are missing."""
     command = [
+        "study",
         "intervene",
         "--scenario",
         "three_way",

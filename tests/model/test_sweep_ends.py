@@ -150,8 +150,9 @@ def test_a_complete_graph_has_all_links_in_order() -> None:
 
 
 BUDGETS = {
-    "intervene": ["intervene", "--llm", "oracle", "--topic", "racism", "--repetitions", "1"],
+    "intervene": ["study", "intervene", "--llm", "oracle", "--topic", "racism", "--repetitions", "1"],
     "structured": [
+        "study",
         "structured",
         "closing",
         "--llm",

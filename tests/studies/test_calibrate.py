@@ -93,7 +93,7 @@ def test_the_figure_marks_what_is_planted_and_leaves_out_what_is_not_there(calib
 
 
 def test_the_command_resumes_and_tells_where_the_report_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["calibrate", "--llm", "oracle", "--topic", "racism", "--repetitions", "6", "--rounds", "3"]
+    command = ["study", "calibrate", "--llm", "oracle", "--topic", "racism", "--repetitions", "6", "--rounds", "3"]
     assert run.main([*command, "--out", str(tmp_path / "here")]) == 0
     assert "calibration.md" in capsys.readouterr().out
     assert run.main([*command, "--out", str(tmp_path / "here")]) == 0
@@ -102,6 +102,7 @@ def test_the_command_resumes_and_tells_where_the_report_is(tmp_path: Path, capsy
 
 def test_too_few_rooms_and_wrong_names_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     few = [
+        "study",
         "calibrate",
         "--llm",
         "oracle",

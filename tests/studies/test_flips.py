@@ -195,6 +195,7 @@ def test_a_wrong_law_is_refused_in_one_line(flips: str, message: str) -> None:
 def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Below five groups the page says so everywhere; repeated on the same folder, it is the same."""
     words = [
+        "study",
         "flips",
         "--llm",
         "oracle",

@@ -78,6 +78,7 @@ def test_each_is_told_of_the_other_what_the_condition_says(small: Callable[..., 
 def test_the_command_ends_beside_people(tmp_path: Path) -> None:
     """Four runs, one table, the public file as one more source; a folder without it is told in one line."""
     asked = [
+        "study",
         "personalised",
         "--topic",
         "racism",

@@ -64,6 +64,7 @@ def test_the_oracle_goes_most_of_the_way_to_a_given_side(stance: str, end: float
 
 def test_the_command_ends_in_a_report(tmp_path: Path, ran: Callable[..., Path]) -> None:
     asked = [
+        "study",
         "prior-beliefs",
         "--topic",
         "racism",

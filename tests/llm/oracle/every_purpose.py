@@ -82,8 +82,20 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
         ("recall", "days"),
     ):
         yield ("study", "judge", f"{folder}/{run}", "--rubric", rubric)
-    yield ("arena", "--topic", "racism", "--panel", "2", "--write", "2", "--rewrite", "--out", f"{folder}/arena")
-    yield ("rehearse", "--topic", "racism", "--audience", "2", "--out", f"{folder}/rehearse")
+    yield (
+        "study",
+        "arena",
+        "--topic",
+        "racism",
+        "--panel",
+        "2",
+        "--write",
+        "2",
+        "--rewrite",
+        "--out",
+        f"{folder}/arena",
+    )
+    yield ("study", "rehearse", "--topic", "racism", "--audience", "2", "--out", f"{folder}/rehearse")
     yield (
         "study",
         "compete",
@@ -103,7 +115,18 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
         *("study", "community", "--judge", "oracle", *small, "--data", f"{folder}/posts.csv"), "--out", f"{folder}/community",
     )  # fmt: skip
     yield ("study", "validate", "--judge", "oracle", "--personas", "simple", "--out", f"{folder}/validated")
-    yield ("stereotypes", "--personas", "simple", "--topic", "racism", "--interview", "2", "--out", f"{folder}/seen")
+    yield (
+        "study",
+        "stereotypes",
+        "--personas",
+        "simple",
+        "--topic",
+        "racism",
+        "--interview",
+        "2",
+        "--out",
+        f"{folder}/seen",
+    )
     for kind, small in (("orders", ("--personas", "simple")), ("panel", ("--people", "1")), ("wave", ())):
         yield ("study", "questionnaire", kind, *small, "--repeats", "2", "--out", f"{folder}/{kind}")
     yield ("study", "correct", "--judge", "oracle", "--out", f"{folder}/corrected")
@@ -112,15 +135,15 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
     statements = folder / "statements.csv"
     statements.write_text("statement,speaker\nIt rains in Lindmoor.,Ann\nIt snows in Quell.,\n", encoding="utf-8")
     yield ("study", "truthfulness", str(statements), "--crowd", "2", "--out", f"{folder}/truthfulness")
-    yield ("choose-side", "--topic", "racism", "--respondents", "4", "--out", f"{folder}/sides")
+    yield ("study", "choose-side", "--topic", "racism", "--respondents", "4", "--out", f"{folder}/sides")
     yield ("study", "conjoint", "--respondents", "4", "--out", f"{folder}/conjoint")
     yield ("study", "personas", "--party", "democrat", "--out", f"{folder}/voters")
     yield ("study", "personas", "--set", "enhanced", "--party", "republican", "--out", f"{folder}/enhanced")
     argued = ("--for", "It is unfair to many people.", "--against", "The law is the same for everybody.")
-    yield ("bets", "--judge", "oracle", "--topic", "racism", *ONE, "--rounds", "1", "--out", f"{folder}/bets")
+    yield ("study", "bets", "--judge", "oracle", "--topic", "racism", *ONE, "--rounds", "1", "--out", f"{folder}/bets")
     yield ("study", "personas", "--set", "deep", "--out", f"{folder}/deep")
     yield ("study", "depth", f"{folder}/deep", "--people", "1", "--judge", "oracle", "--out", f"{folder}/depth")
-    yield ("case", "--topic", "racism", *argued, "--out", f"{folder}/case.toml")
+    yield ("study", "case", "--topic", "racism", *argued, "--out", f"{folder}/case.toml")
 
 
 def shape(request: Request, reply: Reply) -> str:
