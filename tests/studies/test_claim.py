@@ -524,7 +524,7 @@ def test_too_few_specifications_are_refused_before_slow_imports(tmp_path: Path) 
     """They were refused after 3 s of imports (statsmodels, matplotlib) and a rehearsed run."""
     code = (
         "import sys, run\n"
-        f"code = run.main(['claim', {str(written(tmp_path))!r}, '--specifications', '12'])\n"
+        f"code = run.main(['study', 'claim', {str(written(tmp_path))!r}, '--specifications', '12'])\n"
         "slow = {'pandas', 'mesa', 'statsmodels', 'matplotlib', 'scipy.stats', 'torch'} & set(sys.modules)\n"
         "sys.exit(f'{code} {sorted(slow)}')"
     )

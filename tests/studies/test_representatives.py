@@ -432,7 +432,7 @@ def test_help_loads_no_torch(command: list[str]) -> None:
         "import sys, run\ntry:\n    run.main(sys.argv[1:])\nexcept SystemExit:\n    pass\n"
         "sys.exit(bool({'torch', 'transformers', 'trl'} & set(sys.modules)))"
     )
-    asked = [sys.executable, "-c", code, "representatives", *command, "--help"]
+    asked = [sys.executable, "-c", code, "study", "representatives", *command, "--help"]
     done = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "EPISODES" in done.stdout or command == ["episodes"]

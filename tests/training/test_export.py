@@ -38,7 +38,7 @@ from parley.llm.backends.pocket import WEIGHTS  # noqa: E402
 from parley.llm.errors import UserError  # noqa: E402
 from parley.llm.request import Message, Request, Sampling  # noqa: E402
 from parley.training.base_model import BaseModel, base_model  # noqa: E402
-from parley.training.commands.export import export, weighted  # noqa: E402
+from parley.training.commands.export import export_adapter, weighted  # noqa: E402
 from parley.training.export import merge_adapters  # noqa: E402
 from tools.pocket.corpus.single_questions import questions_on  # noqa: E402
 from tools.pocket.stance_transfer_check import fine_tune, first_ratings  # noqa: E402
@@ -76,7 +76,7 @@ def adapters(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def moved(adapters: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The model with `moved` merged into it, by the command."""
     out = tmp_path_factory.mktemp("exported") / "racism"
-    assert export(["--llm", "pocket", "--adapter", str(adapters["moved"]), "--out", str(out)]) == 0
+    assert export_adapter(["--llm", "pocket", "--adapter", str(adapters["moved"]), "--out", str(out)]) == 0
     return out
 
 
