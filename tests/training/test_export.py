@@ -228,7 +228,7 @@ def test_a_quantised_model_takes_no_adapter(adapters: dict[str, Path], tmp_path:
 )
 def test_a_command_that_cannot_be_is_one_line(arguments: list[str], words: str) -> None:
     with pytest.raises(UserError) as caught:
-        export(arguments)
+        export_adapter(arguments)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
