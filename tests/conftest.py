@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from unit_counts import check_what_is_written
 
 import run  # noqa: F401  (`parley` is this checkout, whatever is installed)
 from parley.agents.topic import is_news
+from parley.analysis import figures
 from parley.llm.backends.fake import Fake
 from parley.model.scenario import Scenario, load_preset
 
@@ -30,6 +31,30 @@ settings.load_profile("steady")
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Nothing of a test comes from the cache of the user who runs it, or goes there."""
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
+DRAW = figures._write
+
+
+def write_blank(figure: object, path: Path, kind: str) -> None:
+    """Write an empty picture in the place of a drawn one."""
+    path.write_bytes(b'<svg xmlns="http://www.w3.org/2000/svg"/>' if kind == "svg" else b"\x89PNG\r\n\x1a\n")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def blank_pictures() -> Iterator[None]:
+    """Figures are made and laid out, texts and all, and their files stay empty: drawing takes longer than a small run."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures, "_write", write_blank)
+        yield
+
+
+@pytest.fixture(scope="module")
+def pictures(blank_pictures: None) -> Iterator[None]:
+    """Figures are drawn, for a file of tests that looks at them: `pytestmark = pytest.mark.usefixtures("pictures")`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures, "_write", DRAW)
+        yield
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

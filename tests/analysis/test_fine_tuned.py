@@ -30,7 +30,7 @@ from parley.llm.backends.oracle.dynamics import planted
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
-pytestmark = pytest.mark.thorough
+pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("pictures")]
 
 ROOMS = 12
 BASE = load_preset("fine_tuned").with_settings({"topics": "racism,illegal_immigration", "repetitions": ROOMS})

@@ -49,6 +49,8 @@ from parley.analysis.statistics.intervals import correlation
 from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
 
+pytestmark = pytest.mark.usefixtures("pictures")
+
 DATA = Path(__file__).parents[2].parent / "shared" / "data"
 NAN = math.nan
 Person = tuple[str, float, float]

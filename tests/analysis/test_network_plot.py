@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 from matplotlib import colormaps
 
 from parley.analysis.figures import save
@@ -14,6 +15,8 @@ from parley.analysis.metrics._network import populations
 from parley.analysis.network_plot import MISSING, MOST, has_network, network_figure
 from parley.analysis.run_report import figures
 from parley.analysis.tables import load
+
+pytestmark = pytest.mark.usefixtures("pictures")
 
 SMALL = {"topics": "climate_change", "size": 12, "rounds": 2, "repetitions": 1}
 

@@ -21,6 +21,8 @@ from parley.llm.backends.oracle.dynamics import planted, start
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.errors import UserError
 
+pytestmark = pytest.mark.usefixtures("pictures")
+
 GERMAN = """label = "BSW-Wähler"
 person = "eine Person in Deutschland, die das BSW wählt"
 words = ["bsw"]

@@ -18,6 +18,8 @@ from parley.analysis.sweep.report import crossing, figure
 from parley.analysis.sweep.tables import title_cells
 from parley.studies.structured.experiments import experiment
 
+pytestmark = pytest.mark.usefixtures("pictures")
+
 CODE = re.compile(r"\b(spd|cdu|gruene|Spds?|Cdus?|Gruenes?)\b")
 COMMAND = re.compile(r"python run\.py|changed: |^\| name in files", re.MULTILINE)
 SOCIETY = ["--society", "germany", "--llm", "oracle"]

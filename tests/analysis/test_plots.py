@@ -24,6 +24,8 @@ from parley.analysis.summary import caption
 from parley.analysis.tables import Tables, load
 from parley.model.titles import group_title
 
+pytestmark = pytest.mark.usefixtures("pictures")
+
 FOUR = "gun_violence,racism,climate_change,illegal_immigration"
 FIVE = f"{FOUR},abortion"
 ECHO = {"parties": "republican,democrat,default"}

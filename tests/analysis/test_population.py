@@ -14,6 +14,8 @@ import run
 from parley.analysis.population_report import distribution
 from parley.model.population_record import ToParquet
 
+pytestmark = pytest.mark.usefixtures("pictures")
+
 SMALL = [
     "population",
     "--law",

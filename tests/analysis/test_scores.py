@@ -21,6 +21,8 @@ from parley.analysis.statistics.groups import level, spread
 from parley.analysis.statistics.intervals import slope
 from parley.llm.errors import UserError
 
+pytestmark = pytest.mark.usefixtures("pictures")
+
 
 def table(lines: Mapping[tuple[str, str, str], list[list[float]]]) -> pd.DataFrame:
     """(topic, condition, agent) -> a list of scores a run."""

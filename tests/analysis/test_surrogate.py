@@ -25,6 +25,8 @@ from parley.llm.backends.oracle.dynamics import planted
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.errors import UserError
 
+pytestmark = pytest.mark.usefixtures("pictures")
+
 ROOMS = 20
 MEASURED = {"measure": "expected"}
 PLANTED = {"offset": 0.4, "noise": 0.5, "stay": 0.3, "intercept": 0.6, "own": -0.2, "heard": 0.1, "spread": 0.3}

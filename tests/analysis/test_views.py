@@ -41,7 +41,7 @@ from parley.model.scenario_blocks import BLOCKS  # noqa: E402
 from parley.model.scenario_run import RunSpec, run_scenario  # noqa: E402
 from tools.examples import keep_run  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("pictures")]
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)> **bold**"
 SMALL: dict[str, dict[str, Any]] = {
     "three_way": {"topics": "racism", "repetitions": 2, "rounds": 2},

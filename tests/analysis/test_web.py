@@ -21,6 +21,8 @@ from parley.llm.request import Request
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
+pytestmark = pytest.mark.usefixtures("pictures")
+
 PAYLOADS = (
     "<script>alert(1)</script>",
     '<img src=x onerror="alert(1)">',

@@ -19,6 +19,7 @@ from data_checks import check_each
 from documented import CARD, REPORTED, ROOT, Command, pages, printed, printed_files, rule, shrunken
 
 import run
+from benchmarks.commands_read import COMMANDS as READ_WHOLE
 from parley.analysis import run_report
 from parley.analysis.deliberation.episode import write_episodes
 from parley.analysis.deliberation.episode_readers import read_all
@@ -40,6 +41,24 @@ def kind(words: tuple[str, ...]) -> tuple[object, ...]:
 FIRST = {kind(words): words for words in reversed(HELD)}
 LIKE = [words for words in HELD if FIRST[kind(words)] != words]
 """Commands with the options of an earlier one: other values are read in every lane, and tried at night."""
+
+
+def name_of(words: tuple[str, ...]) -> str:
+    """The command as `benchmarks/commands_read.py` calls it."""
+    if words[0].startswith("--") and "--scenario" in words:
+        return f"run {words[words.index('--scenario') + 1]}"
+    return " ".join(words[:2]) if words[0] in ("questionnaire", "representatives") else words[0]
+
+
+BEGUN = [
+    words
+    for words, command in HELD.items()
+    if words not in LIKE
+    and command.page != "README.md"
+    and name_of(words) in set(READ_WHOLE) - {"judge"}  # the run that is to be judged has its verdicts
+    and "--dry-run" not in words
+]
+"""Commands that are begun: `tests/test_commands_read.py` takes each of them to its end, with other options."""
 A = "--scenario three_way --llm oracle --repetitions 10 --rounds 2 --topic racism --out runs/a"
 """The run that most commands on runs take; with ten rooms a surrogate can be fitted to it."""
 
@@ -86,6 +105,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reader")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
+        patch.setattr(run_report, "write_report", lambda folder, *_: folder)
         small = "--repetitions 2 --rounds 2 --topic racism --llm oracle"
         for line in (
             A,
@@ -156,7 +176,10 @@ def test_every_rule_that_holds_nothing_says_why() -> None:
 @pytest.mark.filterwarnings("ignore:Precision loss:RuntimeWarning")  # two rooms of the oracle may be nearly alike
 @pytest.mark.parametrize(
     "words",
-    [pytest.param(words, marks=[pytest.mark.nightly] * (words in LIKE), id=label(HELD[words])) for words in HELD],
+    [
+        pytest.param(words, marks=[pytest.mark.nightly] * (words in LIKE or words in BEGUN), id=label(HELD[words]))
+        for words in HELD
+    ],
 )
 def test_it_runs(
     words: tuple[str, ...],
@@ -168,6 +191,20 @@ def test_it_runs(
     if HELD[words].page not in REPORTED and words[0] == "--scenario":
         monkeypatch.setattr(run_report, "write_report", lambda folder, *_: folder)
     assert reader(list(words)) == 0, capsys.readouterr().err
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("words", [pytest.param(words, id=label(HELD[words])) for words in BEGUN])
+def test_it_begins(
+    words: tuple[str, ...],
+    reader: Callable[[list[str]], int],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its words are read, its files are there, its people are cast, and it asks its first question; no more are paid for."""
+    monkeypatch.setattr(run_report, "write_report", lambda folder, *_: folder)
+    assert reader([*words, "--max-calls", "1"]) == 2
+    assert "--max-calls 1 is spent" in capsys.readouterr().err
 
 
 @check_each(

@@ -30,6 +30,8 @@ from parley.model.population_interventions import KINDS, Message
 from parley.model.population_record import ATTITUDES, INTERVENTIONS, LINKS, ToParquet
 from parley.studies.network_export.graph import network_of
 
+pytestmark = pytest.mark.usefixtures("pictures")
+
 TWO = "republican:3:1,democrat:8:1"
 FOUR = csr_array(np.array([[0, 1, 1, 1], [1, 0, 0, 0], [1, 1, 0, 0], [0, 0, 1, 0]], dtype=float))
 PLAIN = [name for name in LAWS.builtin() if name not in ("surrogate", "fitted", "friedkin_johnsen")]

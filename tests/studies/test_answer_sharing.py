@@ -32,6 +32,8 @@ from parley.studies.archetypes.measures import (
     write_savings,
 )
 
+pytestmark = pytest.mark.usefixtures("pictures")
+
 SMALL = {"topics": "racism", "repetitions": 8, "rounds": 2, "llm": "oracle"}
 
 

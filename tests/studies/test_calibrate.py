@@ -16,6 +16,8 @@ from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 from parley.studies.calibrate.measures import SPEAKERS, Known, calibrate, chosen, forest, write
 
+pytestmark = pytest.mark.usefixtures("pictures")
+
 ORACLES = chosen(["oracle"])
 
 

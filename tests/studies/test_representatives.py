@@ -47,6 +47,8 @@ from parley.training.base_model import BaseModel, base_model, halve_layers
 from parley.training.likelihood import Text, likelihoods
 from parley.training.tuning.model_card import read_values
 
+pytestmark = pytest.mark.usefixtures("pictures")
+
 ROOT = Path(run.__file__).parent
 BAR = lambda title, total, unit="call": nullcontext(lambda steps: None)  # noqa: E731
 SMALL = Lesson(knows="", batch=8, micro=8, every=5, patience=2, epochs=6, rate=5e-3)

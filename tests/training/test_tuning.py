@@ -32,6 +32,8 @@ from parley.training.tuning.model_card import read_values  # noqa: E402
 from parley.training.tuning.pipeline import Pipeline, TuningPlan, training_key  # noqa: E402
 from parley.training.tuning.recipe import Recipe  # noqa: E402
 
+pytestmark = pytest.mark.usefixtures("pictures")
+
 ROOT = Path(run.__file__).parent
 QUICK = TuningPlan(questions=10, answers=4)
 SMALL = ["--questions", "10", "--answers", "4", "--batch", "2"]
