@@ -49,7 +49,7 @@ run_tests() { # run_tests [FILE ...]: a file stays with one of the two processes
 
 python="$(find_python)"
 env=".venv${PYTHON:+-$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')}"
-export MPLBACKEND=agg OMP_NUM_THREADS=1
+export MPLBACKEND=agg OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= # each command that a test starts would compile Parley again
 install_local() { install "[dev,local,serve,eval,inspect,app,browser]" "torch==2.13.0"; }
 
 case "$job" in

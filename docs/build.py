@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
-import run  # noqa: E402
+import run  # noqa: E402, F401  (`parley` is this checkout)
 from docs import api, pages  # noqa: E402
 
 BUILD = ROOT / "build"
@@ -110,12 +110,19 @@ def _linked(prose: str, up: str) -> str:
 
 def draw(name: str, path: Path) -> None:
     """The main figure of a preset on the rule-based speaker; a run is kept until the code or the data of a floor change."""
-    from parley.analysis.run_report import main_figure
+    from parley.__main__ import run_parser
+    from parley.analysis.figures import save
+    from parley.analysis.run_report import figures
+    from parley.analysis.tables import load
+    from parley.model.arguments import scenario_from_args
+    from parley.model.scenario_run import RunSpec, run_scenario
 
     folder = RUNS / f"{name}-{_state(pages.shrunk(name))}"
-    if run.main(["--scenario", name, "--llm", "oracle", "--out", str(folder), *pages.shrunk(name)]):
-        raise SystemExit(f"docs/build.py: no run of {name}, no figure")
-    shutil.copy(main_figure(folder).with_suffix(".svg"), path)
+    words = ["--scenario", name, "--llm", "oracle", *pages.shrunk(name)]
+    scenario, given = scenario_from_args(run_parser().parse_args(words))
+    run_scenario(RunSpec(scenario, folder, given))
+    main, *_ = figures(load(folder), folder).values()
+    shutil.copy(save(main(), folder / "main", ["svg"]).with_suffix(".svg"), path)
 
 
 def _state(options: Sequence[str]) -> str:
