@@ -18,7 +18,7 @@ SLOW = frozenset({
     "validate", "stereotypes", "predict", "evolve", "run news_evolution", "run recollection", "run persuasion", "correct",
     "intervene", "archetypes", "arguments", "honesty",
 })  # fmt: skip
-"""Commands of more than a second of processor, whose questions a quick one asks as well; chatter runs them in the thorough lane."""
+"""Commands of more than a second of processor, whose questions a quick one asks too; the thorough lane runs them on chatter."""
 NAMES = [pytest.param(name, marks=pytest.mark.nightly) if name in SLOW else name for name in COMMANDS]
 
 
