@@ -17,6 +17,7 @@ from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.report import Report
 from parley.analysis.statistics.attenuation import gate_sentence
 from parley.analysis.statistics.intervals import Floats
+from parley.analysis.statistics.null import share_as_large
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 
@@ -100,7 +101,7 @@ def _chance(run: Floats, real: Floats, rho: float, rng: np.random.Generator) -> 
     ranks, other = stats.rankdata(run), stats.rankdata(real)
     dealt = np.array([rng.permutation(ranks) for _ in range(DEALS)]) @ (other - other.mean())
     dealt = dealt / (len(ranks) * ranks.std() * other.std())
-    return float((1 + np.sum(dealt >= rho - 1e-12)) / (DEALS + 1))  # equal but for rounding counts as reached
+    return share_as_large(dealt, rho)
 
 
 def _halves(shares: pd.DataFrame, nodes: Floats, name: str, rng: np.random.Generator) -> float:

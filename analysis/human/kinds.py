@@ -22,6 +22,7 @@ from parley.analysis.human.readers import TRACES, Source, find, parse_turns, tab
 from parley.analysis.human.trajectories import Trajectories, shuffle_steps, trajectories
 from parley.analysis.statistics.groups import Result
 from parley.analysis.statistics.intervals import Floats, with_interval
+from parley.analysis.statistics.null import share_as_large
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
 
@@ -93,7 +94,7 @@ def explained_by_chance(ways: Trajectories, kinds: Kinds) -> tuple[float, float]
     rng = np.random.default_rng(derive(0, "kinds", "shuffled"))
     drawn = [find_kinds(shuffle_steps(ways, rng), starts=10) for _ in range(NULLS)]
     shares = np.array([shuffled_kinds.explained for shuffled_kinds in drawn if shuffled_kinds])
-    return float(shares.mean()), (1 + int((shares >= kinds.explained).sum())) / (1 + len(shares))
+    return float(shares.mean()), share_as_large(shares, kinds.explained)
 
 
 def mover_share(ways: Trajectories, kinds: Kinds) -> Result:

@@ -10,6 +10,7 @@ import pandas as pd
 from parley.analysis.metrics._network import Links, Population, by_survey, heard_mean, pearson, populations
 from parley.analysis.metrics._rooms import KEYS, RoomMeasurement
 from parley.analysis.statistics.intervals import Floats, nanmean, with_interval
+from parley.analysis.statistics.null import share_as_large
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 
@@ -70,5 +71,4 @@ def _null_columns(null: Floats | None, true: float) -> dict[str, float]:
     if not len(draws):
         return {}
     low, high = np.quantile(draws, [0.025, 0.975])
-    p = (int((draws >= true - 1e-12).sum()) + 1) / (len(draws) + 1)  # equal but for rounding counts as reached
-    return with_interval("null", float(draws.mean()), (float(low), float(high))) | {"p": p}
+    return with_interval("null", float(draws.mean()), (float(low), float(high))) | {"p": share_as_large(draws, true)}

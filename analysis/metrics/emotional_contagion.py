@@ -15,6 +15,7 @@ import pandas as pd
 from parley.analysis.metrics._emotions import EmotionRoom, Ints, Lines, emotion_rooms, shown_mean
 from parley.analysis.metrics._rooms import KEYS, RoomMeasurement, room_means
 from parley.analysis.statistics.intervals import Floats, nanmean
+from parley.analysis.statistics.null import share_as_large
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 
@@ -112,8 +113,7 @@ def p_value(contagion: float, draws: list[Floats]) -> float:
     if not draws or np.isnan(contagion):
         return float("nan")
     means = np.stack(draws).mean(axis=0)
-    far = np.abs(means - means.mean()) >= abs(contagion) - 1e-12
-    return float((far.sum() + 1) / (len(means) + 1))
+    return share_as_large(np.abs(means - means.mean()), abs(contagion))
 
 
 def effect(felt: Floats, attitudes: Floats, lines: Lines) -> tuple[RoomMeasurement, int]:

@@ -13,6 +13,7 @@ import pandas as pd
 
 from parley.analysis.qualify.questions import ASKED, UNSTATED
 from parley.analysis.statistics.intervals import SHARE, Floats, mean_interval
+from parley.analysis.statistics.null import share_as_large
 from parley.llm.seeding import derive
 
 SHUFFLES = 1999
@@ -109,12 +110,8 @@ def shuffled_p(grid: Floats, seed: int) -> float:
     if not pairs.sum():
         return np.nan
     stream = np.random.default_rng(seed)
-    reached = 0
-    for _ in range(SHUFFLES):
-        mixed = stream.permuted(grid, axis=1)
-        shuffled, _ = pair_shares(mixed)
-        reached += int(shuffled.sum() >= rights.sum() - 1e-9)  # equal but for rounding counts as reached
-    return (reached + 1) / (SHUFFLES + 1)
+    shuffled = [pair_shares(stream.permuted(grid, axis=1))[0].sum() for _ in range(SHUFFLES)]
+    return share_as_large(shuffled, rights.sum())
 
 
 def main_rows(order: pd.DataFrame) -> pd.DataFrame:

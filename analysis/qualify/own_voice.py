@@ -24,6 +24,7 @@ from parley.analysis.qualify.questions import Battery
 from parley.analysis.qualify.verdict import VOICED, OwnVoice
 from parley.analysis.statement_judge import Judging, judge_run
 from parley.analysis.statistics.intervals import Floats
+from parley.analysis.statistics.null import share_as_large
 from parley.analysis.table_export import write_csv
 from parley.analysis.tables import Tables
 from parley.llm.backends import identity_spec
@@ -98,7 +99,7 @@ def own_party(answers: pd.DataFrame, seed: int = 0) -> OwnVoice:
     stream = np.random.default_rng(derive(seed, "dealt parties"))
     dealt = np.array([(stream.permutation(named) == given).mean() for _ in range(SHUFFLES)])
     share = float((named == given).mean())
-    return OwnVoice(share, len(answers), float(dealt.mean()), _p(dealt, share), int((named == "").sum()))
+    return OwnVoice(share, len(answers), float(dealt.mean()), share_as_large(dealt, share), int((named == "").sum()))
 
 
 def grade_lines(tables: Tables, folder: Path, spec: str, bar: Bar, budget: Budget, backend: Backend) -> pd.DataFrame:
@@ -132,7 +133,7 @@ def agreement(lines: pd.DataFrame, seed: int = 0) -> OwnVoice:
     speakers = stream.permuted(np.tile(np.arange(len(grades)), (SHUFFLES, 1)), axis=1)
     rights, deal_pairs = _ordered(grades[speakers], ratings)  # with missing grades, a deal may have no pair
     dealt, share = rights[deal_pairs > 0] / deal_pairs[deal_pairs > 0], float(right / pairs)
-    return OwnVoice(share, int(pairs), float(dealt.mean()), _p(dealt, share), missing)
+    return OwnVoice(share, int(pairs), float(dealt.mean()), share_as_large(dealt, share), missing)
 
 
 def _ordered(grades: Floats, ratings: Floats) -> tuple[Floats, Floats]:
@@ -142,10 +143,6 @@ def _ordered(grades: Floats, ratings: Floats) -> tuple[Floats, Floats]:
     comparable = np.isfinite(graded) & (np.abs(rated) >= APART)
     right = np.where(comparable, (np.sign(graded * rated) + 1) / 2, 0.0)
     return right.sum(axis=(1, 2)), comparable.sum(axis=(1, 2)).astype(float)
-
-
-def _p(dealt: Floats, share: float) -> float:
-    return float((np.sum(dealt >= share - 1e-9) + 1) / (len(dealt) + 1))
 
 
 def own_voice(

@@ -44,6 +44,17 @@ class Null(NamedTuple):
         return float(np.quantile(self.draws, 0.025)), float(np.quantile(self.draws, 0.975))
 
 
+def share_as_large(draws: Sequence[float] | Floats, value: float) -> float:
+    """Return the one-sided p value: the share of draws that are as large as a finding, which counts as a draw itself.
+
+    Equal but for rounding counts as large. One of small size: give both with a minus. One of any sign: give sizes.
+
+    >>> share_as_large([0.0, 1.0, 2.0], 2.0)
+    0.5
+    """
+    return (1 + int((np.asarray(draws) >= value - ALIKE).sum())) / (1 + len(draws))
+
+
 PERCENT = 100
 
 

@@ -21,6 +21,7 @@ import pandas as pd
 
 from parley.analysis.formatting import format_estimate, format_p
 from parley.analysis.statistics.intervals import FEWEST, SHARE, Ends, Floats, clustered_share_interval, verdict
+from parley.analysis.statistics.null import share_as_large
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.tables import Tables
 
@@ -31,7 +32,6 @@ EVERYONE = "all"
 BINS = (0, 20, 40, 60, 80, 100)
 SHUFFLES = 2000
 TIE = 0.5
-ROUNDING = 1e-12
 PERCENT = 100
 CHANCE = 0.05
 
@@ -108,8 +108,7 @@ def shuffled_brier(bet_rows: pd.DataFrame, seed: int) -> dict[str, float]:
     bets, won = wide["bet"].to_numpy(dtype=float) / PERCENT, wide["won"].to_numpy(dtype=float)
     order = np.random.default_rng(seed).permuted(np.tile(np.arange(len(wide)), (SHUFFLES, 1)), axis=1)
     null = np.nanmean((bets[order] - won) ** 2, axis=(1, 2))
-    lower = (null <= np.nanmean((bets - won) ** 2) + ROUNDING).sum()
-    return {"shuffled": float(null.mean()), "p": float((1 + lower) / (1 + SHUFFLES))}
+    return {"shuffled": float(null.mean()), "p": share_as_large(-null, -np.nanmean((bets - won) ** 2))}
 
 
 def _ahead(bets: pd.DataFrame) -> dict[str, float]:

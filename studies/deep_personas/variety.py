@@ -15,6 +15,7 @@ from parley.agents.respondent import Group
 from parley.agents.taxonomy import Taxonomy
 from parley.analysis.polls.table import OPTIONS, PEOPLE, PLANTED, SUBJECTS, SurveyRow, SurveyTable, make_table
 from parley.analysis.statistics.intervals import FEWEST, SHARE, Ends, Floats, mean_interval
+from parley.analysis.statistics.null import Null
 from parley.llm.backends.oracle.attributes import kinds_in
 from parley.llm.backends.oracle.people_laws import PLANTED_SURVEY, AttributeLaw
 from parley.llm.backends.oracle.phrases import banks
@@ -110,8 +111,7 @@ def measure_uniqueness(people: Sequence[DeepPersona], depth: int, rng: np.random
     if rng and shared and len(people) >= FEWEST:
         sets = np.array([_unlike(people, _deal(sentences, shared, rng)).mean() for _ in range(SHUFFLES)])
         dealt, middle = float(sets.mean()), float(np.append(sets, each.mean()).mean())
-        extreme = int((np.abs(sets - middle) >= abs(each.mean() - middle) - 1e-12).sum())
-        p = (extreme + 1) / (SHUFFLES + 1)
+        p = Null(sets, middle).p(each.mean())
     return Uniqueness(each, alone, dealt, p)
 
 

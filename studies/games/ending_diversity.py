@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.statistics.intervals import FEWEST, NONE, Ends, Floats, means_interval
+from parley.analysis.statistics.null import share_as_large
 from parley.analysis.tables import Tables
 
 from .outcome_diversity import entropy, one_hot
@@ -75,5 +76,4 @@ def permutation_p(first: pd.Series, second: pd.Series) -> float:
         return abs(entropy(matrix[order[:size]].sum(axis=0)) - entropy(matrix[order[size:]].sum(axis=0)))
 
     rng, seen = np.random.default_rng(0), distance(np.arange(len(matrix)))
-    drawn = sum(distance(rng.permutation(len(matrix))) >= seen - 1e-12 for _ in range(DRAWS))
-    return (1 + drawn) / (1 + DRAWS)
+    return share_as_large([distance(rng.permutation(len(matrix))) for _ in range(DRAWS)], seen)

@@ -18,6 +18,7 @@ from parley.analysis.metrics._cells import spans
 from parley.analysis.metrics._rooms import each_row
 from parley.analysis.statistics.clusters import effective_clusters
 from parley.analysis.statistics.intervals import FEWEST, LEVEL, Floats, clustered_share_interval, why_few, with_interval
+from parley.analysis.statistics.null import share_as_large
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 
@@ -102,7 +103,7 @@ def _in_random_orders(of: Sequence[Period], others: float, *keys: str) -> dict[s
         orders = [[period.choices[place] for place in rng.permutation(len(period.choices))] for period in of]
         reordered = choices([replace(period, choices=tuple(order)) for period, order in zip(of, orders, strict=True)])
         weights.append(_fitted(reordered).params[WEIGHTS.index("others")])
-    return {"by_order": float(np.mean(weights)), "p": (1 + sum(weight >= others for weight in weights)) / (1 + ORDERS)}
+    return {"by_order": float(np.mean(weights)), "p": share_as_large(weights, others)}
 
 
 def choices(of: Iterable[Period]) -> pd.DataFrame:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.cluster.vq import ClusterError, kmeans2
 from scipy.spatial.distance import cdist
 
+from parley.analysis.statistics.null import share_as_large
 from parley.studies.opinion_groups.votes import people_to_group
 
 Floats = NDArray[np.float64]
@@ -82,8 +83,8 @@ def find_groups(
 
 def _p(score: float, worlds: Iterable[Floats], count: int, rng: np.random.Generator) -> float:
     """Return the share of worlds with a silhouette at least as large as the score; the data count as one of them."""
-    larger = [best_split(project_people(world, count), rng)[1] >= score for world in worlds]
-    return (1 + sum(larger)) / (1 + len(larger))
+    widths = [best_split(project_people(world, count), rng)[1] for world in worlds]
+    return share_as_large(widths, score)
 
 
 def _why_none(p_dealt: float, p_spectrum: float) -> str:

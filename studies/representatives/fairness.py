@@ -25,6 +25,7 @@ import pandas as pd
 from parley.agents.mediators.base import Mediator, MediatorBrief, ParticipantInput, Statement
 from parley.analysis.deliberation.episode import Episode, Voice
 from parley.analysis.statistics.intervals import FEWEST, Floats, mean_interval, nanmean, why_no_interval, with_interval
+from parley.analysis.statistics.null import share_as_large
 from parley.llm.driver import Conversation
 from parley.llm.request import Reply, Request, Sampling
 from parley.llm.seeding import derive
@@ -160,7 +161,7 @@ def shuffled_p(payoffs: pd.DataFrame, rng: np.random.Generator, shuffles: int = 
     if len(sessions) < FEWEST:
         return math.nan
     means = np.abs(nanmean(np.array(sessions)))
-    return float((1 + (means[1:] >= means[0] - 1e-9).sum()) / (1 + shuffles))
+    return share_as_large(means[1:], means[0])
 
 
 def _gaps(payoffs: pd.DataFrame, rng: np.random.Generator, shuffles: int) -> Floats:

@@ -24,6 +24,7 @@ from parley.agents.traits import BIASES, level_names, trait_names
 from parley.analysis.formatting import format_estimate
 from parley.analysis.human.readers import table as read_table
 from parley.analysis.statistics.intervals import ALIKE, FEWEST, Floats
+from parley.analysis.statistics.null import Null
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 from parley.model.scenario import MEDIATOR
@@ -123,8 +124,7 @@ def _effect(people: pd.DataFrame, name: str, coded: Floats, outcome: Floats, lab
     rng = np.random.default_rng(derive(0, "control", name, label))
     null = np.array([_deal(sides, strata, rng)[units] @ centred for _ in range(DEALS)]) / spread
     reach = float(np.quantile(np.abs(null), 0.95))
-    p = (1 + (np.abs(null) >= abs(slope) - ALIKE).sum()) / (1 + len(null))
-    return row | {"effect": slope, "low": slope - reach, "high": slope + reach, "p": float(p)}
+    return row | {"effect": slope, "low": slope - reach, "high": slope + reach, "p": Null(null).p(slope)}
 
 
 def _unit_name(people: pd.DataFrame, coded: Floats) -> str:

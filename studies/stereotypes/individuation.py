@@ -16,6 +16,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from parley.analysis.statistics.intervals import ALIKE, FEWEST, LEVEL, NO_VARIATION, Floats, nanmean, too_few
+from parley.analysis.statistics.null import share_as_large
 from parley.llm.seeding import derive
 
 DRAWS = 999
@@ -166,7 +167,7 @@ def estimate_measure(
     if not np.isfinite(value) or not error > ALIKE:
         return Measured(name, value, people=size, null=null, reason=NO_VARIATION)
     reach = float(stdtrit(freedom, (1 + LEVEL) / 2)) * error
-    p = (1 + sum(draw >= value for draw in draws)) / (1 + len(draws)) if len(draws) else math.nan
+    p = share_as_large(draws, value) if len(draws) else math.nan
     return Measured(name, value, value - reach, value + reach, size, null, p)
 
 

@@ -25,6 +25,7 @@ from parley.analysis.statistics.intervals import (
     nanmean,
     too_few,
 )
+from parley.analysis.statistics.null import share_as_large
 from parley.llm.seeding import derive
 from parley.studies.stereotypes.individuation import DRAWS, Measured, Sample, estimate_measure
 
@@ -135,7 +136,7 @@ def _distances(
         return {**effect_row, "w": math.nan, "null_w": math.nan, "p": math.nan}
     rng = np.random.default_rng(derive(seed, "perception", *key))
     drawn = [_wasserstein(*_dealt(seen.values, truth, rng)) for _ in range(DRAWS)]
-    p = (1 + sum(draw >= value for draw in drawn)) / (1 + DRAWS)
+    p = share_as_large(drawn, value)
     return {**effect_row, "w": value, "null_w": float(np.mean(drawn)), "p": p}
 
 

@@ -110,7 +110,7 @@ def test_a_plan_counts_the_check_of_a_new_model(
     check = (
         f"+ {questions_asked} calls once, to check whether {new_model} plays people (--no-qualify leaves them out): "
     )
-    for words in (plain, card, several, ("intervene", *plain[2:-1], "4")):
+    for words in (plain, card, several, ("study", "intervene", *plain[2:-1], "4")):
         assert planned(*words).startswith(check)
         assert planned(*words, "--no-qualify") == ""
     assert planned(*plain) == f"{check}{questions_asked + 14:,} calls in all"
