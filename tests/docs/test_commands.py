@@ -47,7 +47,8 @@ def name_of(words: tuple[str, ...]) -> str:
     """The command as `benchmarks/commands_read.py` calls it."""
     if words[0].startswith("--") and "--scenario" in words:
         return f"run {words[words.index('--scenario') + 1]}"
-    return " ".join(words[:2]) if words[0] in ("questionnaire", "representatives") else words[0]
+    named = words[1:] if words[0] == "study" else words
+    return " ".join(named[:2]) if named[0] in ("questionnaire", "representatives") else named[0]
 
 
 BEGUN = [
