@@ -32,7 +32,7 @@ def test_the_planned_calls_are_those_of_the_runs(tmp_path: Path, capsys: pytest.
 
 def test_a_judge_is_named_and_not_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, more in JUDGED.items():
-        assert run.main([name, *SMALL, *more, "--out", str(tmp_path / name), "--dry-run"]) == 0
+        assert run.main(["study", name, *SMALL, *more, "--out", str(tmp_path / name), "--dry-run"]) == 0
         out = capsys.readouterr().out
         assert "in addition, oracle judges the statements; its calls, tokens and cost are not planned" in out, name
     assert not any(tmp_path.iterdir())
@@ -66,7 +66,7 @@ def test_a_plan_of_questions_names_the_servers(
     arena: 6 messages that are written, 8 readers, 15 pairs, both orders. rehearse: 3 ways, 3 * 2 + 2 candidates, 30 readers.
     """
     planned, *more = ASKING[command]
-    assert run.main([command, *more, "--llm", SERVER, "--out", str(tmp_path / "none"), "--dry-run"]) == 0
+    assert run.main(["study", command, *more, "--llm", SERVER, "--out", str(tmp_path / "none"), "--dry-run"]) == 0
     shown = capsys.readouterr().out
     assert planned in shown
     assert shown.splitlines()[-1] == "lab.example gets no key"

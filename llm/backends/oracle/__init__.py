@@ -7,7 +7,8 @@ people or about large language models.
 
     backend.py         the backend, and the function that answers each purpose (any other purpose is the failure `unknown_ask`)
     prompt_parser.py   reads a request: persona, topic, lines heard, own lines, the question
-    dynamics.py        the planted truth: the attitude that follows, in a debate and in a deliberation
+    dynamics.py        the planted law of debates: the attitude that follows from what is heard (`move`)
+    positions.py       the planted law of deliberations: positions, agreement, and what a text says
     phrases.py         its sentences (banks/), and the grade of a sentence heard
     stance.py          its position; notes, conclusions, summaries
     speech.py          replies, statements, posts, corrections     surveys.py     ratings, questionnaire, interviews

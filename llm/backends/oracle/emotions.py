@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from parley.llm.backends.oracle.dynamics import HIGH, LOW, MIDDLE, Speaker, clip, normal
+from parley.llm.backends.oracle.dynamics import Speaker, normal
 from parley.llm.backends.oracle.phrases import Banks, sentences
+from parley.llm.backends.oracle.positions import HIGH, LOW, MIDDLE, clip
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.speech_laws import FEELINGS, SPREAD, EmotionLaw
 from parley.llm.errors import UserError

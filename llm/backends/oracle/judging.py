@@ -1,6 +1,6 @@
 """Judges of what others said. They know the grade, the leaning and the appeal of every sentence of the banks, and guess nothing.
 
-In a deliberation they apply the planted law of dynamics.py to what the texts show.
+In a deliberation they apply the planted law of positions.py to what the texts show.
 
 Who made the better case in a debate, with the exact probability of each answer.
 
@@ -13,10 +13,11 @@ from __future__ import annotations
 from functools import cache
 
 from parley.llm.backends.oracle.belief_network import appeal_of
-from parley.llm.backends.oracle.dynamics import Habit, Speaker, agreement, read, shown
+from parley.llm.backends.oracle.dynamics import Speaker
 from parley.llm.backends.oracle.emotions import NEUTRAL, said_tone
 from parley.llm.backends.oracle.mediation import habits, verdict
 from parley.llm.backends.oracle.phrases import Banks, sentences, unknown_sentence
+from parley.llm.backends.oracle.positions import Habit, agreement, read, shown
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.stance import unknown
 from parley.llm.backends.oracle.surveys import (

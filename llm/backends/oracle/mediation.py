@@ -1,6 +1,6 @@
 """What is written in a private deliberation: opinions and critiques (a representative's too), statements, rankings.
 
-All of it follows from the law of dynamics.py and the phrases of the bank. A draft takes the side of the majority and names the
+All of it follows from the law of positions.py and the phrases of the bank. A draft takes the side of the majority and names the
 values that most members name. A revision moves toward those who object, and adds the values and demands that they miss.
 """
 
@@ -11,24 +11,23 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
-from parley.llm.backends.oracle.dynamics import (
+from parley.llm.backends.oracle.dynamics import Speaker, dither
+from parley.llm.backends.oracle.people_laws import MediationLaw
+from parley.llm.backends.oracle.phrases import Banks, unknown_sentence
+from parley.llm.backends.oracle.positions import (
     HIGH,
     LOW,
     MIDDLE,
     Habit,
     Read,
-    Speaker,
     agreement,
     clip,
-    dither,
     general_position,
     habit,
     position_now,
     read,
     shown,
 )
-from parley.llm.backends.oracle.people_laws import MediationLaw
-from parley.llm.backends.oracle.phrases import Banks, unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.stance import fitted, too_few_words
 from parley.llm.request import Reply

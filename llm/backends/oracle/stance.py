@@ -9,8 +9,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import NamedTuple
 
-from parley.llm.backends.oracle.dynamics import HIGH, LOW, Speaker, dither, position_now, read
+from parley.llm.backends.oracle.dynamics import Speaker, dither
 from parley.llm.backends.oracle.phrases import unknown_sentence
+from parley.llm.backends.oracle.positions import HIGH, LOW, position_now, read
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.request import Reply
 from parley.llm.seeding import stream

@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 from parley.llm.backends.oracle.answer_laws import EXPECTED, STUDIED, repeated, shift_by_wording, toward_interviewer
 from parley.llm.backends.oracle.attributes import kinds_in
-from parley.llm.backends.oracle.dynamics import HIGH, LOW, Speaker, agreement, habit, position_now, read
+from parley.llm.backends.oracle.dynamics import Speaker
 from parley.llm.backends.oracle.emotions import feeling_now
 from parley.llm.backends.oracle.phrases import Banks, first_phrase, unknown_sentence
+from parley.llm.backends.oracle.positions import HIGH, LOW, agreement, habit, position_now, read
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.self_questions import answer_self, decline, kinds_of
 from parley.llm.backends.oracle.speech import body_of

@@ -74,7 +74,7 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
     for payoff in ("judge", "ranking"):
         substituted = ("study", "representatives", "substitute", f"{folder}/representatives", *ONE, "--limit", "1")
         yield (*substituted, "--payoff", payoff, "--out", f"{folder}/seats_{payoff}")
-    yield ("judge", f"{folder}/three_way")
+    yield ("study", "judge", f"{folder}/three_way")
     for rubric, run in (
         ("appeal", "three_way"),
         ("sentiment", "three_way"),

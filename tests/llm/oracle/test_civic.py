@@ -15,9 +15,9 @@ from parley.agents.question import load_questions, questionnaire, read_public
 from parley.agents.scales import NUMERIC, Scale
 from parley.agents.society import load_society
 from parley.llm.backends.oracle import open_backend
-from parley.llm.backends.oracle.dynamics import Read, agreement, habit, now, position, read
 from parley.llm.backends.oracle.mediation import majority_stance
 from parley.llm.backends.oracle.phrases import banks, sentences
+from parley.llm.backends.oracle.positions import Read, agreement, habit, now, position, read
 from parley.llm.backends.oracle.surveys import said_of
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Request, Sampling

@@ -18,10 +18,11 @@ from parley.agents.persona_generator import LONGEST, SHORTEST, list_names, write
 from parley.agents.society import load_society
 from parley.agents.topic import is_news
 from parley.llm.backends.oracle import open_backend
-from parley.llm.backends.oracle.dynamics import attitude, habit, planted, read
+from parley.llm.backends.oracle.dynamics import attitude, planted
 from parley.llm.backends.oracle.mediation import CRITIQUE_WORDS, critique, verdict
 from parley.llm.backends.oracle.mediation import _objection as objection
 from parley.llm.backends.oracle.phrases import GRADES, banks, expand, sentences
+from parley.llm.backends.oracle.positions import habit, read
 from parley.llm.backends.oracle.prompt_parser import Reading, labels
 from parley.llm.backends.oracle.prompt_parser import read as read_request
 from parley.llm.backends.oracle.self_facts import About, about, first_person

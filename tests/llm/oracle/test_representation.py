@@ -12,8 +12,8 @@ from parley.agents.probe import scales
 from parley.agents.question import load_questions
 from parley.agents.representative import CritiqueBrief, OtherOpinion, Representative
 from parley.llm.backends.oracle import open_backend
-from parley.llm.backends.oracle.dynamics import read, shown
 from parley.llm.backends.oracle.phrases import banks
+from parley.llm.backends.oracle.positions import read, shown
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
