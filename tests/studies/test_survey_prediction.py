@@ -378,10 +378,10 @@ def test_commands_write_reports_and_resume(tmp_path: Path, capsys: pytest.Captur
         assert (tmp_path / command / "journal.sqlite").stat().st_size == size
         assert run.main([*words[:1], "independent", *words[2:]]) == 2
         assert "give another --out" in capsys.readouterr().err
-        assert run.main([command, "nothing", "--llm", "oracle"]) == 2
-        assert run.main([command, "a.csv", "--llm", "oracle"]) == 2
+        assert run.main(["study", command, "nothing", "--llm", "oracle"]) == 2
+        assert run.main(["study", command, "a.csv", "--llm", "oracle"]) == 2
         assert "add --questions" in capsys.readouterr().err
         assert run.main([*words, "--dry-run"]) == 0
-        assert run.main([command, "planted", "--llm", "oracle", "--language", "xx"]) == 2
+        assert run.main(["study", command, "planted", "--llm", "oracle", "--language", "xx"]) == 2
     assert run.main(["study", "predict", "planted", "--llm", "oracle", "--epochs", "2"]) == 2
     assert "only works with --train" in capsys.readouterr().err
