@@ -376,7 +376,7 @@ def test_commands_write_reports_and_resume(tmp_path: Path, capsys: pytest.Captur
         assert run.main(words) == 0
         assert page.read_bytes() == first
         assert (tmp_path / command / "journal.sqlite").stat().st_size == size
-        assert run.main([*words[:1], "independent", *words[2:]]) == 2
+        assert run.main([*words[:2], "independent", *words[3:]]) == 2
         assert "give another --out" in capsys.readouterr().err
         assert run.main(["study", command, "nothing", "--llm", "oracle"]) == 2
         assert run.main(["study", command, "a.csv", "--llm", "oracle"]) == 2
