@@ -68,7 +68,7 @@ def test_a_run_says_whose_parties_it_has(society: str, run: Path) -> None:
      "--out", "OUT"),
     ("--society", "SOCIETY", "--scenario", "consensus", "--llm", "oracle", "--repetitions", "1", "--out", "OUT"),
     ("--society", "SOCIETY", "--scenario", "structured_debate", "--llm", "oracle", "--repetitions", "1", "--out", "OUT"),
-], ids=lambda words: words[0] if not words[0].startswith("--") else words[3])  # fmt: skip
+], ids=lambda words: {"-": words[3], "s": words[1]}.get(words[0][0], words[0]))  # fmt: skip
 def test_a_command_works(society: str, run: Path, words: tuple[str, ...], tmp_path: Path) -> None:
     known = load_society(society)
     filled = {"RUN": str(run), "OUT": str(tmp_path / "out"), "SOCIETY": society, "FIRST": known.debaters[0]}
@@ -78,6 +78,6 @@ def test_a_command_works(society: str, run: Path, words: tuple[str, ...], tmp_pa
         for name, value in filled.items():
             word = word.replace(name, value) if name in word else word
         asked.append(word)
-    (tmp_path / "out").mkdir() if words[0] in ("report", "case") else None
-    refused = words[0] in NEEDS_MATERIAL and society not in society_names()
+    (tmp_path / "out").mkdir() if {"report", "case"} & {*words} else None
+    refused = words[1] in NEEDS_MATERIAL and society not in society_names()
     assert main(asked) == (2 if refused else 0)
