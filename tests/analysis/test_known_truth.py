@@ -26,7 +26,9 @@ from parley.llm.backends.oracle.dynamics import planted
 from parley.model.scenario import Scenario, load_preset
 from parley.studies.calibrate.measures import NONE_IN_COMMON, Known, _grade, calibrate, planted_value, write
 
-SEEDS, ROOMS = 20, 10
+ROOMS = 10
+SIZES = pytest.mark.parametrize("seeds", [7, pytest.param(20, marks=pytest.mark.nightly)])
+"""Runs with other seeds: few in each lane, more at night."""
 STILL = (("kappa", 0.0), ("mu", 0.0))
 TOPICS = {"germany": "tempolimit", "uk": "rail_ownership", "neutral": "harbour_bridge"}
 PARAMETERS = ("kappa", "mu", "bias")
@@ -42,10 +44,10 @@ def everybody(society: str, changes: tuple[tuple[str, float], ...], seed: int, r
 
 
 @cache
-def fitted(society: str, changes: tuple[tuple[str, float], ...] = ()) -> pd.DataFrame:
-    """Fits over everybody and by party of SEEDS runs, with `truth` (NaN: none) and `inside`."""
+def fitted(society: str, seeds: int, changes: tuple[tuple[str, float], ...] = ()) -> pd.DataFrame:
+    """Fits over everybody and by party of runs with these seeds, with `truth` (NaN: none) and `inside`."""
     law, frames = planted(dict(changes), society), []
-    for seed in range(SEEDS):
+    for seed in range(seeds):
         run = recorded(everybody(society, changes, seed))
         seats = tuple(run.attitudes["party"].unique())
         rows = pd.concat([recover_parameters(run, _grade, by_party) for by_party in (False, True)], ignore_index=True)
@@ -63,61 +65,66 @@ def fewest(trials: int, coverage: float = 0.95, chance: float = 0.01) -> int:
 
 
 @pytest.mark.thorough
+@SIZES
 @check_each("society", ["germany", "uk"])
-def test_one_fit_over_all_parties_finds_what_is_planted(society: str) -> None:
-    """People who move alike: 20 intervals of each parameter over all parties and the Default; at least 16 hold it."""
-    rows = fitted(society)
+def test_one_fit_over_all_parties_finds_what_is_planted(society: str, seeds: int) -> None:
+    """People who move alike: an interval of each parameter over all parties and the Default for each seed; nearly all hold it."""
+    rows = fitted(society, seeds)
     for name in PARAMETERS:
         of = rows[(rows["party"] == ALL) & (rows["parameter"] == name)]
-        assert len(of) == SEEDS
-        assert of["inside"].sum() >= fewest(SEEDS)
+        assert len(of) == seeds
+        assert of["inside"].sum() >= fewest(seeds)
         errors = (of["estimate"] - of["truth"]).dropna()
         assert abs(errors.mean()) <= 3 * errors.std() / len(errors) ** 0.5
 
 
 @pytest.mark.thorough
+@SIZES
 @check_each("society", ["germany", "uk", "neutral"])
-def test_each_party_is_found_by_itself(society: str) -> None:
+def test_each_party_is_found_by_itself(society: str, seeds: int) -> None:
     """Of the intervals by party, 85% and more hold the truth: for each stubbornness its own kappa and mu, and one level."""
-    rows = fitted(society)
+    rows = fitted(society, seeds)
     for name in PARAMETERS:
         of = rows[(rows["party"] != ALL) & (rows["parameter"] == name)]
         assert of["inside"].mean() >= 0.85, name
         for party, own in of.groupby("party"):
-            assert own["inside"].sum() >= fewest(SEEDS), (name, party)
+            assert own["inside"].sum() >= fewest(seeds), (name, party)
 
 
 @pytest.mark.thorough
-def test_a_fit_over_stubborn_and_open_people_is_not_an_average_and_is_marked() -> None:
+@SIZES
+def test_a_fit_over_stubborn_and_open_people_is_not_an_average_and_is_marked(seeds: int) -> None:
     """What would go wrong without a look at the parties: a level two points off. Ten rooms find the difference in most runs."""
-    rows = fitted("neutral")
+    rows = fitted("neutral", seeds)
     whole, parts = rows[rows["party"] == ALL].set_index("parameter"), rows[rows["party"] != ALL]
     assert whole.loc[list(PARAMETERS[:2]), "truth"].isna().all()
     assert abs(whole.loc["bias", "estimate"].mean() - 6.0) > 1, "the level of one fit over all is wrong"
-    assert parts.groupby("seed")["differs"].first().mean() >= 0.85
+    assert parts.groupby("seed")["differs"].first().sum() >= fewest(seeds, 0.9)
     closed = parts[parts["parameter"] == CLOSED].groupby("party")["estimate"].mean()
     assert closed["stubborn"] == pytest.approx(0.011, abs=0.004)
     assert closed["open"] == pytest.approx(0.11, abs=0.02)
 
 
 @pytest.mark.thorough
+@SIZES
 @check_each("society", ["germany", "neutral"])
-def test_where_nothing_is_planted_nothing_is_found(society: str) -> None:
+def test_where_nothing_is_planted_nothing_is_found(society: str, seeds: int) -> None:
     """kappa = mu = 0: an interval leaves out 0 no more often than its level lets it, and parties are not found to differ."""
-    rows = fitted(society, STILL)
+    rows = fitted(society, seeds, STILL)
     for name in ("kappa", "mu"):
         whole = rows[(rows["party"] == ALL) & (rows["parameter"] == name)]
-        assert whole["inside"].sum() >= fewest(SEEDS)
+        assert whole["inside"].sum() >= fewest(seeds)
         parts = rows[(rows["party"] != ALL) & (rows["parameter"] == name)]
         assert parts["inside"].mean() >= 0.9
     assert rows[rows["party"] != ALL].groupby("seed")["differs"].first().sum() <= 1
 
 
 @pytest.mark.thorough
+@SIZES
 @check_each("society", ["germany", "uk"])
-def test_people_who_move_alike_are_not_found_to_differ(society: str) -> None:
-    """A test at .01 over all pairs of parties: at most one false alarm in 20 runs."""
-    rows = fitted(society)
+def test_people_who_move_alike_are_not_found_to_differ(society: str, seeds: int) -> None:
+    """A test at .01 over all pairs of parties: at most one false alarm in all runs."""
+    rows = fitted(society, seeds)
     assert rows[rows["party"] != ALL].groupby("seed")["differs"].first().sum() <= 1
 
 
@@ -189,8 +196,9 @@ def test_a_card_of_people_who_move_alike_keeps_its_average(tmp_path: Path) -> No
 
 
 @pytest.mark.thorough
-def test_cards_of_stubborn_people_without_any_law_find_no_difference(tmp_path: Path) -> None:
-    """kappa = mu = 0: nothing moves anybody, so that stubbornness cannot show; in ten cards nothing is withdrawn."""
-    for seed in range(10):
+@pytest.mark.parametrize("cards", [3, pytest.param(10, marks=pytest.mark.nightly)])
+def test_cards_of_stubborn_people_without_any_law_find_no_difference(tmp_path: Path, cards: int) -> None:
+    """kappa = mu = 0: nothing moves anybody, so that stubbornness cannot show; in no card anything is withdrawn."""
+    for seed in range(cards):
         claims, _ = card("neutral", tmp_path / str(seed), seed, kappa=0.0, mu=0.0)
         assert not [one for one in claims if one.reason == pull.DIFFER]
