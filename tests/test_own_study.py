@@ -218,3 +218,16 @@ def test_parley_runs_without_any_study(tmp_path: Path) -> None:
     assert "herding" not in listed + ran("study")
     ran("--scenario", "echo_chamber", "--topic", "racism", "--repetitions", "1", "--rounds", "1", "--out", "run")
     assert "## In short" in (tmp_path / "run" / "summary.md").read_text(encoding="utf-8")
+
+
+def test_a_law_of_a_study_that_is_named_later_is_an_option(toy: Path) -> None:
+    """In a test file the oracle may be imported before the study is named; then its law was an unknown option."""
+    code = (
+        "import run\nfrom parley.llm.backends import open_spec\nopen_spec('oracle')\n"
+        f"from parley.llm.studies import study_of_folder\nfrom pathlib import Path\nstudy_of_folder(Path({str(toy)!r}))\n"
+        "open_spec('oracle,toy_level=3'); print('opened')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=Path(run.__file__).parent, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "opened\n", done.stderr

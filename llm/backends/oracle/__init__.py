@@ -36,6 +36,8 @@ run sets it. manner is how it says its answers (llm/manners.py): `oracle,manner=
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from functools import cache, wraps
 from typing import Any
 
 from parley.llm.backends.oracle.backend import Oracle
@@ -50,7 +52,7 @@ def known_topics(model: str, society: str = US) -> tuple[str, ...]:
     return tuple(banks(society).parameters)
 
 
-def open_backend(
+def _open(
     model: str,
     kappa: float | None = None,
     mu: float | None = None,
@@ -78,14 +80,26 @@ def open_backend(
     return oracle
 
 
-def _name_options() -> None:
-    """Give `open_backend` the options of the laws by name, since a spec is checked against its signature."""
-    laws, signature = law_options(), inspect.signature(open_backend)
+def __getattr__(name: str) -> Any:
+    """Return `open_backend`, whose options are those of all laws that are known by now: a study may have been named since.
+
+    `check_options` is the same: opening costs a millisecond, so values are refused before a run begins (level=99).
+    """
+    if name in ("open_backend", "check_options"):
+        return _opener(tuple(law_options()))
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@cache
+def _opener(names: tuple[str, ...]) -> Callable[..., Oracle]:
+    """Return `_open` with these options of laws by name, since a spec is checked against its signature."""
+
+    @wraps(_open)
+    def open_backend(*words: Any, **options: Any) -> Oracle:
+        return _open(*words, **options)
+
+    laws, signature = {name: law_options()[name] for name in names}, inspect.signature(_open)
     parameters = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
     open_backend.__signature__ = signature.replace(parameters=[*parameters, *laws.values()])  # type: ignore[attr-defined]
-    open_backend.__annotations__.update({name: parameter.annotation for name, parameter in laws.items()})
-
-
-_name_options()
-check_options = open_backend
-"""Opening costs a millisecond, so values are refused before a run begins (level=99)."""
+    open_backend.__annotations__ = {**_open.__annotations__, **{name: law.annotation for name, law in laws.items()}}
+    return open_backend

@@ -185,20 +185,29 @@ def _planters() -> dict[str, Callable[..., Any]]:
     return {**PLANTERS, **{name: _law_of_study(name) for name, study in studies().items() if study.law}}
 
 
-@cache
 def law_options() -> Mapping[str, inspect.Parameter]:
     """Return the options of all laws by name, with their types and usual values. Errors: UserError where two laws share one."""
+    return _law_options(frozenset(studies()))
+
+
+@cache
+def _law_options(known_studies: frozenset[str]) -> Mapping[str, inspect.Parameter]:
+    owner = dict.fromkeys(PARAMETERS, "that of debates")
     all_options: dict[str, inspect.Parameter] = {}
-    for law, options in _options_by_law().items():
-        if taken := sorted(options.keys() & {*all_options, *PARAMETERS}):
-            raise UserError(f"the law {law} has the option {taken[0]}, which another law of the oracle has: rename it")
+    for law, options in _options_by_law(known_studies).items():
+        if taken := sorted(options.keys() & owner.keys()):
+            other = owner[taken[0]]
+            raise UserError(
+                f"the law {law} has the option {taken[0]}, which another law of the oracle has ({other}): rename it"
+            )
         all_options |= options
+        owner |= dict.fromkeys(options, law)
     return all_options
 
 
 @cache
-def _options_by_law() -> Mapping[str, Mapping[str, inspect.Parameter]]:
-    """Return the options of each field of `Laws` by name."""
+def _options_by_law(known_studies: frozenset[str]) -> Mapping[str, Mapping[str, inspect.Parameter]]:
+    """Return the options of each field of `Laws` by name. known_studies: those whose laws are planted as well."""
     options_by_law = {}
     for field, planter in _planters().items():
         hints, arguments = get_type_hints(planter), inspect.signature(planter).parameters
@@ -216,7 +225,7 @@ def plant_laws(options: Mapping[str, Any]) -> Laws:
         if name not in known_options:
             raise unknown_name("option of oracle", name, known_options)
     planted, planters = {}, _planters()
-    for field, law_parameters in _options_by_law().items():
+    for field, law_parameters in _options_by_law(frozenset(studies())).items():
         given = {name: value for name, value in options.items() if name in law_parameters}
         if given or field in PLANTERS:
             planted[field] = planters[field](**given)
