@@ -368,7 +368,7 @@ def test_wrong_files_are_one_line(tmp_path: Path) -> None:
 def test_commands_write_reports_and_resume(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Both commands end with a report; the same again asks nothing and writes the same bytes; another survey is refused."""
     for command, name in (("predict", "predictions"), ("elicit", "elicitation")):
-        words = [command, "planted", "--llm", "oracle", "--people", "10", "--out", str(tmp_path / command)]
+        words = ["study", command, "planted", "--llm", "oracle", "--people", "10", "--out", str(tmp_path / command)]
         page = tmp_path / command / f"{name}.md"
         assert run.main(words) == 0
         first = page.read_bytes()
