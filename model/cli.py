@@ -66,6 +66,40 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         return [wrapped for line in text.splitlines() for wrapped in super(_Help, self)._split_lines(line, width)]
 
 
+WANTED: Mapping[str, str] = {
+    "--repetitions N": "n runs reps trials samples",
+    "--rounds N": "round steps turns iterations",
+    "--set size=N": "agents size population",
+    "--set personas=NAME": "personas persona people",
+    "--set temperature=X": "temperature temp",
+    "--llm NAME[:MODEL]": "model models backend provider engine",
+    "--topic NAME": "topics subject question theme",
+    "--society NAME": "country language lang nation parties party",
+    "--out DIR": "output folder dir path save",
+    "--seed N": "seeds random-seed",
+    "--dry-run": "plan cost estimate",
+    "--max-cost X": "budget limit",
+}
+"""Options by what people type who do not know their names; one is named where the command has it."""
+
+
+WANTED: Mapping[str, str] = {
+    "--repetitions N": "n runs reps trials samples",
+    "--rounds N": "round steps turns iterations",
+    "--set size=N": "agents size population",
+    "--set personas=NAME": "personas persona people",
+    "--set temperature=X": "temperature temp",
+    "--llm NAME[:MODEL]": "model models backend provider engine",
+    "--topic NAME": "topics subject question theme",
+    "--society NAME": "country language lang nation parties party",
+    "--out DIR": "output folder dir path save",
+    "--seed N": "seeds random-seed",
+    "--dry-run": "plan cost estimate",
+    "--max-cost X": "budget limit",
+}
+"""Options by what people type who do not know their names; one is named where the command has it."""
+
+
 class Parser(argparse.ArgumentParser):
     """The parser of a command. A mistake is a UserError of one line with the nearest right name; options cannot be abbreviated.
 
@@ -107,10 +141,16 @@ class Parser(argparse.ArgumentParser):
         for word in takewhile(lambda word: word != "--", given):
             name = word.partition("=")[0]
             if name.startswith("--") and " " not in name and name not in self._option_string_actions:
-                raise unknown_name(
-                    "option", name, [option for option in self._option_string_actions if option.startswith("--")]
-                )
+                raise self._unknown_option(name)
         return super().parse_known_args(given, namespace)
+
+    def _unknown_option(self, name: str) -> UserError:
+        """Return the error of an unknown option: by what it may mean, else with the nearest names."""
+        options = [option for option in self._option_string_actions if option.startswith("--")]
+        for wanted, typed in WANTED.items():
+            if name.removeprefix("--") in typed.split() and wanted.split()[0] in options:
+                return UserError(f"unknown option {name!r}: you may want {wanted}")
+        return unknown_name("option", name, options)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:

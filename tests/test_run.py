@@ -441,6 +441,11 @@ def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> Non
         ("bets", "bets is a study: run.py study bets"), ("./mine", "run.py study ./mine"),
         ("two_way", "run.py --scenario two_way"), ("study audit", "audit is a command of its own: run.py audit"),
         ("export foo", "unknown form of export 'foo': known: adapter, bundle, eval, own-lines"),
+        ("--personas mine", "you may want --set personas=NAME"), ("--agents 300", "you may want --set size=N"),
+        ("--n 3", "you may want --repetitions N"), ("--model gpt-4o", "you may want --llm NAME[:MODEL]"),
+        ("--output x", "you may want --out DIR"), ("--temperature 1", "you may want --set temperature=X"),
+        ("--scenario two_way --llm claude", "openai:MODEL with --base-url URL"),
+        ("--scenario two_way --llm ollama:llama3", "openai:MODEL with --base-url URL"),
     ],
 )  # fmt: skip
 def test_a_wrong_word_names_what_was_wanted(typed: str, wanted: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -253,6 +253,22 @@ def _part(most: float, parts: int) -> float:
     return max(1, most // parts) if isinstance(most, int) else most / parts
 
 
+SERVED = (
+    "ollama",
+    "vllm",
+    "claude",
+    "anthropic",
+    "gemini",
+    "mistral",
+    "openrouter",
+    "lmstudio",
+    "llamacpp",
+    "groq",
+    "together",
+)
+"""Programs and companies that serve models over the interface of OpenAI."""
+
+
 def _with_backend_hint(name: str, model: str, error: UserError) -> UserError:
     """Return the error of an unknown name; the name of a model without its backend gets a hint."""
     whole = f"{name}:{model}" if model else name
@@ -262,6 +278,10 @@ def _with_backend_hint(name: str, model: str, error: UserError) -> UserError:
     if "/" in name and not name.startswith((".", "/")):
         return UserError(
             f"unknown model {name!r}: did you mean hf:{whole} (a local model) or openai:{whole} (an endpoint)?"
+        )
+    if name in SERVED:
+        return UserError(
+            f"unknown model {name!r}: a model of {name} is openai:MODEL with --base-url URL (docs/endpoints.md; --list shows all)"
         )
     if numbered or "-" in name:
         return UserError(f"unknown model {name!r}: did you mean openai:{whole} (any endpoint: --base-url)?")
