@@ -83,23 +83,6 @@ WANTED: Mapping[str, str] = {
 """Options by what people type who do not know their names; one is named where the command has it."""
 
 
-WANTED: Mapping[str, str] = {
-    "--repetitions N": "n runs reps trials samples",
-    "--rounds N": "round steps turns iterations",
-    "--set size=N": "agents size population",
-    "--set personas=NAME": "personas persona people",
-    "--set temperature=X": "temperature temp",
-    "--llm NAME[:MODEL]": "model models backend provider engine",
-    "--topic NAME": "topics subject question theme",
-    "--society NAME": "country language lang nation parties party",
-    "--out DIR": "output folder dir path save",
-    "--seed N": "seeds random-seed",
-    "--dry-run": "plan cost estimate",
-    "--max-cost X": "budget limit",
-}
-"""Options by what people type who do not know their names; one is named where the command has it."""
-
-
 class Parser(argparse.ArgumentParser):
     """The parser of a command. A mistake is a UserError of one line with the nearest right name; options cannot be abbreviated.
 
