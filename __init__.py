@@ -15,7 +15,7 @@ from typing import Any
 # Mesa imports tqdm, which warns in a notebook without ipywidgets
 warnings.filterwarnings("ignore", message="IProgress not found")
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "agents.agent": "DebateAgent",
