@@ -69,7 +69,7 @@ test-thorough)
 test-local)
     install_local
     run_tests tests/llm/test_hf.py tests/llm/test_pocket_engine.py tests/llm/test_one_reply.py tests/llm/test_backend_exam.py \
-        tests/llm/test_real_servers.py tests/tools tests/training tests/studies tests/analysis/test_views.py tests/analysis/test_charts.py \
+        tests/llm/test_real_servers.py tests/tools tests/training studies tests/analysis/test_views.py tests/analysis/test_charts.py \
         tests/analysis/test_browser.py tests/analysis/test_browser_charts.py tests/analysis/test_browser_runs.py \
         tests/analysis/test_browser_access.py tests/analysis/test_browser_seats.py
     ;;

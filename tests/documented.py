@@ -106,7 +106,7 @@ RULES = (
     Rule(r"^python -m parley\.training", why=TORCH, how="parse"),
     Rule(
         r"^run\.py (sheet |export bundle |check \S+\.(zip|json|csv)|check runs/)",
-        why="reads files of the user; tests/studies/test_sheets.py, test_bundles.py and test_schemas.py have some",
+        why="reads files of the user; studies/sheets/tests/test_sheets.py, test_bundles.py and test_schemas.py have some",
         how="parse",
     ),
     Rule(r"^python -m parley\.analysis\.schemas", why="writes files of the package", how="exists"),
@@ -117,12 +117,12 @@ RULES = (
     ),
     Rule(
         r"^run\.py export-network ",
-        why="needs a run of a network; tests/studies/test_network_export.py has some",
+        why="needs a run of a network; studies/network_export/tests/test_network_export.py has some",
         how="parse",
     ),
     Rule(
         r"^run\.py report runs/a/batch-1/",
-        why="needs an audit of flips; tests/studies/test_flips.py runs one",
+        why="needs an audit of flips; studies/flips/tests/test_flips.py runs one",
         how="parse",
     ),
     Rule(
@@ -154,10 +154,10 @@ RULES = (
     Rule(r"^run\.py truthfulness statements\.csv", why=HERE, how="parse"),
     Rule(r"^run\.py mixed people\.csv", why=HERE, how="parse"),
     Rule(r"^run\.py raters codes\.csv", why=HERE, how="parse"),
-    Rule(r"^run\.py claim ", why="runs 128 debates; tests/studies/test_claim.py runs a small one", how="parse"),
+    Rule(r"^run\.py claim ", why="runs 128 debates; studies/claims/tests/test_claim.py runs a small one", how="parse"),
     Rule(
         r"^run\.py (register|confirm) ",
-        why="needs a claim; tests/studies/test_preregistration.py runs a small one",
+        why="needs a claim; studies/claims/tests/test_preregistration.py runs a small one",
         how="parse",
     ),
     Rule(r"^run\.py conjoint design\.toml", why=HERE, how="parse"),
@@ -199,7 +199,11 @@ RULES = (
     Rule(r"^run\.py --society ", "--repetitions 2 --rounds 1"),
     Rule(r"^run\.py evolve planted", "--size 2 --depth 1 --candidates 2 --generations 1 --repeats 1"),
     Rule(r"^run\.py evolve ", why=HERE, how="parse"),
-    Rule(r"^run\.py depth ", why="needs deep personas; tests/studies/test_depth.py writes some", how="parse"),
+    Rule(
+        r"^run\.py depth ",
+        why="needs deep personas; studies/deep_personas/tests/test_depth.py writes some",
+        how="parse",
+    ),
     Rule(r"personas=\./mine", why="needs the personas that the page writes", how="parse"),
     Rule(r"^run\.py personas .*--set deep", "--llm oracle --count 2 --depth 3"),
     Rule(r"^run\.py personas", "--llm oracle"),
@@ -232,11 +236,13 @@ RULES = (
     ),
     Rule(r"--scenario days", "--repetitions 2 --rounds 3"),
     Rule(r"--scenario herding", "--repetitions 2 --rounds 1"),
-    Rule(r"--human trust\.csv", why="needs a table of your own; tests/studies/test_games.py has one", how="parse"),
+    Rule(
+        r"--human trust\.csv", why="needs a table of your own; studies/games/tests/test_games.py has one", how="parse"
+    ),
     Rule(r"--scenario (trust_game|prisoners_dilemma|public_goods|negotiation)", "--repetitions 2 --rounds 2"),
     Rule(
         r"^run\.py honesty .*--lines",
-        why="needs lines of the user; tests/studies/test_honesty.py has some",
+        why="needs lines of the user; studies/honesty/tests/test_honesty.py has some",
         how="parse",
     ),
     Rule(r"^run\.py flips\b", "--topic racism --blocks 2 --set rounds=1"),
@@ -272,7 +278,7 @@ RULES = (
     ),
     Rule(
         r"^run\.py dissonance",
-        why="needs choices of the user; tests/studies/test_dissonance.py has some",
+        why="needs choices of the user; studies/dissonance/tests/test_dissonance.py has some",
         how="parse",
     ),
     Rule(r"^run\.py questionnaire panel\b", "--llm oracle --topic racism --people 5"),
@@ -280,18 +286,20 @@ RULES = (
     Rule(r"^run\.py validate", "--personas simple"),
     Rule(r"^run\.py representatives substitute .*trained:", why=TORCH, how="parse"),
     Rule(r"^run\.py representatives substitute", "--limit 2 --repetitions 1"),
-    Rule(r"^run\.py mediators", why="tests/studies/test_fairness.py runs it", how="parse"),
+    Rule(r"^run\.py mediators", why="studies/representatives/tests/test_fairness.py runs it", how="parse"),
     Rule(r"^run\.py representatives study", why=TORCH, how="parse"),
     Rule(r"^run\.py representatives (payoff|outcomes)", why=TORCH, how="parse"),
     Rule(r"^run\.py opinion-groups votes", why="needs a table of your own; tests make one", how="parse"),
     Rule(r"^run\.py opinion-groups planted", "--draws 19"),
-    Rule(r"^run\.py opinion-groups runs", why="tests/studies/test_opinion_groups.py runs it", how="parse"),
+    Rule(
+        r"^run\.py opinion-groups runs", why="studies/opinion_groups/tests/test_opinion_groups.py runs it", how="parse"
+    ),
     Rule(
         r"^run\.py representatives steps",
-        why="needs ballots of a run; tests/studies/test_representative_steps.py has some",
+        why="needs ballots of a run; studies/representatives/tests/test_representative_steps.py has some",
         how="parse",
     ),
-    Rule(r"^run\.py representatives ballots", why="tests/studies/test_ballots.py runs it", how="parse"),
+    Rule(r"^run\.py representatives ballots", why="studies/representatives/tests/test_ballots.py runs it", how="parse"),
     Rule(
         r"^run\.py judge .*--notes",
         why="needs a run with notes; tests/analysis/test_note_alignment.py has one",

@@ -70,22 +70,22 @@ ELSEWHERE: dict[str, str] = {
     "analysis.statistics.null.band": A_NULL,
     "analysis.influence_model.parties_differ": WIDTH,
     "studies.conjoint.measures.best_profile": "half of the respondents choose, the others measure by a mean",
-    "studies.sheets.attributes._effect": "tests/studies/test_makeup.py",
+    "studies.sheets.attributes._effect": "studies/sheets/tests/test_makeup.py",
     "studies.deep_personas.variety._deal": A_NULL,
     "studies.representatives.representation.split_cases": NO_CLAIM,
     "studies.representatives.ballots.rank_correlation": NO_CLAIM,
     "analysis.qualify.measures.shuffled_p": "tests/analysis/test_qualify.py",
     "analysis.qualify.own_voice.agreement": "tests/analysis/test_own_voice.py",
     "analysis.qualify.own_voice.own_party": "tests/analysis/test_own_voice.py",
-    "studies.representatives.fairness._gaps": "tests/studies/test_fairness.py; false alarms in tools/log",
+    "studies.representatives.fairness._gaps": "studies/representatives/tests/test_fairness.py; false alarms in tools/log",
     "studies.representatives.payoff_measures.null_ranges": A_NULL,
-    "studies.opinion_groups.clusters._deal": "tests/studies/test_opinion_groups.py; false alarms in tools/log",
+    "studies.opinion_groups.clusters._deal": "studies/opinion_groups/tests/test_opinion_groups.py; false alarms in tools/log",
     "studies.news.deviation._dimension": "the p of a mean, which is examined",
     "studies.news.versions.added": "the p of a mean, which is examined",
     "studies.competition.measures.mean_of": "the p of a mean, which is examined; corrected by section, tools/log",
     "studies.honesty.measures.effects": "the p of a mean, which is examined",
     "analysis.metrics.believers_by_topic._rows": "the p of a mean, which is examined",
-    "studies.stereotypes.perception._dealt": "tests/studies/test_stereotypes.py",
+    "studies.stereotypes.perception._dealt": "studies/stereotypes/tests/test_stereotypes.py",
     "studies.dissonance.report.null_sentence": A_NULL,
     "analysis.human.clones.person_table": A_SCORE,
     "analysis.human.fidelity._compare": A_SCORE,
@@ -101,9 +101,9 @@ ELSEWHERE: dict[str, str] = {
     "studies.claims.design._balanced_design": NO_CLAIM,
     "studies.claims.curve._effects": "a mean over units, which is examined; the whole verdict: benchmarks/claims.py",
     "studies.distributions.worth.largest_size": "benchmarks/model_worth.py",
-    "studies.mixed_subjects.worth.plan_purchase": "equal to all splits of a budget: tests/studies/test_mixed_subjects.py",
+    "studies.mixed_subjects.worth.plan_purchase": "equal to all splits: studies/mixed_subjects/tests/test_mixed_subjects.py",
     "studies.claims.pilot.interval": "benchmarks/pilot_power.py",
-    "analysis.statistics.power.power_of_mean": "equal to statsmodels and a simulation: tests/studies/test_pilot_power.py",
+    "analysis.statistics.power.power_of_mean": "equal to statsmodels and a simulation: studies/claims/tests/test_pilot_power.py",
     "studies.flips.decomposition.null_range": A_NULL,
     "studies.flips.guesses._by_chance": "benchmarks/asked.py --guesses",
     "studies.flips.guesses._dealt": "benchmarks/asked.py --guesses",
@@ -138,7 +138,8 @@ def statistics_of_product(root: Path = ROOT) -> tuple[str, ...]:
 
 def files_of_product(root: Path) -> list[Path]:
     """Return the files in which there may be statistics: those of analysis and of studies."""
-    return [path for room in ("analysis", "studies") for path in sorted((root / room).rglob("*.py"))]
+    files = [path for room in ("analysis", "studies") for path in sorted((root / room).rglob("*.py"))]
+    return [path for path in files if path.parent.name != "tests"]
 
 
 def report_of(path: Path, root: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from small_claims import written_small
 
 import run
 from parley.analysis.qualify.kept import FILE, Qualification
@@ -12,8 +13,8 @@ from parley.analysis.qualify.verdict import FOLLOWS, IGNORES, WayVerdict
 from parley.analysis.tables import load
 from parley.llm.journal import usage_of_journal
 from parley.model.files import JOURNAL
-from tests.analysis.test_qualify_before_run import MODEL
-from tests.studies.test_claim import written_small
+
+from .test_qualify_before_run import MODEL
 
 DEAF = WayVerdict("numbers", IGNORES, 32, 0, 48, 0.5, ends=0.2, p=0.5)
 STRONG = WayVerdict("phrases", FOLLOWS, 32, 0, 48, 1.0, ends=7.0, p=0.001)

@@ -16,7 +16,7 @@ def product_files() -> list[str]:
     found = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in (".py", ".toml")]
     found += [*ROOT.glob("*.py"), *ROOT.glob("*.toml"), *ROOT.glob("*.cfg"), *ROOT.glob("*.sh")]
     paths = [path.relative_to(ROOT) for path in found if path.parent == ROOT or path.name != "__init__.py"]
-    return sorted(str(path) for path in paths)
+    return sorted(str(path) for path in paths if "tests" not in path.parts)
 
 
 def test_every_line_names_a_path_that_exists_once() -> None:

@@ -16,7 +16,7 @@ from parley.studies.persuasive_debates.odds import odds_table
 from parley.studies.persuasive_debates.personalised import PEOPLE
 
 NAMES = ("a", "b")
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = Path(__file__).parents[4] / "shared" / "data"
 
 
 def source(rows: list[tuple[str, str, float, float, float]]) -> Source:

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
+from small_claims import written, written_small
 
 import run
 from benchmarks.claims import CLAIM, DIMENSIONS, NAMES, PLANTED, STRATA, draw_differences, true_share
@@ -43,37 +44,11 @@ from parley.studies.claims.verdict import depends, whether
 KILLED = Path(__file__).with_name("killed_claim.py")
 AUDITED: Any = SimpleNamespace(claim=CLAIM, dimensions=DIMENSIONS, seed=0)
 """As much of a multiverse as an audit of drawn differences needs."""
-TEXT = """
-claim = "Agents in one-sided rooms agree more than agents in mixed rooms."
-scenario = "three_way"
-settings = ["rounds=1"]
-outcome = "polarisation.variance"
-expected = "less"
-smallest = 1.0
-
-[contrast]
-first = ["environment=groups"]
-second = []
-
-[population]
-personas = ["enhanced", "simple"]
-topics = ["racism", "gun_violence"]
-models = ["oracle"]
-"""
 
 
 def unit_differences(first: Tables, second: Tables, outcome: Outcome) -> pd.DataFrame:
     """The rows of two runs."""
     return pair_rooms(outcome.measure(first), outcome.measure(second), int(first.header.scenario["seed"]))
-
-
-def written(folder: Path, *changes: tuple[str, str]) -> Path:
-    text, path = TEXT, folder / "claim.toml"
-    for old, new in changes:
-        assert old in text
-        text = text.replace(old, new)
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def run_arms(claim: Claim, folder: Path, **settings: object) -> list[Tables]:
@@ -504,22 +479,6 @@ def test_what_was_there_before_the_debate_is_told() -> None:
     assert at_the_start(none, *start_gap(none)) == ""
 
 
-def written_small(folder: Path) -> Path:
-    """A claim of four specifications: eight runs."""
-    fixed = [
-        "probe=attitude",
-        "memory=whole",
-        "survey=ends",
-        "temperature=1",
-        "listing=given",
-        "frame=debate",
-        "spacing=given",
-    ]
-    settings = ", ".join(f'"{one}"' for one in ("rounds=1", *fixed))
-    fewer = (('"racism", "gun_violence"', '"racism"'), ('"enhanced", "simple"', '"simple"'))
-    return written(folder, ('"rounds=1"', f'{settings}, "wording=second"'), *fewer)
-
-
 def test_too_few_specifications_are_refused_before_slow_imports(tmp_path: Path) -> None:
     """They were refused after 3 s of imports (statsmodels, matplotlib) and a rehearsed run."""
     code = (
@@ -684,7 +643,7 @@ def test_planted_effects_of_scale_and_wording_are_found(tmp_path: Path, capsys: 
 
 def test_the_printed_claim_is_one(tmp_path: Path) -> None:
     """The file that docs/claims.md prints can be read as it is."""
-    page = (Path(__file__).parents[2] / "docs" / "claims.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "claims.md").read_text(encoding="utf-8")
     path = tmp_path / "claim.toml"
     path.write_text(page.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
     assert load_claim(path).measure == find_outcome("polarisation.variance")

@@ -61,7 +61,7 @@ from parley.studies.representatives.substitution import (
 )
 from parley.studies.representatives.substitution_study import run_substitution
 
-DATA = Path(__file__).parents[2].parent / "shared" / "data" / "cc_by"
+DATA = Path(__file__).parents[3].parent / "shared" / "data" / "cc_by"
 EPISODE = episodes(1)[0]
 ASKED = Substitution(llm="oracle", repetitions=1)
 BAR = lambda title, total, unit="call": nullcontext(lambda steps: None)  # noqa: E731

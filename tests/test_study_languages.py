@@ -8,7 +8,7 @@ from pathlib import Path
 
 from parley.agents.language import language_codes
 
-STUDIES = Path(__file__).parents[2] / "studies"
+STUDIES = Path(__file__).parents[1] / "studies"
 SLOT = re.compile(r"{(\w+)}")
 
 
