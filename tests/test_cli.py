@@ -166,7 +166,7 @@ def test_a_shared_option_is_understood_alike(name: str) -> None:
 
     A branch has the seed of its run and a confirmation that of its plan; both refuse another.
     """
-    own = name in ("branch", "confirm")
+    own = name in ("branch", "study confirm")
     shared = SHARED.replace("--seed 7 ", "") if own else SHARED
     meaning = {key: value for key, value in MEANING.items() if not (own and key == "seed")}
     options = vars(parsers()[name].parse_args([*ASKING[name].split(), *shared.split()]))

@@ -72,7 +72,7 @@ class Place(NamedTuple):
     def claim(self, settings: str = "", model: str = "oracle", outcome: str = "drift") -> str:
         return self.write(
             "theirs-claim.toml",
-            f'study claim = "T"\nscenario = "two_way"\nsettings = [{settings}]\noutcome = "{outcome}"\nexpected = "less"\n'
+            f'claim = "T"\nscenario = "two_way"\nsettings = [{settings}]\noutcome = "{outcome}"\nexpected = "less"\n'
             'smallest = 1.0\n[contrast]\nfirst = ["rounds=1"]\nsecond = ["rounds=2"]\n'
             f'[population]\ntopics = ["racism"]\npersonas = ["voters"]\nmodels = ["{model}"]\n',
         )
@@ -147,7 +147,7 @@ HOSTILE: dict[str, Callable[[Place], list[str]]] = {
         "--scenario", place.preset(f"""interventions = ["model round=1 to=first llm='{place.spec}'"]""")
     ),
     "preset: option of the environment": lambda place: debate(
-        "--scenario", place.preset(options=f'study mediators = "{CODE}"')
+        "--scenario", place.preset(options=f'mediators = "{CODE}"')
     ),
     "preset: path with blanks": lambda place: debate(
         "--scenario", place.preset(environment=f"{place.folder}/../{place.folder.name}/ evil.py".replace("/ e", "/./e"))
