@@ -90,7 +90,7 @@ def write_consensus_report(tables: Tables, run: Path, summary: Path, prices: Pri
     episodes, choices, represented = episodes_of_events(record), mediator_choices(record), represented_texts(record)
     measured = measured_episodes(record)
     report, results = open_summary(tables, summary), measure_movement(measured)
-    report.section("In short", "\n".join(f"- {line}" for line in _in_short(tables, results, run)))
+    report.section("In short", "\n".join(f"- {line}" for line in _in_short(tables, results, run, measured)))
     write_tables(tables, run / "tables")
     report.data(**{"tables/voices": voices(measured), "tables/episodes": statements(measured)})
     (run / EPISODES).write_text("".join(map(to_line, episodes)), encoding="utf-8")
@@ -136,12 +136,22 @@ def consensus_caption(tables: Tables, results: Sequence[Measure]) -> str:
     )
 
 
-def _in_short(tables: Tables, results: Sequence[Measure], run: Path) -> Iterator[str]:
+def _in_short(tables: Tables, results: Sequence[Measure], run: Path, episodes: Sequence[Episode]) -> Iterator[str]:
     """Yield whether the model plays people, then whether its texts are broken, then the findings, unless they are withheld."""
     yield from first_sentences(tables.header, run)
     if broken := broken_headline(tables):
         yield broken
+    yield from repeated_drafts(episodes)
     yield from [missing_ratings(tables)] if withholds(tables.header, run) else short_findings(tables, results)
+
+
+def repeated_drafts(episodes: Sequence[Episode]) -> Iterator[str]:
+    """Yield a warning where most revisions are their drafts, word for word: then no critique can have changed anything."""
+    revised = [episode for episode in episodes if episode.draft and episode.revision]
+    repeated = sum(str(episode.draft).split() == str(episode.revision).split() for episode in revised)
+    if repeated > len(revised) / 2:
+        of_all = f"in {repeated} of {count_phrase(len(revised), 'episode')}"
+        yield f"**The mediator's revision is its draft, word for word, {of_all}: it took up nothing that the agents criticised.**"
 
 
 def broken_headline(tables: Tables) -> str:

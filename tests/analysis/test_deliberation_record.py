@@ -8,11 +8,12 @@ import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from parley.agents.question import load_questions
-from parley.analysis.deliberation.consensus_report import EPISODES, deliberates
+from parley.analysis.deliberation.consensus_report import EPISODES, deliberates, repeated_drafts
 from parley.analysis.deliberation.episode import Episode, Voice, checked, read_episodes, to_line
 from parley.analysis.deliberation.position_change import (
     MEASURES,
@@ -385,3 +386,12 @@ def test_an_unfinished_run_says_so(run: Runs) -> None:
     folder = run(calls=70)
     write_report(folder)
     assert "**Unfinished**" in (folder / "summary.md").read_text(encoding="utf-8")
+
+
+def test_a_revision_that_is_its_draft_is_said() -> None:
+    """A model of 1.5 billion parameters repeated its drafts; "agreement went from 5.2 to 5.2" sounds like people who stayed."""
+    copied = SimpleNamespace(draft="We all\nagree.", revision="We all agree.")
+    revised, lost = SimpleNamespace(draft="Yes.", revision="No."), SimpleNamespace(draft="Yes.", revision=None)
+    (warning,) = repeated_drafts([copied, copied, revised, lost])  # type: ignore[list-item]
+    assert "in 2 of 3 episodes" in warning
+    assert list(repeated_drafts([copied, revised])) == []  # type: ignore[list-item]
