@@ -196,13 +196,13 @@ def _unknown(name: str, names: Collection[str]) -> UserError:
 
     if name in preset_names():
         return UserError(f"{name} is a scenario, not a command: {program()} --scenario {name}")
-    for wanted, spoken in HINTS.items():
-        if name.lower() in spoken.split():
+    for wanted, typed in HINTS.items():
+        if name.lower() in typed.split():
             return UserError(f"unknown command {name!r}; you may want: {wanted.replace('run.py', program())}")
     near = get_close_matches(name, [*names, *_study_names()], n=3, cutoff=0.6)
-    meant = [of if of in names else f"study {of}" for of in near]
-    found = f"did you mean {', '.join(meant)}?" if meant else f"there are {', '.join(sorted(names))}"
-    return UserError(f"unknown command {name!r}: {found} (`{program()} study` lists all studies)")
+    meant = [close if close in names else f"study {close}" for close in near]
+    advice = f"did you mean {', '.join(meant)}?" if meant else f"there are {', '.join(sorted(names))}"
+    return UserError(f"unknown command {name!r}: {advice} (`{program()} study` lists all studies)")
 
 
 def _study_names() -> list[str]:
@@ -238,15 +238,15 @@ def _study_part(name: str, suffix: str) -> Any:
     declared = _declared(name)
     if declared is None:
         raise _unknown_study(name)
-    own, entry = declared
-    return own.part(entry.parser if suffix else entry.run)
+    home, entry = declared
+    return home.part(entry.parser if suffix else entry.run)
 
 
 def _declared(name: str) -> tuple[Study, Command] | None:
     """Return the study and its command of a name, or of a folder (`./mine`). Errors: UserError for a folder without one."""
     if "/" in name or os.sep in name:
-        own = study_of_folder(Path(name))
-        return own, own.commands[0]
+        home = study_of_folder(Path(name))
+        return home, home.commands[0]
     return study_commands().get(name)
 
 
