@@ -72,6 +72,7 @@ ELSEWHERE: dict[str, str] = {
     "studies.conjoint.measures.best_profile": "half of the respondents choose, the others measure by a mean",
     "studies.sheets.attributes._effect": "studies/sheets/tests/test_makeup.py",
     "studies.deep_personas.variety._deal": A_NULL,
+    "studies.deep_personas.variety.measure_uniqueness": "studies/deep_personas/tests/test_depth.py",
     "studies.representatives.representation.split_cases": NO_CLAIM,
     "studies.representatives.ballots.rank_correlation": NO_CLAIM,
     "analysis.qualify.measures.shuffled_p": "tests/analysis/test_qualify.py",

@@ -31,6 +31,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.thorough
+@pytest.mark.usefixtures("pictures")
 def test_a_report_is_a_function_of_the_record(tmp_path: Path) -> None:
     """Written twice, and by another run with the same seed in another folder: identical; with another seed: not."""
     first = report(tmp_path / "one")

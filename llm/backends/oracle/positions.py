@@ -114,6 +114,7 @@ def position_now(reading: Reading, speaker: Speaker) -> float:
 def agreement(banks: Banks, position: float, values: Sequence[str], demand: str | None, content: Read) -> float | None:
     """Return the agreement (1 to 7) with a text of a person at a position; None when the text's stance is unknown.
 
+    >>> from parley.llm.backends.oracle.phrases import banks
     >>> agreement(banks(), 5.0, ("cost", "safety"), None, Read(6.0, frozenset({"cost"}), frozenset()))
     5.7
     """

@@ -571,7 +571,7 @@ def test_a_sealed_claim_comes_out_of_its_records_and_a_changed_number_is_found(t
 
 def launch(claim: Path, folder: Path, count: int = 0) -> int:
     """Run killed_claim.py in a process of its own; the exit status."""
-    paths = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(KILLED.parents[2])]))
+    paths = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(KILLED.parents[3])]))
     command = [sys.executable, str(KILLED), str(claim), str(folder), f"{folder}.log", str(count)]
     environment = os.environ | {"PYTHONPATH": paths}
     return subprocess.run(command, env=environment, check=False, timeout=300).returncode
