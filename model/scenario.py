@@ -266,29 +266,25 @@ class Scenario:
         """Return the scenario with these settings, before it is checked."""
         spec = self.environment_spec
         name = settings.get("environment", spec.name)
-        scenario_values, options = _typed_settings(settings, name)
+        changed, options = _typed_settings(settings, name)
         if name != spec.name:
-            scenario_values["environment_spec"] = EnvironmentSpec(name, options, spec.society)
+            changed["environment_spec"] = EnvironmentSpec(name, options, spec.society)
         elif options:
-            scenario_values["environment_spec"] = EnvironmentSpec(name, {**spec.options, **options}, spec.society)
-        society = scenario_values.get("society", spec.society)
+            changed["environment_spec"] = EnvironmentSpec(name, {**spec.options, **options}, spec.society)
+        society = changed.get("society", spec.society)
+        if society != spec.society and "topics" not in changed and not changed.get("questions", self.subject.questions):
+            changed["topics"] = _shared_topics(self.subject.topics, society)
         if (
             society != spec.society
-            and "topics" not in scenario_values
-            and not scenario_values.get("questions", self.subject.questions)
+            and changed.get("personas", self.people.personas) not in load_society(society).persona_sets
         ):
-            scenario_values["topics"] = _shared_topics(self.subject.topics, society)
-        if (
-            society != spec.society
-            and scenario_values.get("personas", self.people.personas) not in load_society(society).persona_sets
-        ):
-            scenario_values.setdefault("personas", VOTERS)
-        if "interventions" in scenario_values:
-            scenario_values["interventions"] = tuple(
-                _addressed(intervention, load_society(society)) for intervention in scenario_values["interventions"]
+            changed.setdefault("personas", VOTERS)
+        if "interventions" in changed:
+            changed["interventions"] = tuple(
+                _addressed(intervention, load_society(society)) for intervention in changed["interventions"]
             )
-        scenario_values["llm"] = in_society(scenario_values.get("llm", self.models.llm), society)
-        return self.replace(**scenario_values)
+        changed["llm"] = in_society(changed.get("llm", self.models.llm), society)
+        return self.replace(**changed)
 
 
 def _shared_topics(topics: Iterable[str], society: str) -> tuple[str, ...]:

@@ -441,6 +441,7 @@ def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> Non
         ("bets", "bets is a study: run.py study bets"), ("./mine", "run.py study ./mine"),
         ("two_way", "run.py --scenario two_way"), ("study audit", "audit is a command of its own: run.py audit"),
         ("export foo", "unknown form of export 'foo': known: adapter, bundle, eval, own-lines"),
+        ("check runs/a/tables/nosuch.csv", "there is no file runs/a/tables/nosuch.csv"),
         ("--personas mine", "you may want --set personas=NAME"), ("--agents 300", "you may want --set size=N"),
         ("--n 3", "you may want --repetitions N"), ("--model gpt-4o", "you may want --llm NAME[:MODEL]"),
         ("--output x", "you may want --out DIR"), ("--temperature 1", "you may want --set temperature=X"),

@@ -41,6 +41,8 @@ def check(words: Sequence[str]) -> int:
     path = Path(options.path).expanduser()
     if options.seal and path.suffix != BUNDLE:
         raise UserError(f"--seal is for a bundle (.zip), not for {path}")
+    if path.suffix in WRITTEN and not path.exists():
+        raise UserError(f"there is no file {path}: give a bundle, a card.json or a table that a run wrote")
     if path.suffix == BUNDLE:
         return _check_bundle(path, options.seal)
     if path.suffix in WRITTEN or any((path / name).exists() for name in (RECORD, PARTIAL, TABLES, CARD)):

@@ -29,7 +29,12 @@ class Null(NamedTuple):
     around: float = 0.0
 
     def p(self, value: float) -> float:
-        """Return the two-sided p value; the finding counts as a draw, so it is never 0 (Phipson and Smyth 2010)."""
+        """Return the two-sided p value; the finding counts as a draw, so it is never 0 (Phipson and Smyth 2010).
+
+        NaN for a finding that is NaN.
+        """
+        if np.isnan(value):
+            return float("nan")
         beyond = np.abs(self.draws - self.around) >= abs(value - self.around) - ALIKE
         return (1 + int(beyond.sum())) / (1 + len(self.draws))
 
@@ -47,11 +52,14 @@ class Null(NamedTuple):
 def share_as_large(draws: Sequence[float] | Floats, value: float) -> float:
     """Return the one-sided p value: the share of draws that are as large as a finding, which counts as a draw itself.
 
-    Equal but for rounding counts as large. One of small size: give both with a minus. One of any sign: give sizes.
+    Equal but for rounding counts as large. To ask for small ones give draws and value with a minus, for either sign their
+    sizes. NaN for a finding that is NaN.
 
     >>> share_as_large([0.0, 1.0, 2.0], 2.0)
     0.5
     """
+    if np.isnan(value):
+        return float("nan")
     return (1 + int((np.asarray(draws) >= value - ALIKE).sum())) / (1 + len(draws))
 
 

@@ -68,13 +68,13 @@ def knowledge_grid(
             variant = replace(lesson, knows=knows)
             path = builder.folder / "grid" / f"{names[spec]}-{variant.name}.csv"
             scores = kept_scores(path, cases, knows, builder.model(spec, variant), builder.seed)
-            told = changed_prompts(cases, knows)
-            parts.append(scores.assign(model=names[spec], knows=knows or NOTHING, changed=told))
+            changed = changed_prompts(cases, knows)
+            parts.append(scores.assign(model=names[spec], knows=knows or NOTHING, changed=changed))
     return pd.concat(parts, ignore_index=True)
 
 
 def changed_prompts(cases: Sequence[RepresentationCase], knows: str) -> float:
-    """Return the share of prompts to which a choice of knowledge adds anything; 0 where nothing of it is known of anybody."""
+    """Return the share of prompts to which a choice of knowledge adds anything; 0 where no participant has any of it."""
     return sum(_prompt(case, knows) != _prompt(case, "") for case in cases) / len(cases)
 
 

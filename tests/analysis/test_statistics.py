@@ -30,6 +30,7 @@ from parley.analysis.statistics.groups import (
     table,
     weighted_means,
 )
+from parley.analysis.statistics.null import Null, share_as_large
 from parley.analysis.statistics.power import deviation_interval, rooms_needed
 
 ONE, OTHER, THIRD = np.arange(0.0, 5), np.arange(2.0, 7), np.arange(7.0, 12)
@@ -332,3 +333,11 @@ def test_statistics_load_without_the_simulator() -> None:
     for path in (ROOT / "analysis" / "statistics").glob("*.py"):
         loaded = modules_loaded(f"parley.analysis.statistics.{path.stem}".removesuffix(".__init__"))
         assert len(loaded) <= 8, f"{path.name}: {sorted(loaded)}"
+
+
+def test_a_finding_that_is_unknown_has_no_p() -> None:
+    """No draw is as large as NaN, so it would have the smallest p that there is."""
+    draws = np.arange(99.0)
+    assert math.isnan(share_as_large(draws, math.nan))
+    assert math.isnan(Null(draws).p(math.nan))
+    assert share_as_large(draws, 98.0) == pytest.approx(0.02)
