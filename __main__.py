@@ -16,7 +16,7 @@ from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import fields_from_args, prices_from_args, scenario_from_args
 from parley.model.cli import Parser, add_option, port_number, program
-from parley.model.progress import Interrupted, stoppable
+from parley.model.progress import Interrupted, has_begun, stoppable
 
 EXAMPLES = """--list
 --scenario echo_chamber
@@ -26,6 +26,7 @@ EXAMPLES = """--list
 audit --llm oracle"""
 
 
+KEPT = "interrupted. Every answer that came in is saved: repeat the command with --out and the folder above to continue"
 LONGEST_NAME = 200
 """Characters of a path that an error shows."""
 
@@ -46,8 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt as stop:
         with suppress(OSError):  # the terminal may be gone
-            kept = "interrupted. Every answer that came in is saved: repeat the command with --out and the folder above to continue"
-            print(f"\n{program()}: {kept}", file=sys.stderr)
+            print(f"\n{program()}: {KEPT if has_begun() else 'interrupted before anything was asked'}", file=sys.stderr)
         return 128 + (stop.number if isinstance(stop, Interrupted) else signal.SIGINT)
     except BrokenPipeError:
         sys.stderr.close()

@@ -22,6 +22,8 @@ from urllib.parse import urlsplit
 from parley.llm.errors import UserError
 
 FLAG, OPENAI = "--trust", "api.openai.com"
+CALLING = ("openai", "hf")
+"""Backends of Parley that call servers."""
 PROSE = ("title", "source", "backstory", "text")
 """Fields that hold sentences for readers, and are never opened."""
 _ENDS = re.compile(r"\.py(?=$|[\s:,;|)'\"])")
@@ -252,6 +254,8 @@ def _specs(text: str) -> Iterator[str]:
 
 
 def _contacts(spec: str, base_url: str = "") -> Iterator[Contact]:
+    if ":" not in spec and spec.split(",")[0].strip() not in CALLING:
+        return  # most words name no server, and the backends take a quarter of a second to import
     from parley.llm.backends import contacts_of
 
     with suppress(UserError):  # no spec

@@ -47,6 +47,14 @@ def stoppable() -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
+_shown = False
+
+
+def has_begun() -> bool:
+    """Return whether this process has shown the progress of some work, so that there may be answers to keep."""
+    return _shown
+
+
 EVERY = 30.0
 """Seconds between two lines of progress without a terminal."""
 
@@ -101,6 +109,8 @@ def rate_words(rate: float, things: str = "") -> str:
 
 def meter(desc: str, total: int, unit: str = "call", postfix: str = "") -> Any:
     """Return a bar in a terminal or a notebook, and lines of progress elsewhere. A total of 0 is an unknown total."""
+    global _shown
+    _shown = True
     shown: Any = {"total": total or None, "unit": unit, "desc": desc, "postfix": postfix or None}
     if in_kernel():
         if importlib.util.find_spec("ipywidgets"):

@@ -214,6 +214,20 @@ def test_no_help_loads_anything_heavy() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_one_run_is_refused_before_anything_heavy_is_loaded() -> None:
+    """`compare runs/a` took five seconds to say that it needs two."""
+    code = (
+        "import sys, run\n"
+        "assert run.main(['compare', 'runs/a']) == 2\n"
+        "heavy = {'pydantic', 'numpy', 'pandas', 'mesa', 'scipy', 'matplotlib', 'networkx', 'parley.llm.backends'}\n"
+        "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stderr.partition(":")[2].strip()[:24]) == (0, "compare needs at least t"), done.stderr
+
+
 def test_a_number_that_is_none_is_refused_before_anything_is_loaded(capsys: pytest.CaptureFixture[str]) -> None:
     """`compare --within nan` was taken."""
     refused, counts = ("-1", "nan", "inf", "many"), ("study questionnaire --repeats",)

@@ -358,10 +358,15 @@ def test_every_command_refuses_a_topic_that_its_model_does_not_know(
 def test_a_signal_is_an_interrupt(
     name: str, code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What was answered is kept, as with Ctrl-C, and the line says how to go on."""
+    """What was answered is kept, as with Ctrl-C, and the line says how to go on; before the first question there is nothing."""
     monkeypatch.setattr("parley.__main__.run", lambda given: signal.raise_signal(getattr(signal, name)))
-    assert run.main(["--scenario", "two_way"]) == code
-    assert "interrupted. Every answer that came in is saved" in capsys.readouterr().err
+    for begun, said in (
+        (True, "interrupted. Every answer that came in is saved"),
+        (False, "before anything was asked"),
+    ):
+        monkeypatch.setattr("parley.model.progress._shown", begun)
+        assert run.main(["--scenario", "two_way"]) == code
+        assert said in capsys.readouterr().err
 
 
 @check_each(

@@ -27,15 +27,13 @@ from parley.llm.model_catalogue import fetched_names
 from parley.llm.registry import Checked, Registry
 from parley.llm.request import Backend, Usage
 from parley.llm.spec import Spec, parse_spec, write_spec
-from parley.llm.trust import Contact, host_of, key_for
+from parley.llm.trust import CALLING, Contact, host_of, key_for
 
 BACKENDS = Registry(
     "model", __name__, "parley.backends", ("complete",), shared=(), opener="open_backend", colon="model"
 )
 _announced: set[str] = set()
 PERSON = "person"
-CALLING = ("openai", "hf")
-"""Backends of Parley that call servers."""
 SCRIPTED = ("fake", "yoked", PERSON)
 """Backends without a model: partners with fixed lines, and people, cost nothing."""
 
