@@ -259,14 +259,17 @@ def _rare_garbage_collection() -> Iterator[None]:
 
 
 @contextmanager
-def lock_folder(folder: Path) -> Iterator[None]:
-    """Make the folder and lock it. Errors: UserError when it cannot be made, or when another process holds the lock."""
+def lock_folder(folder: Path, wait: bool = False) -> Iterator[None]:
+    """Make the folder and lock it. wait: wait for another process that holds the lock.
+
+    Errors: UserError when the folder cannot be made, or when another process holds the lock and this one does not wait.
+    """
     with file_errors(f"cannot use the folder {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
         handle: IO[str] = open(folder / LOCK, "a", encoding="utf-8")  # noqa: SIM115  # closed below
     with handle:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise UserError(
                 f"another process is running in {folder}: wait until it ends, or give another --out"

@@ -22,6 +22,7 @@ STAND_IN = {
     r"--llm B\b": "--llm oracle,kappa=0",
     r"--llm C\b": "--llm oracle,mu=0",
     r"\bRUN\b": "runs/a",
+    r"\$SLURM_ARRAY_TASK_ID/10": "1/3",
     r"surrogate(:| )runs/net": r"surrogate\1runs/a",
     r"--data FOLDER": "--data data",
     r"\bFILE\b": "scores.csv",

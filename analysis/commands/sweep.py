@@ -30,15 +30,20 @@ if TYPE_CHECKING:
 EXAMPLES = """sweep --scenario two_way --llm oracle --vary rounds=2,5,10 --seeds 0:20 --workers 4 --out runs/rounds
 sweep --scenario two_way --vary "llm=oracle,kappa=0;oracle,kappa=0.3"   (values with commas: separate them with ;)
 sweep --scenario three_way --llm openai:MODEL --base-url URL --vary memory=whole,last:6 --max-cost 5
-sweep --scenario two_way --llm oracle --vary rounds=2,5 --ray local     (needs the [ray] extra)"""
+sweep --scenario two_way --llm oracle --vary rounds=2,5 --ray local     (needs the [ray] extra)
+sweep --scenario two_way --llm oracle --vary rounds=2,5 --out runs/rounds --part 1/10   (one job of ten)"""
 
+MOST_NAMED = 20
+"""Missing cells that a plan names."""
 UNREADABLE = 3
 """A sweep ends after so many cells in a row without an answer that could be read."""
 TABLE = "cells.csv"
 NOT_TRIED = "not tried: the cells before it had no readable answer"
 Say = Callable[[str], object]
-WHERE = ("--out", "--workers", "--ray")
-"""Options that change no result: the folder, and the machines or cores."""
+WHERE = ("--out", "--workers", "--ray", "--part")
+"""Options that change no result: the folder, the machines or cores, and which of them runs what."""
+WHOLE = "1/1"
+"""The part that is the whole sweep."""
 
 
 def sweep_parser() -> Parser:
@@ -62,6 +67,11 @@ def sweep_parser() -> Parser:
         parser, "--seeds FIRST:END", "random seeds to run: 0:20 for 0 to 19, or a list such as 3,5,8 (default: 0:10)"
     )
     add_workers(parser)
+    about = (
+        "run only this part of the cells, for an array of jobs that share --out: 3/10 is the third of ten parts; in the end "
+        "repeat the command without --part, which writes tables and report"
+    )
+    add_option(parser, "--part PART/PARTS", about, default=WHOLE)
     return parser
 
 
@@ -86,6 +96,8 @@ def sweep(words: Sequence[str]) -> int:
         )
     if options.seed is not None and options.seeds:
         raise UserError("--seed and --seeds cannot be combined: leave out --seed to run several seeds")
+    if options.part != WHOLE and not options.out:
+        raise UserError("--part needs the folder that all parts share: add --out FOLDER")
     cells, given = _cells(options)
     if options.dry_run:
         _print_plan(cells, options)
@@ -150,11 +162,15 @@ def _combinations(cells: Sequence[SweepCell]) -> dict[str, tuple[Scenario, int]]
 
 
 def _print_plan(cells: Sequence[SweepCell], options: argparse.Namespace) -> None:
-    """Print for --dry-run the cells and calls of each combination, and the tokens, cost and time of all."""
+    """Print for --dry-run the cells and calls of each combination that are to be run, and the tokens, cost and time of all."""
     from parley.analysis.formatting import count_phrase
     from parley.analysis.qualify.before_run import planned_checks
     from parley.model.cost_estimate import estimate_cost, plan_run
+    from parley.model.sweep.design import parse_part
 
+    cells = [cells[place] for place in parse_part(options.part, len(cells))]
+    if options.out and options.out.exists() and not (cells := _missing_cells(cells, options.out)):
+        return
     combinations = _combinations(cells)
     scenarios = [scenario for scenario, _ in combinations.values()]
     plans = [(plan_run(scenario), seeds) for scenario, seeds in combinations.values()]
@@ -169,6 +185,22 @@ def _print_plan(cells: Sequence[SweepCell], options: argparse.Namespace) -> None
     print("\n".join(estimate_cost(plans, prices, checks)))
 
 
+def _missing_cells(cells: Sequence[SweepCell], out: Path) -> list[SweepCell]:
+    """Return the cells that are not finished in the folder of a sweep, and print how many and which."""
+    from parley.analysis.formatting import count_phrase
+    from parley.model.sweep.cell_runner import SweepJob
+
+    missing = [cell for cell in cells if not SweepJob(cell, out).finished]
+    print(
+        f"{count_phrase(len(cells), 'cell')} in {out}: {len(cells) - len(missing):,} finished, {len(missing):,} missing"
+    )
+    for cell in missing[:MOST_NAMED]:
+        print(f"missing  {cell.folder}")
+    if len(missing) > MOST_NAMED:
+        print(f"missing  and {len(missing) - MOST_NAMED:,} more")
+    return missing
+
+
 def make_sweep(
     cells: Sequence[SweepCell], given: tuple[str, ...], options: argparse.Namespace, command: str, say: Say
 ) -> Path:
@@ -179,23 +211,42 @@ def make_sweep(
     """
     from parley.llm.backends import check_reached
     from parley.model.scenario_run import lock_folder
-    from parley.model.sweep.design import check_sweep_folder, check_sweep_manifest
+    from parley.model.sweep.design import check_sweep_folder, check_sweep_manifest, parse_part
     from parley.model.sweep.ray_cluster import check_address
 
     for scenario, _ in _combinations(cells).values():  # before there is a folder
         for spec in (scenario.models.llm, *scenario.llm_by_party.values()):
             check_reached(spec)
+    places = parse_part(options.part, len(cells))
     if options.ray:
         check_address(options.ray)
     out = results_folder(options, f"sweep-{cells[0].combined.name}")
     say(f"folder   {out}")
-    with lock_folder(out):
+    is_part = len(places) < len(cells)
+    with lock_folder(
+        out, wait=is_part
+    ):  # the first part checks the models and labels the folder, the others wait for it
         check_sweep_folder(out)
         if not options.no_qualify:
             cells, given = _qualified(options, cells, given, out, say)
         check_sweep_manifest(out, cells)
-        _run_cells(options, cells, given, out, command, say)
+        if not is_part:
+            _run_cells(options, cells, given, out, command, say)
+    if is_part:  # the folder is open to the other parts; each cell locks its own run folder
+        _run_part(options, [cells[place] for place in places], given, out, say)
     return out
+
+
+def _run_part(
+    options: argparse.Namespace, cells: Sequence[SweepCell], given: tuple[str, ...], out: Path, say: Say
+) -> None:
+    """Run the cells of one part, and write no report: other parts may be running."""
+    from parley.analysis.sweep.tables import measure_cell
+
+    measure_cells(options, cells, given, out, measure_cell, say).check()
+    say(
+        f"part     {options.part} is finished: repeat the command without --part when all parts are, for tables and report"
+    )
 
 
 def _run_cells(

@@ -130,6 +130,22 @@ def sweep_cells(
     return cells
 
 
+def parse_part(text: str, count: int) -> range:
+    """Read a part of a sweep of `count` cells, as the places of its cells. Together the parts have every cell once.
+
+    Parts take turns, so that each has cells of every combination. Errors: UserError.
+
+    >>> parse_part("2/3", 10), parse_part("1/1", 10)
+    (range(1, 10, 3), range(0, 10))
+    """
+    part, _, parts = text.partition("/")
+    if not (part.isdecimal() and parts.isdecimal() and 1 <= int(part) <= int(parts)):
+        raise UserError(f"--part {text}: write PART/PARTS, such as 3/10 for the third of ten parts")
+    if int(parts) > count:
+        raise UserError(f"--part {text}: the sweep has {count:,} cells, so it can have {count:,} parts at most")
+    return range(int(part) - 1, count, int(parts))
+
+
 def _combine(base: Scenario, chosen: Mapping[str, str]) -> tuple[tuple[tuple[str, str], ...], Scenario]:
     """The names of the chosen values, and the scenario with these values."""
     settings: dict[str, Any] = dict(chosen)
