@@ -21,8 +21,8 @@ import pandas as pd
 
 import run  # noqa: F401  (`parley` is this checkout)
 from parley.analysis.metrics._emotions import EmotionRoom, Lines, shown_mean
-from parley.analysis.metrics._rooms import Room
 from parley.analysis.metrics.emotional_contagion import ALPHA, effect, p_value, shuffled_effects
+from parley.analysis.rooms import Room
 from parley.analysis.statistics.intervals import mean_interval
 
 PEOPLE, SURVEYS, FOLLOWED = 20, 9, 4

@@ -31,7 +31,7 @@ from parley.analysis.statistics.intervals import Floats, share_interval
 from parley.studies.claims.curve import draw_curve
 from parley.studies.claims.verdict import MOST_SKEWED, against
 from parley.studies.herding import signal_weights
-from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.rooms import RoomMeasurement, room_means
 from parley.analysis.metrics.polarisation import at_the_ends, headline, spreading, with_ends
 from parley.analysis.studies.wave import PLAIN
 from parley.analysis.studies.wave_comparison import Answers, contrast, symmetry

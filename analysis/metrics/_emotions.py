@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from parley.analysis.metrics._rooms import Room, rooms
+from parley.analysis.rooms import Room, rooms
 from parley.analysis.statistics.intervals import Floats
 from parley.analysis.tables import Tables
 

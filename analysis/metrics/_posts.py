@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from parley.analysis.metrics._rooms import Room, rooms
+from parley.analysis.rooms import Room, rooms
 from parley.analysis.tables import Tables
 
 VOTES = {"like": 1, "dislike": -1}

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.metrics._network import NO_LINKS, Links, by_survey, pearson
-from parley.analysis.metrics._rooms import RoomMeasurement
+from parley.analysis.rooms import RoomMeasurement
 from parley.analysis.statistics.intervals import Floats
 from parley.analysis.tables import Tables
 

@@ -14,8 +14,8 @@ import pandas as pd
 
 from parley.agents.topic import load_topic
 from parley.analysis.metrics._cells import COUNTS, mean_columns, spans, verdict_frame
-from parley.analysis.metrics._rooms import rooms
 from parley.analysis.metrics.contagion import MIDDLE
+from parley.analysis.rooms import rooms
 from parley.analysis.statistics.groups import holm
 from parley.analysis.statistics.intervals import FEWEST, SHARE, SIGNED, is_even, p_of_mean, too_few
 from parley.analysis.tables import Tables

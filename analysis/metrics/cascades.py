@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.metrics._network import Population, populations
-from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.rooms import RoomMeasurement, room_means
 from parley.analysis.statistics.intervals import POSITIVE
 from parley.analysis.tables import Tables
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from parley.analysis.metrics._cells import COUNTS, share_columns, spans
 from parley.analysis.metrics._network import populations
-from parley.analysis.metrics._rooms import KEYS, Room
+from parley.analysis.rooms import KEYS, Room
 from parley.analysis.statistics.intervals import FEWEST, too_few
 from parley.analysis.tables import Tables
 

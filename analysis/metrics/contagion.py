@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.metrics._rooms import Room, RoomMeasurement, room_means, rooms
+from parley.analysis.rooms import Room, RoomMeasurement, room_means, rooms
 from parley.analysis.statistics.intervals import POSITIVE, Floats
 from parley.analysis.tables import Tables
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.metrics._network import Links, Population, by_survey, heard_mean, pearson, populations
-from parley.analysis.metrics._rooms import KEYS, RoomMeasurement
+from parley.analysis.rooms import KEYS, RoomMeasurement
 from parley.analysis.statistics.intervals import Floats, nanmean, with_interval
 from parley.analysis.statistics.null import share_as_large
 from parley.analysis.tables import Tables

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.metrics._emotions import EmotionRoom, Ints, Lines, emotion_rooms, shown_mean
-from parley.analysis.metrics._rooms import KEYS, RoomMeasurement, room_means
+from parley.analysis.rooms import KEYS, RoomMeasurement, room_means
 from parley.analysis.statistics.intervals import Floats, nanmean
 from parley.analysis.statistics.null import share_as_large
 from parley.analysis.tables import Tables

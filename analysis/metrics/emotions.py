@@ -10,7 +10,7 @@ import pandas as pd
 
 from parley.agents.probe import EMOTIONS
 from parley.analysis.metrics._emotions import emotion_rooms
-from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.rooms import RoomMeasurement, room_means
 from parley.analysis.statistics.intervals import Floats
 from parley.analysis.tables import Tables
 

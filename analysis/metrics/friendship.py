@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from parley.analysis.metrics._network import NO_LINKS, Ints, Links, Population, heard_mean, populations
-from parley.analysis.metrics._rooms import KEYS, RoomMeasurement, room_means
+from parley.analysis.rooms import KEYS, RoomMeasurement, room_means
 from parley.analysis.statistics.intervals import SHARE, SIGNED, Floats, nanmean, with_interval
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from parley.agents.probe import shared_probes
-from parley.analysis.metrics._rooms import seat_means
+from parley.analysis.rooms import seat_means
 from parley.analysis.tables import Tables
 
 ORDER = 5

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from parley.analysis.metrics._posts import Medium, media
-from parley.analysis.metrics._rooms import RoomMeasurement, room_means, why_unknown
+from parley.analysis.rooms import RoomMeasurement, room_means, why_unknown
 from parley.analysis.tables import Tables
 
 ORDER = 21

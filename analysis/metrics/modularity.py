@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.metrics._network import NO_LINKS, Ints, Links, by_survey
-from parley.analysis.metrics._rooms import Room, RoomMeasurement
+from parley.analysis.rooms import Room, RoomMeasurement
 from parley.analysis.statistics.intervals import Floats
 from parley.analysis.tables import Tables
 

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.stats import kurtosis, skew
 
 from parley.analysis.metrics._cells import count_signs
-from parley.analysis.metrics._rooms import KEYS, Room, RoomMeasurement, room_means, rooms, why_unknown
+from parley.analysis.rooms import KEYS, Room, RoomMeasurement, room_means, rooms, why_unknown
 from parley.analysis.statistics.intervals import NO_VARIATION, POSITIVE, SHARE, Floats
 from parley.analysis.tables import Tables
 

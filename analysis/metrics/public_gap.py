@@ -10,7 +10,7 @@ import pandas as pd
 
 from parley.analysis.line_gaps import line_gaps, room_gaps, swapped
 from parley.analysis.metrics import _cells
-from parley.analysis.metrics._rooms import KEYS, RoomMeasurement, room_means
+from parley.analysis.rooms import KEYS, RoomMeasurement, room_means
 from parley.analysis.statistics.intervals import SCALE, is_even, with_interval
 from parley.analysis.tables import Tables
 

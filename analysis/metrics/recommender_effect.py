@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.metrics._rooms import Room, RoomMeasurement, room_means, rooms, why_unknown
 from parley.analysis.metrics.polarisation import spreading
+from parley.analysis.rooms import Room, RoomMeasurement, room_means, rooms, why_unknown
 from parley.analysis.tables import Tables
 from parley.environments.base import UNDER
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.metrics._posts import Medium, media
-from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.rooms import RoomMeasurement, room_means
 from parley.analysis.statistics.intervals import POSITIVE
 from parley.analysis.tables import Tables
 

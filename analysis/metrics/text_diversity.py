@@ -11,7 +11,7 @@ import numpy as np
 from pandas import DataFrame
 from scipy.special import gammaln
 
-from parley.analysis.metrics._rooms import RoomMeasurement, room_means, rooms
+from parley.analysis.rooms import RoomMeasurement, room_means, rooms
 from parley.analysis.statistics.intervals import POSITIVE, SHARE
 from parley.analysis.tables import Tables
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from parley.analysis.metrics._rooms import seat_means
+from parley.analysis.rooms import seat_means
 from parley.analysis.tables import Tables
 
 ORDER = 1

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.metrics._posts import Medium, media
-from parley.analysis.metrics._rooms import RoomMeasurement, room_means
 from parley.analysis.metrics.spread import levels
+from parley.analysis.rooms import RoomMeasurement, room_means
 from parley.analysis.statistics.intervals import POSITIVE
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive

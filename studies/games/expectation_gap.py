@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.rooms import RoomMeasurement, room_means
 from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, SCALE, Floats
 from parley.analysis.tables import Tables
 

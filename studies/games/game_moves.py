@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.metrics._rooms import RoomMeasurement, room_means
+from parley.analysis.rooms import RoomMeasurement, room_means
 from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, SCALE
 from parley.analysis.tables import Tables
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.metrics._rooms import each_row
+from parley.analysis.rooms import each_row
 from parley.analysis.statistics.intervals import Floats
 from parley.analysis.tables import Tables
 

@@ -15,7 +15,7 @@ from scipy.special import stdtrit
 
 from parley.analysis.formatting import format_p
 from parley.analysis.metrics._cells import spans
-from parley.analysis.metrics._rooms import each_row
+from parley.analysis.rooms import each_row
 from parley.analysis.statistics.clusters import effective_clusters
 from parley.analysis.statistics.intervals import FEWEST, LEVEL, Floats, clustered_share_interval, why_few, with_interval
 from parley.analysis.statistics.null import share_as_large

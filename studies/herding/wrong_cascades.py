@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.metrics._cells import spans
-from parley.analysis.metrics._rooms import each_row
+from parley.analysis.rooms import each_row
 from parley.analysis.statistics.intervals import FEWEST, clustered_share_interval, too_few, with_interval
 from parley.analysis.tables import Tables
 

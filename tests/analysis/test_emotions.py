@@ -14,8 +14,8 @@ from emotional_spread import PEOPLE, SURVEYS, WORLDS, World, make_room, plain_ef
 from parley.analysis.findings import findings
 from parley.analysis.metrics import emotional_contagion, emotions
 from parley.analysis.metrics._emotions import EmotionRoom, shown_mean
-from parley.analysis.metrics._rooms import Room, RoomMeasurement
 from parley.analysis.metrics.emotional_contagion import effect, shuffled_effects, swapped
+from parley.analysis.rooms import Room, RoomMeasurement
 from parley.analysis.tables import Tables, tables
 from parley.analysis.transcript import text as transcript
 from parley.model.debate import DebateModel
