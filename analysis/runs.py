@@ -242,9 +242,9 @@ def run(
     max_calls, max_tokens : int, optional
         The run stops cleanly after so many calls or tokens in this folder, over all calls of this function.
     max_cost : float, optional
-        The run stops cleanly at about this cost, in the currency of `price`.
+        The run stops cleanly at about this cost, in US dollars.
     price : tuple of float, optional
-        Money per million tokens in and out. Some models have a price in llm/prices.toml.
+        US dollars per million tokens in and out. Some models have a price in llm/prices.toml.
     keep_going : bool
         Continue where almost no rating or reply can be read; otherwise the run stops after that survey or round.
     progress : bool

@@ -196,9 +196,9 @@ def sweep(
     max_calls, max_tokens : int, optional
         Stop cleanly after so many calls or tokens, counted over all workers.
     max_cost : float, optional
-        Stop cleanly at about this cost, in the currency of `price`.
+        Stop cleanly at about this cost, in US dollars.
     price : tuple of float, optional
-        Money per million tokens in and out.
+        US dollars per million tokens in and out.
     keep_going : bool
         Continue where almost no reply can be read.
     retry_failures : bool

@@ -5,6 +5,7 @@ Prices of models come from a table in a file, and from tables of the user.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tomllib
@@ -20,7 +21,7 @@ from parley.llm.request import NOTHING, Backend, Reply, Request, Usage, Wrapper,
 
 
 class Price(NamedTuple):
-    """Money per million tokens, in the currency of the limit."""
+    """US dollars per million tokens."""
 
     prompt: float
     completion: float
@@ -97,7 +98,7 @@ class Ledger:
                 f"this server does not report token use, so {self._uncountable} cannot work. All {self.calls} calls are saved: "
                 f"repeat the command with --max-calls instead to continue"
             )
-        spent = f"{self.calls} calls, {self.tokens} tokens" + (f", cost {self.cost:.4g}" if self.cost else "")
+        spent = f"{self.calls} calls, {self.tokens} tokens" + (f", cost {dollars(self.cost)}" if self.cost else "")
         return (
             f"the budget {self._reached()} is spent ({spent}); "
             "all replies are saved: repeat the command with a higher limit to continue"
@@ -243,8 +244,19 @@ def load_prices(
     return {voice: price(spec) for voice, spec in specs.items()}
 
 
-def cost_by_model(used: Mapping[str, Usage], prices: Prices, digits: int = 4) -> str:
-    """Return costs in words: `0.31 (labour 0.3, at 2 and 8 per million tokens in and out; no price for green)`.
+def dollars(amount: float) -> str:
+    """Return an amount of US dollars in words, with cents or two significant digits.
+
+    >>> [dollars(amount) for amount in (0, 0.00312, 0.3, 7.856, 152.4, 12345)]
+    ['$0', '$0.0031', '$0.30', '$7.86', '$152', '$12,345']
+    """
+    if not amount or amount >= 100:
+        return f"${amount:,.0f}"
+    return f"${amount:.{max(2, 1 - math.floor(math.log10(amount)))}f}"
+
+
+def cost_by_model(used: Mapping[str, Usage], prices: Prices) -> str:
+    """Return costs in words: `$0.31 (labour $0.30, at $2 and $8 per million tokens in and out; no price for green)`.
 
     Empty where no model has a price.
     """
@@ -255,17 +267,17 @@ def cost_by_model(used: Mapping[str, Usage], prices: Prices, digits: int = 4) ->
     costs = {voice: price.of(used[voice]) for voice, price in paid.items()}
     several = len(used) > 1
     parts = [
-        (f"{voice or 'the others'} {costs[voice]:.{digits}g}, " if several else "")
-        + f"at {price.prompt:g} and {price.completion:g} per million tokens in and out"
+        (f"{voice or 'the others'} {dollars(costs[voice])}, " if several else "")
+        + f"at ${price.prompt:g} and ${price.completion:g} per million tokens in and out"
         for voice, price in paid.items()
     ]
     parts += [f"no price is known for {voice or 'the others'}" for voice in used if voice not in priced]
     details = "; ".join(parts)
-    return f"{sum(costs.values()):.{digits}g}" + (f" ({details})" if several else f", {details}")
+    return dollars(sum(costs.values())) + (f" ({details})" if several else f", {details}")
 
 
 def read_prices(path: Path) -> dict[str, Price]:
-    """Read a table of prices: `model = [in, out]`, money per million tokens. Errors: UserError."""
+    """Read a table of prices: `model = [in, out]`, US dollars per million tokens. Errors: UserError."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         return {str(name): _price(pair) for name, pair in table.items()}

@@ -170,7 +170,7 @@ def budgets_from_args(options: argparse.Namespace, *targets: Scenario | str) -> 
     ]
     if options.max_cost is not None and unpriced:
         raise UserError(
-            f"--max-cost needs a price, and none is known for {unpriced[0]}: add --price IN,OUT, per million tokens"
+            f"--max-cost needs a price, and none is known for {unpriced[0]}: add --price IN,OUT, US dollars per million tokens"
         )
     limits = options.max_calls, options.max_tokens, options.max_cost
     known_prices = [{voice: price for voice, price in run_prices.items() if price} for run_prices in prices]

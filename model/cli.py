@@ -209,7 +209,7 @@ def amount(text: str) -> float:
 
 
 def price(text: str) -> tuple[float, float]:
-    """Read a price such as `0.5,1.5`: money per million tokens of prompt and reply."""
+    """Read a price such as `0.5,1.5`: US dollars per million tokens of prompt and reply."""
     parts = text.split(",")
     if len(parts) != 2:
         raise argparse.ArgumentTypeError(f"{text!r} is not a price: write IN,OUT, two numbers such as 0.15,0.6")
@@ -287,7 +287,7 @@ def repetitions(usual: str = THEIRS) -> Parent:
 
 def rounds(usual: str = THEIRS) -> Parent:
     """The option for the number of rounds."""
-    about = "number of rounds in a debate; every agent speaks once in each"
+    about = "number of rounds in a debate; every agent speaks once in each; 0 only asks for ratings, without a debate"
     return _parent("debate", "--rounds N", about + _default_note(usual), natural)
 
 
@@ -359,12 +359,10 @@ def budget() -> Parent:
     add_option(
         group,
         "--max-cost X",
-        "stop at about this cost, in the currency of the prices, and keep the results (default: no limit)",
+        "stop at about this cost in US dollars, and keep the results (default: no limit)",
         amount,
     )
-    about = (
-        "price per million tokens of prompt (IN) and of reply (OUT), such as 0.15,0.6 (default: from llm/prices.toml)"
-    )
+    about = "US dollars per million tokens of prompt (IN) and of reply (OUT), such as 0.15,0.6 (default: from llm/prices.toml)"
     add_option(group, "--price IN,OUT", about, price)
     add_option(group, "--prices FILE", "a file with the prices of several models, written like llm/prices.toml", Path)
     about = "continue even if almost no reply can be read (default: stop after the first survey, round or 20 replies)"

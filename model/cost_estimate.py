@@ -20,7 +20,7 @@ from parley.environments.base import MEDIATOR
 from parley.llm.backends import is_scripted, server_lines, split_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.replay import Replay
-from parley.llm.budget import Price, Prices, cost_by_model
+from parley.llm.budget import Price, Prices, cost_by_model, dollars
 from parley.llm.errors import MissingRecording
 from parley.llm.journal import thinking_tokens
 from parley.llm.model_catalogue import recommended_sampling
@@ -319,12 +319,12 @@ def estimate_cost(
         f"  about {_rounded(about.prompt_tokens)} tokens in and {_rounded(about.completion_tokens)} out (estimated from words); "
         f"at most about {_rounded(bound.prompt_tokens)} and {_rounded(bound.completion_tokens)} (max_tokens)"
     )
-    if cost := cost_by_model(used, price_by_model, 2):
+    if cost := cost_by_model(used, price_by_model):
         highest = sum(price.of(most[name]) for name in most if (price := price_by_model.get(name)))
-        yield f"  cost about {cost}; at most about {highest:.2g}"
+        yield f"  cost about {cost}; at most about {dollars(highest)}"
     for name in used:
         if name in price_by_model and price_by_model[name] is None:
-            yield f"  no price is known for {name}: give --price IN,OUT (per million tokens), or a table with --prices FILE"
+            yield f"  no price is known for {name}: give --price IN,OUT (dollars per million tokens) or a table (--prices FILE)"
     for name in [name for name in used if split_spec(name)[0] == "openai"]:
         yield from _thinking_lines(name, calls[name], price_by_model.get(name))
     yield from machine_lines(usage_by_spec(plans, checks), planned + sum(check.calls for check in checks))
@@ -374,7 +374,7 @@ def _thinking_lines(name: str, calls: int, price: Price | None) -> Iterator[str]
     each = float(THINKING) if measured is None else measured
     tokens = round(each * calls)
     amount = f"{_rounded(tokens)} tokens out ({each:,.0f} a call)"
-    amount += f", a cost of {price.of(Usage(0, tokens)):.2g}" if price else ""
+    amount += f", a cost of {dollars(price.of(Usage(0, tokens)))}" if price else ""
     if journal and measured:
         yield f"  and about {amount}, for what {name} thinks before it answers, as in {journal.parent}"
     else:

@@ -169,12 +169,14 @@ class Progress:
 
 def summary_line(scenario: Scenario, folder: Path, outcome: RunOutcome) -> str:
     """Return a line on what the run did, and a line on missing ratings and replies."""
+    from parley.llm.budget import dollars
+
     if outcome.already:
         return f"{folder} is already finished, so no model was called (--retry-failures repeats the failed calls)"
     rate = f" ({rate_words(outcome.asked / outcome.seconds)})" if outcome.seconds and outcome.asked else ""
     replayed = f", {outcome.replayed:,} from the journal" if outcome.replayed else ""
     replayed += f", {outcome.twins:,} the same as others" if outcome.twins else ""
-    cost = f"; this folder has cost {outcome.cost:.4g} so far" if outcome.cost else ""
+    cost = f"; this folder has cost {dollars(outcome.cost)} so far" if outcome.cost else ""
     done = "replayed" if scenario.models.llm.startswith("replay:") else "asked"
     calls = f"{outcome.asked:,} calls {done}{replayed} in {outcome.seconds:.1f} s{rate}{cost}"
     return "\n".join(filter(None, [f"{scenario.name} on {scenario.models.llm}: {calls}", outcome.tally.line]))

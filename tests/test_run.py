@@ -468,3 +468,12 @@ def test_run_is_the_command_without_a_name(tmp_path: Path) -> None:
     )
     lines = [(tmp_path / name / "record.jsonl").read_text(encoding="utf-8").splitlines()[1:] for name in "ab"]
     assert lines[0] == lines[1]
+
+
+def test_no_round_asks_for_the_first_ratings_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`--rounds 0` is the survey before a debate: nobody speaks, and the summary says that no movement is known."""
+    command = ["--scenario", "two_way", "--llm", "oracle", "--topic", "racism", "--repetitions", "1", "--rounds", "0"]
+    assert run.main([*command, "--out", str(tmp_path)]) == 0
+    assert "missing  0 of 3 ratings" in capsys.readouterr().out
+    assert "no party has ratings from two surveys" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert pd.read_csv(tmp_path / "tables" / "utterances.csv").empty

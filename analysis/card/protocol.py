@@ -241,7 +241,7 @@ def plan_lines(
     most = f"; with at most {batches} batches up to {batches * calls:,} calls" if batches > 1 else ""
     read, written = total(used.values())
     yield f"  {calls:,} calls per batch, about {read:,} prompt tokens and {written:,} reply tokens (estimated from words){most}"
-    if cost := cost_by_model(used, prices, 2):
+    if cost := cost_by_model(used, prices):
         more = "; interviews and the judge cost extra" if step_interviews(first, sections) else ""
         yield f"  the debates of a batch cost up to about {cost}{more}"
     if finished:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parley.analysis.commands.runs import print_paths, results_folder
+from parley.analysis.formatting import count_phrase
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.cli import Parser, add_option, amount, natural, positive
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from parley.model.population import PopulationModel
 
 LABEL = "population.json"
+BYTES = 4
+"""Of one recorded attitude, before compression."""
 
 
 def population_parser() -> Parser:
@@ -27,6 +31,7 @@ def population_parser() -> Parser:
         "population --law deffuant --agents 10000",
         cli.seed(),
         cli.out("runs/population-<time>"),
+        cli.dry_run("set the population up, print its size and the time of a run, and stop: nothing is written"),
     )
     about = (
         "the opinion-dynamics model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, voter, q_voter, sznajd, altafini, "
@@ -93,6 +98,9 @@ def population(words: Sequence[str]) -> int:
     run |= {"until": options.until} if options.until is not None else {}
     run |= {name: value for name in ("people", "feed", "rewiring", "platform") if (value := getattr(options, name))}
     run |= {"interventions": options.intervene} if options.intervene else {}
+    if options.dry_run:
+        _print_plan(run)
+        return 0
     folder = results_folder(options, "population")
     summary = _simulate(run, folder, f"python run.py population {shlex.join(words)}")
     print_paths(summary=summary, figure=folder / "figures" / "distribution.png")
@@ -104,7 +112,6 @@ def _simulate(run: dict[str, Any], folder: Path, command: str) -> Path:
     from parley.agents.laws import open_law
     from parley.analysis.population_report import SUMMARY, convergence, write
     from parley.environments.survey_table import describe_survey
-    from parley.model.population import PopulationModel
 
     law = open_law(run["law"])
     manifest = run | {"fit": law.digest} | _graph_digest(run["graph"]) | _survey_digest(run.get("people"))
@@ -112,20 +119,7 @@ def _simulate(run: dict[str, Any], folder: Path, command: str) -> Path:
         _claim(folder, manifest)
         print("this population is already finished, so nothing was run")
         return folder / SUMMARY
-    names = (
-        "graph",
-        "agents",
-        "parties",
-        "steps",
-        "dimensions",
-        "until",
-        "people",
-        "feed",
-        "rewiring",
-        "interventions",
-        "platform",
-    )
-    model = PopulationModel(law, rng=run["seed"], **{name: run[name] for name in names if name in run})
+    model = _set_up(run)
     _claim(folder, manifest)  # only now: settings of which no population can be made leave no folder
     print_paths(folder=folder)
     _record(model, folder, run)
@@ -138,6 +132,27 @@ def _simulate(run: dict[str, Any], folder: Path, command: str) -> Path:
     return write(
         folder, scalars, run, law, command, model.converged, model.traits, model.people, model.happened, model.medium
     )
+
+
+def _set_up(run: Mapping[str, Any]) -> PopulationModel:
+    from parley.model.population import PopulationModel
+
+    arguments = {name: value for name, value in run.items() if name not in ("seed", "every")}
+    return PopulationModel(rng=run["seed"], **arguments)
+
+
+def _print_plan(run: Mapping[str, Any]) -> None:
+    """Print the size of a population, and the time of its steps, which the first step takes here."""
+    model = _set_up(run)
+    agents, links, steps = run["agents"], model.network.graph.nnz, run["steps"]
+    print(f"{run['law']} on {run['graph']}: {count_phrase(agents, 'agent')}, {count_phrase(links, 'link')}")
+    recorded = steps // run["every"] + 1
+    size = recorded * agents * model.dimensions * BYTES / 1e6
+    print(f"  {count_phrase(steps, 'step')}, {recorded:,} recorded: at most {size:,.1f} MB on disk")
+    if steps:
+        began = time.perf_counter()
+        model.step()
+        print(f"  about {steps * (time.perf_counter() - began):.1f} s, as the first step takes on this machine now")
 
 
 def _graph_digest(graph: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from parley.agents.society import load_society
 from parley.agents.topic import load_topic
+from parley.llm.budget import dollars
 from parley.llm.errors import UserError
 from parley.llm.spec import parse_spec
 from parley.llm.studies import declared_parts
@@ -138,5 +139,5 @@ def model_of(header: Header) -> str:
 
 
 def cost_words(cost: float | None) -> str:
-    """Return a cost in words: `free`, `0.31`, or that no price is known."""
-    return "price not known" if cost is None else "free" if cost == 0 else f"{cost:.2g}"
+    """Return a cost in words: `free`, `$0.31`, or that no price is known."""
+    return "price not known" if cost is None else "free" if cost == 0 else dollars(cost)

@@ -74,5 +74,5 @@ def _prices(text: str) -> tuple[float, float, float]:
             "--prices: a prediction must cost less than a person and more than nothing, a person at most the budget"
         )
     if budget > MOST * prediction:
-        raise UserError(f"--prices: the budget pays for more than {MOST:,} predictions: give all three in one currency")
+        raise UserError(f"--prices: the budget pays for more than {MOST:,} predictions: give all three in US dollars")
     return budget, person, prediction

@@ -218,3 +218,20 @@ def test_a_wrong_survey_leaves_no_folder(
     assert told in shown.err
     assert shown.err.count("\n") == 1
     assert not Path("out").exists()
+
+
+def test_a_plan_sets_up_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every setting is checked as before a run; 5 attitudes of 4 bytes for each of 1,000 agents are 0.02 MB."""
+    monkeypatch.chdir(tmp_path)
+    plan = ["population", "--law", "deffuant", "--graph", "ring,degree=4", "--agents", "1000", "--dry-run"]
+    assert run.main([*plan, "--steps", "8", "--every", "2"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(
+        "deffuant on ring,degree=4: 1,000 agents, 4,000 links\n  8 steps, 5 recorded: at most 0.0 MB"
+    )
+    assert "s, as the first step takes on this machine now" in told
+    assert run.main([*plan, "--parties", "a:99:1"]) == 2
+    assert "a mean must be from 0 to 10" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -9,7 +9,7 @@ from data_checks import check_each
 
 import run
 from parley.analysis.tables import load
-from parley.llm.budget import FREE, TABLE, Price, cost_by_model, load_prices, price_of, read_prices
+from parley.llm.budget import FREE, TABLE, Price, cost_by_model, dollars, load_prices, price_of, read_prices
 from parley.llm.errors import UserError
 from parley.llm.request import Usage
 
@@ -67,10 +67,10 @@ def test_each_party_pays_for_its_own_model(tmp_path: Path) -> None:
 def test_a_bill_names_what_it_does_not_know() -> None:
     used = {"": Usage(9, 9), "red": Usage(2_000_000, 100_000), "blue": Usage(1, 1)}
     told = cost_by_model(used, {"": FREE, "red": Price(1.0, 10.0), "blue": None})
-    assert told == "3 (red 3, at 1 and 10 per million tokens in and out; no price is known for blue)"
+    assert told == "$3.00 (red $3.00, at $1 and $10 per million tokens in and out; no price is known for blue)"
     assert (
         cost_by_model({"": Usage(1_000_000, 0)}, {"": Price(0.25, 1)})
-        == "0.25, at 0.25 and 1 per million tokens in and out"
+        == "$0.25, at $0.25 and $1 per million tokens in and out"
     )
     assert cost_by_model({"": Usage(1_000_000, 0)}, {"": FREE}) == cost_by_model({"": Usage(1, 1)}, {}) == ""
 
@@ -95,24 +95,22 @@ def test_what_parties_with_models_of_their_own_cost(tmp_path: Path, capsys: pyte
     tables = load(tmp_path / "run")
     paid_for = tables.calls.merge(tables.agents, on="agent").query("party == 'republican'")
     told = _row(tmp_path, "cost")
-    assert told.endswith("at 0 and 1000 per million tokens in and out)")
-    assert float(told.split()[0]) == pytest.approx(0.005 * len(paid_for))
+    assert told.endswith("at $0 and $1000 per million tokens in and out)")
+    assert told.split()[0] == dollars(0.005 * len(paid_for))
 
 
 def test_what_it_will_cost_and_what_it_cost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The estimate before a run, without a key or a network; the price in the summary after one."""
     small = ["--scenario", "two_way", "--topic", "racism", "--repetitions", "2", "--rounds", "1"]
     assert run.main([*small, "--llm", "openai:gpt-4o-mini", "--dry-run"]) == 0
-    assert "at 0.15 and 0.6 per million tokens" in capsys.readouterr().out
+    assert "at $0.15 and $0.6 per million tokens" in capsys.readouterr().out
     assert run.main([*small, "--llm", "oracle", "--dry-run"]) == 0
     assert "cost" not in capsys.readouterr().out
     assert run.main([*small, "--llm", "oracle", "--price", "2,10", "--out", str(tmp_path / "run")]) == 0
     tokens = [
         int(word.replace(",", "")) for word in _row(tmp_path, "calls").replace("(", "").split() if word[0].isdigit()
     ]
-    assert float(_row(tmp_path, "cost").split(",")[0]) == pytest.approx(
-        (2 * tokens[1] + 10 * tokens[2]) / 1e6, rel=1e-3
-    )
+    assert _row(tmp_path, "cost").split(",")[0] == dollars((2 * tokens[1] + 10 * tokens[2]) / 1e6)
 
 
 def _row(folder: Path, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ from standins import opinionated
 
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.gguf.speed import MachineCosts
-from parley.llm.budget import Price
+from parley.llm.budget import Price, dollars
 from parley.llm.request import Reply, Usage
 from parley.model.cost_estimate import Check, estimate_cost, estimate_lines, plan_run, rehearse_run
 from parley.model.debate import DebateModel
@@ -160,7 +161,7 @@ def test_a_full_plan_is_a_bound(small: Callable[..., Scenario]) -> None:
     assert most.completion_tokens >= plan.replies * 300
     told = "\n".join(estimate_cost([(plan, 2)], [{"": Price(1.0, 2.0)}]))
     assert "at most about" in told
-    assert "cost about" in told
+    assert re.search(r"cost about \$0\.\d+, at \$1 and \$2 per million tokens", told)
 
 
 def test_what_is_not_known_is_said(small: Callable[..., Scenario]) -> None:
@@ -236,7 +237,9 @@ def test_thoughts_go_by_the_latest_run_of_the_model(
     for thought in (300, 0):
         run_scenario(RunSpec(scenario, tmp_path / f"{thought}"), backend=Thinker(thought))
         told = "\n".join(estimate_cost([(plan_run(scenario), 1)], [{"": Price(1.0, 10.0)}]))
-        line = f"about {float(f'{tokens:.2g}'):,.0f} tokens out (300 a call), a cost of {tokens / 1e5:.2g}, for what"
+        line = (
+            f"about {float(f'{tokens:.2g}'):,.0f} tokens out (300 a call), a cost of {dollars(tokens / 1e5)}, for what"
+        )
         assert (line in told) == (thought > 0)
         assert ("thinks before" in told) == (thought > 0)
 
