@@ -111,6 +111,8 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         self._system = Message("system", self._backstory)
         self._facts: Facts = {"topic": topic.title, "frame": style.frame, "words": style.words}
         self._facts |= {"wording": topic.language.wording, "spacing": style.spacing}
+        if topic.own:
+            self._facts["own"] = topic.title
         if topic.spoken:
             self._facts["spoken"] = topic.spoken
 

@@ -41,6 +41,8 @@ class FactChecker(NamedTuple):
         system = Message("system", topic.language.prompt("check").text)
         messages = (system, Message("user", f"{opening}\n\n{transcript}\n\n{ask}"))
         facts: Facts = {"topic": topic.title, "frame": frame, "words": self.words}
+        if topic.own:
+            facts["own"] = topic.title
         if passages:
             facts["passages"] = [passage.text for passage in passages]
         sampling = Sampling(0.0, 4 * self.words)

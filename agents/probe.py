@@ -113,6 +113,8 @@ class Probe:
         facts: Facts = {"question": self.question, "construct": self.construct, "scale": self.scale}
         if self.negated:
             facts["negated"] = True
+        if self.on_axis:
+            facts["toward"] = self.polarity * self.scale.polarity
         return cast(Facts, facts | {name: text for name, text in texts.items() if text})
 
     @property

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parley.agents.datafiles import HERE, quoted, read_toml
+from parley.agents.own_topic import topic_text
 from parley.agents.planted_people import plain_people
 from parley.agents.society import DEFAULT, FILE, PARTIES, PEOPLE_TABLE, Society, load_society, society_of
 from parley.llm.errors import UserError, unknown_name
@@ -40,8 +41,8 @@ ABOUT_PERSONAS = """# {plural}, in a set of your own: --set personas=FOLDER. The
 """
 
 
-def write_skeleton(kind: str, out: Path) -> Path:
-    """Write the skeleton of a kind to a new folder or file, and return it.
+def write_skeleton(kind: str, out: Path, line: str = "") -> Path:
+    """Write the skeleton of a kind to a new folder or file, and return it. line: the sentence of a topic (agents/own_topic.py).
 
     A party gets a label after the name of its file, and first names, colour and marker that its folder does not use.
     Errors: UserError if `out` exists.
@@ -50,6 +51,8 @@ def write_skeleton(kind: str, out: Path) -> Path:
         raise unknown_name("skeleton", kind, KINDS)
     if out.exists():
         raise UserError(f"{out} exists already: give another path")
+    if line and kind != TOPIC:
+        raise UserError(f"--topic is for a new topic, not for a {kind}: leave it out")
     if kind in FILES and out.suffix != ".toml":
         raise UserError(f"a {kind} is a .toml file: write parley new {kind} {out}.toml")
     try:
@@ -60,7 +63,7 @@ def write_skeleton(kind: str, out: Path) -> Path:
             draft = draft_party(out, SKELETON / "party.toml", SKELETON / SOCIETY / PARTIES)
             out.write_text(draft, encoding="utf-8")
         elif kind == TOPIC:
-            out.write_text(_topic(_society_at(out)), encoding="utf-8")
+            out.write_text(_topic(_society_at(out), line), encoding="utf-8")
         elif kind == STUDY:
             _write_study(out)
         else:
@@ -90,8 +93,10 @@ def _society_at(path: Path) -> Society:
     return society_of(path) or load_society()
 
 
-def _topic(society: Society) -> str:
-    """Return a topic on which the first debater of the society rates higher."""
+def _topic(society: Society, line: str) -> str:
+    """Return the topic of a sentence; without one, a topic on which the first debater of the society rates higher."""
+    if line:
+        return topic_text(line, society)
     text = (SKELETON / SOCIETY / "topics" / "library.toml").read_text(encoding="utf-8")
     return text.replace('high_party = "left" ', f"high_party = {quoted(society.debaters[0])} ")
 

@@ -122,7 +122,9 @@ class Society:
         >>> load_society("us").qualified("racism"), load_society("us").qualified("./mine.toml")
         ('racism', './mine.toml')
         """
-        return name if self.name == US or "/" in name or name.endswith(".toml") else f"{self.name}/{name}"
+        bare = is_sentence(name) and split_name(name)[0] == US
+        is_path = not bare and ("/" in name or name.endswith(".toml"))
+        return name if self.name == US or is_path or (is_sentence(name) and not bare) else f"{self.name}/{name}"
 
     def seat(self, seat: str) -> str:
         """Return the seat of a scenario in this society: that of the first debater for `first`, any other as it is.
@@ -222,9 +224,28 @@ def split_name(name: str) -> tuple[str, str]:
 
     >>> split_name("racism"), split_name("./lands/germany/tempolimit")
     (('us', 'racism'), ('./lands/germany', 'tempolimit'))
+    >>> split_name("germany/Soll es ein Tempolimit und/oder eine Maut geben?")
+    ('germany', 'Soll es ein Tempolimit und/oder eine Maut geben?')
     """
+    if is_sentence(name):  # a slash in it may be one of its words
+        ends = (place for place, sign in enumerate(name) if sign == "/")
+        end = next((place for place in ends if _is_society(name[:place])), None)
+        return (US, name) if end is None else (name[:end], name[end + 1 :])
     society, slash, inside = name.rpartition("/")
     return (society, inside) if slash else (US, name)
+
+
+def is_sentence(name: str) -> bool:
+    """Return whether the name of a topic is a sentence: the topic in one line (agents/own_topic.py).
+
+    >>> is_sentence("Should cities ban cars?"), is_sentence("climate_change"), is_sentence("./my topics/mine.toml")
+    (True, False, False)
+    """
+    return " " in name.strip() and name.rstrip().endswith((".", "?", "!"))
+
+
+def _is_society(name: str) -> bool:
+    return name in society_names() or (Path(name).expanduser() / FILE).is_file()
 
 
 @read_once(lambda name=US: society_folder(name))

@@ -13,6 +13,8 @@ from parley.agents.claim_questions import CLAIM_QUESTIONS, NEGATED, VIEWS, claim
 from parley.agents.datafiles import build_from_table, read_toml, require_section
 from parley.agents.language import Language
 from parley.agents.news import BELIEF, NewsItem, news_item, topic_values
+from parley.agents.own_topic import FILE as OWN_TOPIC
+from parley.agents.own_topic import derive_topic
 from parley.agents.probe import (
     END,
     PHRASES,
@@ -26,7 +28,17 @@ from parley.agents.probe import (
     shared_probes,
     with_scale,
 )
-from parley.agents.society import SOCIETIES, US, Society, home_of, load_society, society_folder, society_of, split_name
+from parley.agents.society import (
+    SOCIETIES,
+    US,
+    Society,
+    home_of,
+    is_sentence,
+    load_society,
+    society_folder,
+    society_of,
+    split_name,
+)
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.file_cache import read_once
 from parley.llm.studies import studies
@@ -50,6 +62,7 @@ class Topic:
     positions       these positions by party, in the words of the survey: those of the topic's file, else of the party's file; the
                     writer chooses for a party without one
     spoken          the code of the language of its texts, where that is not the language of the society
+    line            the sentence that it was given as; "" for a topic with a file
     """
 
     slug: str
@@ -64,6 +77,7 @@ class Topic:
     news: NewsItem | None = None
     positions: Mapping[str, str] = field(default_factory=dict)
     spoken: str = ""
+    line: str = ""
     society: Society = field(default_factory=load_society, repr=False, compare=False)
 
     @property
@@ -82,9 +96,15 @@ class Topic:
         """The slug under which examples, sentences and training data are stored."""
         return self.base or self.slug
 
+    @property
+    def own(self) -> bool:
+        """Whether it is the user's: a sentence, or a file that is no case of a known topic."""
+        return bool(self.line) or (self.slug.endswith(".toml") and not self.base)
+
     @cached_property
     def heading(self) -> str:
-        return self.title[0].upper() + self.title[1:]
+        """What figures and tables call it."""
+        return self.line or self.title[0].upper() + self.title[1:]
 
     @property
     def claim(self) -> str:
@@ -174,8 +194,10 @@ def shared_topic(society: str, name: str) -> Path:
 def topic_file(slug: str) -> Path:
     """Return the file of a topic or an item of news: NAME (of `us`), SOCIETY/NAME, or a path (`./mine.toml`).
 
-    Errors: UserError.
+    Of a sentence it is the file of the language from which its survey questions follow. Errors: UserError.
     """
+    if is_sentence(slug):
+        return load_society(split_name(slug)[0]).language.folder / f"{OWN_TOPIC}.toml"
     if slug.endswith(".toml"):
         if not Path(slug).is_file():
             names = ", ".join(topic_names())
@@ -189,6 +211,11 @@ def topic_file(slug: str) -> Path:
         if file.is_file():
             return file
     valid_names = [*topic_names(folder), *news_names(society)]
+    if " " in name:
+        raise UserError(
+            f"{name} is no topic: give a question that yes or no answers or a statement, with its ? or full stop, such as "
+            f'"Should cities ban cars from their centres?", or one of the names {", ".join(valid_names)}'
+        )
     raise unknown_name("topic" if society == US else f"topic of {society}", name, valid_names)
 
 
@@ -207,7 +234,7 @@ def load_topic(slug: str, language: str = "") -> Topic:
     the title and the questions in it.
     """
     path, where = topic_file(slug), f"topic {slug}"
-    values = read_toml(path)
+    values = _derived(slug, language) if is_sentence(slug) else read_toml(path)
     inside = "" if slug.endswith(".toml") else split_name(slug)[0]
     named = str(values.pop("society", "") or inside)
     society = load_society(named) if named else society_of(path) or load_society(US)
@@ -240,6 +267,18 @@ def load_topic(slug: str, language: str = "") -> Topic:
         "positions": MappingProxyType(positions),
     }
     return replace(build_from_table(Topic, {**values, **parts}, where), society=society)
+
+
+def _derived(sentence: str, language: str) -> dict[str, Any]:
+    """Return the entries of a topic in one line. Errors: UserError, also where some people speak another language."""
+    society, line = split_name(sentence)
+    usual = load_society(society).language
+    if language not in ("", usual.code):
+        raise UserError(
+            f"the topic {line!r} is in one language, and some people of this run speak {language}: write it to a file with "
+            "run.py new topic, and translate it there (docs/societies.md)"
+        )
+    return derive_topic(line, usual)
 
 
 def _translated(values: dict[str, Any], path: Path, slug: str, language: str) -> dict[str, Any]:

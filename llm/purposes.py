@@ -89,6 +89,7 @@ class Facts(TypedDict, total=False):
 
     # the situation of an agent
     topic: str  # title of the debate's topic
+    own: str  # the same title, where the topic is one of the user's, which no society has
     issue: str  # the question on which a group deliberates in private
     spoken: str  # the code of the language of a person who does not speak that of the society
     frame: str  # debate, conversation
@@ -109,6 +110,7 @@ class Facts(TypedDict, total=False):
     question: str  # the question itself, without the words around it
     construct: str  # of a survey: severity, agreement, confidence, ...
     scale: RatingScale
+    toward: int  # of a survey on a topic of the user's: 1 where the high end of the scale is that of the topic's axis, else -1
     negated: bool  # whether a survey asks for agreement with the opposite of the claim in its question
     interviewer: str  # what the interviewer says to think of the claim: for, against
     sentence: str  # the form of an answer on a labelled scale, with {label} and {number}

@@ -275,8 +275,8 @@ def society() -> Parent:
 
 def topic(usual: str = THEIRS, **more: Any) -> Parent:
     """The option that chooses topics. usual: the default, in words."""
-    about = "topics, by name (run.py --list shows all), or paths of .toml files"
-    return _parent("debate", "--topic SLUG[,SLUG]", about + _default_note(usual), **more)
+    about = 'topics, by name (run.py --list shows all), paths of .toml files, or a question: "Should cities ban cars?"'
+    return _parent("debate", "--topic NAME[,NAME]", about + _default_note(usual), **more)
 
 
 def repetitions(usual: str = THEIRS) -> Parent:

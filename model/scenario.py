@@ -11,7 +11,7 @@ from typing import Any
 
 from parley.agents.datafiles import read_toml, require_section
 from parley.agents.persona import party_of, persona_set
-from parley.agents.society import US, VOTERS, Society, load_society
+from parley.agents.society import US, VOTERS, Society, is_sentence, load_society, split_name
 from parley.agents.speech import DebateStyle
 from parley.agents.topic import shared_topic
 from parley.environments import environment_class
@@ -288,9 +288,9 @@ class Scenario:
 
 
 def _shared_topics(topics: Iterable[str], society: str) -> tuple[str, ...]:
-    """Return those topics that every society has, by their plain names."""
-    names = [topic.rpartition("/")[2] for topic in topics]
-    return tuple([name for name in names if shared_topic(society, name).is_file()])
+    """Return those topics that every society has, by their plain names; a topic in one line is one of them."""
+    names = [split_name(topic)[1] for topic in topics]
+    return tuple([name for name in names if is_sentence(name) or shared_topic(society, name).is_file()])
 
 
 def _addressed(intervention: Intervention, society: Society) -> Intervention:

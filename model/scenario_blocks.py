@@ -11,10 +11,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from parley.agents.language import GIVEN
 from parley.agents.memory import Retrieval, make_memory
+from parley.agents.own_topic import TopicList
 from parley.agents.probe import END, PHRASES, TURNS, Probe, in_numbers, in_phrases
 from parley.agents.question import Question, question_set, questions_by_id, topics_of
 from parley.agents.reasoning import open_ability
@@ -77,9 +78,9 @@ class Subject:
     """What is debated: topics, or questions of a deliberation."""
 
     society: str = US  # whose parties, personas, topics and language: us, uk, germany, neutral, or the path of your own
-    topics: tuple[
-        str, ...
-    ] = ()  # the topics of the debates: names, or paths of .toml files (none: those of the society)
+    topics: Annotated[
+        tuple[str, ...], TopicList
+    ] = ()  # names, paths of .toml files, or questions (none: those of the society)
     questions: str = ""  # questions instead of topics: `shipped` or a path; `topics` selects among them (none: all)
     split: Literal["all", "train", "iid_test", "ood_test"] = "all"  # which part of the questions is used
     wording: str = (

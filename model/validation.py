@@ -12,7 +12,7 @@ from parley.agents.recollection import interview_questions
 from parley.agents.representative import BALLOT, VOTE, parse_knowledge
 from parley.agents.topic import Topic
 from parley.environments.platform import Platform
-from parley.llm.backends import split_spec, topics_of
+from parley.llm.backends import ANY_TOPIC, split_spec, topics_of
 from parley.llm.errors import UserError, unknown_name
 from parley.model import surrogate_seats
 from parley.model.interventions.base import REPORT, Presence
@@ -217,9 +217,14 @@ def check_topics(spec: str, topics: Iterable[Topic]) -> None:
 
 def _refuse_topics(model: str, taught_topics: Sequence[str], topics: Iterable[Topic]) -> None:
     for topic in topics:
-        if topic.root not in taught_topics:
-            raise UserError(
-                f"{model} cannot speak about the topic {topic.slug}, only about {', '.join(taught_topics)}. Choose another model "
-                "with --llm; --llm fake shows the prompts of any topic, without opinions. If the topic is a case of one of "
-                f'these, name that one in the topic file (base = "{taught_topics[0]}")'
-            )
+        if topic.root in taught_topics or (topic.own and ANY_TOPIC in taught_topics):
+            continue
+        others = "Choose another model with --llm: a language model, or oracle, the rule-based speaker, which takes any topic"
+        case = (
+            f'. If it is a case of one of these, say so in its file (base = "{taught_topics[0]}")'
+            if ".toml" in topic.slug
+            else ""
+        )
+        raise UserError(
+            f"{model} cannot speak about the topic {topic.slug}, only about {', '.join(taught_topics)}. {others}{case}"
+        )

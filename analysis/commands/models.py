@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from http.client import HTTPException
 from urllib.request import ProxyHandler, build_opener
 
-from parley.analysis.commands.runs import print_paths, results_folder, split_names
+from parley.agents.own_topic import split_topics
+from parley.analysis.commands.runs import print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.llm.model_catalogue import (
     EMBEDDED,
@@ -148,7 +149,7 @@ def qualify(words: Sequence[str]) -> int:
     from parley.llm.backends import open_spec
 
     society = society_from_args(options)
-    given = [society.qualified(name) for name in split_names(options.topic or "")]
+    given = [society.qualified(name) for name in split_topics(options.topic or "")]
     topics = [society.qualified(name) for name in society.topics] or society_topics(society)
     battery = Battery(battery_topics(topics, given, options.short), options.short, options.seed)
     spec = model_from_args(options)

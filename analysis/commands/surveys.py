@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from parley.agents.own_topic import split_topics
 from parley.analysis.commands.runs import print_paths, results_folder, split_names
 from parley.llm.errors import UserError
 from parley.model import cli
@@ -94,7 +95,7 @@ def _questionnaire(options: argparse.Namespace, folder: Path) -> Questionnaire:
     from parley.analysis.studies.questionnaire import ORDERS, WAVE, Condition, Questionnaire, items_of
 
     society, kind = society_from_args(options), options.kind
-    topics = split_names(options.topic or (society.topics[0] if kind == ORDERS else ""))
+    topics = split_topics(options.topic or (society.topics[0] if kind == ORDERS else ""))
     items = items_of(society, topics, split_names(options.probes))
     repeats = options.repeats or REPEATS[kind]
     if kind == WAVE:

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parley.analysis.commands.runs import print_paths, split_names
+from parley.agents.own_topic import split_topics
+from parley.analysis.commands.runs import print_paths
 from parley.llm.errors import BudgetSpent, Unreachable, UserError, unknown_name
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, model_from_args, society_from_args
@@ -98,7 +99,7 @@ def personas(words: Sequence[str]) -> int:
         check_topics(spec, [load_topic(topic) for topic in in_backstories(society)])
     for party in parties:
         check_unused(options.out, party)
-    topics = [society.qualified(name) for name in split_names(options.topic)]
+    topics = [society.qualified(name) for name in split_topics(options.topic)]
     if topics and options.set != "voters":
         raise UserError(
             f"--topic only works with --set voters, because personas of {options.set} name no topic: leave out --topic"
@@ -226,7 +227,7 @@ def new_parser() -> Parser:
         "new",
         "Write the commented skeleton of a society, a party, a topic, a set of personas or a study. A new society runs as it is "
         "(docs/societies.md), and so does a new study (docs/own_study.md).",
-        "new society ./mycountry\nnew study ./mine",
+        'new society ./mycountry\nnew study ./mine\nnew topic cars.toml --topic "Should cities ban cars from their centres?"',
     )
     add_option(
         parser,
@@ -235,6 +236,12 @@ def new_parser() -> Parser:
         choices=("society", "party", "topic", "personas", "study"),
     )
     add_option(parser, "PATH", "the new folder; for a party or a topic, the new .toml file", Path)
+    add_option(
+        parser,
+        "--topic TEXT",
+        "of a topic: a question that yes or no answers, or a statement; the file asks about it",
+        default="",
+    )
     return parser
 
 
@@ -243,5 +250,5 @@ def new(words: Sequence[str]) -> int:
     options = new_parser().parse_args(words)
     from parley.agents.skeleton import write_skeleton
 
-    print_paths(**{options.kind: write_skeleton(options.kind, options.path)})
+    print_paths(**{options.kind: write_skeleton(options.kind, options.path, options.topic)})
     return 0

@@ -5,7 +5,8 @@ Your own backend may be a class instead, and may leave out `model`. The module m
 
 - `MANNER`, the options that change how the model is called but not what it says: a resumed run may change them;
 - `SHARED`, those of them that limit all calls at a time: workers that run at the same time get a part each;
-- `known_topics(model)`, the topics of a model that knows only some; it is called without opening the backend;
+- `known_topics(model)`, the topics of a model that knows only some (`*` among them: and any of the user's); it is called without
+  opening the backend;
 - `check_options(model, **options)`, which refuses values that the backend cannot use, before a run begins;
 - `run_costs(model, usage, **options)`, of a model in this process: the memory and the seconds that so many tokens take here;
 - `recorded_name(model)`, where the name of the model in journals is not the last part of what was given;
@@ -33,6 +34,8 @@ BACKENDS = Registry(
     "model", __name__, "parley.backends", ("complete",), shared=(), opener="open_backend", colon="model"
 )
 _announced: set[str] = set()
+ANY_TOPIC = "*"
+"""Among the topics that a model knows: it takes any topic of the user's too."""
 PERSON = "person"
 SCRIPTED = ("fake", "yoked", PERSON)
 """Backends without a model: partners with fixed lines, and people, cost nothing."""

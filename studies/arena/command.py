@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from parley.analysis.commands.runs import open_desk, print_calls, print_paths, results_folder, split_names
+from parley.agents.own_topic import split_topics
+from parley.analysis.commands.runs import open_desk, print_calls, print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import models_from_args, only_model, shared_budget, society_from_args
@@ -163,7 +164,7 @@ def rehearse(words: Sequence[str]) -> int:
         problems = read_problems(options.file)
     else:  # to convince people of the claim of each topic
         society = society_from_args(options)
-        slugs = split_names(options.topic) or topic_names(society.folder / "topics")
+        slugs = split_topics(options.topic) or topic_names(society.folder / "topics")
         topics = [society.qualified(slug) for slug in slugs]
         problems = {load_topic(topic).slug: Aim(aim_of_topic(topic)) for topic in topics}
     task = rehearsal.Rehearsal(problems, **fields_of(options, "pieces", "plain", "audience"))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from parley.analysis.commands.runs import ask_questions, split_names
+from parley.agents.own_topic import split_topics
+from parley.analysis.commands.runs import ask_questions
 from parley.model import cli
 from parley.model.arguments import model_from_args, society_from_args
 from parley.model.cli import Parser, add_option, amount, positive
@@ -51,7 +52,7 @@ def run(words: Sequence[str]) -> int:
 
     spec, society = model_from_args(options), society_from_args(options)
     check_spec(spec)
-    topics = tuple(map(society.qualified, split_names(options.topic) or in_backstories(society)))
+    topics = tuple(map(society.qualified, split_topics(options.topic) or in_backstories(society)))
     for topic in topics:
         load_topic(topic)
     personas = society.qualified(options.personas)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from parley.analysis.commands.runs import print_paths, results_folder, split_names
+from parley.agents.own_topic import split_topics
+from parley.analysis.commands.runs import print_paths, results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, model_from_args, society_from_args
@@ -68,7 +69,7 @@ def run(words: Sequence[str]) -> int:
         folder = results_folder(options, "stereotypes")
     else:
         spec, title = model_from_args(options, "oracle"), options.personas
-        topics = check_topics_of(society, split_names(options.topic), in_backstories(society))
+        topics = check_topics_of(society, split_topics(options.topic), in_backstories(society))
         surveys = {report.PLAIN: PersonaSurvey(title, topics, 0, options.seed, society.name)}
         if options.interview:
             life_questions(society.language, options.interview)  # refuses more than there are

@@ -9,6 +9,7 @@ people or about large language models.
     prompt_parser.py   reads a request: persona, topic, lines heard, own lines, the question
     dynamics.py        the planted law of debates: the attitude that follows from what is heard (`move`)
     positions.py       the planted law of deliberations: positions, agreement, and what a text says
+    own_topics.py      sentences and numbers for a topic of the user's
     phrases.py         its sentences (banks/), and the grade of a sentence heard
     stance.py          its position; notes, conclusions, summaries
     speech.py          replies, statements, posts, corrections     surveys.py     ratings, questionnaire, interviews
@@ -40,6 +41,7 @@ from collections.abc import Callable
 from functools import cache, wraps
 from typing import Any
 
+from parley.llm.backends import ANY_TOPIC
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.backends.oracle.laws import law_options, plant_laws
 from parley.llm.backends.oracle.phrases import US, banks
@@ -48,8 +50,8 @@ from parley.llm.manners import CLOSED
 
 
 def known_topics(model: str, society: str = US) -> tuple[str, ...]:
-    """Return the topics and items of news of a society for which parameters are planted."""
-    return tuple(banks(society).parameters)
+    """Return the topics and items of news of a society for which parameters are planted, and `*`: it takes any of the user's."""
+    return *banks(society).parameters, ANY_TOPIC
 
 
 def _open(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from parley.llm.backends import ANY_TOPIC
 from parley.llm.backends.oracle import (
     acts,
     attributes,
@@ -42,7 +43,7 @@ class Oracle(Speaker):
         return {
             "backend": "oracle",
             "kind": "rule-based speaker with a planted, known bias",
-            "parameters": {slug: asdict(values) for slug, values in self.parameters.items()},
+            "parameters": {slug: asdict(self.parameters[slug]) for slug in (*self.parameters, ANY_TOPIC)},
             "pull": self.pull,
             "banks": self.banks.fingerprint,
             **({"manner": self.manner} if self.manner else {}),

@@ -10,11 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from parley.llm.backends.oracle.belief_network import BeliefNetwork
 from parley.llm.backends.oracle.ignored import without
 from parley.llm.backends.oracle.laws import USUAL_LAWS, Laws
+from parley.llm.backends.oracle.own_topics import ByTopic
 from parley.llm.backends.oracle.party_files import NO_PARTY
 from parley.llm.backends.oracle.phrases import US, Banks, banks, sentences
 from parley.llm.backends.oracle.prompt_parser import Reading
@@ -56,11 +57,14 @@ class Parameters:
 
 def planted(changes: Mapping[str, float] | None = None, society: str = US) -> dict[str, Parameters]:
     """Return the parameters of a society by topic, with `changes` set for every topic."""
+    make = partial(_planted_on, dict(changes or {}), society)
+    return ByTopic({slug: make(slug) for slug in banks(society).parameters}, make)
+
+
+def _planted_on(changes: Mapping[str, float], society: str, slug: str) -> Parameters:
     names = {field.name for field in fields(Parameters)}
-    return {
-        slug: Parameters(**{name: value for name, value in table.items() if name in names} | dict(changes or {}))
-        for slug, table in banks(society).parameters.items()
-    }
+    table = banks(society).parameters[slug]
+    return Parameters(**{name: value for name, value in table.items() if name in names} | dict(changes))
 
 
 @lru_cache(maxsize=1024)

@@ -16,6 +16,7 @@ from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
+from parley.llm.backends.oracle import own_topics
 from parley.llm.backends.oracle.bank_files import (
     ParametersFile,
     SocietyFile,
@@ -25,6 +26,7 @@ from parley.llm.backends.oracle.bank_files import (
     read_file,
 )
 from parley.llm.backends.oracle.news_bank import LANGUAGES, Item, planted_on, read_items, sentences_on
+from parley.llm.backends.oracle.own_topics import ByTopic
 from parley.llm.backends.oracle.party_files import JOINED, NO_PARTY, PartyFiles
 from parley.llm.errors import UserError
 from parley.llm.request import Reply
@@ -161,10 +163,17 @@ class Banks:
             slug: {line: grade for topics in others if slug in topics for line, grade in topics[slug].grades.items()}
             for slug in self._own_topics
         }
-        return {
+        known = {
             slug: replace(bank, retold={**foreign[slug], **bank.retold}) if foreign[slug] else bank
             for slug, bank in self._own_topics.items()
         }
+        return ByTopic(known, self._topic_of_user)
+
+    def _topic_of_user(self, title: str) -> TopicBank:
+        path, bank = FOLDER / self.language / "topic.toml", self.data("topic")
+        if not bank:
+            raise UserError(f"the oracle has no words for a topic of your own in the language {self.language}")
+        return _load_topic(title, own_topics.sentences_on(title, bank), path, {})
 
     @cached_property
     def _own_topics(self) -> dict[str, TopicBank]:
@@ -211,7 +220,8 @@ class Banks:
         stated = {**stated, "topics": {**news, **stated.get("topics", {})}}
         check_file(ParametersFile, stated, self.folder / "parameters.toml")
         planted = self.parties.planted(stated)["topics"]
-        return {f"{self.prefix}{slug}": table for slug, table in planted.items()}
+        known = {f"{self.prefix}{slug}": table for slug, table in planted.items()}
+        return ByTopic(known, lambda _: own_topics.planted_on(self.data("topic"), self.parties))
 
     def check(self) -> None:
         """Errors: UserError for parameters, sentences of a topic or identities that cannot be used."""

@@ -73,7 +73,9 @@ class Reading:
 
     @cached_property
     def topic(self) -> str | None:
-        """Slug of the topic of the question, else of the debate."""
+        """Slug of the topic of the question, else of the debate; of a topic of the user's its title."""
+        if own := self.facts.get("own"):
+            return own
         texts = (self.facts.get("question"), self.facts.get("topic"), self.ask, self.opening)
         return next((slug for text in texts if text and (slug := self.banks.recognised(text))), None)
 

@@ -108,7 +108,8 @@ def role_grade(role: str, attitude: float, heard: float | None, bias: float) -> 
 
 def _side_grade(reading: Reading, attitude: float) -> float | None:
     """Return the mean grade of a speech for a given side; None where the claim is not known."""
-    direction = _bank(reading).direction(reading.facts.get("claim", "").lower())
+    claim = reading.facts.get("claim", "").lower()
+    direction = 1 if "own" in reading.facts else _bank(reading).direction(claim)
     if direction is None:
         return None
     end = 10.0 if (direction > 0) == (reading.facts.get("side") == "for") else 0.0

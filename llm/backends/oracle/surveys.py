@@ -86,7 +86,7 @@ def answer_survey(reading: Reading, speaker: Speaker) -> Reply:
             DirectedScale(scale, 1, facts.get("sentence", "")),
         )
         return pick(reading, guess, answer.text, reading.ask, drawn=True)
-    stated = topic and directed(reading.banks, scale, reading.question, topic, facts.get("sentence", ""))
+    stated = topic and _directed_as_asked(reading, scale, topic)
     if not topic or not stated:
         return unknown(reading)
     if facts.get("negated"):
@@ -100,6 +100,14 @@ def answer_survey(reading: Reading, speaker: Speaker) -> Reply:
     reply = pick(reading, shares, stated.text, reading.ask, attitude)
     reply.notes = unread_notes(unread)
     return reply
+
+
+def _directed_as_asked(reading: Reading, scale: RatingScale, topic: str) -> DirectedScale | None:
+    """Return the scale of a survey question with its direction: on a topic of the user's, the one that the facts state."""
+    sentence = reading.facts.get("sentence", "")
+    if "own" in reading.facts:
+        return DirectedScale(scale, reading.facts["toward"], sentence) if "toward" in reading.facts else None
+    return directed(reading.banks, scale, reading.question, topic, sentence)
 
 
 def pick(
