@@ -323,8 +323,9 @@ WITH_MODEL = (
 
 
 def pages() -> list[Path]:
-    """README and every page, the log apart."""
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    """README and every page, the log apart, and docs/howto.md: tests/docs/test_howto.py runs its blocks as they are."""
+    found = sorted((ROOT / "docs").glob("*.md"))
+    return [ROOT / "README.md", *(page for page in found if page.name != "howto.md")]
 
 
 def printed() -> list[Command]:
