@@ -21,6 +21,7 @@ BLOCKS = {task.splitlines()[0]: BLOCK.findall(task) for task in TASKS}
 IN_SHELL = {task: code for task, [(language, code), *_] in BLOCKS.items() if language == "sh"}
 IN_R = {task: code for task, [(language, code), *_] in BLOCKS.items() if language == "r"}
 GAINED = {
+    "debate a topic of my own": "summary  runs/cars/summary.md",
     "debate with people of my own": "summary  runs/mine/summary.md",
     "debate in a country of my own": "summary  runs/mycountry/summary.md",
     "use GPT-4o, with a limit on cost": "cost about $",
