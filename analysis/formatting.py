@@ -192,3 +192,20 @@ def uncorrected(*frames: pd.DataFrame) -> str:
     """Return that the intervals of these tables are not corrected for their number, and how many mislead; "" of none."""
     count = count_intervals(*frames)
     return f"Intervals and p are not corrected for their number. {chance_note(count)}" if count else ""
+
+
+def plain_lines(markdown: str) -> list[str]:
+    """Return the lines of a text or a list in Markdown as plain texts."""
+    return [plain(line.removeprefix("- ")) for line in markdown.split("\n") if line]
+
+
+def plain(markdown: str) -> str:
+    """Return the text of a line of Markdown. What was escaped comes out as it was.
+
+    >>> plain(r"**Ann** said \\*no\\* &lt;b&gt; `x`")
+    'Ann said *no* <b> x'
+    """
+    from markdown_it import MarkdownIt
+
+    (line,) = MarkdownIt("commonmark", {"html": False}).parseInline(markdown)
+    return "".join(" " if token.type.endswith("break") else token.content for token in line.children or [])

@@ -49,6 +49,12 @@ def write(runs: Sequence[Path], out: Path, title: str = "", author: str = "") ->
     return out
 
 
+def chapters_of(folder: Path) -> list[Chapter]:
+    """Return the pages of a folder, the first one as the lead of a document. Errors: UserError where it has none."""
+    first, *rest = _chapters(folder, "run1")
+    return [_as_lead(first), *rest]
+
+
 def _as_lead(chapter: Chapter) -> Chapter:
     """Return the page of a run as the part that follows the title, with its headings one level higher."""
     return chapter._replace(text=re.sub(r"(?m)^##", "#", chapter.text))

@@ -52,6 +52,20 @@ class Command:
 
 
 @dataclass(frozen=True)
+class ResultFolder:
+    """A kind of folder that a command writes, so that the page can list and open it as a whole.
+
+    noun: what it holds, such as "claim". marks: files of which no other kind of folder has one. page: what a reader opens, HTML
+    or Markdown. sentence: the Markdown file that begins with what came out; "": the page.
+    """
+
+    noun: str
+    marks: tuple[str, ...]
+    page: str
+    sentence: str = ""
+
+
+@dataclass(frozen=True)
 class Study:
     """What a study declares. Nothing else joins it to Parley.
 
@@ -102,6 +116,8 @@ class Study:
         The RunReport of runs in its environments (analysis/own_reports.py); "": that of debates.
     sealed : str
         A StudyFolder (analysis/bundles/studies.py): folders of many runs that `export bundle` seals with their report; "": none.
+    folders : tuple of ResultFolder
+        Folders that its commands write and the page of runs cannot know by their report alone.
     also : tuple of Command
         Further commands of the study.
 
@@ -132,6 +148,7 @@ class Study:
     rubrics: Mapping[str, str] = field(default_factory=dict)
     run_report: str = ""
     sealed: str = ""
+    folders: tuple[ResultFolder, ...] = ()
     also: tuple[Command, ...] = ()
     package: str = ""
     """The import name of its folder, which the finder fills in."""

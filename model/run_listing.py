@@ -9,7 +9,7 @@ import fcntl
 import json
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,6 +33,8 @@ PRICES = "prices.json"
 TAIL = 65_536
 LOOKED_AT = 200_000
 """Files and folders that are looked at, those nearest to the top first: a folder of a stranger may hold any number."""
+Folders = dict[Path, set[str]]
+"""Folders with the names of the files in them."""
 LONGEST_LINE = 1 << 24
 """Characters of a header, or of a file of prices, that are read."""
 
@@ -63,6 +65,12 @@ class RunList:
 def list_runs(root: Path) -> RunList:
     """Return the runs in a folder and its subfolders. Whatever the folders hold, the time is bounded."""
     records, complete = _records(root)
+    runs = read_runs(records)
+    return RunList(runs.rows, [*runs.unread, *([] if complete else [too_many(root)])])
+
+
+def read_runs(records: Iterable[Path]) -> RunList:
+    """Return the runs of these records, the newest first; of many only the newest."""
     dated, rows, unread = [], list[RunRow](), list[str]()
     for record in records:
         with suppress(OSError):
@@ -74,28 +82,47 @@ def list_runs(root: Path) -> RunList:
             unread.append(str(error))
         except Exception as error:  # noqa: BLE001  a record of another hand may hold anything
             unread.append(f"cannot read the run in {record.parent}: {type(error).__name__}: {error}")
-    if not complete:
-        unread.append(f"{root} holds more than {LOOKED_AT:,} files and folders, so only some of its runs are listed")
     return RunList(rows, unread)
 
 
+def too_many(root: Path) -> str:
+    """Return that not all of a folder was looked at."""
+    return f"{root} holds more than {LOOKED_AT:,} files and folders, so only some of its runs are listed"
+
+
 def _records(root: Path) -> tuple[list[Path], bool]:
-    """Return the record of each run folder, and whether all files were looked at. Links to folders are not followed."""
-    records: dict[Path, Path] = {}
+    """Return the record of each run folder, and whether all files were looked at."""
+    folders, complete = walk(root)
+    records = [folder / name for folder, names in folders.items() for name in (RECORD, PARTIAL) if name in names]
+    return list({record.parent: record for record in reversed(records)}.values()), complete
+
+
+def walk(root: Path, whole: Callable[[Path, set[str]], bool] = lambda folder, names: False) -> tuple[Folders, bool]:
+    """Return the names of the files in each folder, those nearest to the top first, and whether all were looked at.
+
+    whole: whether nothing inside of a folder is looked at. Links to folders are not followed; devices and pipes are no files.
+    """
+    found: Folders = {}
     folders, left = deque([root]), LOOKED_AT
     while folders:
         folder = folders.popleft()
+        names, inside = found.setdefault(folder, set()), list[Path]()
         with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
                 left -= 1
                 if left < 0:
-                    return list(records.values()), False
+                    return found, False
                 if entry.is_dir(follow_symlinks=False):
-                    folders.append(Path(entry))
-                wanted = entry.name == RECORD or (entry.name == PARTIAL and folder not in records)
-                if wanted and entry.is_file():  # no device or pipe, which never ends
-                    records[folder] = Path(entry)
-    return list(records.values()), True
+                    inside.append(Path(entry))
+                elif entry.is_file():
+                    names.add(entry.name)
+        folders.extend([] if folder != root and whole(folder, names) else inside)
+    return found, True
+
+
+def has_record(names: Collection[str]) -> bool:
+    """Return whether a folder with files of these names is that of a run."""
+    return RECORD in names or PARTIAL in names
 
 
 def read_progress(folder: Path) -> tuple[Header, int, bool]:

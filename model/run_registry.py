@@ -21,8 +21,8 @@ from parley.model.branching import BranchPlan
 from parley.model.events import Event, Header
 from parley.model.files import RECORD
 from parley.model.interactive_run import InteractiveRun
-from parley.model.run_folder import LABEL
-from parley.model.run_listing import is_locked, read_header, save_prices, saved_prices, scenario_of
+from parley.model.run_folder import LABEL, LOCK
+from parley.model.run_listing import is_locked, read_header, save_prices, saved_prices, scenario_of, walk
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import Branch, is_complete
 
@@ -41,10 +41,18 @@ class PageRun(InteractiveRun):
 
 
 class RunRegistry:
-    """All runs of a process, in folders under `root`. `finish` writes the report of a finished run."""
+    """All runs of a process, in folders under `root`.
 
-    def __init__(self, root: Path, finish: Callable[[Path], object] = lambda folder: None):
-        self.root, self._finish = root, finish
+    finish: writes the report of a finished run. whole: whether a folder may be deleted, because it is no part of another.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        finish: Callable[[Path], object] = lambda folder: None,
+        whole: Callable[[Path], bool] = lambda folder: (folder / LABEL).is_file(),
+    ):
+        self.root, self._finish, self._whole = root, finish, whole
         self._runs: dict[Path, InteractiveRun] = {}
         self._lock, self._number = threading.Lock(), count(1)
         # a thread takes over the context of the browser tab in which it is made; those of a pool have none
@@ -90,18 +98,21 @@ class RunRegistry:
         return [run for run in list(self._runs.values()) if run.alive and run.phase not in ENDS]
 
     def delete(self, folder: Path) -> None:
-        """Delete a run folder. Errors: UserError for one that is running, or that is no run under `root`."""
+        """Delete a run, or a study with all of its runs. Errors: UserError where one is running, or for a part of a study."""
         path, root = folder.resolve(), self.root.resolve()
-        if root not in path.parents or folder.is_symlink() or not (path / LABEL).is_file():
-            raise UserError(f"{folder} is not a run in {self.root}: it was not deleted")
-        if self.get(path) in self.live:
-            raise UserError(f"the run in {folder} is running: stop it before you delete it")
-        if live := self.get(path):
-            live.stop()
-            live.join(30)
-        if is_locked(path):
+        if root not in path.parents or folder.is_symlink() or not self._whole(folder):
+            raise UserError(f"{folder} is not a run or a whole study in {self.root}: it was not deleted")
+        inside = [run for key, run in list(self._runs.items()) if key == path or path in key.parents]
+        if any(run in self.live for run in inside):
+            raise UserError(f"a run in {folder} is running: stop it before you delete it")
+        for run in inside:
+            run.stop()
+            run.join(30)
+        folders, _ = walk(path)
+        if any(LOCK in names and is_locked(inner) for inner, names in folders.items()):
             raise UserError(f"another process is running in {folder}: wait until it ends")
-        self._runs.pop(_key(path), None)
+        for run in inside:
+            self._runs.pop(_key(run.folder), None)
         shutil.rmtree(path)
 
     def state_of(self, folder: Path, otherwise: str) -> str:

@@ -15,7 +15,11 @@ from urllib.parse import urlencode
 from parley.analysis.metrics import metrics
 from parley.analysis.serving.guard import Guard
 from parley.analysis.serving.own_files import allow
+from parley.analysis.serving.reports import HEADERS, PATH, Reports
 from parley.analysis.serving.server import address_of, check_installed, listen, server_of, solara_page
+
+RUNS = Path("runs")
+"""The folder whose runs and studies the page shows."""
 
 
 def serve(
@@ -34,7 +38,8 @@ def serve(
     allow(settings, folders)
     listening, token = listen(host, port), secrets.token_urlsafe()
     gc.disable()  # until the page is imported: nothing that an import makes is garbage
-    guard = Guard(solara_page(str(app.resolve())), listening.getsockname()[1], host, names, token)
+    pages = Reports(solara_page(str(app.resolve())), RUNS)
+    guard = Guard(pages, listening.getsockname()[1], host, names, token, {PATH: HEADERS})
 
     def address(token: str) -> str:
         return f"{address_of(listening, host)}?{urlencode({**settings, 'token': token})}"

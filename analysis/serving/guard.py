@@ -7,7 +7,8 @@ A name that its owner points to 127.0.0.1 (DNS rebinding) even reads the answers
     Origin   is the page's own, on each websocket and each request that can change something (pages of others)
     cookie   has the token of the printed address (other programs and users of this machine)
 
-No answer may be shown in a frame (clickjacking). The page of the seats has no token, because its codes open the seats.
+No answer may be shown in a frame (clickjacking), but a report in a frame of the page itself (reports.py). The page of the seats
+has no token, because its codes open the seats.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ from __future__ import annotations
 import hmac
 import html
 import secrets
-from collections.abc import Awaitable, Callable, Collection, MutableMapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableMapping
 from http import HTTPStatus
 from ipaddress import ip_address
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Framed = Mapping[str, Mapping[str, str]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 THIS_MACHINE = ("127.0.0.1", "localhost", "::1")
@@ -51,9 +54,14 @@ WRONG_ORIGIN = "Another page sent this request, so it was refused: use the page 
 class Guard:
     """An ASGI application around that of a page."""
 
-    def __init__(self, app: App, port: int, host: str, names: Collection[str] = (), token: str = ""):
-        """host: where the server listens. names: other names under which people open the page. token: "" for none."""
-        self.app, self.token = app, token
+    def __init__(
+        self, app: App, port: int, host: str, names: Collection[str] = (), token: str = "", framed: Framed | None = None
+    ):
+        """host: where the server listens. names: other names under which people open the page. token: "" for none.
+
+        framed: by path, headers in place of those of the guard, for what the page shows in a frame of its own.
+        """
+        self.app, self.token, self.framed = app, token, framed or {}
         self.cookie = f"parley-{port}"  # the ports of a machine share their cookies
         self.any_address = host in ANY_ADDRESS
         self.names = {*THIS_MACHINE, host.lower(), *map(_hostname, names)}.difference(ANY_ADDRESS)
@@ -82,7 +90,7 @@ class Guard:
         elif not self._admitted(headers):
             await _answer(send, HTTPStatus.FORBIDDEN, NO_TOKEN)
         else:
-            await self.app(_with_client(scope), receive, _framed(send))
+            await self.app(_with_client(scope), receive, _framed(send, self.framed.get(scope["path"], {})))
 
     def _problem(self, scope: Scope, headers: list[tuple[str, str]]) -> str:
         """Return why a request cannot come from the page itself; "" where it can."""
@@ -164,12 +172,12 @@ def _with_client(scope: Scope) -> Scope:
     return {**scope, "headers": [*kept, (CLIENT.encode(), str(client).encode("latin-1", "replace"))]}
 
 
-def _framed(send: Send) -> Send:
-    """Return a `send` that adds the headers of the guard to each answer."""
+def _framed(send: Send, own: Mapping[str, str] = MappingProxyType({})) -> Send:
+    """Return a `send` that adds the headers of the guard to each answer. own: in place of those of the same name."""
 
     async def sends(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":
-            guard_headers = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+            guard_headers = [(name.encode(), value.encode()) for name, value in {**HEADERS, **own}.items()]
             others = [
                 (name, value)
                 for name, value in message.get("headers", [])

@@ -1,4 +1,4 @@
-"""The table of runs: those of this server and those in the folder runs/, to open, resume and delete."""
+"""The table of runs and studies: a row for each, with what came out, to open, compare, resume and delete."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import solara
 
+from parley.analysis.result_folders import CARD, SUMMARY, StudyRow, first_header, read_headline
 from parley.analysis.views._address import branch_place, compare_place
 from parley.analysis.views._html import element
 from parley.analysis.views._repeated import use_repeated
@@ -19,6 +20,7 @@ from parley.analysis.views._words import STATES, cost_words, model_of, run_title
 from parley.llm.errors import UserError
 from parley.model.run_listing import RunRow
 
+STYLE = Path(__file__).with_name("results.css")
 REFRESH = 2.0
 """Seconds between two looks at the folder of runs."""
 
@@ -28,12 +30,12 @@ def Table(
     rows: str, most: int, event_open: Callable[[str], None], event_resume: Callable[[str], None],
     event_remove: Callable[[str], None], event_branch: Callable[[str], None], event_compare: Callable[[list[str]], None],
 ) -> None:  # fmt: skip
-    """rows: JSON of `row_of`. The browser sorts and filters them, and asks twice before it calls event_remove."""
+    """rows: JSON of `row_of` and `study_row_of`. The browser sorts and filters, and asks twice before event_remove."""
 
 
 @solara.component
 def YourRuns(session: Session, go: Callable[[str], None]) -> None:
-    """All runs. go opens a place of the page."""
+    """All runs and studies. go opens a place of the page."""
     session.seen.get()
     tick = solara.use_reactive(0)
     tick.get()
@@ -56,7 +58,8 @@ def YourRuns(session: Session, go: Callable[[str], None]) -> None:
             session.error = str(error)
             tick.set(tick.peek() + 1)
 
-    rows, unread = listed(row_of)
+    rows, unread = listed(row_of, study_row_of)
+    solara.Style(STYLE)
     element("h1", "Your runs")
     for reason in unread:
         element("p", element("bdi", f"Not listed: {reason}."), css="soft")
@@ -74,19 +77,51 @@ def YourRuns(session: Session, go: Callable[[str], None]) -> None:
     )
 
 
+RUN = "run"
+
+
 def row_of(run: RunRow) -> dict[str, Any]:
-    """Return a run as a row of the table. Texts are plain; `date` and `done` sort."""
+    """Return a run as a row of the table. Texts are plain; `changed` sorts."""
     scenario = run.header.scenario
     live = registry().get(run.folder)
     state = registry().state_of(run.folder, run.state)
     rounds = live.round if live and live.alive else run.rounds
+    so_far = "" if state == "done" else f", {rounds} of {scenario['rounds']} rounds"
+    _, sentence = read_headline(run.folder / SUMMARY) if state == "done" else ("", "")
     return {
-        "folder": str(run.folder), "title": run_title(run.header), "scenario": str(scenario["name"]),
-        "topics": topic_words(scenario), "model": model_of(run.header), "size": size_words(scenario),
-        "rounds": f"{rounds} of {scenario['rounds']}", "done": rounds / max(1, scenario["rounds"]),
-        "state": STATES.get(state, state), "date": time.strftime("%Y-%m-%d %H:%M", time.localtime(run.changed)),
-        "changed": run.changed, "calls": run.calls, "cost": cost_words(run.cost),
+        "kind": RUN, "folder": str(run.folder), "title": run_title(run.header), "sentence": sentence,
+        "scenario": str(scenario["name"]), "topics": topic_words(scenario), "model": model_of(run.header),
+        "size": size_words(scenario), "state": STATES.get(state, state) + so_far, **_dated(run.changed),
+        "cost": cost_words(run.cost), "lost": f"Its record and {run.calls:,} replies",
         "resumable": state in ("unfinished", "failed", "stopped"),
         "branchable": run.calls > 0,
+        "comparable": True,
         "removable": state not in ("running", "paused", "ready", "elsewhere"),
     }  # fmt: skip
+
+
+def study_row_of(study: StudyRow) -> dict[str, Any]:
+    """Return a whole study as a row of the table."""
+    return {
+        "kind": study.kind.noun, "folder": str(study.folder), "title": study.title, "sentence": study.sentence,
+        "scenario": "", "topics": "", "model": study_model(study.folder), "size": "",
+        "state": STATES.get(study.state, study.state), **_dated(study.changed), "cost": "",
+        "lost": "Its report, and all of its runs with their replies,",
+        "resumable": False,
+        "branchable": False,
+        "comparable": study.kind.noun == CARD and study.state == "done",
+        "removable": study.state != "elsewhere",
+    }  # fmt: skip
+
+
+def study_model(folder: Path) -> str:
+    """Return the model of a study in words, as its first run says it; "" where it has no run."""
+    header = first_header(folder)
+    try:
+        return model_of(header) if header else ""
+    except Exception:  # noqa: BLE001  the header of another hand may hold anything
+        return ""
+
+
+def _dated(changed: float) -> dict[str, Any]:
+    return {"date": time.strftime("%Y-%m-%d %H:%M", time.localtime(changed)), "changed": changed}

@@ -11,6 +11,7 @@ from parley.analysis.serving.own_files import check_named
 from parley.analysis.views._html import ONE_FIGURE_AT_A_TIME
 
 if TYPE_CHECKING:
+    from parley.analysis.result_folders import StudyRow
     from parley.model.run_listing import RunRow
     from parley.model.run_registry import RunRegistry
 
@@ -23,9 +24,10 @@ EXAMPLE = "example"
 @cache
 def registry() -> RunRegistry:
     """Return the runs of this process. (Loaded at the first use: it imports Mesa, and the first screen needs none.)"""
+    from parley.analysis.result_folders import is_whole
     from parley.model.run_registry import RunRegistry
 
-    return RunRegistry(ROOT, write_files)
+    return RunRegistry(ROOT, write_files, lambda folder: is_whole(folder, ROOT))
 
 
 def resume(folder: Path) -> None:
@@ -47,16 +49,23 @@ def write_files(folder: Path) -> None:
         write_report(folder, saved_prices(folder))
 
 
-def listed(make: Callable[[RunRow], dict[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return what `make` makes of each run in ROOT, and a line for each folder that cannot be listed, with the reason."""
-    from parley.model.run_listing import list_runs
+def listed(
+    make: Callable[[RunRow], dict[str, Any]], make_study: Callable[[StudyRow], dict[str, Any]] | None = None
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return what `make` makes of each run in ROOT, and a line for each folder that cannot be listed, with the reason.
 
-    listing = list_runs(ROOT)
+    make_study: makes the row of a study with all of its runs; without it, studies are left out.
+    """
+    from parley.analysis.result_folders import list_results
+
+    listing = list_results(ROOT)
     rows, unread = list[dict[str, Any]](), listing.unread
-    for run in listing.rows:
+    for run in listing.runs:
         try:
             rows.append(make(run))
         except Exception as error:  # noqa: BLE001  the header of another hand may hold anything
             unread.append(f"the header of {run.folder} has no setting {error}" if isinstance(error, KeyError) else
                           f"the header of {run.folder} cannot be read: {error}")  # fmt: skip
+    if make_study:
+        rows += [make_study(study) for study in listing.studies]
     return rows, [reason[:LONGEST_REASON] for reason in unread[:MOST_REASONS]]

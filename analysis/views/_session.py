@@ -86,17 +86,24 @@ class Session:
 
     def open(self, folder: str) -> None:
         """Look at a run: at that of this server if it has one in the folder, else load the folder, read-only."""
-        self.error = ""
-        self.person.set(None)
-        self.folder, self.loaded, self._events = Path(folder), None, ()
-        from parley.model.scenario_run import record_of
-
-        live = registry().get(self.folder)
-        if live is None and not record_of(self.folder).exists():
-            self.fail(f"{folder} is no folder of a run: choose one under Your runs")
-        elif live is None or (not live.events and not live.alive):
+        self.look(folder)
+        live = self.live
+        if self.is_run and (live is None or (not live.events and not live.alive)):
             self._try(self._load)
         self._new()
+
+    def look(self, folder: str, problem: str = "") -> None:
+        """Look at a folder of which nothing is loaded. problem: why it is not opened."""
+        self.person.set(None)
+        self.folder, self.loaded, self._events, self.error = Path(folder), None, (), problem
+
+    @property
+    def is_run(self) -> bool:
+        """Whether the folder is that of a run: of this server, or with a record."""
+        from parley.model.scenario_run import record_of
+
+        folder = self.folder
+        return folder is not None and (registry().get(folder) is not None or record_of(folder).is_file())
 
     def resume(self) -> None:
         """Go on with an unfinished run: every reply that it has is kept, and only the rest is asked."""

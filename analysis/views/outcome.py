@@ -11,14 +11,13 @@ from pathlib import Path
 
 import solara
 import solara.lab
-from markdown_it import MarkdownIt
 
 from parley.analysis.branch_report import ParentComparison, compare_with_parent, parent_folder
 from parley.analysis.deliberation.consensus_report import broken_headline, deliberates
 from parley.analysis.deliberation.position_change import measure_movement
 from parley.analysis.deliberation.run_episodes import measured_episodes
 from parley.analysis.findings import findings, missing_ratings
-from parley.analysis.formatting import count_phrase, count_table, format_estimate
+from parley.analysis.formatting import count_phrase, count_table, format_estimate, plain, plain_lines
 from parley.analysis.metrics import metrics
 from parley.analysis.qualify.in_reports import first_sentences, withholds
 from parley.analysis.statistics.intervals import FEWEST
@@ -193,21 +192,6 @@ def finding_sentences(tables: Tables) -> list[str]:
     measured = {name: metric for name, metric in metrics().items() if hasattr(metric, "headline") or name == "drift"}
     results = {name: metric.compute(tables) for name, metric in measured.items()}
     return plain_lines(findings(tables, results, measured))
-
-
-def plain_lines(markdown: str) -> list[str]:
-    """Return the lines of a text or a list in Markdown as plain texts."""
-    return [plain(line.removeprefix("- ")) for line in markdown.split("\n") if line]
-
-
-def plain(markdown: str) -> str:
-    """Return the text of a line of Markdown. What was escaped comes out as it was.
-
-    >>> plain(r"**Ann** said \\*no\\* &lt;b&gt; `x`")
-    'Ann said *no* <b> x'
-    """
-    (line,) = MarkdownIt("commonmark", {"html": False}).parseInline(markdown)
-    return "".join(" " if token.type.endswith("break") else token.content for token in line.children or [])
 
 
 def _agreement(shown: Shown, folder: Path) -> Outcome:

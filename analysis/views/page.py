@@ -81,12 +81,18 @@ def Page() -> None:
 def Body(session: Session, here: str, go: Callable[[str], None]) -> None:
     """The place that the address names."""
     router = solara.use_router()
-    if here == "?run":
+    if here == "?run" and session.is_run:
         from parley.analysis.views._header import RunHeader
 
         RunHeader(session, go)
         Waiting(session)
         Views(session)
+    elif here == "?run":
+        from parley.analysis.views._study import StudyPage
+
+        Problem(session)
+        if not session.error:
+            StudyPage(session.folder or ROOT, go)
     elif here == "?runs":
         from parley.analysis.views._run_table import YourRuns
 
@@ -165,11 +171,7 @@ def _arrive(session: Session, search: str) -> None:
         if Path(folder).resolve().is_relative_to(ROOT.resolve()):
             session.open(folder)
         else:
-            session.folder, session.loaded, session.error = (
-                Path(folder),
-                None,
-                f"{folder} is not in {ROOT}/: open a run from there",
-            )
+            session.look(folder, f"{folder} is not in {ROOT}/: open a run from there")
     elif draft := wanted(search):
         session.draft.set(draft)
     elif search and session.draft.value is None:  # the first screen has no form

@@ -10,7 +10,7 @@ registration.py, stamp.py, pilot.py, confirmation.py   a registered plan, its po
 command.py        `run.py study claim`, `register`, `confirm`
 """
 
-from parley.llm.studies import TRUE, Command, Study
+from parley.llm.studies import TRUE, Command, ResultFolder, Study
 
 STUDY = Study(
     "claim",
@@ -19,6 +19,7 @@ STUDY = Study(
     "command:claim",
     "command:claim_parser",
     sealed="derivation:FOLDER",
+    folders=(ResultFolder("claim", ("claim.json",), "claim.html", "claim.md"),),
     also=(
         Command(
             "register",

@@ -18,11 +18,11 @@ pytest.importorskip("playwright.sync_api", reason="the [browser] extra is not in
 from browsing import PATIENCE, PAYLOADS, Server, Visit, browser, needs_chromium, visits  # noqa: F401
 from playwright.sync_api import expect
 
+from parley.analysis.formatting import plain
 from parley.analysis.run_comparison import compare_runs
 from parley.analysis.run_comparison_page import sentences
 from parley.analysis.run_report import write_report
 from parley.analysis.tables import load
-from parley.analysis.views.outcome import plain
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Request
 from parley.model.scenario import load_preset

@@ -171,9 +171,9 @@ def test_the_table_is_filtered_and_sorted(visits: Callable[..., Visit], home: Pa
     page.get_by_label("Filter").fill("abortion ")
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(2)
-    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("button", name="What", exact=True).click()
     expect(rows.first).to_contain_text("A debate of two")
-    page.get_by_role("button", name="Run", exact=True).click()
+    page.get_by_role("button", name="What", exact=True).click()
     expect(rows.first).to_contain_text("A three-way debate")
     page.get_by_label("Filter").fill("no such run")
     expect(rows).to_have_count(0)
@@ -325,3 +325,39 @@ def test_text_of_a_model_and_of_a_header_stays_text(visits: Callable[..., Visit]
     visit.open(f"?run=../{attack}")
     page.get_by_text("is not in runs/").wait_for()
     assert page.locator("img[src=x], iframe").count() == 0
+
+
+def test_a_study_is_one_row_that_opens_its_report_in_a_frame_where_nothing_runs(
+    visits: Callable[..., Visit], home: Path
+) -> None:
+    """A card, a claim, a population opened with "cannot read the record", and an active button Resume."""
+    settings = {"topics": "abortion", "repetitions": 1, "rounds": 1, "llm": "oracle"}
+    card = home / "runs" / "card"
+    run_scenario(RunSpec(load_preset("two_way").with_settings(settings), card / "batch-1" / "three", tuple(settings)))
+    (card / "card.json").write_text("{}")
+    (card / "card.md").write_text("# Bias card: mine\n\n## In short\n\n- It leans left.\n")
+    far = '<a href="#far">Further down</a>' + "<p>line</p>" * 200 + '<p id="far">Here</p>'
+    (card / "card.html").write_text(f"<html><body><h1>Bias card: mine</h1>{far}{''.join(PAYLOADS)}</body></html>")
+    visit = visits()
+    page = visit.open("?runs")
+    rows = page.locator("tbody tr", has_text="runs/card")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("It leans left.")
+    visit.press("Open runs/card")
+    report = page.frame_locator("iframe.report")
+    report.get_by_role("heading", name="Bias card: mine").wait_for()
+    report.get_by_text("Further down").click()
+    expect(report.locator("#far")).to_be_in_viewport()
+    assert page.get_by_role("button", name="Resume").count() == 0
+    page.get_by_role("button", name="Runs of this study").click()
+    page.get_by_role("button", name="three: A debate of two").click()
+    visit.status("Finished.")
+    refused = ("(csp)", "Content Security Policy", "sandboxed")
+    visit.wrong = [said for said in visit.wrong if not any(why in said for why in refused)]
+
+
+def test_a_folder_that_is_not_there_says_so(visits: Callable[..., Visit], home: Path) -> None:
+    visit = visits()
+    page = visit.open("?run=runs/nothing")
+    page.get_by_text("There is no folder runs/nothing").wait_for()
+    assert page.get_by_role("button", name="Resume").count() == 0

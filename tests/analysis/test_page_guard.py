@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 from data_checks import check_each
 
 from parley.analysis.serving.guard import CLIENT, Guard
+from parley.analysis.serving.reports import HEADERS, PATH, Reports
 
 PORT, TOKEN = 8765, "a-token-of-43-characters"
 HOST, COOKIE = f"127.0.0.1:{PORT}", f"parley-{PORT}={TOKEN}"
@@ -183,3 +185,25 @@ def test_the_start_of_the_server_needs_no_token() -> None:
 
     asyncio.run(Guard(page, PORT, "127.0.0.1", token=TOKEN)({"type": "lifespan"}, nothing, nothing))
     assert [scope["type"] for scope in page.reached] == ["lifespan"]
+
+
+def test_a_report_is_shown_only_in_a_frame_of_the_page_and_nothing_in_it_runs(tmp_path: Path) -> None:
+    """It may come from a stranger: its answer has no origin of its own, and no other file is answered."""
+    card = tmp_path / "runs" / "card"
+    card.mkdir(parents=True)
+    (card / "card.json").write_text("{}")
+    (card / "card.html").write_text("<h1>Mine</h1><script>alert(1)</script>")
+    (tmp_path / "card.html").write_text("secret")
+    page = Page()
+    guard = Guard(Reports(page, tmp_path / "runs"), PORT, "127.0.0.1", token=TOKEN, framed={PATH: HEADERS})
+    answer, text = ask(guard, OWN, PATH, f"folder={card}")
+    assert (answer["status"], "<h1>Mine</h1>" in text) == (200, True)
+    policy = answer["headers"]["content-security-policy"]
+    assert policy.startswith("sandbox; default-src 'none'")
+    assert "frame-ancestors 'self'" in policy
+    assert answer["headers"]["x-frame-options"] == "SAMEORIGIN"
+    assert ask(guard, {"host": HOST}, PATH, f"folder={card}")[0]["status"] == 403
+    for folder in (tmp_path, tmp_path / "runs" / "..", tmp_path / "runs" / "none", ""):
+        answer, text = ask(guard, OWN, PATH, f"folder={folder}")
+        assert (answer["status"], "secret" in text) == (404, False)
+    assert page.reached == []
