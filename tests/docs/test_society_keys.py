@@ -43,7 +43,7 @@ READERS = {
     PARTY: names(Party) | {"persona", "oracle"},
     ORACLE: set(OraclePart.model_fields),
     "`[[persona]]`, in": names(Persona, "id", "party", "society"),
-    "`topics/<name>.toml`, and": names(Topic, "slug", "spoken") | {"scales"},
+    "`topics/<name>.toml`, and": names(Topic, "slug", "spoken", "line") | {"scales"},
     "`[news]`, of": names(NewsItem),
     "`[probes.NAME]`\n": names(Probe, "name", "language"),
     "`[scales.NAME]`\n": names(Scale, "name"),
