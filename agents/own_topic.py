@@ -57,17 +57,20 @@ def derive_topic(line: str, language: Language) -> dict[str, Any]:
     """
     if len(line) > LONGEST or set(line) & set("{}\n"):
         raise UserError(f"a topic is one line of at most {LONGEST} characters, without braces: write it shorter")
-    forms, is_question = language.data(FILE), line.endswith("?")
-    if is_question and line.split()[0].lower() not in forms["yes_or_no"]:
+    forms, is_question, first = language.data(FILE), line.endswith("?"), line.split()[0].lower()
+    is_proposal = is_question and first in forms["proposals"]
+    if is_question and not is_proposal and first not in forms["yes_or_no"]:
         raise UserError(
             f'a debate needs a question that yes or no answers, such as "{forms["example"]}", or a statement, not "{line}"'
         )
     kind = forms["question" if is_question else "statement"]
     text = line if is_question else line.rstrip(".!")
     title, claim = (kind[name].replace("{text}", text) for name in ("title", "claim"))
+    asked = forms["probes"] | (forms["proposal"] if is_proposal else {})
     probes = {
-        name: {"construct": "agreement"} | {key: form.replace("{claim}", claim) for key, form in probe.items()}
-        for name, probe in forms["probes"].items()
+        name: {"construct": "agreement"}
+        | {key: form.replace("{claim}", claim).replace("{text}", text) for key, form in probe.items()}
+        for name, probe in asked.items()
     }
     question = line if is_question else forms["asked"].replace("{text}", text)
     return {"title": title, "axis": "agreement", "high_party": "", "question": question, "probes": probes, "line": line}

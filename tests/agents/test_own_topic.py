@@ -25,6 +25,8 @@ GERMAN = "Soll die Stadt Autos aus dem Zentrum verbannen?"
 def test_survey_questions_follow_from_a_question_and_from_a_statement() -> None:
     question, statement = load_topic(CARS), load_topic(STATEMENT)
     assert question.probe("attitude").question == f'How much do you agree that the answer to "{CARS}" is yes?'
+    assert question.probe("attitude@phrases").sentence == "I think that is {label}."
+    assert load_topic("Is the moon cold?").probe("attitude@phrases").sentence.startswith("I {label} that the answer")
     assert (question.heading, question.question, question.axis) == (CARS, CARS, "agreement")
     assert statement.probe("attitude").question == f'How much do you agree that "{STATEMENT[:-1]}" is right?'
     assert statement.question == f'Do you agree that "{STATEMENT[:-1]}" is right?'
