@@ -31,8 +31,24 @@ install() { # install EXTRAS [REQUIREMENT]: once for every state of setup.cfg
         echo "do.sh: $python cannot make a virtual environment; on Debian or Ubuntu: apt install python3-venv" >&2
         exit 2
     }
-    "$env/bin/python" -m pip install --quiet --disable-pip-version-check ${2:+"$2"} -e ".$1"
+    log="$env/install.log"
+    "$env/bin/python" -m pip install --disable-pip-version-check --progress-bar off --no-compile ${2:+"$2"} -e ".$1" >"$log" 2>&1 &
+    show_bar $! "$log"
+    wait $! || { echo "do.sh: the installation failed; the end of $log says why:" >&2; tail -5 "$log" >&2; exit 1; }
     touch "$stamp"
+}
+
+show_bar() { # show_bar PROCESS LOG: on a terminal, how much pip has found and installed so far
+    [ -t 2 ] || return 0
+    while kill -0 "$1" 2>/dev/null; do
+        found=$(grep -c "^Collecting\|^Processing" "$2" || true)
+        installed=$(ls -d "$env"/lib/python*/site-packages/*.dist-info 2>/dev/null | wc -l)
+        filled=$(((found + installed) * 30 / 190)) # about ninety packages, with all that they need
+        [ "$filled" -lt 30 ] || filled=29
+        printf '\r  [%s%s]' "$(printf '%*s' "$filled" '' | tr ' ' '#')" "$(printf '%*s' $((30 - filled)) '')" >&2
+        sleep 1
+    done
+    printf '\r%40s\r' '' >&2
 }
 
 check_code() { # style, floors, types
@@ -54,8 +70,9 @@ install_local() { install "[dev,local,serve,eval,inspect,app,browser]" "torch==2
 
 case "$job" in
 demo)
-    install ""
-    "$env/bin/python" run.py --scenario echo_chamber --repetitions 5
+    install "[app]"
+    "$env/bin/python" run.py --scenario echo_chamber --topic climate_change --repetitions 5 --out runs/demo
+    "$env/bin/python" run.py --ui runs/demo # opens the page at this run; where there is no screen, it prints what to do
     ;;
 test)
     install "[dev]"
