@@ -79,8 +79,8 @@ def run_parser() -> Parser:
         "--version", action="version", version=f"Parley {__version__}", help="print the version, and stop"
     )
     page = parser.add_argument_group("page")
-    about = "open the page in the browser; with --scenario, at the form of that scenario (docs/app.md)"
-    add_option(page, "--ui", about, action="store_true")
+    about = "open the page in the browser: at its start, at a run or a study in runs/, or with --scenario at its form (docs/app.md)"
+    add_option(page, "--ui RUN", about, nargs="?", const=START)
     add_option(
         page,
         "--host ADDRESS",
@@ -109,12 +109,12 @@ def run(arguments: Sequence[str]) -> int:
     options = run_parser().parse_args(arguments)
     if options.list:
         return show_list()
-    if not options.scenario and not options.ui:
+    if not options.scenario and options.ui is None:
         raise UserError(
             "no scenario was given: name one, such as python run.py --scenario echo_chamber (--list shows all), "
             "or choose one in the browser: python run.py --ui"
         )
-    if options.ui:
+    if options.ui is not None:
         return page(options)
     scenario, given = scenario_from_args(options)
     from parley.model.people import people_in_page
@@ -138,6 +138,8 @@ def run(arguments: Sequence[str]) -> int:
     return run_debates(scenario, given, options)
 
 
+START = ""
+"""The value of --ui without a folder."""
 NOT_FOR_THE_PAGE = ("out", "dry_run", "retry_failures", "max_calls", "max_tokens", "max_cost", "price", "prices")
 """Options that do not work together with --ui."""
 
@@ -158,7 +160,14 @@ def page(options: argparse.Namespace) -> int:
 
 
 def page_settings(options: argparse.Namespace) -> dict[str, str]:
-    """Return the scenario and its settings for the address of the page; without --scenario none, for the first screen."""
+    """Return what the address of the page names: a run, or a scenario and its settings; nothing for the first screen."""
+    if options.ui != START:
+        if options.scenario or not Path(options.ui).is_dir():
+            raise UserError(
+                f"--ui {options.ui} opens a run or a study in runs/"
+                + (": leave out --scenario" if options.scenario else f", and there is no folder {options.ui}")
+            )
+        return {"run": options.ui}
     if not options.scenario:
         if alone := sorted(fields_from_args(options)):
             raise UserError(

@@ -72,7 +72,12 @@ case "$job" in
 demo)
     install "[app]"
     "$env/bin/python" run.py --scenario echo_chamber --topic climate_change --repetitions 5 --out runs/demo
-    "$env/bin/python" run.py --ui runs/demo # opens the page at this run; where there is no screen, it prints what to do
+    if [ -n "${DISPLAY:-}${WAYLAND_DISPLAY:-}" ] || [ "$(uname)" = Darwin ]; then
+        "$env/bin/python" run.py --ui runs/demo
+    else
+        "$env/bin/python" run.py report runs/demo --out runs/demo/report.html
+        echo "do.sh: no screen here: open runs/demo/report.html in a browser, or see the page with $env/bin/python run.py --ui runs/demo"
+    fi
     ;;
 test)
     install "[dev]"

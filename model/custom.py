@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, cast
 import networkx as nx
 from scipy.sparse import issparse
 
+from parley.agents.own_people import given_people
 from parley.environments._linked_people import LinkedPeople
 from parley.environments.given_graph import GIVEN, Given
 from parley.environments.graph_files import check_graph
@@ -38,6 +39,8 @@ AGENT_CLASS, TOPOLOGY = "agent_class", "topology"
 def scenario_on(preset: str | Scenario, settings: Mapping[str, Any], topology: Topology | None) -> Scenario:
     """Return the scenario, or the preset of this name, with some fields set, on the user's graph if there is one."""
     settings = with_suited_sampling(settings)
+    if "personas" in settings:
+        settings["personas"] = given_people(settings["personas"])
     if topology is None:
         return preset.with_settings(settings) if isinstance(preset, Scenario) else load_preset(preset, settings)
     scenario = preset if isinstance(preset, Scenario) else load_preset(preset)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from parley.agents.datafiles import read_toml, require_section
+from parley.agents.own_people import own_people
 from parley.agents.persona import party_of, persona_set
 from parley.agents.society import US, VOTERS, Society, is_sentence, load_society, split_name
 from parley.agents.speech import DebateStyle
@@ -171,7 +172,8 @@ class Scenario:
     @cached_property
     def persona_folder(self) -> Path:
         """The folder of its set of personas. Errors: UserError if there is none."""
-        return persona_set(self.society.qualified(self.people.personas))
+        own = own_people(self.people.personas, self.society)
+        return own or persona_set(self.society.qualified(self.people.personas))
 
     @cached_property
     def seats(self) -> list[str]:

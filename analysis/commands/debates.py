@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
+from parley.analysis.commands.runs import print_paths
 from parley.analysis.qualify.before_run import qualified_run
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
@@ -56,7 +57,7 @@ def run_debates(scenario: Scenario, given: tuple[str, ...], options: argparse.Na
         figure = main_figure(folder)
     else:
         figure = write_report(folder, prices_from_args(options, scenario))
-    print(f"summary  {folder / SUMMARY}\nfigure   {figure}")
+    print_paths(summary=folder / SUMMARY, figure=figure)
     if outcome.stopped:
         raise UserError(outcome.stopped)
     return 0

@@ -40,7 +40,13 @@ Answers = TypeVar("Answers", covariant=True)
 
 
 def print_paths(**paths: object) -> None:
-    """Print one line for each path, after what it is: `report   runs/a/bets.md`."""
+    """Print one line for each path, after what it is: `report   runs/a/bets.md`. What a report found comes first."""
+    found = paths.get("summary") or paths.get("report")
+    if isinstance(found, Path) and found.suffix == ".md":
+        from parley.analysis.result_folders import read_headline
+
+        if sentence := read_headline(found)[1]:
+            print(f"finding  {sentence}")
     for name, path in paths.items():
         print(f"{name:<8} {path}", flush=True)
 
