@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ from urllib.parse import parse_qsl
 import solara
 import solara.lab
 
+from parley.agents.own_topic import topic_text
 from parley.analysis.serving.own_files import check_named
 from parley.analysis.views._fields import ABOUT, ADVANCED, GROUPS, Field, changed, fields_of, matters
 from parley.analysis.views._gallery import gallery_names
@@ -30,7 +32,7 @@ MODEL = "oracle"
 UNANSWERED = (
     "This run was not started, because its plan has a question that was not answered: choose Start and answer it."
 )
-SHAPING = ("society", "questions", "format", "memory", "represented", "environment", "graph")
+SHAPING = ("society", "topics", "questions", "format", "memory", "represented", "environment", "graph")
 """Settings that decide which other settings there are, and what they may be."""
 
 
@@ -192,8 +194,23 @@ def _groups(
             if control.group == title
         ]
         note = "None chosen: all topics." if title == ABOUT and scenario.subject.questions else ""
-        groups.append({"title": title, "fields": rows, "note": note, "folded": title == ADVANCED})
+        own = _own_topics(scenario) if title == ABOUT and not scenario.subject.questions else None
+        groups.append({"title": title, "fields": rows, "note": note, "own": own, "folded": title == ADVANCED})
     return [group for group in groups if group["fields"]]
+
+
+def _own_topics(scenario: Scenario) -> list[dict[str, str]]:
+    """Return each topic in one line: what agents are asked about it, and the file that it would be."""
+    topics = [topic for topic in scenario.subject.all_topics if topic.line]
+    return [
+        {
+            "line": topic.line,
+            "asked": topic.probe("attitude").question,
+            "file": topic_text(topic.line, topic.society),
+            "name": f"{re.sub(r'[^a-z0-9]+', '_', topic.line.lower()).strip('_')[:40]}.toml",
+        }
+        for topic in topics
+    ]
 
 
 def _start_state(draft: Draft, plan: Plan, pending: bool, labels: list[str]) -> dict[str, Any]:

@@ -249,6 +249,27 @@ def test_the_form_says_what_a_run_needs_and_asks_before_a_big_one(visits: Callab
     page.get_by_text("100,000 rooms").wait_for()
 
 
+def test_a_question_of_ones_own_is_typed_into_the_form(visits: Callable[..., Visit]) -> None:
+    """The first thing that a researcher tries. What agents will be asked is shown before the run; a comma divides nothing."""
+    line = "Should cities ban cars, vans and lorries?"
+    visit = visits()
+    page = visit.open("?scenario=three_way&repetitions=1&rounds=1")
+    page.get_by_label("Or ask a question of your own").fill(line.removesuffix("?"))
+    visit.press("Add")
+    page.get_by_text(f'How much do you agree that the answer to "{line}" is yes?').wait_for()
+    expect(page.get_by_label(line)).to_be_checked()
+    expect(page.get_by_label("racism")).not_to_be_checked()
+    assert page.get_by_text("Save as a file to edit").get_attribute("download") == "should_cities_ban_cars_vans_and_lorries.toml"
+    visit.planned()
+    visit.press("Start a new run")
+    visit.status("Finished.")
+    expect(page.locator("h1")).to_contain_text(line)
+    visit.open("?scenario=three_way")
+    page.get_by_label("Or ask a question of your own").fill("Which cars should cities ban?")
+    visit.press("Add")
+    page.get_by_text("a debate needs a question that yes or no answers").first.wait_for()
+
+
 def test_a_limit_of_the_form_stops_the_run(visits: Callable[..., Visit]) -> None:
     visit = visits()
     page = visit.open(SMALL)
