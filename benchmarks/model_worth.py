@@ -1,4 +1,4 @@
-"""What `run.py study distributions` says a model is worth, where its true worth is planted (docs/distributions.md).
+"""What `run.py study distributions` says a model is worth, where its true worth is planted (studies/distributions/README.md).
 
 python benchmarks/model_worth.py [--surveys 200]
 

@@ -67,7 +67,7 @@ def personas_parser() -> Parser:
     )
     about = (
         "the set to write\nvoters: 40 people per party\nenhanced: detailed people\ntwins: the same people as men and as women\n"
-        "deep: people with many attributes of a taxonomy (docs/deep_personas.md)"
+        "deep: people with many attributes of a taxonomy (studies/deep_personas/README.md)"
     )
     add_option(parser, "--set", about, default="voters", choices=("voters", "enhanced", "twins", "deep"))
     about = (

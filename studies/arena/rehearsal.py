@@ -2,7 +2,7 @@
 
 Counterpart of Explore-Generate-Simulate (Improving Interpersonal Communication by Simulating Audiences with Language Models,
 2023). The choice is then rated by other personas, who had no part in it, because the best of many ratings is too high by chance
-(docs/arena.md). The unit is the problem.
+(README.md). The unit is the problem.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ MOST = 0.5
 MOST_SKEWED, AGREED, FEWEST_TO_SEE = 0.75, 0.95, 12
 """Swapped arms suppose that effects of groups are not skewed. If their long tail is opposite to a direction and their skewness is
 above the first, the direction needs this share of groups on its side. With fewer groups than the last, skewness is hardly seen.
-docs/claims.md has the rates.
+studies/claims/README.md has the rates.
 """
 
 

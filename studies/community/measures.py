@@ -167,7 +167,7 @@ def read_posts(path: Path) -> list[str]:
 
     Errors: UserError for a file that does not fit, and fewer than two posts.
     """
-    table = read_table(path, ["text"], "docs/community.md")
+    table = read_table(path, ["text"], "studies/community/README.md")
     texts = list(dict.fromkeys(one_line(text) for text in table["text"] if text.strip()))
     if len(texts) < 2:
         raise UserError(

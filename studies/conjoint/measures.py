@@ -10,7 +10,7 @@ choices look better than they are. Several folds do not help: where levels are n
 interval over all respondents contained the truth in 82% instead of 95% (tools/log). Choices are taken as additive over groups
 of attributes that forbidden combinations do not link.
 Sources: Hainmueller, Hopkins and Yamamoto 2014, Political Analysis 22(1); Leeper, Hobolt and Tilley 2020 (means); optimal
-candidate profiles (JerzakLabs 2025), with departures in docs/conjoint.md.
+candidate profiles (JerzakLabs 2025), with departures in README.md.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ A candidate is a population: people with a drawn core and a few attributes. In e
 which one person has one attribute written anew by the model. The fitter half survives; in the null, a random half. Half of the
 questions are targets of the selection, and the others are held out. The unit of analysis is the repetition of the evolution.
 
-Source: Persona Policies (PPol, 2026); the departures are in docs/deep_personas.md.
+Source: Persona Policies (PPol, 2026); the departures are in README.md.
 """
 
 from __future__ import annotations

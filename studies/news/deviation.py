@@ -169,7 +169,7 @@ def write(table: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
     report.section("What one retelling adds", ADDED)
     report.table(steps, STEPS)
     report.add(
-        "`deviation.csv` has every role and day, `verdicts.csv` every version and what it was made of (docs/news.md)."
+        "`deviation.csv` has every role and day, `verdicts.csv` every version and what it was made of (studies/news/README.md)."
     )
     return report.write()
 

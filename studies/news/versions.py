@@ -38,7 +38,9 @@ UNIT = ["group", "repetition"]
 def plan_versions(tables: Tables, run: Path) -> str:
     """Return how many texts are judged. Errors: UserError for a run in which no story is passed on."""
     if not (texts := int(tables.versions["text"].notna().sum())):
-        raise UserError(f"{run} has no story that is passed on: run --scenario news_evolution first (docs/news.md)")
+        raise UserError(
+            f"{run} has no story that is passed on: run --scenario news_evolution first (studies/news/README.md)"
+        )
     return f"at most {texts:,} texts, {len(DIMENSIONS)} questions on each"
 
 
