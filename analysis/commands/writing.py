@@ -162,7 +162,7 @@ def questions_parser() -> Parser:
     parser = Parser(
         "study questions",
         "Let a model write divisive questions with a statement for each, filtered and split for training and test "
-        "(docs/questions.md). They are in the language of the society, and the questions shown are the society's.",
+        "(docs/personas.md). They are in the language of the society, and the questions shown are the society's.",
         "study questions --llm openai:gpt-4o-mini --count 20 --out mine.toml",
         cli.society(),
         *cli.asking("", "the model that writes", file="the new file, .toml"),

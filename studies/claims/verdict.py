@@ -39,7 +39,7 @@ def withheld(models: Sequence[str]) -> str:
     named = join_phrases([identity_spec(spec) for spec in models])
     return (
         f"Whether the claim holds is withheld, because it was not shown that the ratings of {named} depend on who the model "
-        "plays (docs/qualify.md). The tables have all numbers."
+        "plays (docs/models.md). The tables have all numbers."
     )
 
 
