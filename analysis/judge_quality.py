@@ -1,4 +1,4 @@
-"""How good is a judge? Its scores compared with known grades and with what agents say of themselves; the report on a judge.
+"""How good a judge is, and the report of its scores.
 
 A grade is known for every statement made of sentences of the oracle's banks: for all of the oracle's statements, most of the
 pocket model's, none of other models'. If none is known, the judge is unchecked, and the report says so. If a judge is bad

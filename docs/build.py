@@ -1,9 +1,9 @@
 """Builds the documentation site: `sh do.sh docs` writes build/docs, to be opened in a browser, on any machine without a network.
 
 The pages are docs/*.md and the README of each study, as they are. Added are a page for each scenario (from its preset,
-docs/presets.md and a run on the rule-based speaker), the table of studies (from what they declare), the table of all fields (from
-model/scenario.py), every prompt and the changelog. A link that leads nowhere, a page that no list names and a built page that
-would load anything from another host are errors.
+docs/presets.md and a run on the rule-based speaker), the table of studies (from what they declare), the table of all fields
+(from model/scenario.py), the list of files (from their docstrings), every prompt and the changelog. A link that leads nowhere, a
+page that no list names and a built page that would load anything from another host are errors.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ GENERATED = {
     "agents/languages/en/prompts": "prompts.md",
     "__init__.py": "api.md",
     "studies": "studies.md",
+    "llm/__init__.py": "code.md",
     **{f"docs/{path.name}": f"{path.stem}.md" for path in NOTEBOOKS},
     **{f"analysis/schemas/{path.name}": path.name for path in SCHEMAS},
 }
@@ -79,6 +80,7 @@ def stage(folder: Path) -> None:
     (folder / "scenarios").mkdir()
     (folder / "fields.md").write_text(pages.fields_page(), encoding="utf-8")
     (folder / "prompts.md").write_text(pages.prompts_page(), encoding="utf-8")
+    (folder / "code.md").write_text(pages.code_page(), encoding="utf-8")
     (folder / "studies.md").write_text(pages.studies_page(), encoding="utf-8")
     (folder / "api.md").write_text(api.api_page(), encoding="utf-8")
     for path in NOTEBOOKS:

@@ -195,6 +195,39 @@ def studies_page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
+CODE = ("llm", "agents", "environments", "model", "analysis", "training", "studies", "benchmarks", "tools")
+"""Folders of the code, from the lowest floor to the highest, then studies and what is not installed."""
+
+
+def product_files() -> list[Path]:
+    """Every Python file of the code, without tests."""
+    found = [path for folder in CODE for path in sorted((ROOT / folder).rglob("*.py"))]
+    return [path for path in found if "tests" not in path.relative_to(ROOT).parts]
+
+
+def code_page() -> str:
+    """A line for each file of the code: the first of its docstring."""
+    parts = [
+        "# Files of the code\n\nThe first line of each file, from the lowest floor up. "
+        "docs/architecture.md shows how they work together."
+    ]
+    for folder in CODE:
+        files = [path for path in product_files() if path.relative_to(ROOT).parts[0] == folder]
+        rows = [f"| `{_name(path)}` | {_first_line(path)} |" for path in files if _first_line(path)]
+        parts.append(f"## {folder}\n\n| file | what it does |\n|---|---|\n" + "\n".join(rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def _name(path: Path) -> str:
+    """The path of a file, that of a folder for its `__init__.py`."""
+    return str(path.relative_to(ROOT)).replace("__init__.py", "")
+
+
+def _first_line(path: Path) -> str:
+    told = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return told.split("\n")[0].replace("|", "\\|").replace("<", "\\<")
+
+
 def prompts_page() -> str:
     """Every prompt as it is sent, with its digest."""
     sys.path.insert(0, str(ROOT))

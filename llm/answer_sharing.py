@@ -1,4 +1,4 @@
-"""Lets agents of one kind and in one state share a sample of answers to a closed question; each draws its own answer from it.
+"""Lets agents of one kind share a sample of survey answers.
 
 The first `size` agents of a kind (`Request.archetype`) are asked. Their answers, unreadable ones and failures too, are the sample
 from which later agents draw, each with the seed of its own request. After `REUSE` draws for each answer of the sample, the next

@@ -1,4 +1,4 @@
-"""How stable the answers of people are from one wave of a panel to the next, and how much of it any two people would share.
+"""How stable the answers of a panel are, compared with strangers.
 
 The unit is the person. Answers are compared between neighbouring waves, question by question. `same` is the share of equal
 answers. `strangers` is the null: the share of equal answers if the second answer came from another person, as with independent

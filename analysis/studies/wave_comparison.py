@@ -1,4 +1,4 @@
-"""What changes between waves, and how far a steering sentence moves the answers: estimates over questions, and chance alone.
+"""What changes between waves, how far steering moves answers, and what chance alone gives.
 
 The unit is the question. Two numbers are computed for each comparison. `change` is the mean difference over questions, with
 Student's interval. `size` is the mean absolute difference, which sampling alone keeps above 0: `by_chance` is what it gives with

@@ -1,4 +1,4 @@
-"""What a change of rules does: by room the share of posts that break each rule, replies and words; differences within rooms.
+"""What a change of rules does: posts that break rules, replies and words, as differences within rooms.
 
 The unit is the room. A room has the same people, topics and seeds under each set of rules. In a what-if the unit is the
 continuation of one post, so what is found holds for that post alone.

@@ -1,4 +1,4 @@
-"""Writers that compete for an audience: sellers, candidates, posters. A message is about a case; it may state what its text says.
+"""Writers that compete for an audience: sellers, candidates, posters.
 
 A competition is a file of cases: those of Parley by name (data/<language>), or a .toml file of your own. It has
 `language`, `role` (of the writer), `aim` (with {name}, the case), `probes` (by name a question: does a message break a rule?) and

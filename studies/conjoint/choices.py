@@ -1,4 +1,4 @@
-"""Choices of personas, who compare pairs of drawn profiles, every pair in both orders; and choices of people, read from a file.
+"""Choices between pairs of drawn profiles, in both orders; choices of people, read from a file.
 
 Sources: Hainmueller, Hopkins and Yamamoto 2014; Goplerud, Imai and others (JerzakLabs) 2025 on optimal profiles. README.md
 lists the departures. The unit of analysis is the respondent.

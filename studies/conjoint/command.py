@@ -1,4 +1,4 @@
-"""The command `study conjoint`: personas choose between drawn profiles; which levels matter, compared with choices of people."""
+"""The command `study conjoint`: which levels matter, compared with choices of people."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Effects of levels on choices: AMCEs and marginal means, with intervals over respondents, the null of exchanged choices, and the
-best profile.
+"""Effects of levels on choices: AMCEs, marginal means, the null of exchanged choices, and the best profile.
 
 The average marginal component effect (AMCE) of a level is by how much more often a profile is chosen with this level than with
 the baseline of its attribute, averaged over the other attributes. It is estimated by least squares. Attributes that forbidden

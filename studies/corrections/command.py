@@ -1,4 +1,4 @@
-"""`study correct`: replies to false claims with evidence and without, judged; and a corrector trained on the judge's ratings."""
+"""`study correct`: replies to false claims with evidence and without, judged; a trained corrector."""
 
 from __future__ import annotations
 

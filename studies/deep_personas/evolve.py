@@ -1,4 +1,4 @@
-"""The command `study evolve`: a population of personas evolves toward the answers of people, compared with random selection."""
+"""The command `study evolve`: personas evolve toward the answers of people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of `study judge --rubric deviation`: how a true report changes as it is passed on, by day, dimension and role."""
+"""The report of `study judge --rubric deviation`: how a report changes by day, dimension and role."""
 
 from __future__ import annotations
 

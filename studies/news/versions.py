@@ -1,4 +1,4 @@
-"""How far each version of a story is from the true report, in six dimensions, by a judge that knows neither author nor day.
+"""How far each version of a story is from the true report, in six dimensions, by a judge.
 
 Source: FUSE-EVAL (Liu et al. 2024, arXiv 2410.19064). Departures: the questions are ours, the mean of the six has equal
 weights, and the judge also reads the unchanged report, which shows what it gives to a text that has not changed at all (its

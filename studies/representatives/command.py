@@ -1,4 +1,4 @@
-"""`run.py study representatives COMMAND`: episodes, train, measure, grid, substitute, study, payoff, outcomes, ballots, steps."""
+"""`run.py study representatives COMMAND`: its commands and their options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Debaters choose a side before a judge: they know nothing of it, its belief, its description, or a detail without meaning.
+"""Debaters choose a side before a judge of whom they know nothing, a belief, a persona or a detail.
 
 Source: Carro et al. 2025 (arXiv 2510.13912), whose debaters choose before a judge who disagrees with them.
 README.md lists the departures. Each person first says in private how far it agrees with the claim. The choice is

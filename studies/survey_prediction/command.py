@@ -1,6 +1,4 @@
-"""The commands `study predict` (find hidden answers of a survey by a model, trained on the others or not) and `study elicit`
-(choose the next question to each person by expected information gain).
-"""
+"""The commands `study predict` (hidden answers of a survey) and `study elicit` (the next question)."""
 
 from __future__ import annotations
 

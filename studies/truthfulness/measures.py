@@ -1,4 +1,4 @@
-"""A crowd of personas rates statements in seven dimensions of truthfulness and overall; agreement, experts, what dimensions add.
+"""A crowd rates statements: agreement, experts, and what dimensions add to overall truthfulness.
 
 Source: Soprano et al. 2021; README.md lists the departures. The unit of analysis is the statement.
 

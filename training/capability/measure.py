@@ -1,4 +1,4 @@
-"""What a model can do, before and after fine-tuning:  python -m parley.training.capability.measure MODEL [--adapter FOLDER] ...
+"""Measures what a model can do, before and after fine-tuning.
 
 Taubenfeld et al. (2024, Table 1) report HellaSwag and MMLU of each fine-tuned model, by lm-evaluation-harness: a moved bias is
 of little use if the model lost its abilities. This command measures the same. For pocket it uses two tasks of

@@ -1,4 +1,4 @@
-"""The commands `run.py export adapter` (an adapter merged into its model) and `sweep-lora` (methods of fine-tuning compared)."""
+"""The commands `run.py export adapter` and `sweep-lora`."""
 
 from __future__ import annotations
 
