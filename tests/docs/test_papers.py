@@ -38,7 +38,7 @@ class Row(NamedTuple):
 ROWS = [
     Row(int(number), int(level), figure, seen, text)
     for number, level, figure, seen, text in re.findall(
-        r"^\| (\d+) \| [^|]+ \| ([0-3]) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE
+        r"^\| (\d+) \| [^|]+ \| [^|]+ \| ([0-3]) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE
     )
 ]
 STUDIES = PAGE[: PAGE.index("The level says how far")]
