@@ -1,4 +1,6 @@
-"""Private notes, plans, insights and importance ratings of an agent, which no other agent reads."""
+"""Private requests of an agent: a note before it speaks, insights, how important a memory is. No other agent reads
+them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Character of an agent as data: role, temperament, confirmation bias."""
+"""Traits that an agent may have in addition to its persona: a role, a temperament, a confirmation bias. All of them are
+data.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Journals calls outside debates, such as a judge's."""
+"""Calls outside of debates (verdicts, interviews), journaled in a folder: a killed command continues and asks nothing twice."""
 
 from __future__ import annotations
 

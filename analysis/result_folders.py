@@ -33,7 +33,7 @@ from parley.model.scenario_run import record_of
 
 CARD = "bias card"
 KINDS = (
-    ResultFolder(CARD, ("card.json", "audit.json"), "card.html", "card.md"),
+    ResultFolder(CARD, ("card.json", "audit.json", "audit-form.json"), "card.html", "card.md"),
     ResultFolder("sweep", ("sweep.json",), "summary.md"),
     ResultFolder("population", ("population.json",), "summary.md"),
     ResultFolder("check of a model", ("qualify.json",), "qualify.md"),

@@ -1,4 +1,4 @@
-"""Whether a model that is a sample of n people is worth n in `run.py study distributions`.
+"""What `run.py study distributions` says a model is worth, where its true worth is planted (docs/distributions.md).
 
 python benchmarks/model_worth.py [--surveys 200]
 

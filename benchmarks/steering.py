@@ -1,4 +1,4 @@
-"""How often an effect of steering words is claimed, where there is none and where there is one.
+"""Steering words struck out: how often is an effect claimed where there is none, and how often is the true one in the interval?
 
 python benchmarks/steering.py [--audits 100] [--blocks 8]
 

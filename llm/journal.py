@@ -283,6 +283,14 @@ def own_usage(path: Path) -> tuple[int, dict[str, Usage]]:
         return _without_copied(query(path, _SPENT), query(path, _COPIED))
 
 
+def count_outcomes(path: Path) -> int:
+    """Return how many outcomes a journal holds; 0 for one that cannot be read now, as when it is being made."""
+    try:
+        return int(query(path, "SELECT COUNT(*) FROM outcomes")[0][0])
+    except (UserError, sqlite3.Error):
+        return 0
+
+
 def usage_of_journal(path: Path) -> tuple[int, dict[str, Usage]]:
     """Return what all calls of a journal that is not open have spent, those copied from another one among them.
 

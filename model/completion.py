@@ -1,4 +1,4 @@
-"""The script with which a shell completes commands and options."""
+"""A script by which a shell completes commands, options and their values: complete in itself, so that a Tab starts no Python."""
 
 from __future__ import annotations
 

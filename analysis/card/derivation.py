@@ -65,6 +65,12 @@ def write_design(
     return path
 
 
+def begin_design(first: Batch, chosen: Sections) -> None:
+    """Mark a new folder as that of an audit, before its first condition has ended."""
+    if not (first.folder / DESIGN).exists():
+        write_design(first, chosen, ConditionRecords(), "it has not ended")
+
+
 def _counted(records: ConditionRecords) -> dict[str, dict[str, int]]:
     """Return how many batches each condition and each kind of question outside of debates has."""
     return {
@@ -81,7 +87,8 @@ def read_design(folder: Path) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(f"{folder / DESIGN} is no design of a card: {error!r}") from error
     if not all_known or not design["conditions"]:
-        raise UserError(f"{folder / DESIGN} is no design of a card: a condition has an odd name or count")
+        why = "a condition has an odd name or count" if design["conditions"] else "no condition of it has ended"
+        raise UserError(f"{folder / DESIGN} is no design of a card: {why}")
     return dict(design)
 
 

@@ -1,4 +1,4 @@
-"""The protocol of a card: which conditions run, in which order, until when, and the plan before it."""
+"""The protocol of a card: which conditions are run, in which order, until when, within which budget, and the plan before it."""
 
 from __future__ import annotations
 
@@ -197,6 +197,27 @@ def audit_ledger(folder: Path, budgets: tuple[Budget, Budget]) -> Ledger | None:
     return shared_ledger(
         model, [(path, budget_by_kind.get(path.parent.name, model)) for path in sorted(folder.rglob("*.sqlite"))]
     )
+
+
+class AuditPlan(NamedTuple):
+    """What a batch of an audit asks its models: the calls, and the tokens of its debates by voice."""
+
+    scenario: Scenario
+    calls: int
+    tokens: Mapping[str, Usage]
+
+
+def plan_audit(first: Batch, sections: Sections, checks: Sequence[Check] = ()) -> AuditPlan:
+    """Count a batch by a dry run. checks: what the model is asked before the first condition."""
+    plans = [plan_run(step.scenario) for step in protocol_steps(first, sections)]
+    outside = sum(sum(interview_calls(first, kind)) for kind in step_interviews(first, sections))
+    used: dict[str, Usage] = {"": total([NOTHING, *(check.usage for check in checks)])}
+    for plan in plans:
+        for voice in plan.calls_by_voice:
+            if not is_scripted(plan.scenario.llm_by_party.get(voice, "")):
+                used[voice] = total([used.get(voice, NOTHING), plan.tokens[voice]])
+    debates = sum(sum(plan.calls_by_voice.values()) - plan.scripted_calls for plan in plans)
+    return AuditPlan(first.base, debates + outside + sum(check.calls for check in checks), used)
 
 
 def plan_lines(

@@ -108,28 +108,32 @@ def make_card(options: argparse.Namespace, say: Say) -> Path:
 
     Errors: UserError, also where a budget is spent; the card then holds the conditions that are finished.
     """
+    from parley.analysis.card.derivation import begin_design
     from parley.analysis.card.protocol import run_conditions
     from parley.analysis.human.report import read
     from parley.analysis.qualify.before_run import needs_qualification, qualify_before
     from parley.llm.backends import open_spec
+    from parley.model.scenario_run import lock_folder
 
     people = read(options.data)[0] if options.data else None
-    first, sections, batches, remedies = _design(options)
+    first, sections, batches, remedies = design(options)
     bench = open_bench(first, options, say)
     say(f"folder   {first.folder}")
-    if not options.no_qualify and needs_qualification(first.base.models.llm):
-        model = open_spec(first.base.models.llm)
-        result = qualify_before(first.base, model, first.folder, bar, bench.budgets[0], bench.ledger, say)
-        first = _asked_as(first, result, options)
-    records, stopped = run_conditions(first, sections, batches, options.tight, bench)
-    if not records.records:
-        raise UserError(stopped)
-    records.people = people
-    _write_card(first, sections, records, stopped, say)
-    if remedies and not stopped:
-        stopped = _run_remedies(first, sections, records, remedies, bench)
-    if stopped:
-        raise UserError(stopped)
+    with lock_folder(first.folder):
+        begin_design(first, sections)
+        if not options.no_qualify and needs_qualification(first.base.models.llm):
+            model = open_spec(first.base.models.llm)
+            result = qualify_before(first.base, model, first.folder, bar, bench.budgets[0], bench.ledger, say)
+            first = _asked_as(first, result, options)
+        records, stopped = run_conditions(first, sections, batches, options.tight, bench)
+        if not records.records:
+            raise UserError(stopped)
+        records.people = people
+        _write_card(first, sections, records, stopped, say)
+        if remedies and not stopped:
+            stopped = _run_remedies(first, sections, records, remedies, bench)
+        if stopped:
+            raise UserError(stopped)
     return first.folder
 
 
@@ -149,7 +153,7 @@ def _print_plan(options: argparse.Namespace) -> None:
     from parley.analysis.card.remedies import plan
     from parley.analysis.qualify.before_run import known_result, planned_checks
 
-    first, sections, batches, remedies = _design(options)
+    first, sections, batches, remedies = design(options)
     checks = planned_checks([first.base], options.no_qualify, first.folder)
     if not options.no_qualify:
         first = _asked_as(first, known_result(first.base, first.folder), options)
@@ -163,7 +167,7 @@ def _print_plan(options: argparse.Namespace) -> None:
         print("\n".join(plan(first, remedies, batches, sections)))
 
 
-def _design(options: argparse.Namespace) -> tuple[Batch, Sections, int, list[Remedy]]:
+def design(options: argparse.Namespace) -> tuple[Batch, Sections, int, list[Remedy]]:
     """Return the first batch, the sections, the number of batches and the remedies. Errors: UserError."""
     from parley.analysis.card.conditions import Batch
     from parley.analysis.card.remedies import choose_remedies

@@ -1,6 +1,5 @@
-"""Readers of public data of people, one for each source (docs/human.md).
-
-A file is known by its name.
+"""Public data on people before and after a debate, as one table for every source (docs/human.md). A file is known by
+its name.
 
 | column | meaning |
 |---|---|

@@ -1,1 +1,0 @@
-"""Comparisons of texts in pairs, and Bradley-Terry scores."""

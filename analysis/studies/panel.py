@@ -1,4 +1,4 @@
-"""People answer again in later waves, with and without their own history; the report."""
+"""A panel: the same people answer the same questions in several waves, with and without their earlier answers in the prompt."""
 
 from __future__ import annotations
 

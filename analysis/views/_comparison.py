@@ -13,6 +13,7 @@ import solara.lab
 
 from parley.analysis.formatting import numbered
 from parley.analysis.provenance import settings_table
+from parley.analysis.result_folders import CARD, kind_of
 from parley.analysis.run_comparison import compare_runs, last_differences
 from parley.analysis.run_comparison_page import (
     difference_rows,
@@ -27,10 +28,12 @@ from parley.analysis.views._download import Download
 from parley.analysis.views._html import ONE_FIGURE_AT_A_TIME, element, table
 from parley.analysis.views._runs import ROOT, listed
 from parley.analysis.views._session import surveyed
+from parley.analysis.views._study import STYLE, report_frame
 from parley.analysis.views._words import model_of, run_title, size_words
 from parley.analysis.views.compare import comparison_chart
 from parley.llm.errors import UserError
 from parley.model.run_listing import RunRow
+from parley.model.titles import join_phrases
 
 HOW = (
     "A difference is how much further agents moved since the survey before the debate than in {}, in points of the axis from 0 "
@@ -80,9 +83,26 @@ def ComparedRuns(search: str) -> None:
     if outside:
         element("p", element("bdi", f"{outside[0]} is not in {ROOT}/: choose runs there."), css="wrong", role="alert")
     elif len(folders) < 2:
-        element("p", "Tick two or more runs in Your runs, and choose Compare.")
+        element("p", "Tick two or more runs, or two or more bias cards, in Your runs, and choose Compare.")
+    elif problem := mixed(folders):
+        element("p", element("bdi", problem), css="wrong", role="alert")
+    elif kind_of(Path(folders[0])):
+        solara.Style(STYLE)
+        report_frame(folders, 0, f"Comparison of {join_phrases(folders)}")
     else:
         Comparison(folders, {}, None)
+
+
+def mixed(folders: Sequence[str]) -> str:
+    """Return why these folders cannot be compared, as they hold runs and studies, or studies other than bias cards; "" if not."""
+    kinds = {folder: kind.noun if (kind := kind_of(Path(folder))) else "run" for folder in folders}
+    other = next((folder for folder, noun in kinds.items() if noun not in ("run", CARD)), None)
+    if other:
+        return f"{other} is a {kinds[other]}. Runs are compared with runs, and bias cards with bias cards: tick two of one kind."
+    if len(set(kinds.values())) < 2:
+        return ""
+    card, run = (next(folder for folder, noun in kinds.items() if noun == wanted) for wanted in (CARD, "run"))
+    return f"{card} is a bias card and {run} is a run, which cannot be compared: tick two runs or two bias cards."
 
 
 @solara.component

@@ -11,6 +11,7 @@ from typing import Any
 import solara
 
 from parley.analysis.views._html import element
+from parley.analysis.views._measure_button import MeasureButton
 from parley.analysis.views._runs import EXAMPLE, ROOT, registry, write_files
 from parley.analysis.views._session import Session
 from parley.analysis.views._thumbnail import thumbnail
@@ -59,6 +60,7 @@ def FirstScreen(session: Session, go: Callable[[str], None], start: Callable[[st
         with solara.Row(classes=["drive"], gap="8px"):
             solara.Button("Explore an example run", explore, color="primary", classes=["big"])
             solara.Button("Set up a new run", lambda: go("?new"))
+            MeasureButton("", "Measure the bias of a model")
         made = "" if there else " It is made now, in a few seconds."
         speaker = "The example is written by the rule-based speaker, not by a language model."
         element("p", f"{speaker}{made} It shows what every view does.", css="soft")

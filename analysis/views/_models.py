@@ -48,14 +48,22 @@ def ModelPicker(
     put: Callable[[str], None],
     put_price: Callable[[Any], None],
     problem: str,
+    unchecked: str = "Its first run with run.py, or an audit, checks that",
 ) -> None:
-    """The picker. put gets a spec; put_price gets money per million tokens in and out, or None."""
+    """The picker. put gets a spec; put_price gets money per million tokens in and out, or None.
+
+    unchecked: what finds out whether a model of which nothing is known can play people.
+    """
     tested = solara.use_reactive(0)
     picked = picked_of(spec)
     result = solara.lab.use_task(
         lambda: check_server(picked) if tested.value else {}, dependencies=[tested.value], raise_error=False
     )
     server_says: dict[str, Any] = (result.value or {}) if result.finished else {}
+
+    known = solara.lab.use_task(
+        lambda: plays_people(spec, unchecked), dependencies=[spec, unchecked], raise_error=False
+    )
 
     def change(values: dict[str, str]) -> None:
         if {"price_in", "price_out"} & values.keys():
@@ -67,6 +75,7 @@ def ModelPicker(
         **picked, "kinds": [[kind, *words] for kind, words in KINDS.items()], "problem": problem,
         "testing": bool(result.pending and tested.value), "price_in": price[0] if price else "",
         "price_out": price[1] if price else "", "tested": tested.value, **server_says,
+        "plays": (known.value or "") if known.finished else "",
     }  # fmt: skip
     Picker(
         state=json.dumps(state),
@@ -111,6 +120,28 @@ def check_server(picked: dict[str, str]) -> dict[str, Any]:
     except UserError as error:
         server_says["error"] = str(error)
     return server_says
+
+
+def plays_people(spec: str, unchecked: str = "") -> str:
+    """Return the kept verdict on whether a model can play people, or that nothing is known; "" for speakers of known bias."""
+    from parley.agents.society import US
+    from parley.analysis.formatting import plain
+    from parley.analysis.qualify.before_run import needs_qualification
+    from parley.analysis.qualify.kept import kept_qualification, short_battery, spec_identity
+    from parley.analysis.qualify.questions import questions
+    from parley.analysis.qualify.verdict import headline
+
+    try:
+        check_named({"llm": spec}, "the form of this page")
+        if not spec or not needs_qualification(spec):
+            return ""
+        result = kept_qualification(spec_identity(spec), US)
+        calls = len(questions(short_battery(US)))
+    except UserError:
+        return ""  # the form says what is wrong with the model
+    if result is None:
+        return f"Whether this model can play people is not checked yet. {unchecked}, with {calls} questions."
+    return plain(headline("this model", list(result.verdicts)))
 
 
 def _price(values: dict[str, Any]) -> tuple[float, float] | None:

@@ -17,6 +17,7 @@ from parley.model.scenario import Scenario, load_preset
 from parley.model.validation import check_taught, check_topics, topics_to_know
 
 if TYPE_CHECKING:
+    from parley.analysis.card.protocol import AuditPlan
     from parley.analysis.views._session import Draft
     from parley.model.cost_estimate import RunPlan
 
@@ -65,7 +66,7 @@ def plan_of(draft: Draft) -> Plan:
 
 
 def priced(
-    plan: RunPlan, given: tuple[float, float] | None, size: str, more: Mapping[str, Price] | None = None
+    plan: RunPlan | AuditPlan, given: tuple[float, float] | None, size: str, more: Mapping[str, Price] | None = None
 ) -> Plan:
     """Return the plan of a dry run with its time and cost. size: what the text says first. given: the price that the form has;
     more: prices that are known from an earlier run, by voice. Errors: UserError.

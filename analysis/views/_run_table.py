@@ -13,6 +13,7 @@ import solara
 from parley.analysis.result_folders import CARD, SUMMARY, StudyRow, first_header, read_headline
 from parley.analysis.views._address import branch_place, compare_place
 from parley.analysis.views._html import element
+from parley.analysis.views._measure import audit_of
 from parley.analysis.views._repeated import use_repeated
 from parley.analysis.views._runs import ROOT, listed, registry, resume
 from parley.analysis.views._session import Session
@@ -102,15 +103,17 @@ def row_of(run: RunRow) -> dict[str, Any]:
 
 def study_row_of(study: StudyRow) -> dict[str, Any]:
     """Return a whole study as a row of the table."""
+    audit = audit_of(study.folder)
+    state = "running" if audit and audit.running else study.state
     return {
         "kind": study.kind.noun, "folder": str(study.folder), "title": study.title, "sentence": study.sentence,
         "scenario": "", "topics": "", "model": study_model(study.folder), "size": "",
-        "state": STATES.get(study.state, study.state), **_dated(study.changed), "cost": "",
+        "state": STATES.get(state, state), **_dated(study.changed), "cost": "",
         "lost": "Its report, and all of its runs with their replies,",
         "resumable": False,
         "branchable": False,
-        "comparable": study.kind.noun == CARD and study.state == "done",
-        "removable": study.state != "elsewhere",
+        "comparable": study.kind.noun == CARD and state == "done",
+        "removable": state in ("done", "unfinished"),
     }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import solara
 
 from parley.analysis.result_folders import (
+    CARD,
     StudyRow,
     inner_runs,
     kind_of,
@@ -16,6 +17,7 @@ from parley.analysis.result_folders import (
 from parley.analysis.serving.reports import report_address
 from parley.analysis.views._address import run_place
 from parley.analysis.views._html import element
+from parley.analysis.views._measure import Progress, audit_of, kept_draft
 from parley.analysis.views._repeated import use_repeated
 from parley.analysis.views._words import STATES, model_of, run_title
 from parley.model.run_listing import RunRow
@@ -42,8 +44,11 @@ def StudyPage(folder: Path, go: Callable[[str], None]) -> None:
     with solara.Column(classes=["shown"], gap="4px"):
         element("h1", element("bdi", study.title))
         element("p", f"A {kind.noun}", element("bdi", str(folder), css="folder"), css="facts")
-        if study.state != "done":
+        audit = audit_of(folder)
+        if study.state != "done" and not (audit or kept_draft(folder)):
             element("p", unfinished(study), role="status", css="status")
+        elif kind.noun == CARD:
+            Progress(folder, study.state == "unfinished")
     if study.state == "done":
         report_frame([folder], study.changed, f"Report: {study.title}")
     RunsInside(folder, study.changed, go)

@@ -25,6 +25,7 @@ from parley.analysis.studies.intervention import effects_table
 from parley.analysis.tables import Tables
 from parley.analysis.views._chart import Drawn
 from parley.analysis.views._html import element, painted, picture, table
+from parley.analysis.views._measure_button import MeasureButton
 from parley.analysis.views._session import Shown, surveyed
 from parley.analysis.views._timetable import changes_in_words
 from parley.analysis.views._tree import BranchTree
@@ -78,6 +79,8 @@ def View(shown: Shown) -> None:
         table(["what", "mean (95% interval)", "groups", "episodes"], outcome.measures, "Agreement and movement")
     if outcome.known:
         AgreementFigure(shown, key) if deliberates(tables) else AttitudeChart(shown)
+    if tables.finished and not tables.header.is_log:
+        MeasureButton(str(tables.header.scenario["llm"]))
     BranchTree(folder, str(folder))
 
 

@@ -107,6 +107,10 @@ def Body(session: Session, here: str, go: Callable[[str], None]) -> None:
         from parley.analysis.views._comparison import ComparedRuns
 
         ComparedRuns(router.search or "")
+    elif here == "?audit":
+        from parley.analysis.views._measure import NewAudit
+
+        NewAudit(router.search or "", go)
     else:
         FirstScreen(session, go, lambda name: _start_at_once(session, name, go))
 
@@ -156,9 +160,9 @@ def Views(session: Session) -> None:
 
 
 def _place(search: str) -> str:
-    """Return the place of an address: ?run, ?branch, ?compare, ?runs, ?new or the first screen."""
+    """Return the place of an address: ?run, ?branch, ?compare, ?audit, ?runs, ?new or the first screen."""
     named = parse_qs(search, keep_blank_values=True)
-    for place in ("run", "branch", "compare"):
+    for place in ("run", "branch", "compare", "audit"):
         if place in named:
             return f"?{place}"
     return "?new" if "scenario" in named or "new" in named else "?runs" if "runs" in named else ""

@@ -1,4 +1,5 @@
-"""Entries on people: choices, comparisons in pairs, predictions, comparison with people."""
+"""Statistics of people, items and judges: agreement, correlations, choices, comparisons in pairs, predictions, human
+comparison."""
 
 from __future__ import annotations
 

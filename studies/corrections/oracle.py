@@ -1,4 +1,4 @@
-"""Writes replies to false claims with planted qualities, and judges such replies by their words.
+"""Writes replies to posts that spread false claims, with planted qualities, and judges such replies by the words that they have.
 
 A reply has a polite or a rude sentence or neither, a refuting sentence or none, and what it states:
 

@@ -1,4 +1,4 @@
-"""Every flip explained: which part of the movement of ratings each cause has."""
+"""Every flip explained: which part of the movement of ratings each cause has (docs/flips.md)."""
 
 from parley.llm.studies import DEBATE, Study
 

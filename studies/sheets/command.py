@@ -15,7 +15,7 @@ def parser() -> Parser:
     options = Parser(
         "study sheet",
         "Fill in reporting standards from the folder of a run: each cell is evidence with its place, an answer of the author, or "
-        "not known (studies/sheets/README.md).",
+        "not known (docs/sheets.md).",
         "study sheet runs/a\nstudy sheet runs/a --form pimmur --answers answers.toml",
         cli.out("RUN/sheets"),
     )

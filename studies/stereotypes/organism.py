@@ -1,4 +1,4 @@
-"""Stereotype: people of the other party are thought to be more extreme than they are."""
+"""Stereotype: people of the other party are thought to be more extreme than they are. Instrument: `run.py study stereotypes`."""
 
 from __future__ import annotations
 

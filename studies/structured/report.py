@@ -1,4 +1,4 @@
-"""The report of an experiment of the UCL study."""
+"""The report of an experiment of the UCL study: its question, scores by statement, contrasts, the judge, the paper's numbers."""
 
 from __future__ import annotations
 
