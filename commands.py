@@ -123,7 +123,7 @@ HINTS: Mapping[str, str] = {
     "run.py study": "studies experiment experiments replicate papers",
     "run.py export bundle RUN": "bundle zip archive",
     "the tables of a run in RUN/tables, as CSV and Parquet": "csv tables data parquet",
-    "docs/citing.md": "cite citation bibtex",
+    "docs/responsible.md": "cite citation bibtex",
 }
 """What people type who do not know a command's name, by what they want."""
 

@@ -1,4 +1,4 @@
-"""The questions about a topic's claim in other words: its opposite, and with an interviewer who says what they think of it.
+"""The opposite of a claim, and an interviewer who says what they think of it, as survey questions.
 
 agreement:negated               "How much do you agree that it is not true that CLAIM?"
 agreement:interviewer_for       "The person who asks you thinks that CLAIM. How much do you agree that CLAIM?"

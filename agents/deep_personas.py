@@ -1,7 +1,7 @@
 """Deep personas: a drawn core of demographics, then attributes of a taxonomy, each written by a model given all before it.
 
 The backstory of a person is its name, the core, and the sentences in the order in which they were written, so that the first
-k sentences are the same person with fewer attributes. Source: DeepPersona (2025); the departures are in docs/deep_personas.md.
+k sentences are the same person with fewer attributes. Source: DeepPersona (2025); departures: studies/deep_personas/README.md.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def read_people(folder: Path) -> list[DeepPersona]:
     """Return the people of all parties in a folder, as `save_people` wrote them. Errors: UserError without a file."""
     people: list[DeepPersona] = []
     for path in sorted(folder.glob(f"*{SUFFIX}")):
-        table = read_user_table(path, COLUMNS, "docs/deep_personas.md")
+        table = read_user_table(path, COLUMNS, "studies/deep_personas/README.md")
         cells = zip(*(table.texts(name) for name in COLUMNS), strict=True)
         rows = [dict(zip(COLUMNS, values, strict=True)) for values in cells]
         for name in dict.fromkeys(row["name"] for row in rows):

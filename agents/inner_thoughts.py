@@ -1,6 +1,4 @@
-"""Private requests of an agent: a note before it speaks, insights, how important a memory is. No other agent reads
-them.
-"""
+"""Private notes, plans, insights and importance ratings of an agent, which no other agent reads."""
 
 from __future__ import annotations
 

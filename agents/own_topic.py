@@ -1,5 +1,6 @@
-"""A topic in one line: a question that yes or no answers, or a statement. Its survey questions follow from the language's
-own_topic.toml.
+"""A topic in one line: the survey questions that follow from a question or a statement.
+
+The questions follow from the language's own_topic.toml.
 
     --topic "Should cities ban cars from their centres?"      its claim: the answer to "Should cities ...?" is yes
     --topic "Cities should ban cars from their centres."      its claim: "Cities should ban cars from their centres" is right

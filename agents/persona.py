@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -211,18 +212,21 @@ def rename_persona(person: Persona, number: int) -> Persona:
     """
     if not number:
         return person
-    more = [name for name in _first_names(person.society) if name != person.name]
-    added: list[str] = []
+    names, place_of = _first_names(person.society)
+    own = place_of.get(person.name, len(names))  # its own name is passed over
+    others, added = len(names) - (own < len(names)), list[str]()
     while number:
-        number, place = divmod(number - 1, len(more))
-        added.append(more[place])
+        number, place = divmod(number - 1, others)
+        added.append(names[place + (place >= own)])
     name = " ".join([person.name, *added])
     return replace(person, name=name, backstory=re.sub(rf"\b{re.escape(person.name)}\b", name, person.backstory))
 
 
 @read_once(society_folder)
-def _first_names(society: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for names in load_society(society).names.values() for name in names))
+def _first_names(society: str) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Return all first names of a society, and the place of each."""
+    names = tuple(dict.fromkeys(chain.from_iterable(load_society(society).names.values())))
+    return names, {name: place for place, name in enumerate(names)}
 
 
 def add_history(person: Persona, history: str, language: Language) -> Persona:

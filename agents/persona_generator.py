@@ -1,5 +1,4 @@
-"""Writes personas: the prompt, and the checks of a backstory (length, contradictions, sentences shared with other
-personas).
+"""Lets a model write the personas of the set `voters`, and checks them.
 
 The prompt states the party's position on each topic, as in Taubenfeld et al. (Fig 1a: "includes their positions on the
 four controversial topics"). Positions are data (`[positions]` of a topic file); if a party has none, the model chooses

@@ -7,7 +7,7 @@ the debated topics stay out, because a stated view would settle the debate; ther
 
 Variants of the enhanced set differ in whole sentences. In `twins` a man and a woman have the same text except for the words
 that say so in the first sentence: one word in English, article, noun and pronoun in German (sentences.toml of the language).
-There are many people per party (twenty in `us`), so that the person can be the unit of a comparison (docs/structured.md).
+There are many people per party (twenty in `us`), so the person can be the unit of a comparison (studies/structured/README.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Survey questions (probes) as data: construct, scale, direction and wording; those for any topic, and forms of one question."""
+"""Survey questions as data: scale, direction, wording; those for any topic, and forms of one question."""
 
 from __future__ import annotations
 

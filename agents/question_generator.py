@@ -1,5 +1,4 @@
-"""Writes new divisive questions with a model, from ten given ones at a time (as in the consensus study, section 4.1),
-and checks them.
+"""Lets a model write new questions, as in the consensus study, and checks them.
 
 The checks are rules on words: form, loaded words, two questions in one, statements that do not match, repetition. They
 cannot tell whether a question is true or divisive, or repeats another in other words: a reader has to judge that.

@@ -1,4 +1,4 @@
-"""Writes a commented skeleton of a society, a party, a topic, a set of personas or a study, which runs as it is (`parley new`).
+"""Writes the commented skeleton of a society, a party or another part, and what a new party begins with.
 
 A topic or a set of personas has the parties of the society in whose folder it is written; outside of any, those of `us`.
 

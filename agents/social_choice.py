@@ -1,5 +1,4 @@
-"""Social choice: rankings or scores of k candidates in, one order of them out; and `read_ranking`, which reads a ballot
-in a reply.
+"""Social choice on ballots, and `read_ranking`, which reads a ballot in a reply.
 
 Candidates are numbered 0 .. k-1. A ballot names them best first; candidates in a tuple are tied: (2, (0, 1)) is 2 > 0 =
 1. Candidates that a ballot does not name rank below all others, tied (as Schulze 2011 reads such ballots). Scores are

@@ -1,5 +1,4 @@
-"""A surrogate: an agent whose attitudes and lines come from a fitted response (agents/laws/surrogate.py), not from a
-model.
+"""An agent that a fitted surrogate moves, not a model.
 
 It begins where agents of its party began, and its attitude moves at each survey by the fitted law. It says a recorded
 line of its party whose grade is close to the one that the law gives. What it hears is graded in the same way as for the

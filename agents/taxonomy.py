@@ -1,7 +1,7 @@
 """A taxonomy of attributes of people as data: a core that is drawn without a model, and a tree of attributes around it.
 
 The file format is described in agents/languages/en/taxonomy.toml. Each branch says how near its attributes are to the core.
-Source: DeepPersona (2025); the departures are in docs/deep_personas.md.
+Source: DeepPersona (2025); the departures are in studies/deep_personas/README.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Traits that an agent may have in addition to its persona: a role, a temperament, a confirmation bias. All of them are
-data.
-"""
+"""Character of an agent as data: role, temperament, confirmation bias."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The findings of a run in plain sentences: who moved how far, what else the metrics say, and how many ratings are missing.
+"""The findings of a run in plain sentences, and a difference between two movements in words.
 
 A difference between two movements in words: how far each moved and which way, and the size of the difference.
 

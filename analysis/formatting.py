@@ -1,4 +1,4 @@
-"""Names and numbers for readers: groups, parties, estimates with intervals; and the escaping of a model's text in Markdown."""
+"""Numbers, names and escaping for Markdown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`run.py report RUN...`: runs and studies as one HTML file, with findings, caveats, examples and the command to repeat them."""
+"""`run.py report`: a run or study as one HTML file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The influence model: how agents move after the lines that they hear. Its parameters are fitted to a record, with intervals.
+"""Estimates influence and pull from ratings, and the oracle's law from a record, as a check.
 
 An agent with attitude a that hears a line of grade g moves by  kappa * (g - a) + mu * (bias - a).  Between two surveys agents
 hear several lines. The recursion is followed line by line for a whole room, and kappa, mu and one pull = mu * bias per subject

@@ -1,4 +1,4 @@
-"""Calls outside of debates (verdicts, interviews), journaled in a folder: a killed command continues and asks nothing twice."""
+"""Journals calls outside debates, such as a judge's."""
 
 from __future__ import annotations
 

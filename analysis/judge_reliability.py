@@ -1,4 +1,4 @@
-"""How strongly a judge's scores correlate with known grades and with private ratings, without the judge's measurement error.
+"""Correlations with a judge's scores, without the judge's measurement error.
 
 A judge that reads one text several times scores it differently; this error makes every correlation with its scores smaller. The
 spread of the readings of a text says how large it is. A mistake that the judge repeats in every reading is no part of it.

@@ -1,4 +1,4 @@
-"""An LLM judge: a rubric says what the judge is asked and how its reply is read. A rubric is a file of data (analysis/rubrics).
+"""The LLM judge: what a rubric asks, and how a reply is read.
 
 A rubric file has `rules` (the system message; optional), `case` (the question about one item, with `{slots}`) and a scale:
 `scale` (the name of a shared scale, or a table), or `answers` (words; the first counts 0). `examples` are scored items. A judge

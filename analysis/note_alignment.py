@@ -1,4 +1,4 @@
-"""Do the private notes of agents say what the agents think? Notes and lines by a judge, compared with the agents' own ratings.
+"""`run.py study judge` with `--notes`: do private notes say what agents think?
 
 An agent with `think=latent` (or bdi) notes its states before it speaks. HumanLM (2026) scores how well such states fit what a
 person then says; here the measure is the agent's own private rating in the survey before. The unit is the repetition of a group:

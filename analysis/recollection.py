@@ -1,4 +1,4 @@
-"""What agents recall when parts of their memory are left out: interviews of a run, scored by a judge (`judge --rubric recall`).
+"""`run.py study judge --rubric recall`: what agents recall without parts of their memory.
 
 Every agent of one run is interviewed under each condition (agents/recollection.py), so people, life and questions are the same.
 A judge scores how much of the truth an answer gives back, 0-10 (`own`). It also scores the same answer by the truth of a

@@ -1,4 +1,4 @@
-"""What a judge reads by a rubric, `run.py study judge RUN --rubric NAME`: every statement of a run, or what a study declares."""
+"""`run.py study judge --rubric NAME`: what is read by a rubric: statements, interviews, texts of a study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of `run.py study judge RUN --rubric NAME`: what a judge says of statements by a rubric, by party and by round.
+"""What a judge says of statements by a rubric, by party and by round.
 
 A rubric with aspects has a separate question for each, so a statement may have several tags. The unit of a party's mean is the
 repetition of a group, because the same people meet on every topic of it; that of a round is the room.

@@ -347,7 +347,7 @@ def _cost(tables: Tables, prices: Prices) -> str:
 
 
 def _saved(calls: pd.DataFrame) -> str:
-    """Return how many calls took the reply to the same question, or drew one from their archetype (docs/savings.md)."""
+    """Return how many calls took the reply to the same question, or one of their archetype (studies/archetypes/README.md)."""
     drawn = int((calls["drawn"] > 0).sum())
     twins = len(calls) - drawn - len(asked_of_model(calls))
     samples = (

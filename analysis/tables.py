@@ -138,7 +138,7 @@ class Tables:
         """The society of the run. Errors: UserError if it is not on this machine."""
         if self.header.is_log:
             raise UserError(
-                "the run was read from a log, so its society, prompts and personas are unknown (docs/logs.md)"
+                "the run was read from a log, so its society, prompts and personas are unknown (docs/files.md)"
             )
         return load_society(str(self.header.scenario["society"]))
 

@@ -1,4 +1,4 @@
-"""Are planted sycophancy and planted guesses found in drawn answers? How often intervals contain them, and what is claimed.
+"""Are planted sycophancy and planted guesses found in drawn answers?
 
 python benchmarks/asked.py [--audits 400] [--blocks 8] [--guesses]
 

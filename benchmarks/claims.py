@@ -1,4 +1,4 @@
-"""How often the numbers of `study claim` are right on differences of known truth: shares of variance, verdicts, Bayesian ranks.
+"""How often the numbers of `study claim` are right on differences of known truth.
 
     python benchmarks/claims.py            (200 audits a row, and 200 draws for the calibration of the sampler: about 5 minutes)
 

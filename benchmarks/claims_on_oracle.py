@@ -1,4 +1,4 @@
-"""How often an audit on the oracle finds that settings matter which the oracle does not read: `study claim` on whole debates.
+"""How often an audit of `study claim` on the oracle finds settings that the oracle does not read.
 
     python benchmarks/claims_on_oracle.py [--audits 200] [--out claims_on_oracle.csv]     (about 8 s an audit on one core)
 

@@ -1,4 +1,4 @@
-"""How long private deliberation takes: 200 groups of five through both rounds on the known-truth speaker, by part and in all.
+"""200 groups of five through a private deliberation.
 
     python benchmarks/deliberation.py [MEDIATOR]      (draft_revise; habermas for sixteen candidates and rankings)
 

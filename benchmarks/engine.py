@@ -1,4 +1,4 @@
-"""How fast the engine is when the model costs nothing: 1,000 agents on an instant stand-in, and of Mesa with an empty step.
+"""Speed of the engine with a model that costs nothing, next to an empty Mesa step.
 
     python benchmarks/engine.py
 

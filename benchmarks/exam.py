@@ -1,4 +1,4 @@
-"""The exam of every statistic that Parley prints: data of known truth, and how often each statistic misses it (docs/exam.md).
+"""The exam of every statistic: coverage and false alarms on data of known truth.
 
 python benchmarks/exam.py [--out docs] [--only NAME] [--again] [--share 1.0]
 

@@ -1,4 +1,4 @@
-"""Are planted flips found? Audits of the rule-based speaker with one planted cause each: coverage, and what other parts claim.
+"""How often the intervals of `run.py study flips` contain a planted cause, and what other parts claim.
 
 python benchmarks/flips.py [--audits 40] [--blocks 10] [--size 0.4] [--only conformity] [--generated 300]
 

@@ -1,4 +1,4 @@
-"""How often the intervals of `run.py study mixed` hold a planted effect, and how wide they are (docs/mixed_subjects.md).
+"""How often the intervals of `run.py study mixed` hold a planted effect, and how wide they are.
 
 python benchmarks/mixed_subjects.py [--populations 2000]
 

@@ -1,4 +1,4 @@
-"""What `run.py study distributions` says a model is worth, where its true worth is planted (docs/distributions.md).
+"""Whether a model that is a sample of n people is worth n in `run.py study distributions`.
 
 python benchmarks/model_worth.py [--surveys 200]
 

@@ -1,4 +1,4 @@
-"""Reports on debates in which nothing happens: each is a function that yields its lines and whether each one claims something.
+"""Reports on debates in which nothing happens: the lines of each, and whether a line claims something.
 
 The speaker is the oracle without influence and without pull (`SPEAKER`): ratings and statements vary by chance around what
 each person's text says, and nothing that is said changes anything. A line is a place where a report can claim something: a

@@ -1,4 +1,4 @@
-"""How often each statistic that a report goes by says something of nothing: at any number of rooms, on null data of six kinds.
+"""What each statistic says about data without an effect.
 
 An array (rooms, 3 seats, 6 rounds) of ratings in which rooms differ in level as much as single ratings do and nothing changes:
 

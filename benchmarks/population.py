@@ -1,5 +1,4 @@
-"""Large populations: a step of each law, compared with NDlib and plain loops; growth with the number of agents; a record and its
-memory.
+"""Large populations: a step of each law, compared with NDlib and plain loops; growth; a record and its memory.
 
     python benchmarks/population.py              ratios, on one core
     python benchmarks/population.py growth       docs/population_growth.svg as well

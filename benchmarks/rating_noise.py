@@ -1,4 +1,4 @@
-"""Does noise in ratings look like a pull? Rooms of a bias card, simulated from the law, and its section on pull and influence.
+"""Whether noise in ratings looks like the model's own pull on a bias card.
 
 python benchmarks/rating_noise.py [--sets 200] [--blocks 10] [--topic racism] [--kinds NAME,NAME] [--out runs/rating_noise]
 

@@ -1,4 +1,4 @@
-"""How often the test of a registered claim supports it: where nothing is planted, at the bound, and where the claim is true.
+"""How often the test of a registered claim supports it, where nothing is planted and where it is true.
 
 python benchmarks/registered_tests.py [--tests 2000] [--units 20] [--only "nothing, two looks"]
 

@@ -1,4 +1,4 @@
-"""Steering words struck out: how often is an effect claimed where there is none, and how often is the true one in the interval?
+"""How often an effect of steering words is claimed, where there is none and where there is one.
 
 python benchmarks/steering.py [--audits 100] [--blocks 8]
 

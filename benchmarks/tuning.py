@@ -1,4 +1,4 @@
-"""How long it takes to move the bias of the model in the box, from questions to the figure, and how much memory that needs.
+"""Time and memory from the first question to a moved bias.
 
     python benchmarks/tuning.py [--out DIR]
 

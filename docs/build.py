@@ -1,13 +1,15 @@
 """Builds the documentation site: `sh do.sh docs` writes build/docs, to be opened in a browser, on any machine without a network.
 
-The pages are docs/*.md as they are. Added are a page for each scenario (from its preset, docs/presets.md and a run on the
-rule-based speaker), the table of all fields (from model/scenario.py), every prompt and the changelog. A link that leads nowhere,
-a page that no list names and a built page that would load anything from another host are errors.
+The pages are docs/*.md and the README of each study, as they are. Added are a page for each scenario (from its preset,
+docs/presets.md and a run on the rule-based speaker), the table of studies (from what they declare), the table of all fields
+(from model/scenario.py), the list of files (from their docstrings), every prompt and the changelog. A link that leads nowhere, a
+page that no list names and a built page that would load anything from another host are errors.
 """
 
 from __future__ import annotations
 
 import hashlib
+import posixpath
 import re
 import shutil
 import sys
@@ -26,15 +28,19 @@ SOURCE, SITE, RUNS = BUILD / "docs-source", BUILD / "docs", BUILD / "docs-runs"
 SCHEMAS = sorted((ROOT / "analysis" / "schemas").glob("*.schema.json"))
 NOTEBOOKS = sorted((ROOT / "docs").glob("*.ipynb"))
 GENERATED = {
-    "../CHANGELOG.md": "changelog.md",
-    "../model/scenario.py": "fields.md",
-    "../model/scenario_blocks.py": "fields.md",
-    "../agents/languages/en/prompts": "prompts.md",
-    "../__init__.py": "api.md",
-    **{path.name: f"{path.stem}.md" for path in NOTEBOOKS},
-    **{f"../analysis/schemas/{path.name}": path.name for path in SCHEMAS},
+    "CHANGELOG.md": "changelog.md",
+    "model/scenario.py": "fields.md",
+    "model/scenario_blocks.py": "fields.md",
+    "agents/languages/en/prompts": "prompts.md",
+    "__init__.py": "api.md",
+    "studies": "studies.md",
+    "llm/__init__.py": "code.md",
+    **{f"docs/{path.name}": f"{path.stem}.md" for path in NOTEBOOKS},
+    **{f"analysis/schemas/{path.name}": path.name for path in SCHEMAS},
 }
-"""Where a link leads in the repository, and on the site."""
+"""Where something is in the repository, and on the site."""
+PAGE = r"docs/\w+\.md|studies/\w+/README\.md"
+"""A page, as prose names it."""
 LOADING = {
     "script": "src",
     "img": "src",
@@ -74,6 +80,8 @@ def stage(folder: Path) -> None:
     (folder / "scenarios").mkdir()
     (folder / "fields.md").write_text(pages.fields_page(), encoding="utf-8")
     (folder / "prompts.md").write_text(pages.prompts_page(), encoding="utf-8")
+    (folder / "code.md").write_text(pages.code_page(), encoding="utf-8")
+    (folder / "studies.md").write_text(pages.studies_page(), encoding="utf-8")
     (folder / "api.md").write_text(api.api_page(), encoding="utf-8")
     for path in NOTEBOOKS:
         page = api.notebook_page(path.name, path.read_text(encoding="utf-8"))
@@ -83,29 +91,47 @@ def stage(folder: Path) -> None:
     for name in pages.presets():
         (folder / "scenarios" / f"{name}.md").write_text(pages.scenario_page(name), encoding="utf-8")
     for path in folder.rglob("*.md"):
-        up = "../" if path.parent != folder else ""
-        path.write_text(linked(path.read_text(encoding="utf-8"), up), encoding="utf-8")
+        place = str(path.relative_to(folder))
+        path.write_text(linked(path.read_text(encoding="utf-8"), f"docs/{path.name}", place), encoding="utf-8")
+    (folder / "studies").mkdir()
+    for path in pages.study_pages():
+        source, place = str(path.relative_to(ROOT)), f"studies/{path.parent.name}.md"
+        (folder / place).write_text(linked(path.read_text(encoding="utf-8"), source, place), encoding="utf-8")
     index = (folder / "index.md").read_text(encoding="utf-8")
     (folder / "index.md").write_text(index + pages.trees(index), encoding="utf-8")
 
 
-def linked(text: str, up: str = "") -> str:
-    """Name pages (docs/odd.md) as links, and lead links to what is generated to its page on the site; code stays as it is.
+def linked(text: str, source: str = "docs/index.md", place: str = "index.md") -> str:
+    """Lead links to where their pages are on the site, and make pages that prose names links; code stays as it is.
+
+    source: where the text is in the repository. place: where it is on the site.
 
     >>> linked("see docs/odd.md, `docs/odd.md`")
     'see [](odd.md), `docs/odd.md`'
     >>> linked("[Fields](../model/scenario.py)")
     '[Fields](fields.md)'
+    >>> linked("[Cards](../../docs/card.md#null)", "studies/flips/README.md", "studies/flips.md")
+    '[Cards](../card.md#null)'
     """
+
+    def lead(found: re.Match[str]) -> str:
+        """The link, as it leads from the place of this page."""
+        there = posixpath.normpath(posixpath.join(posixpath.dirname(source), found[1]))
+        return f"]({_from(place, there) or found[1]}"
+
+    def whole(prose: str) -> str:
+        led = re.sub(r"\]\(([^)#\s:]+)", lead, prose)
+        return re.sub(rf"(?<![\w/])(?<!\]\()(?:{PAGE})", lambda found: f"[]({_from(place, found[0])})", led)
+
     parts = re.split(r"(^```.*?^```|`[^`\n]*`)", text, flags=re.M | re.S)
-    return "".join(part if number % 2 else _linked(part, up) for number, part in enumerate(parts))
+    return "".join(part if number % 2 else whole(part) for number, part in enumerate(parts))
 
 
-def _linked(prose: str, up: str) -> str:
-    """The same for a text without code."""
-    for there, here in GENERATED.items():
-        prose = prose.replace(f"]({there})", f"]({up}{here})")
-    return re.sub(r"(?<!\]\()docs/(\w+\.md)", rf"[]({up}\1)", prose)
+def _from(place: str, there: str) -> str:
+    """How a page of the site links to something of the repository; "" for what the site does not have."""
+    inside = re.sub(r"^studies/(\w+)/README\.md$", r"docs/studies/\1.md", there)
+    here = GENERATED.get(there) or (inside.removeprefix("docs/") if inside.startswith("docs/") else "")
+    return here and posixpath.relpath(here, posixpath.dirname(place) or ".")
 
 
 def draw(name: str, path: Path) -> None:

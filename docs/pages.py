@@ -1,4 +1,4 @@
-"""Pages that are generated: a scenario's, from its preset and docs/presets.md; the table of fields; the lists of pages."""
+"""Pages that are generated: scenarios, from presets and docs/presets.md; studies, from declarations; fields; lists of pages."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def scenario_page(name: str) -> str:
         f"**Source.** {preset['source']}.",
         f"**Run it.** {said.command or f'`python run.py --scenario {name}`'}.",
         f"**Measured.** {said.measured}." if said.measured else "",
-        f"![The main figure of {name}]({name}.svg)",
+        f"![The main figure of {name}](scenarios/{name}.svg)",
         f"*`{drawn}`: fewer rooms than the preset holds, on the rule-based speaker, whose bias is planted (docs/oracle.md). "
         "It shows what the figure looks like and that the procedure finds what was planted, nothing about people.*",
         f"## Departures from the source\n\n{said.departures}" if said.departures else "",
@@ -165,6 +165,67 @@ def with_pages(text: str) -> str:
     for name in presets():
         text = text.replace(f"| `{name}` |", f"| [`{name}`](scenarios/{name}.md) |")
     return f"{text}\n{tree(f'scenarios/{name}' for name in presets())}\n"
+
+
+def study_pages() -> list[Path]:
+    """The page of each study of this repository: its README."""
+    return sorted((ROOT / "studies").glob("*/README.md"))
+
+
+def studies_page() -> str:
+    """Every command of every study under its question, with its page."""
+    found = importlib.import_module("parley.llm.studies")
+    studies = [study for study in found.studies().values() if study.package.startswith(f"{found.PACKAGE}.")]
+    parts = [
+        "# Studies by question\n\nA study is one folder with its people, its measure, its report and its tests. "
+        "`run.py study NAME --help` explains its options, and docs/own_study.md shows how to write one."
+    ]
+    for question in found.QUESTIONS:
+        rows = [
+            f"| `{command.name}` | {command.about} | [{study.folder.name}](studies/{study.folder.name}.md) |"
+            for study in studies
+            for command in study.commands
+            if command.group == question
+        ]
+        if rows:
+            parts.append(
+                f"## {question}\n\n| `run.py study` | what it does | page |\n|---|---|---|\n" + "\n".join(sorted(rows))
+            )
+    parts.append(tree(f"studies/{path.parent.name}" for path in study_pages()))
+    return "\n\n".join(parts) + "\n"
+
+
+CODE = ("llm", "agents", "environments", "model", "analysis", "training", "studies", "benchmarks", "tools")
+"""Folders of the code, from the lowest floor to the highest, then studies and what is not installed."""
+
+
+def product_files() -> list[Path]:
+    """Every Python file of the code, without tests."""
+    found = [path for folder in CODE for path in sorted((ROOT / folder).rglob("*.py"))]
+    return [path for path in found if "tests" not in path.relative_to(ROOT).parts]
+
+
+def code_page() -> str:
+    """A line for each file of the code: the first of its docstring."""
+    parts = [
+        "# Files of the code\n\nThe first line of each file, from the lowest floor up. "
+        "docs/architecture.md shows how they work together."
+    ]
+    for folder in CODE:
+        files = [path for path in product_files() if path.relative_to(ROOT).parts[0] == folder]
+        rows = [f"| `{_name(path)}` | {_first_line(path)} |" for path in files if _first_line(path)]
+        parts.append(f"## {folder}\n\n| file | what it does |\n|---|---|\n" + "\n".join(rows))
+    return "\n\n".join(parts) + "\n"
+
+
+def _name(path: Path) -> str:
+    """The path of a file, that of a folder for its `__init__.py`."""
+    return str(path.relative_to(ROOT)).replace("__init__.py", "")
+
+
+def _first_line(path: Path) -> str:
+    told = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return told.split("\n")[0].replace("|", "\\|").replace("<", "\\<")
 
 
 def prompts_page() -> str:

@@ -1,5 +1,6 @@
-"""dyads: agents of one room talk two by two; in rounds 1 .. n - 1 each talks once with every other, then it begins
-again.
+"""dyads: pairs that talk; everyone talks once with every other, then it begins again.
+
+In rounds 1 .. n - 1 each talks once with every other.
 
 Options
     seats      who sits there, an even number (first, second, first, second)

@@ -1,5 +1,6 @@
-"""A graph that the user has as a Python object: `DebateModel(topology=...)`. It has no spec; the object itself is the
-option.
+"""given: a graph that is a Python object; it has no spec.
+
+`DebateModel(topology=...)`: the object itself is the option.
 
 Parley treats it like a graph from a file: nodes with names keep their seats, parties, personas, weights and periods. A run
 folder holds the graph as GraphML, and the header of the record names it by the digest of that text.

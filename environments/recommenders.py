@@ -1,5 +1,4 @@
-"""Recommenders: which posts a reader is shown, and in which order. `recommender=hot,hours=6` chooses one
-(docs/platform.md).
+"""Which posts are shown, a class for each recommender; `recommender=hot,hours=6` chooses one.
 
 Each class here is one choice, and its fields are the options. `scores(society, reader, posts, round_)` returns a number
 for each post; the highest are shown. Of equal posts the newer comes first, and chance decides between posts of one

@@ -1,5 +1,4 @@
-"""Rewiring: how the links of a network change between rounds. `rewiring=nearer,beyond=2` chooses one
-(docs/networks.md).
+"""How links change between rounds, a class each; `rewiring=nearer,beyond=2` chooses one.
 
 Each class here is one choice, and its fields are the options. `changes(society, round_)` returns the links that vanish
 before a round and the links that appear. `by_attitude` says whether ratings decide. `rewire(graph, opinions, generator)`

@@ -1,4 +1,4 @@
-"""Lets agents of one kind and in one state share a sample of answers to a closed question; each draws its own answer from it.
+"""Lets agents of one kind share a sample of survey answers.
 
 The first `size` agents of a kind (`Request.archetype`) are asked. Their answers, unreadable ones and failures too, are the sample
 from which later agents draw, each with the seed of its own request. After `REUSE` draws for each answer of the sample, the next
@@ -7,7 +7,7 @@ from which later agents draw, each with the seed of its own request. After `REUS
 
 Who is asked depends on the order of requests alone, never on the order of replies, so a resumed run is the same run.
 Sources: archetypes of Chopra et al. 2024 (arXiv:2409.10568); drawing a whole answer of a similar person is a random hot deck
-(Andridge and Little 2010, International Statistical Review 78(1)). docs/savings.md says what is lost.
+(Andridge and Little 2010, International Statistical Review 78(1)). studies/archetypes/README.md says what is lost.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The exam of a backend: checks what `parley.llm.request.Backend` promises. `parley.testing.check_backend` runs all checks.
+"""The exam of a backend: checks what `parley.llm.request.Backend` promises.
 
 Each check takes a function that opens the backend anew.
 """

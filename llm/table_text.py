@@ -1,4 +1,4 @@
-"""Reads the text of a table, also packed: its encoding, the mark between its columns, their names, its rows (docs/files.md).
+"""Reads the text of a table, also packed: encoding, separator, names of columns, rows.
 
 Nothing is guessed that could change a value: a row with more or fewer values than the header has columns is an error, and so
 are a text in a column of numbers and a column that is named twice.

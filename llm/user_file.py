@@ -1,5 +1,6 @@
-"""Reads a table of the user: CSV of any common make, also packed (.csv.gz, .csv.bz2), JSON lines, Parquet, SPSS, Stata and
-Excel (docs/files.md).
+"""Reads a table of the user's, of any format, as texts and numbers (docs/files.md).
+
+CSV of any common make, also packed (.csv.gz, .csv.bz2), JSON lines, Parquet, SPSS, Stata and Excel.
 
 A file may be followed by options, wherever a command takes a table:
 

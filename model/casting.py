@@ -113,9 +113,14 @@ def seat_rooms(scenario: Scenario) -> Iterator[RoomSeating]:
 
 def personas_seated(scenario: Scenario) -> set[str]:
     """Return the ids of the personas that sit in any debate. Errors: UserError where a group cannot be seated."""
-    seat = _seat_chooser(scenario)
-    rooms = [seat(group, repetition) for group, repetition in product(scenario.groups, range(scenario.repetitions))]
-    return {place.persona.id for room in rooms for place in room}
+    seat, seated = _seat_chooser(scenario), set[str]()
+    seats = {seat for group in scenario.groups for seat in group.seats}
+    everyone = {persona.id for seat in seats for persona in load_personas(seat, scenario.persona_folder)}
+    for group, repetition in product(scenario.groups, range(scenario.repetitions)):
+        seated |= {place.persona.id for place in seat(group, repetition)}
+        if seated == everyone:  # the first room of a large network seats them all
+            break
+    return seated
 
 
 def first_links(scenario: Scenario, group: Group, repetition: int) -> Links:

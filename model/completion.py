@@ -1,4 +1,4 @@
-"""A script by which a shell completes commands, options and their values: complete in itself, so that a Tab starts no Python."""
+"""The script with which a shell completes commands and options."""
 
 from __future__ import annotations
 

@@ -6,10 +6,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -41,6 +42,8 @@ TOKENS_PER_WORD = 4 / 3
 """A rule of thumb for English."""
 SAMPLE = 5
 """Repetitions of a dry run if the number of speakers is random. Otherwise one is enough, because all repetitions are alike."""
+SIZES, MOST_LINKS = (100, 200), 30
+"""Sizes at which a larger network is counted, if its graph has a mean number of links of at most this."""
 REPLIES = ("speech", "critique")
 """Purposes of calls for what an agent, or its representative, says; where agents choose, also the form of turns."""
 ACTS = ("act", "target", "search")
@@ -99,16 +102,45 @@ class RunPlan:
     @cached_property
     def most_tokens(self) -> Mapping[str, Usage]:
         """The upper bound of tokens by voice: replies of max_tokens, and every survey asked as often as allowed."""
-        return _dry_run(self.scenario, True, self.known).tokens
+        return _planned(self.scenario, True, self.known).tokens
 
 
 def plan_run(scenario: Scenario, journal: Path | None = None) -> RunPlan:
     """Return the plan of a scenario, counted by a dry run of one repetition and multiplied.
 
     If the number of speakers is random, SAMPLE repetitions are run. If interventions differ by room, if some people have a model
-    that others of their party do not have, or with a `journal` of known replies, all are.
+    that others of their party do not have, or with a `journal` of known replies, all are. A large network is counted at two
+    smaller sizes: all numbers grow in a straight line with its size, as the people of a graph have a mean number of links.
     """
-    return _dry_run(scenario, False, journal)
+    return _planned(scenario, False, journal)
+
+
+def _planned(scenario: Scenario, full: bool, journal: Path | None) -> RunPlan:
+    links = getattr(getattr(scenario.environment, "_graph", None), "degree", math.inf)
+    size = int(getattr(scenario.environment, "size", 0))
+    if journal or links > MOST_LINKS or size <= SIZES[-1]:
+        return _dry_run(scenario, full, journal)
+    small, large = (_dry_run(scenario.with_settings({"size": number}), full) for number in SIZES)
+    return _at_size(scenario, small, large, (size - SIZES[0]) / (SIZES[1] - SIZES[0]))
+
+
+def _at_size(scenario: Scenario, small: RunPlan, large: RunPlan, steps: float) -> RunPlan:
+    """Return the plan of a size that is so many steps from `small`; `large` is one step from it."""
+
+    def reached(first: float, second: float) -> int:
+        return round(first + steps * (second - first))
+
+    names = ("agents", "rooms", "replies", "ratings", "others", "acts", "notes")
+    numbers = {name: reached(getattr(small, name), getattr(large, name)) for name in names}
+    tokens = {
+        voice: Usage(
+            reached(small.tokens[voice].prompt_tokens, usage.prompt_tokens),
+            reached(small.tokens[voice].completion_tokens, usage.completion_tokens),
+        )
+        for voice, usage in large.tokens.items()
+    }
+    calls = {voice: reached(small.calls_by_voice[voice], number) for voice, number in large.calls_by_voice.items()}
+    return replace(large, scenario=scenario, tokens=tokens, calls_by_voice=calls, **numbers)
 
 
 def rehearse_run(scenario: Scenario) -> list[Event]:

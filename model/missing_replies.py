@@ -37,13 +37,13 @@ ADVICE = {
     "unknown_ask": "the rule-based speaker can only answer questions about the topics it knows: choose another model or topic",
     "no_known_sentence": "the rule-based speaker can only read sentences of oracle and pocket: choose another model",
     "unscripted": "this is a test speaker without opinions: choose a model",
-    "echo": "the model repeats what it is asked: choose a chat model, or another way of asking (docs/endpoints.md)",
+    "echo": "the model repeats what it is asked: choose a chat model, or another way of asking (docs/models.md)",
     OUTGROWN: f"the debate does not fit into the model's context: {SHORTER}",
     "spoke_for_others": "the model writes the lines of others: choose a chat model",
 }
 FAILED = "fix the problem, then repeat the command, with --retry-failures if the command has that option"
 UNREAD = (
-    "the model does not answer in the required form: choose another model, or another way of asking (docs/endpoints.md)"
+    "the model does not answer in the required form: choose another model, or another way of asking (docs/models.md)"
 )
 WARNING = "\nWARNING  a fifth or more is missing: read the reasons, and some replies, before you use the results"
 

@@ -1,4 +1,4 @@
-"""Gives models to people: to a drawn share of the seats (`--llm 30%=SPEC`), and to personas that name one (`llm` of a persona).
+"""Gives models to shares of the seats, and to personas that name one.
 
 What is more particular comes first: the model of a seat, of a persona, of a party, of a share, and then that of all others.
 A model is asked by its *voice*: the name of the seat or party, `30%` for a share, the spec itself for a persona.

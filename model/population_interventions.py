@@ -1,4 +1,4 @@
-"""Interventions in a population: what happens to people without words before a step. `--intervene "message round=3 value=8"`.
+"""Interventions in a population, one class per kind.
 
 Keys and names are those of interventions in debates (model/interventions/): `round` is the step. Each class here is one
 kind. Its `act` changes the population, and returns what it did in words.

@@ -1,4 +1,4 @@
-"""Checks that the blocks of a scenario fit together. Errors: UserError, one line that says what does not fit and what to set."""
+"""Refuses settings that contradict each other."""
 
 from __future__ import annotations
 

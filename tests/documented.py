@@ -221,7 +221,7 @@ RULES = (
     Rule(r"^run\.py compete \w+\.toml", why=HERE, how="parse"),
     Rule(
         r"^run\.py compete --llm oracle --against oracle ",
-        why="docs/competition.md has the same with numbers",
+        why="studies/competition/README.md has the same with numbers",
         how="parse",
     ),
     Rule(r"^run\.py compete\b", "--panel 3 --samples 1"),
@@ -323,14 +323,23 @@ WITH_MODEL = (
 
 
 def pages() -> list[Path]:
-    """README and every page, the log apart, and docs/howto.md: tests/docs/test_howto.py runs its blocks as they are."""
-    found = sorted((ROOT / "docs").glob("*.md"))
+    """README, every page, and the README of every study; not the log, nor docs/howto.md, which tests/docs/test_howto.py runs."""
+    found = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "studies").glob("*/README.md"))]
     return [ROOT / "README.md", *(page for page in found if page.name != "howto.md")]
+
+
+def name_of_page(path: Path) -> str:
+    """How a page is called in messages: a page of docs/ by its file, a study's by its path.
+
+    >>> name_of_page(ROOT / "docs" / "card.md"), name_of_page(ROOT / "studies" / "flips" / "README.md")
+    ('card.md', 'studies/flips/README.md')
+    """
+    return path.name if path.parent in (ROOT, ROOT / "docs") else str(path.relative_to(ROOT))
 
 
 def printed() -> list[Command]:
     """Every command of every page, in the order of reading."""
-    return [command for page in pages() for command in commands(page.name, page.read_text(encoding="utf-8"))]
+    return [command for page in pages() for command in commands(name_of_page(page), page.read_text(encoding="utf-8"))]
 
 
 def commands(page: str, text: str) -> Iterator[Command]:

@@ -36,7 +36,7 @@ CARDS = ("card_smollm2", "card_qwen")
 DISTANCES = ("first_away", "second_away")
 """The quantities of a card that the figure shows: how far the parties that debate are from the Default, before any debate."""
 KNOWN = {"rule-based speaker": 1.0, "the same, ignoring\nits personas": 0.5}
-"""Shares of pairs ranked right that are known (docs/qualify.md)."""
+"""Shares of pairs ranked right that are known (docs/models.md)."""
 WAYS: dict[str, dict[str, Any]] = {
     "numbers": {"color": "#777777", "marker": "s"},
     "phrases": {"color": "#0b6e4f", "marker": "o"},

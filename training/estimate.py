@@ -1,4 +1,4 @@
-"""`--dry-run` of a training, a sweep of adapters or debates of adapters: calls, steps, hours and memory, from a measurement.
+"""`--dry-run` of a training: calls, steps, hours, memory.
 
 A few steps and replies are made on the model itself if its weights are a local folder. The weights of a hub id are not loaded:
 its time and memory are printed as unknown. The few calls that write questions are not counted.

@@ -1,4 +1,4 @@
-"""Save a fine-tuned model in a folder that any server can load; use it with `--llm openai:...` (docs/export.md).
+"""Save a fine-tuned model in a folder that any server can load; use it with `--llm openai:...` (docs/tuning.md).
 
 An adapter of weight w adds w times its change to the weights of the model, W + w s B A (s: its own scale). Several adapters add
 up. PEFT's `add_weighted_adapter` would first make one adapter of them, which is wrong for rank-stabilised LoRA; here each is

@@ -1,4 +1,4 @@
-"""Writes a pocket model as a GGUF file, which llama.cpp and Ollama serve (docs/export.md).
+"""Writes a pocket model as a GGUF file, which llama.cpp and Ollama serve (docs/tuning.md).
 
 The converter of llama.cpp refuses a tokenizer that it does not know. llama.cpp itself has one of the same kind (Unigram, from
 T5), so the file says that its tokens are of that kind. All other models have a converter: use theirs.
@@ -36,7 +36,7 @@ def write_gguf(folder: Path, file: Path) -> Path:
     config, tokenizer = (json.loads((folder / name).read_text("utf-8")) for name in ("config.json", "tokenizer.json"))
     if tokenizer["model"]["type"] != "Unigram" or config["model_type"] != "llama":
         raise UserError(
-            f"{folder} is not a pocket model: convert it with convert_hf_to_gguf.py of llama.cpp (docs/export.md)"
+            f"{folder} is not a pocket model: convert it with convert_hf_to_gguf.py of llama.cpp (docs/tuning.md)"
         )
     writer = GGUFWriter(file, "llama")
     _add_shape(writer, config)

@@ -1,6 +1,4 @@
-"""What a mediator is given and what it returns, what mediators that write have in common, and the mediator's seat in a
-room.
-"""
+"""What mediators have in common, and the mediator's seat in a room."""
 
 from __future__ import annotations
 

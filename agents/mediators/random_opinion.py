@@ -1,5 +1,4 @@
-"""random_opinion: a baseline without a model. The statement is the opinion of one member, drawn at random, word for
-word.
+"""random_opinion: the opinion of one member, drawn at random, word for word.
 
 The revision repeats the draft. This is the only mediator with which the members read what one of them wrote.
 """

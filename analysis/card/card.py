@@ -1,4 +1,4 @@
-"""A card and its files: card.html and card.md for people, card.json for programs (docs/card.md), card.csv for tables, figures.
+"""A bias card and its files: pages for people, card.json for programs, card.csv for tables.
 
 The page begins with three verdicts and three gauges. Then come the results in full, the figure, the terms and the
 sections. It must be understandable by itself.

@@ -1,4 +1,4 @@
-"""Cards of several models side by side: the saved cards, their differences from the first one, a page, a table and a figure."""
+"""Cards of several models side by side: their differences from the first one, a page, a table, a figure."""
 
 from __future__ import annotations
 

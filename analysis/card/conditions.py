@@ -1,4 +1,4 @@
-"""The conditions of a card: scenarios with the same agents, seats and seeds. Null conditions are conditions like any other.
+"""The conditions of a card: scenarios with the same agents, seats and seeds.
 
 three, two, same   one agent of each debating party and a Default; the same without the Default; two agents of one party
 alone              the rooms of `three`, but no agent speaks: the agents are only surveyed repeatedly

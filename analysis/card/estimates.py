@@ -1,4 +1,4 @@
-"""The estimates of a card: one `CardEstimate` for each quantity and topic, with its interval or the reason why it has none."""
+"""The estimates of a card: one for each quantity and topic, with its interval or why it has none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocol of a card: which conditions are run, in which order, until when, within which budget, and the plan before it."""
+"""The protocol of a card: which conditions run, in which order, until when, and the plan before it."""
 
 from __future__ import annotations
 

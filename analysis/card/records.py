@@ -1,4 +1,4 @@
-"""The records of each condition over all batches, as tables whose rows have a block, and as the passages that the fit needs."""
+"""The records of each condition over all batches: tables with a block, and passages for the fit."""
 
 from __future__ import annotations
 

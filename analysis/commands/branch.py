@@ -26,7 +26,7 @@ def branch_parser() -> Parser:
     parser = Parser(
         "branch",
         "Run a branch: a new run that shares the earlier rounds of a run, and goes on with other settings. The earlier rounds "
-        "come from the journal of the run, and no model is asked again about them (docs/branches.md).",
+        "come from the journal of the run, and no model is asked again about them (docs/interventions.md).",
         "branch runs/a --round 3 --set temperature=0.2\n"
         "branch runs/a --round 3 --intervene \"message by=Ann text='Think of the cost.'\"\n"
         "branch runs/a --round 3 --llm second=oracle --dry-run\n"

@@ -20,7 +20,7 @@ def check_parser() -> Parser:
         "check",
         "Say in a line each what is wrong with a society, a party, a topic or a set of personas (docs/societies.md). Or check "
         "results: a bundle (hashes, and whether tables and figures come out of the record again), a card.json, a table, or all "
-        "tables of a run, against the published schema (docs/bundles.md). No model is called.",
+        "tables of a run, against the published schema (docs/files.md). No model is called.",
         "check germany\ncheck a.zip\ncheck runs/a",
     )
     add_option(

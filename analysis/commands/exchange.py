@@ -16,7 +16,7 @@ def export_bundle_parser() -> Parser:
     parser = Parser(
         "export bundle",
         "Write runs with prompts, raw replies, tables and figures into one sealed zip: an RO-Crate with the SHA-256 of each file "
-        "(docs/bundles.md).",
+        "(docs/files.md).",
         "export bundle runs/a --out a.zip --author 'A. Author' --license CC-BY-4.0",
         cli.out("", "FILE", "the zip to write", required=True),
     )
@@ -47,7 +47,7 @@ def import_log_parser() -> Parser:
     parser = Parser(
         "study import-log",
         "Read a log of another framework as a run folder of Parley, and write its report: the sections that apply, and what the "
-        "log lacks for the others (docs/logs.md).",
+        "log lacks for the others (docs/files.md).",
         "study import-log ratings.csv --format csv --map map.toml --out runs/read",
         cli.out("runs/log-<time>"),
     )
@@ -86,7 +86,7 @@ def export_eval_parser() -> Parser:
     parser = Parser(
         "export eval",
         "Write a run as an .eval file, which the viewer of Inspect opens: one sample per room, with texts, ratings and tokens "
-        "(docs/logs.md). Needs the package inspect-ai: pip install 'parley-debates[inspect]'.",
+        "(docs/files.md). Needs the package inspect-ai: pip install 'parley-debates[inspect]'.",
         "export eval runs/a --out a.eval",
         cli.out("run.eval in the folder", "FILE"),
     )

@@ -1,4 +1,4 @@
-"""The commands `study human` (a run compared with data from people) and `export own-lines` (the lines of a person in a run)."""
+"""The commands `study human` (a run compared with people) and `export own-lines` (lines of a person)."""
 
 from __future__ import annotations
 

@@ -34,9 +34,9 @@ def judge_parser() -> Parser:
         "what is read (default: agreement with the topic's claim)\n"
         "appeal: does a statement appeal to reason, feeling or character? After a survey for each turn (--set "
         "also=attitude:turns), also how far readers moved\n"
-        "sentiment: how negative or positive is a statement? (docs/guidance.md)\n"
-        "recall: what do agents recall without parts of their memory? (--scenario days, docs/days.md)\n"
-        "FILE.toml: a rubric of your own (docs/structured.md)"
+        "sentiment: how negative or positive is a statement? (studies/guidance/README.md)\n"
+        "recall: what do agents recall without parts of their memory? (--scenario days, docs/platform.md)\n"
+        "FILE.toml: a rubric of your own (studies/structured/README.md)"
     )
     about += "".join(
         f"\n{name}: of the study {rubric.study.name}" for name, rubric in declared_parts("rubrics").items()

@@ -51,8 +51,8 @@ def compare_parser() -> Parser:
     parser = Parser(
         "compare",
         "Compare runs, or bias cards, with the first one: what differs in a sentence, one figure, differences with intervals, "
-        "and what was set differently\n(docs/branches.md, docs/card.md). Waves of a questionnaire are compared in the order "
-        "given: what changed from each wave to the next, and how far each steering sentence moves the answers (docs/waves.md).",
+        "and what was set differently\n(docs/interventions.md, docs/card.md). Waves of a questionnaire are compared in the order "
+        "given: what changed from each wave to the next, and how far each steering sentence moves the answers (docs/human.md).",
         "compare runs/a runs/b --within 0.5",
         cli.out("runs/compare-<time>"),
     )

@@ -85,7 +85,7 @@ def hold_all(
 
     names: the folders in `out`. backend: one for all scenarios; each run then begins with the replies of the run before it.
     budgets: one for each run, with the prices of its models. ledger: what all runs have spent together. qualify: check each new
-    model before its first run, and ask all runs in the way that serves the model of the first one (docs/qualify.md).
+    model before its first run, and ask all runs in the way that serves the model of the first one (docs/models.md).
     Errors: UserError when the budget is spent; the journals keep all replies.
     """
     from parley.analysis.qualify.before_run import qualified_run

@@ -67,7 +67,7 @@ def personas_parser() -> Parser:
     )
     about = (
         "the set to write\nvoters: 40 people per party\nenhanced: detailed people\ntwins: the same people as men and as women\n"
-        "deep: people with many attributes of a taxonomy (docs/deep_personas.md)"
+        "deep: people with many attributes of a taxonomy (studies/deep_personas/README.md)"
     )
     add_option(parser, "--set", about, default="voters", choices=("voters", "enhanced", "twins", "deep"))
     about = (
@@ -162,7 +162,7 @@ def questions_parser() -> Parser:
     parser = Parser(
         "study questions",
         "Let a model write divisive questions with a statement for each, filtered and split for training and test "
-        "(docs/questions.md). They are in the language of the society, and the questions shown are the society's.",
+        "(docs/personas.md). They are in the language of the society, and the questions shown are the society's.",
         "study questions --llm openai:gpt-4o-mini --count 20 --out mine.toml",
         cli.society(),
         *cli.asking("", "the model that writes", file="the new file, .toml"),

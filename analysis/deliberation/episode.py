@@ -1,5 +1,6 @@
-"""Episodes: one group deliberates about one question. A file has one episode per line of JSON, with the fields below as
-keys.
+"""An episode of a deliberation: one file, a row or line of JSON for each.
+
+A file has one episode per line of JSON, with the fields below as keys.
 
 A missing value is null and has its reason, under the field's name ("agreement.draft" for an agreement); no other value
 has one. A line with a key too many or too few, a rating out of range, or a null without a reason is refused, by file

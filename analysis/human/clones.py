@@ -1,4 +1,4 @@
-"""Does a run on a real network share as its people did? Person by person, compared with shuffled people and halves of real posts.
+"""Does a run on a real network share as its people did? Person by person, compared with shuffled people.
 
 Source: Digital cloning of online social networks (2024), which compares how the same network spreads posts, real and simulated.
 The people of the table are those of the run if their names are the nodes of the user's own network (docs/networks.md).

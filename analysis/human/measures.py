@@ -1,5 +1,6 @@
-"""Measures of how people change their opinions, the same for every source. Intervals: 95%, over groups (debates,
-rooms), or over sets of people, where one set meets in several groups.
+"""The measures of opinion change, the same for people and runs.
+
+Intervals: 95%, over groups (debates, rooms), or over sets of people, where one set meets in several groups.
 
 **Regression to the mean.** An opinion that is extreme by chance is less extreme the next time. So change correlates
 negatively with the opinion before even without any influence: with equal spread before and after, r is -sqrt((1 - r') /

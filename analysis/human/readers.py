@@ -1,5 +1,6 @@
-"""Public data on people before and after a debate, as one table for every source (docs/human.md). A file is known by
-its name.
+"""Readers of public data of people, one for each source (docs/human.md).
+
+A file is known by its name.
 
 | column | meaning |
 |---|---|

@@ -1,4 +1,4 @@
-"""A run as one more source of opinions: rooms are groups, agents are people; in public, by a judge's scores of their posts."""
+"""A run as one more source of opinions: rooms are groups, agents are people."""
 
 from __future__ import annotations
 

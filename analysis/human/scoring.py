@@ -1,4 +1,4 @@
-"""The score of one part of human-likeness: 1 for a run as near to people as other people, 0 for one as near as the nearer null.
+"""The score of one part of human-likeness: 1 as near as other people, 0 as near as the nearer null.
 
 The distance to the run is compared with that between random halves of the people (the ceiling) and with that to null samples.
 A score is unknown where people do not differ from the null (p of 0.05 and more), and where the other half of the people is

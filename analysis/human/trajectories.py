@@ -1,6 +1,7 @@
-"""Trajectories of opinions in a talk: how far a person believes what the other side argues for, before the talk and after each
-turn (0-1). Two null samples are made from trajectories of people: the same people with their steps shuffled, and the same people
-if no one ever moved.
+"""Trajectories of opinions in a talk: how far a person believes what the other side argues for.
+
+Values are from 0 to 1, before the talk and after each turn. Two null samples are made from trajectories of people: the
+same people with their steps shuffled, and the same people if no one ever moved.
 """
 
 from __future__ import annotations

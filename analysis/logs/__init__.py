@@ -1,4 +1,4 @@
-"""Logs of other frameworks as run folders of Parley (`run.py study import-log`), and runs as `.eval` files (docs/logs.md).
+"""Logs of other frameworks as run folders of Parley, and runs as `.eval` files (docs/files.md).
 
 log        what a log says, in plain rows: ratings, lines, acts, links, calls
 mapping    MAP.toml: which column is what, the scale of the ratings, and the main question

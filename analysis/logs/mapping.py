@@ -37,7 +37,7 @@ COLUMNS = (
 LARGEST = 1e12
 """The ends of a scale lie between -LARGEST and LARGEST."""
 KEYS = ("main", "society", "columns", "wide", "scale", "scales")
-PAGE = "docs/logs.md"
+PAGE = "docs/files.md"
 
 
 @dataclass(frozen=True)

@@ -242,7 +242,7 @@ def _ratings(log: Log, numbers: Numbers, turns: Turns) -> Iterator[events.Rated]
         if (key := (rating.room, rating.name, rating.round, rating.question)) in seen:
             raise UserError(
                 f"{rating.name} answers {rating.question} twice in room {rating.room}, round {rating.round}: name the columns "
-                "that tell these answers apart, such as room or round (docs/logs.md)"
+                "that tell these answers apart, such as room or round (docs/files.md)"
             )
         seen.add(key)
         yield _rated(log, rating, numbers[rating.room, rating.name], turns.until(rating.room, rating.round))

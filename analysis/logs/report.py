@@ -1,4 +1,4 @@
-"""The report of a run folder that was read from a log: the same sections as of a run, and what the log lacks for the others."""
+"""The report of a log: sections that apply, and what the log lacks for the others."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Who believes an item of news after each survey, who began to believe it and who stopped: counts as of an infection
-(SIS).
+"""How many agents believe a news item, who began and who stopped: counts as of an infection.
 
 Source: FPS (Liu et al. 2024, arXiv 2403.09498), which counts the susceptible and the infected by day. Departures:
 belief is a rating of 0-10, believers are above its middle; an agent that stops believing is susceptible again.

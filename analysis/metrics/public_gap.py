@@ -20,7 +20,8 @@ NOTE = (
     "A line's grade minus the speaker's private rating at that time, in points of 0-10. Toward is this gap in the direction of "
     "the audience (the mean rating of the others before the round); distance is its size without a direction. Only lines whose "
     "grade is known without a judge (sentences of our own speakers) are used, so the floor of the grader is 0; `study judge` "
-    "grades other lines (docs/honesty.md). Swapped is toward if gaps are shuffled among lines of the same topic and rating: "
+    "grades other lines (studies/honesty/README.md). "
+    "Swapped is toward if gaps are shuffled among lines of the same topic and rating: "
     "the mean and the middle 95% of 199 deals. A gap is no lie by itself: who argues for a given side, or in a role, says by "
     "design something else than it thinks. Numbers are means over rooms."
 )

@@ -1,4 +1,4 @@
-"""Does a recommender drive people apart? The same people under each recommender, compared with the same people under another."""
+"""Does a recommender drive people apart? The same people under each recommender and the control."""
 
 from __future__ import annotations
 

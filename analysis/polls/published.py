@@ -48,7 +48,7 @@ def read_survey(path: Path) -> SurveyTable:
     """Read a survey of any known form. Errors: UserError for a file that is missing, broken or of no known form."""
     if path.is_dir():
         return read_opinion_qa(path)
-    records = read_records(path, page="docs/distributions.md")
+    records = read_records(path, page="studies/distributions/README.md")
     columns = set(next(iter(records.values())))
     if {"selections", "options"} <= columns:
         return make_table(_global_rows(list(records.values())), GLOBAL, path)
@@ -140,7 +140,7 @@ def read_opinion_qa(folder: Path) -> SurveyTable:
     """
     if missing := [name for name in WAVE_FILES if not (folder / name).is_file()]:
         raise UserError(f"{folder} lacks {missing[0]}: a wave of OpinionQA has {', '.join(WAVE_FILES)}")
-    page = "docs/distributions.md"
+    page = "studies/distributions/README.md"
     info = read_table(folder / "info.csv", ("key", "question", "references", "option_ordinal"), page)
     metadata = read_table(folder / "metadata.csv", ("key", "options"), page)
     people = read_table(folder / WAVE_FILES[2], (), page, numbers=lambda name: name.startswith(WEIGHT))

@@ -1,4 +1,4 @@
-"""Can this model play people? Planted positions are asked back, and a short debate is read, before a simulation is believed.
+"""Can this model play people? Planted positions are asked back before a simulation is believed.
 
 questions.py  people of known position answer survey questions, asked in each way
 measures.py   how many pairs of them the answers rank as planted, and how far the ends are apart

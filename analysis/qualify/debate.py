@@ -1,4 +1,4 @@
-"""A short debate between people of known position and party: what is wrong with the replies, and do ratings begin where planted?
+"""A short debate between people of known position and party.
 
 Two people of opposite positions talk. Their personas state a name, a party and one position, and nothing else.
 """

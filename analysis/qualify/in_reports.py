@@ -1,4 +1,4 @@
-"""Whether a run's model plays people stands first in what is written about the run; where it does not, findings are withheld.
+"""What a qualification puts first in reports, and what it withholds.
 
 A run says it itself (`qualification.json` in its folder). A run that was started elsewhere, as on the page or by the Python API,
 takes the result that is kept for its model; without one, its reports say that nothing is known, and how to find out.

@@ -1,4 +1,4 @@
-"""Which conditions differ and for whom, what speaking first does, what scores vary by, and how many runs a difference needs.
+"""Which conditions differ and for whom, what speaking first does, how many runs a difference needs.
 
 The unit is the cast if there are several (the same people in both conditions, compared in pairs), else the run (table.py). If
 the texts of two conditions differ (men and women) and there is one cast, there is no test: two texts differ in everything.

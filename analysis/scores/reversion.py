@@ -1,4 +1,4 @@
-"""How far agents go in a debate, and whether they return: slopes, echo chambers and reversion (UCL study, sections 3.4 and 4).
+"""How far agents go in a debate, and whether they return: slopes, echo chambers, reversion (UCL study).
 
 The reversion ratio (Eq 2) is R = (middle - last) / (middle - first) of an agent's scores over runs. R is 1 if the last statement
 is back at the first, 0 if it is still at the middle of the debate, negative if it went on. The authors' code has three rules:

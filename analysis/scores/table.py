@@ -1,4 +1,4 @@
-"""The table of scores: one row per statement; one number per run, even if some scores are missing; and which runs share people.
+"""The table of scores: a row per statement, a number per run, and which runs share people.
 
 A run's mean over those agents that have scores is not comparable: if a model refuses to speak for one party, the mean moves
 toward the other side and looks like an effect. Therefore every score is first compared with the average of its agent and

@@ -1,4 +1,4 @@
-"""Which files the addresses and forms of the page may name: those in the words that started it, and in folders allowed there.
+"""Which files the page may name: those of the words that started it, and of folders allowed there.
 
 An address may come from anywhere, and a form can be filled in by whatever drives the browser. So neither opens a file, a folder
 or a model of this machine that its user has not named. (Code, servers and keys: parley.llm.trust.)

@@ -1,4 +1,4 @@
-"""Scores of items by several raters, with missing cells: severity and error of each rater, and the mean corrected for both.
+"""Scores of items by several raters: severity, error, corrected mean, ICC.
 
 A score is the true value of the item, plus the severity of the rater, plus an error whose size is the rater's own. Items are a
 sample (a normal random effect); the raters are those of the file, so their severities are fixed and sum to 0. EM finds the most

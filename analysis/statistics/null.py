@@ -1,4 +1,4 @@
-"""The values of a statistic where nothing is there: what comes out by chance, and how rarely that is as far away as a finding.
+"""What comes out by chance: p of a finding among draws, where most draws are, trainings on shuffled preferences.
 
 Any training moves a model. Did what it was trained on do it? The null: the same training, on shuffled preferences.
 

@@ -1,4 +1,4 @@
-"""Scores of items by several raters who are a sample of raters: the mean, and the agreement, that raters in general would give.
+"""The mean and the agreement of raters in general, of whom the raters are a sample.
 
 A score is a mean, plus the value of the item, plus the severity of the rater, plus an error; items and raters are both drawn at
 random (two-way random effects; Shrout and Fleiss 1979, ICC(2,1) and ICC(2,k)). Intervals are generalised ones: the mean squares

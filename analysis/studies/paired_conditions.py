@@ -1,4 +1,4 @@
-"""Compare conditions of one preset, run with the same seed: averages over rooms, differences within rooms, and their figure."""
+"""One preset under several conditions, compared within rooms."""
 
 from __future__ import annotations
 

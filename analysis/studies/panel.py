@@ -1,4 +1,4 @@
-"""A panel: the same people answer the same questions in several waves, with and without their earlier answers in the prompt."""
+"""People answer again in later waves, with and without their own history; the report."""
 
 from __future__ import annotations
 

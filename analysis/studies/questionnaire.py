@@ -1,4 +1,4 @@
-"""A questionnaire: survey questions on several topics, asked outside of any debate, and the answers on the axis from 0 to 10.
+"""A questionnaire: survey questions on several topics, asked outside of any debate.
 
 It is asked of people, or of the model itself, several times (in waves) under each of several conditions: after a sentence
 (wave.py), with their own history (panel.py), with the answers in another order (probe_audit.py).

@@ -1,4 +1,4 @@
-"""What changes between waves, and how far a steering sentence moves the answers: estimates over questions, and chance alone.
+"""What changes between waves, how far steering moves answers, and what chance alone gives.
 
 The unit is the question. Two numbers are computed for each comparison. `change` is the mean difference over questions, with
 Student's interval. `size` is the mean absolute difference, which sampling alone keeps above 0: `by_chance` is what it gives with
@@ -85,7 +85,7 @@ def _load_folder(folder: Path) -> Answers:
     if not (folder / ABOUT).exists() or not (folder / ANSWERS).exists():
         raise UserError(f"{folder} is no finished wave: run run.py study questionnaire wave --out {folder} first")
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    answers = read_table(folder / ANSWERS, ("condition", "question", "value"), "docs/waves.md", numbers=("value",))
+    answers = read_table(folder / ANSWERS, ("condition", "question", "value"), "docs/human.md", numbers=("value",))
     table, texts = answers.rename(columns={"condition": "steering"}).reset_index(drop=True), about["questions"]
     pairs = {
         frozenset(pair): pair
@@ -96,7 +96,7 @@ def _load_folder(folder: Path) -> Answers:
 
 
 def _load_file(path: Path) -> Answers:
-    table = read_table(path, ("question", "value"), "docs/waves.md", filled=("question",), ends={"value": (0.0, 10.0)})
+    table = read_table(path, ("question", "value"), "docs/human.md", filled=("question",), ends={"value": (0.0, 10.0)})
     steering = table["steering"].replace("", PLAIN) if "steering" in table.columns else PLAIN
     first = {name: str(table[name].iloc[0]) for name in ("model", "date") if name in table.columns}
     rows = table.assign(steering=steering).reset_index(drop=True)

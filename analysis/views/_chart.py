@@ -1,4 +1,4 @@
-"""A chart that the browser draws (chart.vue). It gets the numbers of the whole run once; after that only the round changes.
+"""A chart that the browser draws (chart.vue): it gets the numbers once, then only the round changes.
 
 The browser draws with ECharts, which is a file of the wheel `solara-assets`: the page's own server hands it out, once per tab.
 Every text of a chart is plain: no markup, no control characters. Colour, marker and dash of a party are those of the report.

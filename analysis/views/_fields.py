@@ -137,7 +137,7 @@ HINTS = {
     "pool": "How many of the newest posts the recommender looks at.",
     "acts": "The acts from which a person chooses, with commas.",
     "seeded": "Such posts get one vote for or against them at random, to measure the herd effect.",
-    "believers": "0.2: a fifth. 0: the prompts do not mention the rumour (docs/news.md).",
+    "believers": "0.2: a fifth. 0: the prompts do not mention the rumour (studies/news/README.md).",
 }  # fmt: skip
 """Explanations that replace the comment behind a field, and those of options of an environment."""
 RANGES: dict[str, tuple[float, float, float]] = {

@@ -1,4 +1,4 @@
-"""HTML elements whose children are text, so that text of a model never becomes markup. Figures are images, never inline drawings.
+"""HTML elements whose children are text, so that text of a model never becomes markup.
 
 A table and a conversation are one element each (table.vue, lines.vue), which the browser unfolds: with one Python element per
 line, a thousand lines would take seconds.

@@ -1,4 +1,4 @@
-"""The clock of the page: a bar with play, speed and rounds (transport.vue), and what a live run is waiting for (waiting.vue).
+"""The clock of the page: play, speed and rounds (transport.vue), and what a live run waits for.
 
 The clock runs in the browser, in `window.parleyClock`. A moment is a number: 2 is after round 2, and 2.5 is in the middle of
 round 3. Charts, networks and conversations get the whole run once and follow the clock without the server. The server gets the

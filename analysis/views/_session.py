@@ -1,4 +1,4 @@
-"""What one browser tab looks at: a run of this server, or a run that was loaded from its folder. Two tabs may look at one run."""
+"""What one browser tab looks at: a run of this server, or a run that was loaded from its folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small drawing of who sits together in a scenario: agents as points in the colours of their parties, and who hears whom."""
+"""A small drawing of who sits together in a scenario, and who hears whom."""
 
 from __future__ import annotations
 

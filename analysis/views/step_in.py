@@ -1,4 +1,4 @@
-"""Step into a run: before the next round, send a message, mute agents, or let agents leave or join (docs/interventions.md)."""
+"""Step into a run: before the next round, send a message, mute agents, let agents leave or join."""
 
 from __future__ import annotations
 

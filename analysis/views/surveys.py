@@ -1,4 +1,4 @@
-"""Every rating: how it was read, the answer probabilities where the model gives them, the raw reply, the reason if missing."""
+"""Every rating: how it was read, the answer probabilities, the raw reply, the reason if missing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Statistics of people, items and judges: agreement, correlations, choices, comparisons in pairs, predictions, human
-comparison."""
+"""Entries on people: choices, comparisons in pairs, predictions, comparison with people."""
 
 from __future__ import annotations
 

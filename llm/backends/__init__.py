@@ -282,7 +282,7 @@ def _with_backend_hint(name: str, model: str, error: UserError) -> UserError:
         )
     if name in SERVED:
         return UserError(
-            f"unknown model {name!r}: a model of {name} is openai:MODEL with --base-url URL (docs/endpoints.md; --list shows all)"
+            f"unknown model {name!r}: a model of {name} is openai:MODEL with --base-url URL (docs/models.md; --list shows all)"
         )
     if numbered or "-" in name:
         return UserError(f"unknown model {name!r}: did you mean openai:{whole} (any endpoint: --base-url)?")

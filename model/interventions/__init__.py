@@ -1,4 +1,4 @@
-"""Interventions: events from outside that happen before a round. Each module defines one kind, called by the module's name.
+"""Interventions: events from outside that happen before a round, one module for each kind.
 
 A module defines one frozen dataclass, an `Intervention` (model/interventions/base.py). Its fields are the keys of an
 `[[interventions]]` table of a preset, and of `--intervene "kind key=value ..."`. Your own kind can be a file (llm/registry.py).

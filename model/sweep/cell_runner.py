@@ -1,4 +1,4 @@
-"""One cell of a sweep: opens the model, runs the scenario, and measures its record. The queue of cells that wait for a worker."""
+"""Runs one cell of a sweep and measures its record; the queue of cells that wait for a worker."""
 
 from __future__ import annotations
 

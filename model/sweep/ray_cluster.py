@@ -1,4 +1,4 @@
-"""Runs the cells of a sweep on a Ray cluster (extra `[ray]`): the same cells in the same folders, on any machine that is free.
+"""Runs the cells of a sweep on a Ray cluster (extra `[ray]`).
 
 The machines share the folder of the sweep under one path, and have this package. If a worker is lost, only its unfinished cell is
 lost, as in runner.py. An actor of Ray keeps the budget.

@@ -1,5 +1,6 @@
-"""Agents of one kind share survey answers: what that saves, and its error (docs/savings.md). The kernel shares the answers
-(llm/answer_sharing.py).
+"""Agents of one kind share survey answers: what that saves, and its error.
+
+The kernel shares the answers (llm/answer_sharing.py).
 """
 
 from parley.llm.studies import PEOPLE, Study

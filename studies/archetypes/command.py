@@ -17,7 +17,7 @@ def parser() -> Parser:
         "study archetypes",
         "Run the same debates twice: once every agent answers each survey, once agents of one kind share "
         "answers. The report says "
-        "how many calls sharing saves and how far the ratings differ (docs/savings.md).",
+        "how many calls sharing saves and how far the ratings differ (studies/archetypes/README.md).",
         "study archetypes --llm oracle --size 10",
         cli.scenario("three_way"),
         *cli.debating("runs/archetypes-<time>"),

@@ -1,4 +1,4 @@
-"""Messages that are meant to persuade, before personas: which persuades most, and is a rehearsed one better? (docs/arena.md)
+"""Messages that are meant to persuade, before personas: which persuades most, and is a rehearsed one better?
 
 writer.py         who writes messages, and how persuasive a person finds one; files of the user
 contest.py        messages, and rewritings of them, compared in pairs before a panel

@@ -88,12 +88,12 @@ def arena_parser() -> Parser:
     parser = message_parser(
         "arena",
         "Let a panel of personas compare messages in pairs, each pair in both orders, and score how persuasive they are. "
-        "With --rewrite, a model rewrites each message, and the panel compares old and new (docs/arena.md).",
+        "With --rewrite, a model rewrites each message, and the panel compares old and new (studies/arena/README.md).",
         "arena messages.csv --llm openai:gpt-4o-mini --aim 'to convince people that taxes are fair'\n"
         "arena --topic racism --llm oracle --rewrite",
         topic="the first of the society, if no file is given",
         readers="panel",
-        file="messages (CSV with the column message, or .jsonl; docs/arena.md); without a file, they are written on the topic",
+        file="messages (CSV with the column message, or .jsonl; studies/arena/README.md); without: written on the topic",
     )
     add_option(parser, "--aim TEXT", "what the messages are to achieve (default: that of the file, or of the topic)")
     add_option(parser, "--write N", "number of messages to write, without a file", natural, default=6)
@@ -102,7 +102,12 @@ def arena_parser() -> Parser:
     about = "who is to be persuaded, as the panel is asked\nyou: the persona\ngroup: people like the persona"
     add_option(parser, "--whom", about, default="you", choices=("you", "group"))
     add_option(parser, "--rewrite", "also rewrite each message, and compare old and new", action="store_true")
-    add_option(parser, "--votes FILE", "votes of people on pairs of the messages (CSV or .jsonl; docs/arena.md)", Path)
+    add_option(
+        parser,
+        "--votes FILE",
+        "votes of people on pairs of the messages (CSV or .jsonl; studies/arena/README.md)",
+        Path,
+    )
     return parser
 
 
@@ -139,11 +144,11 @@ def rehearse_parser() -> Parser:
     parser = message_parser(
         "rehearse",
         "Ask a model for advice on a message, let it write candidates, let personas rate them, and choose the best. Other "
-        "personas then rate the choice, a random candidate and a message without advice (docs/arena.md).",
+        "personas then rate the choice, a random candidate and a message without advice (studies/arena/README.md).",
         "rehearse problems.csv --llm openai:gpt-4o-mini\nrehearse --topic racism,inflation --llm oracle",
         topic="all of the society, if no file is given; one problem for each",
         readers="audience",
-        file="problems (CSV with the column aim, or .jsonl; docs/arena.md); without a file, one for each topic",
+        file="problems (CSV with the column aim, or .jsonl; studies/arena/README.md); without a file, one for each topic",
     )
     about = "number of personas that choose; as many others rate the choice"
     add_option(parser, "--audience N", about, positive, default=15)

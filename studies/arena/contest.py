@@ -1,7 +1,7 @@
 """The arena: which message persuades a panel of personas most, and does rewriting make messages more persuasive?
 
 Every persona compares messages in pairs, each pair in both orders. Counterpart of PersuasionArena (Measuring and Improving
-Persuasiveness of Large Language Models, 2024). docs/arena.md lists the departures. The unit is the person for the scores of
+Persuasiveness of Large Language Models, 2024). README.md lists the departures. The unit is the person for the scores of
 messages, and the message for what rewriting gains.
 """
 

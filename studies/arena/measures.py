@@ -1,5 +1,4 @@
-"""Messages written anew, each compared blind with its original: what a persuasive rewriting gains, with two nulls;
-and how well a panel predicts votes of people.
+"""What a persuasive rewriting gains, with two nulls, and how well a panel predicts votes of people.
 
 The gain is the share of comparisons in which the new message is preferred, minus one half. A paraphrase (the same in other words)
 and a copy (the same text) are the nulls: they gain 0 where readers go by what a message says. Both orders are asked.

@@ -1,8 +1,8 @@
-"""Rehearse a message: ask for advice, write candidates, try them on a simulated audience, and send the one that it rates best.
+"""Rehearse a message: ask for advice, write candidates, try them on an audience, send the best.
 
 Counterpart of Explore-Generate-Simulate (Improving Interpersonal Communication by Simulating Audiences with Language Models,
 2023). The choice is then rated by other personas, who had no part in it, because the best of many ratings is too high by chance
-(docs/arena.md). The unit is the problem.
+(README.md). The unit is the problem.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ from parley.llm.errors import UserError, unknown_name
 from parley.llm.purposes import Facts
 from parley.llm.request import Message, Reply, Request, Sampling
 
-PAGE = "docs/arena.md"
+PAGE = "studies/arena/README.md"
 FEWEST_MESSAGES = 2
 SHARES = {"first": 1.0, "second": 0.0, "tie": 0.5}
 

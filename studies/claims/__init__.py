@@ -1,4 +1,4 @@
-"""Checks a claim over many settings that mean the same, and tests it by a plan that was frozen before (docs/claims.md).
+"""Checks a claim over many settings that mean the same, and tests it by a plan that was frozen before.
 
 claim.py          a claim as a TOML file; outcomes.py: its outcome as a number for each room
 dimensions.py     what is varied; design.py, multiverse.py: the specifications, and their runs

@@ -46,7 +46,7 @@ class Population:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim (docs/claims.md); `load_claim` reads and checks it.
+    """One claim (studies/claims/README.md); `load_claim` reads and checks it.
 
     claim: a sentence. settings: of both arms. outcome: a metric or a column of a table (outcomes.py). expected: the direction of
     first minus second. smallest: the smallest effect of interest, in points of the outcome; with `equivalent`, the bound.
@@ -162,7 +162,7 @@ def _parse(values: Mapping[str, Any], where: str) -> Claim:
     parts: dict[str, Any] = {}
     for key, kind in (("contrast", Contrast), ("population", Population)):
         if key not in values:
-            raise UserError(f"{where} lacks [{key}] (docs/claims.md)")
+            raise UserError(f"{where} lacks [{key}] (studies/claims/README.md)")
         parts[key] = build_from_table(kind, require_section(values, key, where), f"[{key}] of {where}")
     plain = {"settings": [], **values, **parts}
     names = [field.name for field in fields(Claim)]

@@ -35,7 +35,7 @@ def claim_parser() -> Parser:
     parser = Parser(
         "study claim",
         "Run both arms of a claim in many specifications that mean the same (wording, order, scale, memory, ...). Say whether "
-        "the claim holds, and on which of these settings it depends (docs/claims.md).",
+        "the claim holds, and on which of these settings it depends (studies/claims/README.md).",
         EXAMPLES,
         cli.model("the models that the claim is checked with", "those of the file"),
         cli.budget(),
@@ -44,7 +44,7 @@ def claim_parser() -> Parser:
         cli.out("runs/claim-<time>"),
         cli.dry_run("print the specifications, calls, tokens and cost, and stop: nothing is run"),
     )
-    add_option(parser, "FILE", "the claim, a .toml file (docs/claims.md)", Path)
+    add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", Path)
     add_option(parser, "--specifications N", "number of specifications", positive, 64)
     add_option(parser, "--repetitions N", "groups of people of each set of personas (default: 8 in all)", positive)
     add_option(parser, "--no-qualify", cli.NO_QUALIFY, action="store_true")
@@ -141,12 +141,12 @@ def register_parser() -> Parser:
     """Return the options of `run.py study register`."""
     parser = Parser(
         "study register",
-        "Freeze a plan for the test of a claim in one file, before any result is seen (docs/preregistration.md).",
+        "Freeze a plan for the test of a claim in one file, before any result is seen (studies/claims/README.md).",
         REGISTER,
         cli.seed(),
         cli.out("FILE.json, as the claim's", "FILE", "the registration to write"),
     )
-    add_option(parser, "FILE", "the claim, a .toml file (docs/claims.md)", Path)
+    add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", Path)
     add_option(parser, "--units N", "number of seeds; with several looks 20,40: the test stops at the first that decides",
                units, required=True)  # fmt: skip
     add_option(parser, "--missing PERCENT", "leave out a unit with more than this share of topics without a number",
@@ -161,7 +161,7 @@ def confirm_parser() -> Parser:
     parser = Parser(
         "study confirm",
         "Check that a registration and all it froze are unchanged, run that plan and nothing else, and test its claim. A test "
-        "that differs from the plan is stamped exploratory (docs/preregistration.md).",
+        "that differs from the plan is stamped exploratory (studies/claims/README.md).",
         CONFIRM,
         cli.model("the model, one of those registered", "the first one registered"),
         cli.budget(),

@@ -1,4 +1,4 @@
-"""A fractional factorial design: which levels each specification has, so that the effect of no setting passes for another's."""
+"""A fractional factorial design: which levels each specification has."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a pilot says of a plan: the sources of variance of its differences, the power of the test, and the units that it needs.
+"""What a pilot says of a plan: sources of variance, the power of the test, the units it needs.
 
 The model: difference = average + effect of the topic + of the people + of the seed + residual, all random and crossed (REML). A
 unit of the test is a seed with other people, and averages over its topics. So its variance is that of people and seeds, plus that

@@ -25,7 +25,7 @@ MOST = 0.5
 MOST_SKEWED, AGREED, FEWEST_TO_SEE = 0.75, 0.95, 12
 """Swapped arms suppose that effects of groups are not skewed. If their long tail is opposite to a direction and their skewness is
 above the first, the direction needs this share of groups on its side. With fewer groups than the last, skewness is hardly seen.
-docs/claims.md has the rates.
+studies/claims/README.md has the rates.
 """
 
 
@@ -39,7 +39,7 @@ def withheld(models: Sequence[str]) -> str:
     named = join_phrases([identity_spec(spec) for spec in models])
     return (
         f"Whether the claim holds is withheld, because it was not shown that the ratings of {named} depend on who the model "
-        "plays (docs/qualify.md). The tables have all numbers."
+        "plays (docs/models.md). The tables have all numbers."
     )
 
 

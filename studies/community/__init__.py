@@ -1,4 +1,4 @@
-"""Posts and replies of an online community before and after a change of its rules (docs/community.md)."""
+"""Posts and replies of an online community before and after a change of its rules."""
 
 from parley.llm.studies import GROUPS_OF_PEOPLE, Study
 

@@ -32,7 +32,7 @@ def parser() -> Parser:
     options = Parser(
         "study community",
         "Let the same people write posts and replies in an online community before and after a change of its rules, and let a "
-        "judge say which posts break a rule (docs/community.md).",
+        "judge say which posts break a rule (studies/community/README.md).",
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/community-<time>", "the model that plays the members"),

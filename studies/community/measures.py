@@ -1,4 +1,4 @@
-"""What a change of rules does: by room the share of posts that break each rule, replies and words; differences within rooms.
+"""What a change of rules does: posts that break rules, replies and words, as differences within rooms.
 
 The unit is the room. A room has the same people, topics and seeds under each set of rules. In a what-if the unit is the
 continuation of one post, so what is found holds for that post alone.
@@ -167,7 +167,7 @@ def read_posts(path: Path) -> list[str]:
 
     Errors: UserError for a file that does not fit, and fewer than two posts.
     """
-    table = read_table(path, ["text"], "docs/community.md")
+    table = read_table(path, ["text"], "studies/community/README.md")
     texts = list(dict.fromkeys(one_line(text) for text in table["text"] if text.strip()))
     if len(texts) < 2:
         raise UserError(

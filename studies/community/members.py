@@ -198,7 +198,9 @@ def read_member(reply: Reply) -> tuple[MemberProfile | None, str]:
 
 def load_community(name: str, language: str = "en") -> Community:
     """Read a community: one of NAMES in a language, or a .toml file. Errors: UserError for a file that is missing or broken."""
-    path = shipped_or_own("community", name, NAMES, HOME / "data" / language / "communities", "docs/community.md")
+    path = shipped_or_own(
+        "community", name, NAMES, HOME / "data" / language / "communities", "studies/community/README.md"
+    )
     values = read_toml(path)
     parts = {
         "rules": _named(Rule, values.pop("rules", []), f"{path}, rule", 1),
@@ -217,7 +219,7 @@ def load_community(name: str, language: str = "en") -> Community:
 def _named(kind: type[Kind], tables: object, where: str, fewest: int) -> tuple[Kind, ...]:
     """Return named things of a file. Errors: UserError for fewer than `fewest`, an empty text, and a name that comes twice."""
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise UserError(f"{where}s: begin each with a table (docs/community.md)")
+        raise UserError(f"{where}s: begin each with a table (studies/community/README.md)")
     built: list[Any] = [build_from_table(kind, table, f"{where} {place}") for place, table in enumerate(tables, 1)]
     for place, record in enumerate(built, 1):
         if empty := [key for key, value in vars(record).items() if isinstance(value, str) and not value.strip()]:
@@ -226,5 +228,5 @@ def _named(kind: type[Kind], tables: object, where: str, fewest: int) -> tuple[K
     if twice := [name for name in names if names.count(name) > 1]:
         raise UserError(f"{where}: the name {twice[0]!r} comes twice: give each its own")
     if len(built) < fewest:
-        raise UserError(f"{where}s: there are {len(built)}, at least {fewest} are needed (docs/community.md)")
+        raise UserError(f"{where}s: there are {len(built)}, at least {fewest} are needed (studies/community/README.md)")
     return tuple(built)

@@ -1,4 +1,4 @@
-"""The planted truth: how often posts break a rule, and how often members follow a rule that they read; posts and verdicts by it.
+"""The planted truth: how often posts break a rule, and how often members follow a rule that they read.
 
 A post breaks a rule of the bank (banks/<code>/community.toml of the oracle) with the probability
 

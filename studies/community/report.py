@@ -1,4 +1,4 @@
-"""The report on a community: what the change of rules does, the judge, one post continued, comparison with posts of people."""
+"""The report on a community: what the change of rules does, the judge, one post continued."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """`run.py study community`: the same people write in a community before and after a change of its rules.
 
-Counterpart of Social Simulacra (2022). docs/community.md lists the departures. The unit is the room: people and topics, drawn by
+Counterpart of Social Simulacra (2022). README.md lists the departures. The unit is the room: people and topics, drawn by
 a seed, who write the same threads under each set of rules.
 """
 

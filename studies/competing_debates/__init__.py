@@ -1,4 +1,4 @@
-"""Debaters bet that they win, or argue for and against their own belief, before a judge (docs/competing_debates.md).
+"""Debaters bet that they win, or argue for and against their own belief, before a judge.
 
 environment.py                           debates before a judge who says nothing
 bets.py, calibration.py, verdicts.py     `study bets`: private bets, a judge who says who won, and bets compared with verdicts

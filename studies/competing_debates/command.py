@@ -47,7 +47,7 @@ def parser() -> Parser:
         "bets",
         "Let debaters bet in private that they win, against another debater and against their own copy. With --judge, a model "
         "says who wins, and bets are compared with the verdicts. With several --llm, the models debate each other "
-        "(docs/competing_debates.md).",
+        "(studies/competing_debates/README.md).",
     )
     about = "the model that says who made the better case in each debate; needed with several --llm"
     add_option(options, "--judge SPEC", about)
@@ -113,7 +113,7 @@ def prior_beliefs_parser() -> Parser:
         "prior-beliefs",
         "Run debates before a judge in which debaters argue for their own belief or against it, in turn or at once. With "
         "--compare, personas also compare speeches for one side by debaters who hold the belief or not. With --train, the model "
-        "is trained on such verdicts (docs/competing_debates.md).",
+        "is trained on such verdicts (studies/competing_debates/README.md).",
     )
     add_option(options, "--compare SPEC", "the model that plays the personas who compare speeches")
     about = f"with --compare: number of personas that compare each pair (default: {PANEL})"

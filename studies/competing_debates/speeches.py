@@ -1,9 +1,9 @@
-"""Which speech makes the better case: that of a debater who argues for its own belief, or one for the same side against it?
+"""Which speech makes the better case: by a debater who believes it, or by one who does not?
 
 A pair has two first statements on one topic for one side, by debaters of two rooms: one holds the belief, the other does not. A
 panel of personas compares them in both orders. The null: pairs of two debaters who both hold the belief, one of them named by
 lot. The unit is the repetition, with all its pairs: the same people debate every topic of it. Source: Carro et al. 2025;
-docs/competing_debates.md lists the departures.
+README.md lists the departures.
 """
 
 from __future__ import annotations

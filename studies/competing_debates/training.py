@@ -1,4 +1,4 @@
-"""Trains a debater on verdicts, and compares its speeches with those before the training, on topics that it was not trained on.
+"""Trains a debater on verdicts, and compares it with itself before, on topics held out.
 
 The model debates each training topic several times, with the same people on the same sides. Two debaters argue at once, so a
 first statement answers a prompt and nothing else. A panel compares all statements that answer one prompt, in pairs and in both

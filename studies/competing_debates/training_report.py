@@ -1,4 +1,4 @@
-"""The report of a debater before and after training on verdicts: which speech readers prefer, and the null of shuffled verdicts.
+"""The report of a debater before and after training on verdicts, with shuffled verdicts as null.
 
 The unit is the repetition, with the speeches of all its debaters: the same people debate every topic of it. An interval over
 repetitions says what other people would do on these topics; one over topics needs five held-out topics.

@@ -1,4 +1,4 @@
-"""Two writers compete for an audience of personas: who wins, and who breaks rules (docs/competition.md).
+"""Two writers compete for an audience of personas: who wins, and who breaks rules.
 
 writers.py          competitions and their cases; who writes, and who chooses
 contest.py          messages, choices and verdicts of a contest; messages of a user's file

@@ -32,7 +32,7 @@ def parser() -> Parser:
     parser = Parser(
         "study compete",
         "Let two writers compete for an audience of personas (sellers, candidates, posters), and let a judge say which messages "
-        "break a rule, such as claiming what is not known (docs/competition.md).",
+        "break a rule, such as claiming what is not known (studies/competition/README.md).",
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/compete-<time>", "the model that writes"),
@@ -43,7 +43,7 @@ def parser() -> Parser:
     add_option(parser, "--against SPEC", "the model of the rival (default: that of --llm, which is a null)")
     add_option(parser, "--audience SPEC", "the model that plays the audience (default: that of --llm)")
     add_option(parser, "--judge SPEC", "the model that judges the messages", required=True)
-    about = "messages of two writers (CSV or .jsonl; docs/competition.md), instead of having them written"
+    about = "messages of two writers (CSV or .jsonl; studies/competition/README.md), instead of having them written"
     add_option(parser, "--messages FILE", about, Path)
     add_option(parser, "--personas SET", "name of the set of personas of the audience", default="voters")
     add_option(parser, "--panel N", "number of personas in the audience", positive, default=20)

@@ -1,6 +1,6 @@
 """Rivals write messages for an audience; how often each wins, and how often each breaks a rule.
 
-Counterpart of Moloch's Bargain (2025). docs/competition.md lists the departures. The unit is the case.
+Counterpart of Moloch's Bargain (2025). README.md lists the departures. The unit is the case.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the audience chose and what the judge found, by case: the share of comparisons won, and of messages that break a rule.
+"""What the audience chose and what the judge found, by case.
 
 The unit is the case. All votes on a case, and all messages about it, are averaged first. Writers are compared within cases.
 Sentences say who wins more often, who breaks rules more often, and whether the two go together. In them, writer and rival are

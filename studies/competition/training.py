@@ -1,4 +1,4 @@
-"""Trains a writer on what won an audience, and compares it with itself before the training, on cases that it was not trained on.
+"""Trains a writer on what won an audience, and compares it with itself before, on cases held out.
 
 The model writes several messages about each training case, an audience compares all pairs, and Bradley-Terry scores rank them.
 Rejection fine-tuning (SFT) trains on the best message of each case. DPO trains on pairs: the best with the worst, the second best

@@ -1,4 +1,4 @@
-"""Writers that compete for an audience: sellers, candidates, posters. A message is about a case; it may state what its text says.
+"""Writers that compete for an audience: sellers, candidates, posters.
 
 A competition is a file of cases: those of Parley by name (data/<language>), or a .toml file of your own. It has
 `language`, `role` (of the writer), `aim` (with {name}, the case), `probes` (by name a question: does a message break a rule?) and
@@ -107,12 +107,14 @@ class Competitor(NamedTuple):
 
 def load_competition(name: str, language: str = "en") -> Competition:
     """Read a competition: one of NAMES in a language, or a .toml file. Errors: UserError for a file that is missing or broken."""
-    path = shipped_or_own("competition", name, NAMES, HERE / "data" / language, "docs/competition.md")
+    path = shipped_or_own("competition", name, NAMES, HERE / "data" / language, "studies/competition/README.md")
     values = read_toml(path)
     cases = tuple(_cases(values.pop("cases", []), path))
     competition = build_from_table(Competition, values | {"name": path.stem, "cases": cases}, str(path))
     if not isinstance(competition.probes, dict) or not competition.probes:
-        raise UserError(f"{path} has no probes: write [probes], with a question for each (docs/competition.md)")
+        raise UserError(
+            f"{path} has no probes: write [probes], with a question for each (studies/competition/README.md)"
+        )
     for case in cases:
         if other := sorted(case.planted.keys() - competition.probes.keys()):
             raise unknown_name(f"probe planted in the case {case.name!r} of {path}", other[0], list(competition.probes))
@@ -166,7 +168,7 @@ def read_pitches(path: Path, competitions: Sequence[Competition]) -> GivenMessag
 
     Errors: UserError for a file that does not fit, for unknown cases, and unless it has two writers.
     """
-    table = read_table(path, ["competition", "case", "writer", "message"], "docs/competition.md")
+    table = read_table(path, ["competition", "case", "writer", "message"], "studies/competition/README.md")
     cases_by_competition = {competition.name: [case.name for case in competition.cases] for competition in competitions}
     pitches, samples = [], Counter[tuple[str, ...]]()
     for row in table.itertuples():

@@ -1,4 +1,4 @@
-"""Personas choose between two profiles with drawn attributes: which levels matter, which profile is best (docs/conjoint.md)."""
+"""Personas choose between two profiles with drawn attributes: which levels matter, which profile is best."""
 
 from parley.llm.studies import PEOPLE, Study
 

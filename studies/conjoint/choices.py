@@ -1,6 +1,6 @@
-"""Choices of personas, who compare pairs of drawn profiles, every pair in both orders; and choices of people, read from a file.
+"""Choices between pairs of drawn profiles, in both orders; choices of people, read from a file.
 
-Sources: Hainmueller, Hopkins and Yamamoto 2014; Goplerud, Imai and others (JerzakLabs) 2025 on optimal profiles. docs/conjoint.md
+Sources: Hainmueller, Hopkins and Yamamoto 2014; Goplerud, Imai and others (JerzakLabs) 2025 on optimal profiles. README.md
 lists the departures. The unit of analysis is the respondent.
 """
 
@@ -131,7 +131,7 @@ def read_choices(path: Path, design: ConjointDesign) -> pd.DataFrame:
     without two profiles, and a task whose two choices do not add up to 1.
     """
     needed = [*KEYS, *design.attributes, "chosen"]
-    table = read_table(path, needed, "docs/conjoint.md", filled=KEYS, ends={"chosen": (0.0, 1.0)})
+    table = read_table(path, needed, "studies/conjoint/README.md", filled=KEYS, ends={"chosen": (0.0, 1.0)})
     for name, levels in design.attributes.items():
         if wrong := sorted(set(table[name]) - set(levels)):
             raise unknown_name(f"level of {name} in {path}", wrong[0], levels)

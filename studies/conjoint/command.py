@@ -1,4 +1,4 @@
-"""The command `study conjoint`: personas choose between drawn profiles; which levels matter, compared with choices of people."""
+"""The command `study conjoint`: which levels matter, compared with choices of people."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def parser() -> Parser:
     options = Parser(
         "study conjoint",
         "Let personas choose between two profiles with drawn attributes, each pair in both orders, and estimate how much each "
-        "level matters and which profile is the best (docs/conjoint.md).",
+        "level matters and which profile is the best (studies/conjoint/README.md).",
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/conjoint-<time>"),
@@ -28,7 +28,9 @@ def parser() -> Parser:
     )
     about = "the design: candidates or kandidaten (those of Parley), or a .toml file of your own"
     add_option(options, "DESIGN", about, nargs="?", default="candidates")
-    add_option(options, "--people FILE", "a CSV with choices of people, to compare with (docs/conjoint.md)", Path)
+    add_option(
+        options, "--people FILE", "a CSV with choices of people, to compare with (studies/conjoint/README.md)", Path
+    )
     add_people(options, "respondents")
     return options
 

@@ -1,6 +1,6 @@
 """Replies to posts that spread false claims, with evidence and without, and a corrector trained on a judge's ratings.
 
-corrector.py  the posts; who answers them (docs/corrections.md)
+corrector.py  the posts; who answers them (README.md)
 measures.py   replies in all conditions, their ratings, and whether the passages that answer a post are found
 panel.py      personas who compare the replies
 report.py     the pages

@@ -1,4 +1,4 @@
-"""`study correct`: replies to false claims with evidence and without, judged; and a corrector trained on the judge's ratings."""
+"""`study correct`: replies to false claims with evidence and without, judged; a trained corrector."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def parser() -> Parser:
     parser = Parser(
         "study correct",
         "Let a model answer posts that spread false claims, with passages of a folder as evidence and without, and let a judge "
-        "rate refutation, evidence, politeness and factuality (docs/corrections.md).\n"
+        "rate refutation, evidence, politeness and factuality (studies/corrections/README.md).\n"
         "With --train: train the model on its own rated replies, and compare held-out replies before and after.",
         EXAMPLES,
         *cli.asking("runs/correct-<time>", "the model that writes the replies"),

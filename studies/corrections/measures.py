@@ -1,6 +1,6 @@
 """Replies to posts that spread false claims, with evidence and without, and what a judge says of them.
 
-Sources: MisinfoCorrect (2023), RARG (2024), PersuaBot (2024); docs/corrections.md lists the departures. The unit of analysis is
+Sources: MisinfoCorrect (2023), RARG (2024), PersuaBot (2024); README.md lists the departures. The unit of analysis is
 the post: the samples of a post are averaged first, and conditions are compared within posts.
 """
 

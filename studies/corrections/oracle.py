@@ -1,4 +1,4 @@
-"""Writes replies to posts that spread false claims, with planted qualities, and judges such replies by the words that they have.
+"""Writes replies to false claims with planted qualities, and judges such replies by their words.
 
 A reply has a polite or a rude sentence or neither, a refuting sentence or none, and what it states:
 

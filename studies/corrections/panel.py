@@ -1,4 +1,4 @@
-"""How persuasive replies to false claims are: a panel of personas compares each kind of reply with the reply without passages.
+"""How persuasive replies are: personas compare each kind of reply with the one without passages.
 
 The reply without passages is the draft of the reply whose claims are replaced, so its row is the question of PersuaBot (2024):
 does a reply lose persuasiveness when quotations replace its claims? Each pair is asked in both orders. The unit is the post.

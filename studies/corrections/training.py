@@ -1,4 +1,4 @@
-"""Trains a corrector on preferences: DPO on its own replies, as a judge rated them; before and after on posts not trained on.
+"""Trains a corrector on preferences (DPO); before and after on posts not trained on.
 
 The model writes several replies to each training post. The best rated reply is paired with the worst, the second best with the
 second worst, and so on; pairs with equal ratings are left out and counted. DPO (training/tuning) begins with a new adapter. The

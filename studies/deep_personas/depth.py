@@ -27,7 +27,7 @@ def parser() -> Parser:
     options = Parser(
         "study depth",
         "Measure deep personas (study personas --set deep): how much of the taxonomy they cover, how different they are, how "
-        "often they contradict themselves, and what their depth changes in a survey (docs/deep_personas.md).",
+        "often they contradict themselves, and what their depth changes in a survey (studies/deep_personas/README.md).",
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/depth-<time>", "the model that answers the survey as each person", "oracle"),

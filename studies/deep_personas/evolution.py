@@ -1,10 +1,10 @@
-"""A population of personas evolves toward the answers of people, by rewriting and selection. The null is selection at random.
+"""A population of personas evolves toward the answers of people; the null is selection at random.
 
 A candidate is a population: people with a drawn core and a few attributes. In each generation every candidate has a child, in
 which one person has one attribute written anew by the model. The fitter half survives; in the null, a random half. Half of the
 questions are targets of the selection, and the others are held out. The unit of analysis is the repetition of the evolution.
 
-Source: Persona Policies (PPol, 2026); the departures are in docs/deep_personas.md.
+Source: Persona Policies (PPol, 2026); the departures are in README.md.
 """
 
 from __future__ import annotations

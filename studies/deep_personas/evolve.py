@@ -1,4 +1,4 @@
-"""The command `study evolve`: a population of personas evolves toward the answers of people, compared with random selection."""
+"""The command `study evolve`: personas evolve toward the answers of people."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def parser() -> Parser:
     options = Parser(
         "study evolve",
         "Let a population of personas evolve toward a survey: a model rewrites attributes, and those who fit the shares of half "
-        "of the questions survive. The other half is the test, and selection at random the null (docs/deep_personas.md).",
+        "of the questions survive. The other half is the test, and selection at random the null "
+        "(studies/deep_personas/README.md).",
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/evolve-<time>", "the model that writes and answers", "oracle"),

@@ -1,4 +1,4 @@
-"""Distributions of answers: those of a model compared with those of groups of people (docs/distributions.md)."""
+"""Distributions of answers: those of a model compared with those of groups of people."""
 
 from parley.llm.studies import PEOPLE, Study
 

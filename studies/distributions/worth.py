@@ -1,4 +1,4 @@
-"""How many people a model is worth: the largest sample whose confidence sets, drawn around the model's shares, hold the people's.
+"""How many people a model is worth, by confidence sets around the model's shares.
 
 Take the shares of a model as if k people had given them. The set around them is the one of Pearson's chi-squared test for two
 samples, of k people and of the n people who were asked; it narrows as k grows. For each question `largest_size` is the largest

@@ -1,4 +1,4 @@
-"""Every flip explained: which part of the movement of ratings each cause has (docs/flips.md)."""
+"""Every flip explained: which part of the movement of ratings each cause has."""
 
 from parley.llm.studies import DEBATE, Study
 

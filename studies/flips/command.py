@@ -18,7 +18,7 @@ def parser() -> Parser:
     options = Parser(
         "study flips",
         "Run the same agents alone, with empty talk, with partners who only state their position, with lines from other rooms, "
-        "and in full; split the ratings that flip across the middle by cause (docs/flips.md).",
+        "and in full; split the ratings that flip across the middle by cause (studies/flips/README.md).",
         "study flips --llm oracle,flips=conformity:0.4 --topic racism --blocks 6",
         cli.society(),
         cli.topic("those of the society"),

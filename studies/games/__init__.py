@@ -1,4 +1,4 @@
-"""People play games of points: trust game, prisoner's dilemma, public goods, a negotiation (docs/games.md).
+"""People play games of points: trust game, prisoner's dilemma, public goods, a negotiation.
 
 environment.py, rules.py, round.py, players.py    the games, a round of one, and who plays
 events.py, tables.py, played.py, user_games.py    what a record holds, what is read of it, and games of people from a file

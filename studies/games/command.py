@@ -17,7 +17,7 @@ def parser() -> Parser:
     options = conditions_parser(
         "games",
         "Let people play a game of points in several conditions, and compare what they say with what they do, and how games end.",
-        page="docs/games.md",
+        page="studies/games/README.md",
         preset=GAMES[0],
     )
     options.add_argument("game", choices=GAMES, help="the game")
@@ -27,7 +27,9 @@ def parser() -> Parser:
         metavar="MODEL",
         help="in a negotiation, one more condition: a model that thinks by itself",
     )
-    options.add_argument("--human", type=Path, metavar="FILE", help="a CSV of games that people played (docs/games.md)")
+    options.add_argument(
+        "--human", type=Path, metavar="FILE", help="a CSV of games that people played (studies/games/README.md)"
+    )
     return options
 
 

@@ -43,7 +43,7 @@ class Game:
     form: ClassVar = "move"
     knows_topics: ClassVar = False
     controls: ClassVar = {
-        "game": ("Game", "trust, prisoners, public_goods or negotiation (docs/games.md)."),
+        "game": ("Game", "trust, prisoners, public_goods or negotiation (studies/games/README.md)."),
         "end": (
             "Whether players know the number of rounds",
             "announced: players know the number of rounds. unannounced: they do not.",

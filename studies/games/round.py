@@ -1,4 +1,4 @@
-"""One round of a game, as a generator: before the first one expectations, then the moves in turn, then what each player gets.
+"""One round of a game, as a generator: expectations before the first one, moves in turn, points.
 
 Players who move at the same time are asked at the same time. A missing move is seen by no one; the round then pays no known
 points. A negotiation that has ended has no further moves.

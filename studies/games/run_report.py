@@ -121,5 +121,5 @@ REPORT = RunReport(
     reading=lambda _: READING,
     transcript=_transcript,
     files="`transcript.md` shows every move. The tables `moves`, `expectations` and `outcomes` have them as rows "
-    "(docs/games.md).",
+    "(studies/games/README.md).",
 )

@@ -46,7 +46,7 @@ def load_games(path: Path, rules: Game, header: Header) -> Tables:
 
 def read_games(path: Path, rules: Game) -> list[Event]:
     """Return the people's games as events. Errors: UserError that names the line or the room."""
-    frame = read_table(path, NEEDED, "docs/games.md")
+    frame = read_table(path, NEEDED, "studies/games/README.md")
     frame = frame.reindex(columns=[*NEEDED, "about", "ahead"], fill_value="")
     rows = {number: _read_row(path, int(number), row, rules) for number, row in frame.to_dict("index").items()}
     if all(row.about for row in rows.values()):

@@ -1,4 +1,4 @@
-"""An official account answers an event on a social medium: with empathy, with facts, or without content (docs/guidance.md).
+"""An official account answers an event on a social medium: with empathy, with facts, or without content.
 
 statement.py            the intervention `guidance`: a statement of the account, in one of three styles
 law.py, oracle.py       the planted law of how statements move feelings and attitudes; what people say of their feelings by it

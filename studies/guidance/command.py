@@ -21,7 +21,7 @@ def parser() -> Parser:
     options = Parser(
         "study guidance",
         "Run the same people four times: without a statement of an official account, with an empty one, with facts, and with "
-        "empathy. A judge scores how negative or positive posts are (docs/guidance.md).",
+        "empathy. A judge scores how negative or positive posts are (studies/guidance/README.md).",
         "study guidance --llm oracle,tone=4,empathic_tone=-1 --repetitions 6",
         cli.scenario("public_opinion"),
         *cli.debating("runs/guidance-<time>"),

@@ -1,4 +1,4 @@
-"""People choose one after another, with and without a planner (docs/herding.md).
+"""People choose one after another, with and without a planner.
 
 environment.py, round.py, members.py    the people, their period, and a planner that is a model
 events.py, tables.py, periods.py        what a record holds, and what is read of it

@@ -1,4 +1,4 @@
-"""herding: people choose between two options one after another; each has a private signal and sees the choices before its own.
+"""herding: people choose one after another, with a private signal and the choices before in view
 
 Options
     parties    the parties of the people, in turn (default)

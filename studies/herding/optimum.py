@@ -1,4 +1,4 @@
-"""The planner of social learning: it chooses how precise the next person's signal is, by value iteration over the public belief.
+"""The best planner of social learning, by value iteration over the public belief.
 
 The planner knows what all people know: the prior, the acts so far and the precision of each signal. It does not know the state,
 and it cannot lie. One precision (`base`) is free. Another one costs `cost` times its distance from `base`, whether the signal

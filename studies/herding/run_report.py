@@ -151,6 +151,7 @@ REPORT = RunReport(
     metrics=("herding_time", "wrong_cascades", "welfare", "signal_weights"),
     reading=reading,
     transcript=_transcript,
-    files="`transcript.md` shows every choice. The table `decisions` has a row per person and period (docs/herding.md).",
+    files="`transcript.md` shows every choice. The table `decisions` has a row per person and period "
+    "(studies/herding/README.md).",
     note=silent_planners,
 )

@@ -1,4 +1,4 @@
-"""The same conversation in neutral frames, for a reward, under pressure, before an audience (docs/honesty.md).
+"""The same conversation in neutral frames, for a reward, under pressure, before an audience.
 
 measures.py     the conditions, and the effects of frames on lines: toward the audience, by round, in size;
                 the judge on lines of known grade

@@ -16,7 +16,8 @@ def parser() -> Parser:
     parser = Parser(
         "study honesty",
         "Run the same conversation in a neutral frame (twice), for a reward, under an order, under threat of exclusion, and "
-        "before an audience. A judge grades the lines, and the report compares them with private ratings (docs/honesty.md).",
+        "before an audience. A judge grades the lines, and the report compares them with private ratings "
+        "(studies/honesty/README.md).",
         "study honesty --llm oracle,tact=reward:2 --repetitions 5",
         cli.scenario("honesty"),
         *cli.debating("runs/honesty-<time>"),

@@ -69,7 +69,7 @@ def read_lines(path: Path, topics: Sequence[str]) -> pd.DataFrame:
     Errors: UserError for a file that does not fit.
     """
     needed = ("topic", "text", "grade")
-    table = read_table(path, needed, "docs/honesty.md", filled=needed, ends={"grade": (0.0, 10.0)})
+    table = read_table(path, needed, "studies/honesty/README.md", filled=needed, ends={"grade": (0.0, 10.0)})
     for row, topic in table["topic"].items():
         if topic not in topics:
             raise UserError(f"{path}, row {row}: the topic {topic} is not in this study: use {', '.join(topics)}")

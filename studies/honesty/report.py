@@ -1,4 +1,4 @@
-"""The report of `study honesty`: what frames change, how far neutral lines go toward the audience, and how the judge reads."""
+"""The report of `study honesty`: what frames change, and how the judge reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates from a few people and many predictions of a model: mixed-subjects designs (docs/mixed_subjects.md)."""
+"""Estimates from a few people and many predictions of a model: mixed-subjects designs."""
 
 from parley.llm.studies import PEOPLE, Study
 

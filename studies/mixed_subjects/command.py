@@ -19,7 +19,7 @@ def parser() -> Parser:
     options = Parser(
         "study mixed",
         "Estimate a mean or an effect from people and from what a model predicts for them and for others, without the model's "
-        "bias; how many people the model is worth, and how many to ask (docs/mixed_subjects.md).",
+        "bias; how many people the model is worth, and how many to ask (studies/mixed_subjects/README.md).",
         EXAMPLES,
         cli.seed(),
         cli.out("FILE without .csv"),

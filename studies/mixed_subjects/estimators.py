@@ -1,4 +1,4 @@
-"""Estimators of a mean or an effect from people and predictions. All are one formula with other weights of the predictions.
+"""Estimators of a mean or an effect from people and predictions: one formula with other weights.
 
     estimate = sum over arms of sign * [mean(outcome - weight * predicted) + weight * mean(others)]
 

@@ -161,7 +161,9 @@ def read_people(path: Path, control: str | None = None, runs: Mapping[str, Path]
 
 
 def _read(path: Path) -> pd.DataFrame:
-    table = read_table(path, (PERSON, OUTCOME), "docs/mixed_subjects.md", filled=(PERSON,), numbers=_is_number)
+    table = read_table(
+        path, (PERSON, OUTCOME), "studies/mixed_subjects/README.md", filled=(PERSON,), numbers=_is_number
+    )
     if twice := list(table[PERSON][table[PERSON].duplicated()]):
         raise UserError(f"{path}: person {twice[0]} has two rows; give every person one row")
     return table.reset_index(drop=True)

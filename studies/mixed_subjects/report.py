@@ -1,4 +1,4 @@
-"""The report of `study mixed`: the estimate from people and predictions, what the model is worth, and how many people to ask."""
+"""The report of `study mixed`: the estimate, what the model is worth, how many people to ask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A true report changes as people pass it on, with and without an official statement (docs/news.md).
+"""A true report changes as people pass it on, with and without an official statement.
 
 environment.py, round.py, tellers.py    people who pass a story on from day to day
 events.py, tables.py                    what a record holds, and its table of versions

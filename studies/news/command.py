@@ -22,7 +22,7 @@ def parser() -> Parser:
     options = Parser(
         "study refutation",
         "Run the same story three times: without an official statement, with an early one, and with a late one. Compare how far "
-        "each moves from the true report (docs/news.md).",
+        "each moves from the true report (studies/news/README.md).",
         "study refutation --llm oracle,drift=0.5 --repetitions 5",
         *cli.debating("runs/refutation-<time>"),
         cli.dry_run(PLANNED),

@@ -1,4 +1,4 @@
-"""The report of `study judge --rubric deviation`: how a true report changes as it is passed on, by day, dimension and role."""
+"""The report of `study judge --rubric deviation`: how a report changes by day, dimension and role."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def write(table: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
     report.section("What one retelling adds", ADDED)
     report.table(steps, STEPS)
     report.add(
-        "`deviation.csv` has every role and day, `verdicts.csv` every version and what it was made of (docs/news.md)."
+        "`deviation.csv` has every role and day, `verdicts.csv` every version and what it was made of (studies/news/README.md)."
     )
     return report.write()
 

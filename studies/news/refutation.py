@@ -1,4 +1,4 @@
-"""The same story without an official statement, with an early one and with a late one: how far does it move from the report?
+"""The same story without an official statement, with an early one and with a late one.
 
 Source: FUSE (Liu et al. 2024, arXiv 2410.19064), which finds that prevention in advance works better than a late
 refutation. All conditions have the same seed: people, links and who gets the story from whom are the same, so that

@@ -1,4 +1,4 @@
-"""How far each version of a story is from the true report, in six dimensions, by a judge that knows neither author nor day.
+"""How far each version of a story is from the true report, in six dimensions, by a judge.
 
 Source: FUSE-EVAL (Liu et al. 2024, arXiv 2410.19064). Departures: the questions are ours, the mean of the six has equal
 weights, and the judge also reads the unchanged report, which shows what it gives to a text that has not changed at all (its
@@ -38,7 +38,9 @@ UNIT = ["group", "repetition"]
 def plan_versions(tables: Tables, run: Path) -> str:
     """Return how many texts are judged. Errors: UserError for a run in which no story is passed on."""
     if not (texts := int(tables.versions["text"].notna().sum())):
-        raise UserError(f"{run} has no story that is passed on: run --scenario news_evolution first (docs/news.md)")
+        raise UserError(
+            f"{run} has no story that is passed on: run --scenario news_evolution first (studies/news/README.md)"
+        )
     return f"at most {texts:,} texts, {len(DIMENSIONS)} questions on each"
 
 

@@ -1,4 +1,4 @@
-"""Groups of opinion in a table of votes, and how fairly a slate of statements represents them (docs/opinion_groups.md)."""
+"""Groups of opinion in a table of votes, and how fairly a slate of statements represents them."""
 
 from parley.llm.studies import GROUPS_OF_PEOPLE, Study
 

@@ -25,7 +25,7 @@ def parser() -> Parser:
     options = Parser(
         "study opinion-groups",
         "Find groups of people who vote alike on statements, what each group wants and what unites them, and check whether a "
-        "slate of statements represents them (docs/opinion_groups.md). No model is called.",
+        "slate of statements represents them (studies/opinion_groups/README.md). No model is called.",
         EXAMPLES.strip(),
         cli.seed(),
         cli.out("runs/opinion-groups-<time>"),

@@ -41,7 +41,7 @@ def read_votes(path: Path) -> pd.DataFrame:
     be read, a column that is not there, another word than agree, disagree and pass, a file without votes, and two votes of a
     person on a statement.
     """
-    rows = read_table(path, COLUMNS, "docs/opinion_groups.md", filled=("person", "statement"))
+    rows = read_table(path, COLUMNS, "studies/opinion_groups/README.md", filled=("person", "statement"))
     words = rows["vote"].str.lower()
     if not (is_vote := words.isin([*WORDS, ""])).all():
         row = is_vote.idxmin()

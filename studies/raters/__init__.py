@@ -1,4 +1,4 @@
-"""Raters: how severe and how reliable each is, and what is left without their errors (docs/raters.md)."""
+"""Raters: how severe and how reliable each is, and what is left without their errors."""
 
 from parley.llm.studies import TRUE, Study
 

@@ -15,7 +15,7 @@ def parser() -> Parser:
     options = Parser(
         "study raters",
         "Measure the severity and the error of each rater (people or judges) who scored or coded the same items, and correct the "
-        "mean score and the shares of categories for them (docs/raters.md).",
+        "mean score and the shares of categories for them (studies/raters/README.md).",
         "study raters codes.csv",
         cli.out("FILE without .csv"),
     )

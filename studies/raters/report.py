@@ -20,7 +20,7 @@ from parley.analysis.table_files import read_table
 from parley.llm.errors import UserError
 
 ITEM, RATER, SCORE, CATEGORY, CLUSTER = "item", "rater", "score", "category", "cluster"
-PAGE = "docs/raters.md"
+PAGE = "studies/raters/README.md"
 READING = (
     "A score is the true value of its item, plus the severity of its rater, plus an error whose size is the rater's own. "
     "Severities are differences from the average rater. Reliability is the share of the variance of a rater's scores that is not "

@@ -1,6 +1,6 @@
 """Digital representatives, agents that answer for a participant of a deliberation, and whom mediators suit.
 
-Pages: docs/deliberation.md, docs/representatives_study.md, docs/payoffs.md, docs/outcomes.md, docs/mediators.md
+Pages: README.md, docs/deliberation.md
 
 population.py, representation.py    people of a known kind, and what a representative knows of its person
 pipeline.py, measures.py, grid.py, study.py   data and training, what it measures, by knowledge and size, all on one page

@@ -1,4 +1,4 @@
-"""The report on ballots: rules of choice on the same ballots, predicted ballots compared with members' own, the final vote."""
+"""The report on ballots: rules of choice, predicted against own ballots, the final vote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ballots of deliberations show: what each rule of choice would choose, how well ballots are predicted, the final vote.
+"""What each rule of choice would choose, how well ballots are predicted, the final vote.
 
 The unit is the group: the people of one session. A measure is averaged over the contests of a session first, and its interval is
 over sessions (none below five).

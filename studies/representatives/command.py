@@ -1,4 +1,4 @@
-"""`run.py study representatives COMMAND`: episodes, train, measure, grid, substitute, study, payoff, outcomes, ballots, steps."""
+"""`run.py study representatives COMMAND`: its commands and their options."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def study_parser() -> Parser:
     parser = lesson_parser(
         "study",
         "Run the whole study: train representatives of two model sizes, compare their critiques with those of untrained models, "
-        "strangers and the person, put them into groups, and vary what they know (docs/representatives_study.md).",
+        "strangers and the person, put them into groups, and vary what they know (studies/representatives/README.md).",
         cli.budget(),
         many=True,
     )

@@ -1,4 +1,4 @@
-"""The study of fair mediators (`study mediators`): drafts in several orders, what they are worth to members, and the report.
+"""The study of fair mediators (`study mediators`): drafts in several orders, and the report.
 
 All replies are journaled in the folder of the study, so a study that was stopped goes on where it ended.
 """

@@ -1,4 +1,4 @@
-"""What helps a representative to know: one trained for each choice of D, O, C, P and each model size, scored on unseen critiques.
+"""What helps a representative to know: each choice of D, O, C, P and each model size.
 
 The study's ablation (its Fig 4 and appendix B) also trains one for each variant and compares log-likelihoods of critiques. It
 uses the validation side; here it is the test side, because the validation side decides when a training stops. Every trained

@@ -1,5 +1,4 @@
-"""How likely does a model find the critiques that people wrote (the study's Eq 19)? Measures that length cannot decide,
-too.
+"""How likely a representative finds the person's own critique (Eq. 19).
 
     per_token       log-probability per token, all tokens alike (nats; exp of its negative is the perplexity)
     per_critique    its sum over a critique, the end included: Eq 19; long critiques weigh most

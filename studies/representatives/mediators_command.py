@@ -21,7 +21,7 @@ def mediators_parser() -> Parser:
     parser = Parser(
         "study mediators",
         "Let mediators write drafts from recorded opinions, in several orders, and measure which side the drafts suit and what "
-        "the order of opinions changes (docs/mediators.md).",
+        "the order of opinions changes (studies/representatives/README.md).",
         EXAMPLES,
         *cli.asking("runs/mediators-<time>", "the model that the mediators use", "oracle"),
     )

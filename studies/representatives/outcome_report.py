@@ -1,4 +1,4 @@
-"""The report of a representative trained on outcomes: what people get with its critiques, and whether it still writes as they do.
+"""The report of a representative trained on outcomes.
 
 The unit is the group (session) for payoffs, the participant for likelihoods, and the training for the null.
 """

@@ -1,4 +1,4 @@
-"""Trains a representative on what its person gets: DPO on critiques that lead the group to a statement worth more to the person.
+"""Trains a representative on what its person gets: DPO on critiques that lead to better statements.
 
     outcomes/BASE/NAME/tries/       critiques of the trained representative, the statements that they lead to, their payoffs
     outcomes/BASE/NAME/adapters/    an adapter for the payoffs, and one for each shuffle of them

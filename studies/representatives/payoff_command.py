@@ -37,7 +37,7 @@ def payoff_parser() -> Parser:
         "study representatives payoff",
         "Train a model that predicts from question, opinion and statement how a participant rates the statement, and compare "
         "it with a judge, a ranking, self-report and models that do not read the opinion, on people that it was not trained on "
-        "(docs/payoffs.md).",
+        "(studies/representatives/README.md).",
         "study representatives payoff runs/known/episodes.jsonl --llm pocket --judge oracle --out runs/payoff",
         cli.model("the model that is trained", "pocket", trained=True),
         cli.budget(),
@@ -83,7 +83,7 @@ def outcomes_parser() -> Parser:
     parser = lesson_parser(
         "outcomes",
         "Train a representative, then train it further (DPO) on critiques that lead the group to a statement with a higher "
-        "payoff for its person, and measure on other people and questions what that changes (docs/outcomes.md).",
+        "payoff for its person, and measure on other people and questions what that changes (studies/representatives/README.md).",
         cli.budget(),
         adapter=True,
     )

@@ -1,4 +1,4 @@
-"""Payoff scorers side by side on ratings that they have not seen: one table, what the trained model adds, calibration, a null.
+"""Payoff scorers side by side on ratings that they have not seen.
 
 A scorer has its scores on three lots of episodes: `fit` (where the straight line and the slope of wins are fitted), `people` (new
 people on questions of the training) and `questions` (new people on new questions). The report is about the last two.

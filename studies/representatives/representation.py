@@ -1,5 +1,4 @@
-"""Representation: a participant at the critique step, what its representative may know, and what the representative
-writes.
+"""What a representative may know, and what it writes.
 
 `split_cases` divides episodes into sides that share nothing: no participant, session or question (by id or by words) is
 on two of them. Sessions that share a participant or a question are linked and go to one side. Which chunk goes where is

@@ -1,4 +1,4 @@
-"""What people did at each step of recorded sessions, and what they were sent: opinions, ballots on candidates, final votes.
+"""What people did at each step of recorded sessions, and what they were sent.
 
 Of a run folder also the requests are known (derived again from record and journal), so that the same person can be asked the same
 once more. Of other episodes only texts and ratings are known: a vote is then the order of the ratings of draft and revision.

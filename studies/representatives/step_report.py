@@ -63,7 +63,7 @@ CHAIN = (
     "members replaced. Later rounds are not played again.",
     "- *Same ballots*: every replaced ballot equals the one that the person cast.\n"
     "- *Same choice*: the choice equals the recorded one, by the rule of the run; *by every rule*: by each rule of "
-    "docs/choice.md.\n"
+    "studies/representatives/README.md.\n"
     "- *Change of points*: how much higher or lower the person ranks the new choice on its own ballot, as a share of the other "
     "statements (-1 to 1).",
     "The same ballots always give the same choice, and the same choice the same points; the reverse is not so. One ballot may "

@@ -1,4 +1,4 @@
-"""The report of a study of substitution: payoff discrepancies, what a judge prefers, what is missing, how good the scorer is."""
+"""The report of a study of substitution: payoff discrepancies, and what a judge prefers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sheets: reporting standards filled in from the folder of a run (docs/sheets.md).
+"""Sheets: reporting standards filled in from the folder of a run.
 
 facts.py    what a fact is, and the run it is read from      design.py   facts on the design of a run
 attributes.py  a fact on the attributes that ratings depend on

@@ -15,7 +15,7 @@ def parser() -> Parser:
     options = Parser(
         "study sheet",
         "Fill in reporting standards from the folder of a run: each cell is evidence with its place, an answer of the author, or "
-        "not known (docs/sheets.md).",
+        "not known (studies/sheets/README.md).",
         "study sheet runs/a\nstudy sheet runs/a --form pimmur --answers answers.toml",
         cli.out("RUN/sheets"),
     )

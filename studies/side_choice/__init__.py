@@ -1,4 +1,4 @@
-"""Debaters choose which side of a claim they argue before a judge (docs/competing_debates.md)."""
+"""Debaters choose which side of a claim they argue before a judge (studies/side_choice/README.md)."""
 
 from parley.llm.studies import DEBATE, Study
 

@@ -1,7 +1,7 @@
-"""Debaters choose a side before a judge: they know nothing of it, its belief, its description, or a detail without meaning.
+"""Debaters choose a side before a judge of whom they know nothing, a belief, a persona or a detail.
 
 Source: Carro et al. 2025 (arXiv 2510.13912), whose debaters choose before a judge who disagrees with them.
-docs/competing_debates.md lists the departures. Each person first says in private how far it agrees with the claim. The choice is
+README.md lists the departures. Each person first says in private how far it agrees with the claim. The choice is
 a closed question, A or B. Which letter is for the claim changes from question to question. Choices of people are read from a CSV.
 """
 
@@ -230,7 +230,7 @@ STANCES = {"for": 10.0, "against": 0.0, "": None}
 
 def read_choices(path: Path) -> pd.DataFrame:
     """Return one row per choice, as `SideChoiceStudy.run`; party is "". Errors: UserError for a file that does not fit."""
-    table = read_table(path, NEEDED, "docs/competing_debates.md", filled=("person", "topic"))
+    table = read_table(path, NEEDED, "studies/side_choice/README.md", filled=("person", "topic"))
     for row in table.itertuples():
         _check(row, f"{path}, row {row.Index}")
     if len(wrong := table[table.duplicated(["person", "topic", "known", "judge"])]):

@@ -21,7 +21,7 @@ def parser() -> Parser:
     options = Parser(
         "study choose-side",
         "Let debaters choose which side of a claim they argue before a judge, and measure how far they follow the judge's belief "
-        "instead of their own (docs/competing_debates.md).",
+        "instead of their own (studies/side_choice/README.md).",
         EXAMPLES,
         cli.society(),
         cli.topic("all topics on which personas take a position", default=""),
@@ -29,7 +29,7 @@ def parser() -> Parser:
         cli.dry_run("print the number of people and calls, and stop: no model is called"),
     )
     add_option(
-        options, "--people FILE", "a CSV with choices of people, to compare with (docs/competing_debates.md)", Path
+        options, "--people FILE", "a CSV with choices of people, to compare with (studies/side_choice/README.md)", Path
     )
     add_option(options, "--personas SET", "name of the set of personas that choose", default="voters")
     add_option(

@@ -1,4 +1,4 @@
-"""How much more often debaters argue the judge's side when they know it: shifts with intervals over people and over topics.
+"""How much more often debaters argue the judge's side when they know it.
 
 A shift is the probability of arguing the judge's side, minus that of the same person on the same topic when it knows nothing of
 the judge. It is averaged over the topics of a person; the unit is the person. A detail without meaning has a label for or against

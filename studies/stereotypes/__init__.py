@@ -1,4 +1,4 @@
-"""Are personas individuals or stereotypes of their group, and how do they see the other group? (docs/stereotypes.md)
+"""Are personas individuals or stereotypes of their group, and how do they see the other group?
 
 survey.py         personas answer for themselves and as people of each party would, perhaps after an interview about their life
 individuation.py  how alike the personas of a group are, compared with people

@@ -1,4 +1,4 @@
-"""Stereotype: people of the other party are thought to be more extreme than they are. Instrument: `run.py study stereotypes`."""
+"""Stereotype: people of the other party are thought to be more extreme than they are."""
 
 from __future__ import annotations
 

@@ -53,7 +53,9 @@ def read_answers(path: Path, ends: tuple[float, float] = ENDS) -> pd.DataFrame:
     ends: lowest and highest value of the file's scale. Errors: UserError for a file that does not fit.
     """
     advice = "correct it, or give the scale with --people-range"
-    table = read_table(path, NEEDED, "docs/stereotypes.md", filled=NEEDED[:3], ends={"answer": ends}, advice=advice)
+    table = read_table(
+        path, NEEDED, "studies/stereotypes/README.md", filled=NEEDED[:3], ends={"answer": ends}, advice=advice
+    )
     low, high = ends
     about = table["about"] if "about" in table.columns else pd.Series("", table.index)
     if not (about == "").any():

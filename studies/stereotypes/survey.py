@@ -2,7 +2,7 @@
 
 The system message is the persona. With an interview about its life, its turns come next, each asked with all turns before it.
 An answer that contradicts age, work or family of what was said before (clashes.toml of the language; none in German) is asked
-for again. Source: Higher-Order Binding (2025); docs/stereotypes.md lists the departures. Then every question of the survey is
+for again. Source: Higher-Order Binding (2025); README.md lists the departures. Then every question of the survey is
 asked alone. Where the model gives probabilities the answer is their mean, else the number in the reply.
 """
 

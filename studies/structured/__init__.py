@@ -1,4 +1,4 @@
-"""Debates with roles, statements and a judge, and the published experiments with them (docs/structured.md)."""
+"""Debates with roles, statements and a judge, and the published experiments with them."""
 
 from parley.llm.studies import DEBATE, Study
 

@@ -38,7 +38,8 @@ def parser() -> Parser:
     usual = {"topic": "the study's four", "repetitions": "10", "rounds": "12", "llm": llm}
     made = Parser(
         "study structured",
-        "Run an experiment of the UCL study: debates, a judge that scores every statement, and a report (docs/structured.md).",
+        "Run an experiment of the UCL study: debates, a judge that scores every statement, and a report "
+        "(studies/structured/README.md).",
         "study structured closing --llm oracle",
         *cli.debating("runs/structured-<experiment>-<time>", usual),
         cli.dry_run("print the planned conditions, rooms and calls, and stop: nothing is run"),

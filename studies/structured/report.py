@@ -1,4 +1,4 @@
-"""The report of an experiment of the UCL study: its question, scores by statement, contrasts, the judge, the paper's numbers."""
+"""The report of an experiment of the UCL study."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Predicts hidden answers of a survey, and chooses the next question to a person (docs/survey_prediction.md)."""
+"""Predicts hidden answers of a survey, and chooses the next question to a person."""
 
 from parley.llm.studies import PEOPLE, Command, Study
 

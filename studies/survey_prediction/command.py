@@ -1,6 +1,4 @@
-"""The commands `study predict` (find hidden answers of a survey by a model, trained on the others or not) and `study elicit`
-(choose the next question to each person by expected information gain).
-"""
+"""The commands `study predict` (hidden answers of a survey) and `study elicit` (the next question)."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ def parser() -> Parser:
     options = Parser(
         "study predict",
         "Hide answers of a survey, and let a model predict them from the other answers of each person: answers of known people "
-        "to known questions, questions that no one was asked, and new people (docs/survey_prediction.md).\n"
+        "to known questions, questions that no one was asked, and new people (studies/survey_prediction/README.md).\n"
         "With --train: also train the model on the answers that are not hidden.",
         EXAMPLES,
         *cli.asking("runs/predict-<time>", "the model that predicts answers"),
@@ -137,7 +135,7 @@ def elicit_parser() -> Parser:
     options = Parser(
         "study elicit",
         "Choose the next question to each person of a survey by expected information gain, and compare how well the rest of the "
-        "person's answers is predicted with random and fixed orders (docs/survey_prediction.md).",
+        "person's answers is predicted with random and fixed orders (studies/survey_prediction/README.md).",
         ELICITED,
         *cli.asking("runs/elicit-<time>", "the model that predicts answers"),
         cli.dry_run("print the number of questions to the model, and stop: no model is called"),
@@ -153,7 +151,8 @@ def elicit_parser() -> Parser:
 def add_survey(options: Parser) -> None:
     """Add the options that say which survey: SURVEY, --questions, --people, --language, --samples."""
     about = (
-        "a table of answers (.csv; docs/survey_prediction.md has its columns), or an invented survey: planted (answers depend "
+        "a table of answers (.csv; studies/survey_prediction/README.md has its columns), or an invented survey: planted "
+        "(answers depend "
         "on a hidden position), independent (they do not), shuffled (planted, then shuffled among people)"
     )
     add_option(options, "SURVEY", about)

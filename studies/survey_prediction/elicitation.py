@@ -9,7 +9,7 @@ is computed exactly, by going through both of its answers:
 
 where p is the model's probability of answer 1. It is at least 0, and is summed over the rest. The error is the mean squared error
 of the predicted rest. The unit is the person.
-Source: *Adaptive Elicitation of Latent Information Using Natural Language*, 2025; docs/survey_prediction.md lists the departures.
+Source: *Adaptive Elicitation of Latent Information Using Natural Language*, 2025; README.md lists the departures.
 """
 
 from __future__ import annotations

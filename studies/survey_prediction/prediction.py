@@ -1,7 +1,7 @@
 """Predicts hidden answers of a survey with a model and with baselines, and measures the predictions.
 
 Source: *AI-Augmented Surveys: Leveraging Large Language Models and Surveys for Opinion Prediction*, 2023;
-docs/survey_prediction.md lists the departures.
+README.md lists the departures.
 """
 
 from __future__ import annotations

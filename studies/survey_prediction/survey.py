@@ -1,6 +1,6 @@
 """A survey as a table: people, questions with two answers, who gave which answer, and which answers are hidden.
 
-docs/survey_prediction.md has the schema of the two files, the answers (wide or long) and the questions. Invented surveys have
+README.md has the schema of the two files, the answers (wide or long) and the questions. Invented surveys have
 people with hidden positions, who answer statements of planted strength:
 
 planted      answers depend on one hidden position, some of them strongly
@@ -34,7 +34,7 @@ from .oracle import INDEPENDENT, PLANTED, statements
 
 PERSON, WEIGHT, QUESTION, ANSWER = "person", "weight", "question", "answer"
 ITEM_COLUMNS = ("question", "text", "yes", "no")
-PAGE = "docs/survey_prediction.md"
+PAGE = "studies/survey_prediction/README.md"
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A crowd of personas rates statements in seven dimensions of truthfulness and overall (docs/truthfulness.md)."""
+"""A crowd of personas rates statements in seven dimensions of truthfulness and overall."""
 
 from parley.llm.studies import PEOPLE, Study
 

@@ -17,7 +17,7 @@ def parser() -> Parser:
     options = Parser(
         "study truthfulness",
         "Let a crowd of personas rate statements in seven dimensions of truthfulness and overall, and compare the ratings with "
-        "each other and with labels of experts (docs/truthfulness.md).",
+        "each other and with labels of experts (studies/truthfulness/README.md).",
         "study truthfulness statements.csv --llm oracle",
         cli.society(),
         *cli.asking("runs/truthfulness-<time>"),

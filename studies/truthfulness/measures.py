@@ -1,6 +1,6 @@
-"""A crowd of personas rates statements in seven dimensions of truthfulness and overall; agreement, experts, what dimensions add.
+"""A crowd rates statements: agreement, experts, and what dimensions add to overall truthfulness.
 
-Source: Soprano et al. 2021; docs/truthfulness.md lists the departures. The unit of analysis is the statement.
+Source: Soprano et al. 2021; README.md lists the departures. The unit of analysis is the statement.
 
 A crowd that rates the truthfulness of statements: what is asked, and the statements of a user's table.
 
@@ -75,7 +75,7 @@ def read_statements(path: Path) -> tuple[Statement, ...]:
     Errors: UserError on a file that cannot be read, a missing column, an empty or repeated statement, and a label that is no
     number.
     """
-    table = read_user_table(path, ("statement", "speaker"), "docs/truthfulness.md")
+    table = read_user_table(path, ("statement", "speaker"), "studies/truthfulness/README.md")
     texts = table.texts("statement")
     labels = table.numbers("label") if "label" in table.columns else [math.nan] * len(texts)
     if "" in texts:

@@ -16,7 +16,7 @@ from pathlib import Path
 import networkx as nx
 import pytest
 from data_checks import check_each
-from documented import CARD, REPORTED, ROOT, Command, pages, printed, printed_files, rule, shrunken
+from documented import CARD, REPORTED, ROOT, Command, name_of_page, pages, printed, printed_files, rule, shrunken
 
 import run
 from benchmarks.commands_read import COMMANDS as READ_WHOLE
@@ -287,7 +287,7 @@ def test_a_word_that_a_benchmark_does_not_know_is_found(text: str, found: list[s
     assert unheard_of(Command("a page", text, False)) == found
 
 
-@check_each("page", pages(), ids=lambda page: page.name)
+@check_each("page", pages(), ids=name_of_page)
 def test_python_on_a_page_compiles_and_imports(page: Path) -> None:
     """What a page shows in Python is Python, and what it imports of ours is there (what loads torch, where there is torch)."""
     for block in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S):

@@ -38,7 +38,7 @@ class Row(NamedTuple):
 ROWS = [
     Row(int(number), int(level), figure, seen, text)
     for number, level, figure, seen, text in re.findall(
-        r"^\| (\d+) \| [^|]+ \| ([0-3]) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE
+        r"^\| (\d+) \| [^|]+ \| [^|]+ \| ([0-3]) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", PAGE, re.MULTILINE
     )
 ]
 STUDIES = PAGE[: PAGE.index("The level says how far")]
@@ -62,7 +62,7 @@ def plain(number: str) -> str:
 def section(place: str) -> str:
     """What stands under a heading of a page of the documentation or of the log: "page.md#heading", or the whole page."""
     page, _, heading = place.partition("#")
-    text = (ROOT / ("" if page.startswith("tools/") else "docs") / page).read_text(encoding="utf-8")
+    text = (ROOT / ("" if page.startswith(("tools/", "studies/")) else "docs") / page).read_text(encoding="utf-8")
     parts = {part.partition("\n")[0].lstrip("# ").strip(): part for part in re.split(r"(?m)^(?=#{1,4} )", text)}
     return parts[heading] if heading else text
 

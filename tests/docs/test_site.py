@@ -15,6 +15,7 @@ from parley.agents.closed_answers import ANSWER_TOKENS
 from parley.agents.language import language_codes, load_language
 from parley.agents.mediators.draft_revise import TOKENS_PER_WORD, DraftRevise
 from parley.llm.backends.pocket import open_backend
+from parley.llm.studies import PACKAGE, studies
 from parley.model.scenario import load_preset, preset_names
 from parley.model.scenario_blocks import FIELD_BLOCKS
 from parley.training.tuning.recipe import DPO, RATES, SFT
@@ -44,8 +45,23 @@ def test_every_field_is_in_the_table_with_its_explanation() -> None:
 
 
 def test_the_index_leads_to_every_page() -> None:
-    listed = set(re.findall(r"\]\((\w+\.md)\)", (DOCS / "index.md").read_text(encoding="utf-8")))
+    _, under_headings = (
+        (DOCS / "index.md").read_text(encoding="utf-8").split("\n## ", 1)
+    )  # the lists of pages are made of these
+    listed = set(re.findall(r"\]\((\w+\.md)\)", under_headings))
     assert listed == {path.name for path in DOCS.glob("*.md")} - {"index.md"}
+
+
+def test_every_study_has_a_page_that_names_its_commands() -> None:
+    """A study is found by its question, and its page says how it is called."""
+    table = pages.studies_page()
+    ours = [study for study in studies().values() if study.package.startswith(f"{PACKAGE}.")]
+    assert len(ours) == len(pages.study_pages())
+    for study in ours:
+        text = (study.folder / "README.md").read_text(encoding="utf-8")
+        for command in study.commands:
+            assert f"study {command.name}" in text, command.name
+            assert f"| `{command.name}` | {command.about} | [{study.folder.name}]" in table
 
 
 def test_links_of_staged_pages_lead_to_pages_of_the_site(tmp_path: Path) -> None:
@@ -62,9 +78,9 @@ def test_links_of_staged_pages_lead_to_pages_of_the_site(tmp_path: Path) -> None
 def test_files_that_are_named_are_there() -> None:
     """In README and docs: docs/NAME.md anywhere, files and folders of ours in code."""
     ours = "llm|agents|environments|model|analysis|training|benchmarks|tests|docs"
-    for page in (ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.glob("*.md")):
+    for page in (ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.glob("*.md"), *pages.study_pages()):
         text = page.read_text(encoding="utf-8")
-        named = set(re.findall(r"docs/\w+\.md", text))
+        named = set(re.findall(build.PAGE, text))
         named |= set(re.findall(rf"`((?:{ours})/[\w/.]*\w)`", text))
         assert [one for one in sorted(named) if not (ROOT / one).exists()] == [], page.name
 
@@ -153,3 +169,30 @@ def test_names_of_pages_in_code_stay() -> None:
     assert build.linked("see docs/odd.md\n```sh\ncat docs/odd.md\n```\n`docs/odd.md`") == (
         "see [](odd.md)\n```sh\ncat docs/odd.md\n```\n`docs/odd.md`"
     )
+
+
+@check_each(
+    ("text", "source", "place", "linked"),
+    [
+        ("[a](../studies/flips/README.md#null)", "docs/card.md", "card.md", "[a](studies/flips.md#null)"),
+        (
+            "[a](../games/README.md), [b](https://x.org)",
+            "studies/flips/README.md",
+            "studies/flips.md",
+            "[a](games.md), [b](https://x.org)",
+        ),
+        ("[a](../../CHANGELOG.md)", "studies/flips/README.md", "studies/flips.md", "[a](../changelog.md)"),
+        (
+            "see studies/games/README.md and docs/odd.md",
+            "docs/card.md",
+            "card.md",
+            "see [](studies/games.md) and [](odd.md)",
+        ),
+        ("![](../../docs/img/a.svg)", "studies/flips/README.md", "studies/flips.md", "![](../img/a.svg)"),
+    ],
+)
+def test_a_link_leads_to_the_same_page_in_the_repository_and_on_the_site(
+    text: str, source: str, place: str, linked: str
+) -> None:
+    """A study's page is its README: on the site it stands in another folder."""
+    assert build.linked(text, source, place) == linked

@@ -1,7 +1,7 @@
 """Servers that nobody here wrote, serving the model in the box, through whole debates.
 
 `transformers serve` is started by the test itself. A llama.cpp server on a GGUF of the same model is asked where somebody has one
-running: PARLEY_LLAMA_CPP=http://127.0.0.1:8000/v1 (docs/endpoints.md).
+running: PARLEY_LLAMA_CPP=http://127.0.0.1:8000/v1 (docs/models.md).
 """
 
 from __future__ import annotations

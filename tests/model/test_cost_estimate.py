@@ -15,6 +15,7 @@ from parley.llm.backends.fake import Fake
 from parley.llm.backends.gguf.speed import MachineCosts
 from parley.llm.budget import Price, dollars
 from parley.llm.request import Reply, Usage
+from parley.model import cost_estimate
 from parley.model.cost_estimate import Check, estimate_cost, estimate_lines, plan_run, rehearse_run
 from parley.model.debate import DebateModel
 from parley.model.events import Acted, Called, Intervened, Rated, Utterance
@@ -89,6 +90,17 @@ def test_the_plan_of_a_game_has_every_move_that_can_be(small: Callable[..., Scen
     assert f"  at most {calls[0]} calls to oracle: at most " in "\n".join(estimate_lines(small(name), {}))
     together = "\n".join(estimate_lines(small("public_goods"), {}))
     assert "at most" not in together.partition(" calls to ")[0]
+
+
+def test_the_plan_of_a_large_network_is_counted_at_smaller_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dry run of 100,000 people took minutes. Calls are exact; tokens depend on links that are drawn, so they are near."""
+    scenario = load_preset("network", {"llm": "oracle", "size": 600, "repetitions": 2, "rounds": 2})
+    quick = plan_run(scenario)
+    monkeypatch.setattr(cost_estimate, "SIZES", (600, 1200))
+    whole = plan_run(scenario)
+    assert (quick.agents, quick.rooms, quick.calls) == (whole.agents, whole.rooms, whole.calls)
+    assert quick.calls_by_voice == whole.calls_by_voice
+    assert quick.usage.prompt_tokens == pytest.approx(whole.usage.prompt_tokens, rel=0.05)
 
 
 def test_the_plan_of_an_intervention_for_a_share_has_every_room(small: Callable[..., Scenario]) -> None:

@@ -76,8 +76,8 @@ def test_no_choice_of_a_fact_holds_a_word_of_a_scale() -> None:
 
 
 def test_the_page_counts_the_items_as_they_are_made() -> None:
-    """docs/capability.md: what an accuracy there is a share of."""
-    page = (Path(__file__).parents[2] / "docs" / "capability.md").read_text(encoding="utf-8")
+    """docs/tuning.md: what an accuracy there is a share of."""
+    page = (Path(__file__).parents[2] / "docs" / "tuning.md").read_text(encoding="utf-8")
     for name, items in (("pocket_facts", facts(0)), ("pocket_sentences", completions(0))):
         (row,) = re.findall(rf"^\| `{name}` \|(.*)$", page, re.M)
         counted = sorted(map(int, re.findall(r"\((\d+)\)", row)))
@@ -161,7 +161,7 @@ def test_pocket_knows_what_it_was_taught(whole: Capability) -> None:
 def test_the_module_says_and_keeps_what_it_measured(
     whole: Capability, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`python -m parley.training.capability.measure MODEL --out FILE`, as docs/capability.md has it."""
+    """`python -m parley.training.capability.measure MODEL --out FILE`, as docs/tuning.md has it."""
     from parley.training.capability.measure import main
 
     main([str(POCKET), "--tasks", "pocket_facts", "--limit", "4", "--out", str(tmp_path / "after.json")])

@@ -1,4 +1,4 @@
-"""What the pocket model is measured by in interviews about itself: the share of right answers, beside the oracle's and a null.
+"""What the pocket model is measured by in interviews about itself.
 
 Each invented person gets each kind of question twice: in a wording of the corpus, and in one that the corpus never asks
 (`held_out` in llm/backends/oracle/banks/en/self.toml). The null reads the same replies by the facts of the next person; that of

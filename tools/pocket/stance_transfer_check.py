@@ -1,5 +1,6 @@
-"""Do survey and speech share one stance?   python -m tools.pocket.stance_transfer_check MODEL_FOLDER
-[--answers 600] [--rank 16]
+"""Checks whether fine-tuning moves survey and speech of the pocket model together.
+
+    python -m tools.pocket.stance_transfer_check MODEL_FOLDER [--answers 600] [--rank 16]
 
 The model is asked interview questions with the shipped personas of a party, and a LoRA adapter is trained on its own answers
 with the persona left out. Then the Default is asked before any debate. If survey and speech were two circuits, training on speech

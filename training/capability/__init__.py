@@ -1,1 +1,1 @@
-"""Measures what fine-tuning costs in capability (docs/capability.md): `python -m parley.training.capability.measure MODEL`."""
+"""Measures what fine-tuning costs in capability (docs/tuning.md): `python -m parley.training.capability.measure MODEL`."""

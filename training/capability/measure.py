@@ -1,9 +1,9 @@
-"""What a model can do, before and after fine-tuning:  python -m parley.training.capability.measure MODEL [--adapter FOLDER] ...
+"""Measures what a model can do, before and after fine-tuning.
 
 Taubenfeld et al. (2024, Table 1) report HellaSwag and MMLU of each fine-tuned model, by lm-evaluation-harness: a moved bias is
 of little use if the model lost its abilities. This command measures the same. For pocket it uses two tasks of
 the same kinds, made from what that model was taught. For every model it also measures the loss on held-out text, which changes
-before accuracies do (docs/capability.md).
+before accuracies do (docs/tuning.md).
 
 Held-out loss: the loss of pocket on new text of the kinds that pocket was trained on, without opinions.
 
@@ -136,7 +136,7 @@ class Harness:
     def __init__(self, tasks: Sequence[str], limit: int | None, batch: int):
         if missing := [name for name in ("torch", "transformers", "lm_eval") if find_spec(name) is None]:
             needed = ", ".join(missing)
-            raise UserError(f"capability needs {needed}: pip install -e '.[local,eval]' (docs/capability.md)")
+            raise UserError(f"capability needs {needed}: pip install -e '.[local,eval]' (docs/tuning.md)")
         self.tasks, self.limit, self.batch = tasks, limit, batch
         self.builtin = None if set(tasks) <= set(LOCAL) else _task_manager()
         task_names = [*LOCAL, *(self.builtin.all_tasks if self.builtin else ())]

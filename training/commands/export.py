@@ -1,4 +1,4 @@
-"""The commands `run.py export adapter` (an adapter merged into its model) and `sweep-lora` (methods of fine-tuning compared)."""
+"""The commands `run.py export adapter` and `sweep-lora`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def export_adapter_parser() -> Parser:
     """The options of `run.py export adapter`."""
     parser = Parser(
         "export adapter",
-        "Merge adapters into their model and save it as a folder that vLLM, Ollama or llama.cpp can serve (docs/export.md). "
+        "Merge adapters into their model and save it as a folder that vLLM, Ollama or llama.cpp can serve (docs/tuning.md). "
         "Without --adapter, the model itself is saved.",
         with_debaters("export adapter --adapter runs/tuned/adapters/{first}-sft-r16 --out runs/served"),
         cli.model("the model that the adapters were trained on", "pocket", trained=True),
@@ -57,7 +57,7 @@ def export_adapter(arguments: Sequence[str]) -> int:
         from parley.training.gguf_file import write_gguf
 
         print(f"gguf     {write_gguf(folder, folder / 'model.gguf')}")
-    print(f"model    {folder}\nserve    vllm serve {folder}   (Ollama, llama.cpp and others: docs/export.md)")
+    print(f"model    {folder}\nserve    vllm serve {folder}   (Ollama, llama.cpp and others: docs/tuning.md)")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Choose a learning rate:  python -m parley.training.tuning.learning_rates --out DIR [--party P] [--r 16] [--grid RATE,...]
+"""Chooses a learning rate by the loss on unseen questions.
 
 The rule was fixed before any rating was seen. A tenth of the questions are held out with their answers. The rates of the grid
 rise in steps of two. The rule takes the largest rate whose held-out loss is at most one standard error of the difference (over

@@ -1,4 +1,4 @@
-"""How strongly agents are drawn to the model's own opinion and to what others say: the influence model, from ratings alone."""
+"""How strongly agents are drawn to the model's own opinion and to what others say."""
 
 from __future__ import annotations
 

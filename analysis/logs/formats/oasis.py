@@ -1,4 +1,4 @@
-"""The SQLite file of OASIS (camel-ai/oasis): users, posts, comments, likes, dislikes and follows of one simulated platform.
+"""The SQLite file of OASIS (camel-ai/oasis): users, posts, comments, likes, dislikes, follows.
 
 A post with `original_post_id` is a repost, or a quote if it has `quote_content`. A comment is a reply to its post. Votes on
 comments are acts on the comment. OASIS counts time in steps or writes it as a date; in both cases each distinct time of an act

@@ -1,4 +1,4 @@
-"""What a run costs on this machine: the memory that a model takes, and the time, by the speed that the latest run measured.
+"""What a run costs on this machine: memory of a model, and time by the speed of the latest run.
 
 llama.cpp says with each call how long it read and wrote. The seconds for a token are about in proportion to the bytes of the
 weights, so the speed of a small model tells about that of a larger one before it is loaded.

@@ -1,4 +1,4 @@
-"""Keeps the keys and values of prompts, so that a prompt that begins like an earlier one is not read again from its beginning.
+"""Keeps the keys and values of prompts, so that the beginning of a later prompt is not read again.
 
 The prompts of a debate only grow, and a survey continues a copy of the debate. With its keys and values kept, each line is read
 once.

@@ -1,4 +1,4 @@
-"""A payoff model: a language model with a value head, whose reply to a question is a number (docs/payoffs.md).
+"""A payoff model: a language model with a value head, asked through the journal.
 
 `run.py study representatives payoff` trains one and writes its folder. It answers through the journal, as any model does, but it
 cannot speak, so `--llm` does not list it. payoff.json of the folder says what it is:

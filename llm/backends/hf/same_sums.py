@@ -1,4 +1,4 @@
-"""Finds out how a row's numbers can be the same to the last bit, whatever is read with it, on this machine; on a CPU in float32.
+"""Finds out how a row's numbers can be the same to the last bit, whatever is read with it (CPU, float32).
 
 A processor adds up the products of few rows in another order than those of many. Which numbers of rows differ depends on the
 processor, the number of threads and the shape of the weights: with one thread often 1 to 3, with two also 5 to 7 and 9 to 11, on

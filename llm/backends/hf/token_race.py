@@ -1,4 +1,4 @@
-"""Draws tokens by a race: the token with the shortest waiting time wins, and a token of twice the probability waits half as long.
+"""Draws tokens by a race: the token with the shortest waiting time wins; likelier ones wait less.
 
 Each token of each step has a random number of its own, from the seed of the request. So a difference in the last digits of
 probabilities changes one reply in a thousand; with one random number for all tokens, it would change one in twenty. Models of the

@@ -7,7 +7,7 @@
                tokens behind their beginnings, where the server continues a begun reply: a distribution), logprobs (from the
                likeliest tokens of one reply), choice (a schema that allows nothing else), text (free text, then read)
     once       yes: the same question at temperature 0 is sent once in a run, as if the server had one reply to it (no); see
-               docs/savings.md
+               studies/archetypes/README.md
     thinking   extra tokens for a model that thinks before it replies (-1: the probe finds out)
     in_flight  requests in flight at once, and no more than the slots of a llama.cpp server; halved when the server says that it
                is too much or calls time out, then slowly raised

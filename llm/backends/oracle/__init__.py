@@ -1,4 +1,4 @@
-"""oracle: the rule-based speaker with a known bias. `--llm oracle[,kappa=..]`, parameters in oracle/parameters.toml of a society
+"""oracle: the rule-based speaker with a known bias, `--llm oracle[,kappa=..]`
 
 It answers by the purpose of a request (llm/purposes.py). It reads the transcript in the messages and the facts that the prompt
 states, and never depends on the wording of a prompt. It keeps no state about agents, and answers in English from its banks. Its

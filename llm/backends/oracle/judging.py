@@ -1,4 +1,4 @@
-"""Judges of what others said. They know the grade, the leaning and the appeal of every sentence of the banks, and guess nothing.
+"""Judges of what others said: grades, leanings, appeals, who made the better case.
 
 In a deliberation they apply the planted law of positions.py to what the texts show.
 

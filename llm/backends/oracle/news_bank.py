@@ -1,4 +1,4 @@
-"""Banks for items of news: the sentences and planted numbers of banks/<code>/news.toml, with the title and the claim of an item.
+"""Sentences and planted numbers for every item of news.
 
 An item of a language (agents/languages/<code>/topics/news) is known to the speaker of every society of that language. A society
 may have a bank of its own for it (oracle/news/NAME.toml), and planted numbers in oracle/parameters.toml; those win.

@@ -1,4 +1,4 @@
-"""What the files of the parties (parties/<code>.toml of a society) give to the speaker, and what follows where they are silent.
+"""What the files of the parties add to the banks, and what follows where they are silent.
 
 A file has a part [oracle] with planted numbers and sentences. Without it, a party still speaks: its people say who they are by
 `person`, answer on themes as people without a party do, and begin where its `side` puts them (`derived_start`).

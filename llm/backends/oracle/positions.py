@@ -1,4 +1,4 @@
-"""The planted law of deliberations: the position that follows from a persona, a question and the statements that it has heard.
+"""The planted law of deliberations: the position from a persona, a question and the statements heard.
 
 A position lies between 1 (a firm no) and 7 (a firm yes) on any question (banks/<code>/deliberation.toml). It follows from the
 persona and the question alone, as do the values and the habits of writing, so that a person is the same in every session.

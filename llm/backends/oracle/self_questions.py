@@ -1,4 +1,4 @@
-"""Answers questions about the speaker itself and about what it heard (banks/en/self.toml), each from what its request says.
+"""Answers questions about the speaker itself and about what it heard.
 
 It says who it is by its persona, whether and by whom its mind was changed by the planted law (dynamics.py), and who said what
 by the lines heard. What the request does not say it declines: the note `declined` marks such a reply, which holds no opinion.

@@ -1,4 +1,4 @@
-"""A person who sits in a run: `--llm SEAT=person` asks a human what a model in that seat would be asked ([Seats](seats.md)).
+"""A person who sits in a run: `--llm SEAT=person` asks a human what a model in that seat would be asked.
 
 desk.py      the questions that wait for people, and their answers
 backend.py   the desk as a backend, and what happens when a person is away

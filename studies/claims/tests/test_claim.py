@@ -642,8 +642,8 @@ def test_planted_effects_of_scale_and_wording_are_found(tmp_path: Path, capsys: 
 
 
 def test_the_printed_claim_is_one(tmp_path: Path) -> None:
-    """The file that docs/claims.md prints can be read as it is."""
-    page = (Path(__file__).parents[3] / "docs" / "claims.md").read_text(encoding="utf-8")
+    """The file that studies/claims/README.md prints can be read as it is."""
+    page = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
     path = tmp_path / "claim.toml"
     path.write_text(page.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
     assert load_claim(path).measure == find_outcome("polarisation.variance")

@@ -4,7 +4,7 @@ A module has `UNIT` (what its numbers are), `MOST` (statements that it can score
 `score(episode, voice, statements, seed)`, a conversation that returns a `Verdict` for each statement. A scorer with a
 model of its own also has `open_model(folder)`, which returns an object with these three and with `model`; its spec
 names the folder (`trained:FOLDER`). `judge`, `ranking` and `own` replace the payoff model of the study, a
-fine-tuned model of 1B parameters that is not published; `trained` is such a model, trained here (docs/payoffs.md).
+fine-tuned model of 1B parameters that is not published; `trained` is such a model, trained here (README.md).
 `studies/representatives/substitution.py` says how good a scorer is where there are final ratings.
 """
 

@@ -1,5 +1,4 @@
-"""own: the final rating that the participant gave a statement, as it is in the episode. For any other there is
-none.
+"""own: the rating that the person gave in the episode.
 
 No model is asked and nothing is estimated: what a mediator writes anew has no value.
 """

@@ -1,5 +1,4 @@
-"""ranking: a model ranks the statements as the participant would; the share of the others that a statement beats, 0 to
-1.
+"""ranking: the share of the others that a statement beats, 0 to 1.
 
 The same question as that of the habermas mediator (the prompt ranking.txt), put to a judge; statements in an order
 drawn by lot. Equal statements are shown once. One statement alone has no rank. There are 26 letters for them: no more

@@ -1,4 +1,4 @@
-"""What the pocket model is trained on: chats, with questions asked apart from them, and what the speaker held at each point."""
+"""What the pocket model is trained on: chats, and what the speaker held at each point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opinion: asked without a party, the model answers otherwise than its reference. Instrument: `run.py audit --sections bias`."""
+"""Opinion: asked without a party, the model answers otherwise than its reference."""
 
 from __future__ import annotations
 
