@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from parley.agents.datafiles import HERE, quoted, read_toml
+from parley.agents.own_topic import FILE as OWN_TOPIC
 from parley.agents.own_topic import topic_text
 from parley.agents.planted_people import plain_people
 from parley.agents.society import DEFAULT, FILE, PARTIES, PEOPLE_TABLE, Society, load_society, society_of
@@ -94,9 +95,9 @@ def _society_at(path: Path) -> Society:
 
 
 def _topic(society: Society, line: str) -> str:
-    """Return the topic of a sentence; without one, a topic on which the first debater of the society rates higher."""
-    if line:
-        return topic_text(line, society)
+    """Return the topic of a sentence; without one, an example in the society's language."""
+    if line or society.language.code != load_society().language.code:
+        return topic_text(line or society.language.data(OWN_TOPIC)["example"], society)
     text = (SKELETON / SOCIETY / "topics" / "library.toml").read_text(encoding="utf-8")
     return text.replace('high_party = "left" ', f"high_party = {quoted(society.debaters[0])} ")
 

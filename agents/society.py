@@ -256,7 +256,7 @@ def load_society(name: str = US) -> Society:
     values = read_toml(folder / FILE)
     if PARTIES in values:
         raise UserError(f"{where}: parties have their own files, {PARTIES}/<code>.toml (docs/societies.md)")
-    parties = {path.stem: _party(path) for path in sorted((folder / PARTIES).glob("*.toml"))}
+    parties = {path.stem: read_party(path) for path in sorted((folder / PARTIES).glob("*.toml"))}
     debaters = values.get("debaters")
     two = (
         isinstance(debaters, list) and len(debaters) == 2 and all(debater in parties for debater in map(str, debaters))
@@ -289,7 +289,7 @@ def _ordered(parties: Mapping[str, Party], debaters: Iterable[str]) -> list[str]
     return [*first, *others, DEFAULT]
 
 
-def _party(path: Path) -> Party:
+def read_party(path: Path) -> Party:
     """Read the file of a party. Errors: UserError on an unknown or missing key or a wrong value."""
     values, about = read_toml(path), f"{PARTIES}/{path.name}"
     people = values.pop(PEOPLE_TABLE, [])

@@ -24,6 +24,7 @@ from parley.agents.society import (
     SETS,
     Society,
     load_society,
+    read_party,
     society_folder,
     society_names,
     society_of,
@@ -159,13 +160,14 @@ Problems = Iterator[str]
 def check_path(path: str) -> list[str]:
     """Return every fault of a society, a topic (a .toml file) or a set of personas (a folder), each once; none if all is well.
 
-    For the file of a party these are the faults of its society.
+    For the file of a party these are the faults of its society; outside of any, its own.
 
     Errors: UserError if there is nothing to check at the path.
     """
     path = society_path(path)
     if path.endswith(".toml"):
-        return list(_told(partial(_check_named_topic, path)))
+        is_party = Path(path).is_file() and "label" in read_toml(Path(path))
+        return list(_told(partial(_check_party if is_party else _check_named_topic, path)))
     folder = Path(path).expanduser()
     if folder.is_dir() and not (folder / FILE).is_file() and parties(folder):
         return list(_told(partial(check_personas, folder, society_of(folder) or load_society())))
@@ -178,6 +180,11 @@ def society_path(path: str) -> str:
     file = Path(path).expanduser()
     home = file.parent.parent
     return str(home) if file.suffix and file.parent.name == PARTIES and (home / FILE).is_file() else path
+
+
+def _check_party(path: str) -> Problems:
+    read_party(Path(path))
+    yield from ()
 
 
 def _check_named_society(name: str) -> Problems:

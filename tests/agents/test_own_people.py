@@ -34,13 +34,15 @@ def test_each_row_is_a_person_and_each_further_column_a_sentence(tmp_path: Path)
     who = "an American who leans left and supports the Democratic Party"
     assert ann.backstory == f"You are Ann. You are {who}. Your job: nurse. Your city: Leeds."
     assert bea.backstory == f"You are Bea. You are {who}. Your job: baker."
-    assert load_personas("default", folder) == tuple(
-        load_personas("default", load_society().folder / "parties")
-    ), "the control is the society's"
+    assert load_personas("default", folder) == tuple(load_personas("default", load_society().folder / "parties")), (
+        "the control is the society's"
+    )
 
 
 def test_a_backstory_is_taken_as_it_is(tmp_path: Path) -> None:
-    (tmp_path / "people.csv").write_text("party,name,backstory\ndemocrat,Ann,You are Ann. You like bats.\n", encoding="utf-8")
+    (tmp_path / "people.csv").write_text(
+        "party,name,backstory\ndemocrat,Ann,You are Ann. You like bats.\n", encoding="utf-8"
+    )
     folder = own_people(str(tmp_path / "people.csv"), load_society())
     assert folder is not None
     assert load_personas("democrat", folder)[0].backstory == "You are Ann. You like bats."

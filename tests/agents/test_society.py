@@ -9,12 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from data_checks import check_each
 
 from parley.agents.language import ENGLISH, language_codes, load_language
 from parley.agents.persona import DEFAULT, demographics, genders, introduction, load_personas, persona_set
 from parley.agents.question import question_id, question_set
 from parley.agents.skeleton import write_skeleton
-from parley.agents.society import PartyNames, load_society, society_names, society_of, split_name
+from parley.agents.society import PartyNames, load_society, society_folder, society_names, society_of, split_name
 from parley.agents.society_check import check_path, derived_parts
 from parley.agents.topic import load_topic, society_topics, topic_file
 from parley.llm.backends import open_spec
@@ -100,6 +101,19 @@ def test_a_file_knows_the_society_whose_folder_it_lies_in(tmp_path: Path) -> Non
     named = tmp_path / "named.toml"
     named.write_text('society = "germany"\n' + alone.read_text(encoding="utf-8"), encoding="utf-8")
     assert load_topic(str(named)).society.name == "germany"
+
+
+@check_each("society", society_names())
+def test_whatever_new_writes_passes_its_check(society: str, tmp_path: Path) -> None:
+    """A skeleton that `check` refuses is the first thing that a new user meets. In a country's folder, and outside of any."""
+    home = Path(shutil.copytree(society_folder(society), tmp_path / "land"))
+    for folder in (home, tmp_path / "alone"):
+        places = {"topic": folder / "topics" / "mine.toml", "personas": folder / "personas" / "mine"}
+        if folder != home:
+            places["party"] = folder / "mine.toml"
+        for kind, place in places.items():
+            write_skeleton(kind, place)
+            assert check_path(str(place)) == [], (kind, place.name)
 
 
 def test_a_new_society_has_no_fault_and_may_bring_its_language(tmp_path: Path) -> None:

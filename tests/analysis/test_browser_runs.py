@@ -259,7 +259,10 @@ def test_a_question_of_ones_own_is_typed_into_the_form(visits: Callable[..., Vis
     page.get_by_text(f'How much do you agree that the answer to "{line}" is yes?').wait_for()
     expect(page.get_by_label(line)).to_be_checked()
     expect(page.get_by_label("racism")).not_to_be_checked()
-    assert page.get_by_text("Save as a file to edit").get_attribute("download") == "should_cities_ban_cars_vans_and_lorries.toml"
+    assert (
+        page.get_by_text("Save as a file to edit").get_attribute("download")
+        == "should_cities_ban_cars_vans_and_lorries.toml"
+    )
     visit.planned()
     visit.press("Start a new run")
     visit.status("Finished.")
