@@ -45,10 +45,9 @@ def experiment_title(header: Header) -> str:
         changed = {key: value for key, value in changed.items() if value != field_value(preset, key)}
     if changed:
         groups = _new_groups(scenario)
-        title = f"Based on {scenario['title'][:1].lower()}{scenario['title'][1:]}"
-        title = seated_title(groups, header.names, scenario["frame"]) if groups else title
+        title = seated_title(groups, header.names, scenario["frame"]) if groups else scenario["title"]
         settings = ", ".join(f"{key}={value}" for key, value in changed.items())
-        return f"{title} (after {paper}, changed); changed: {settings}"
+        return f"{title} (after {paper}, with other settings: {settings})"
     paper_topics = preset["topics"] if preset else [] if "topics" in header.given else scenario["topics"]
     if set(scenario["topics"]) <= set(paper_topics):
         return f"{scenario['title']} ({scenario['source']})"

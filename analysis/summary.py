@@ -191,7 +191,11 @@ def _default_levels(tables: Tables) -> str:
             if level := default_level(tables, topic, group):
                 counts[_group(tables, group), _source(tables, group, level.source)].append(level.n)
     sources = [f"{group}: {source} (n = {words.format_range(n)} per topic)" for (group, source), n in counts.items()]
-    return f"The Default's level is the mean of Defaults before the debates. {'; '.join(sources)}." if sources else ""
+    return (
+        f"The Default's level is the mean rating of Defaults before the debates. {'; '.join(sources)}."
+        if sources
+        else ""
+    )
 
 
 def _source(tables: Tables, group: str, source: str) -> str:

@@ -48,7 +48,7 @@ _TRUST = (
 )
 
 NO_QUALIFY = (
-    "do not check first whether a new model can play people (docs/models.md); the results say that it is not known"
+    "skip the check whether a new model can play people (docs/models.md); reports then say that this is unknown"
 )
 
 

@@ -121,7 +121,7 @@ def qualify_parser() -> Parser:
     parser = Parser(
         "qualify",
         "Ask a model to play people whose position is known, and check whether its answers follow the position, in which way it "
-        "has to be asked, and whether it reads which end of a scale is which. It begins with the verdict (docs/models.md).",
+        "has to be asked, and whether it reads which end of a scale is which. The verdict comes first (docs/models.md).",
         "qualify --llm oracle",
         cli.society(),
         cli.topic("those of the society"),

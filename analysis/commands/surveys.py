@@ -52,7 +52,7 @@ def questionnaire_parser() -> Parser:
     )
     add_option(parser, "KIND", about, choices=tuple(REPEATS))
     add_option(parser, "--probes NAMES", "names of the survey questions to ask on each topic", default="attitude")
-    about = "number of answers (panel: of waves) per question, person and condition (default: 5; panel: 3; orders: 10)"
+    about = "how often each person answers each question; of a panel: the number of waves (default: 5; panel: 3; orders: 10)"
     add_option(parser, "--repeats N", about, positive)
     add_option(parser, "--temperature X", "sampling temperature of the model (default: 1)", amount, default=1.0)
     add_option(parser, "--personas SET", "panel, orders: name of the set of personas to ask (default: voters)")

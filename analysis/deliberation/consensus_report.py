@@ -72,8 +72,8 @@ EPISODES = "episodes.jsonl"
 PEOPLE = (
     f"For comparison, people: the share who moved toward their majority's side minus the share who moved away was "
     f"{HUMAN_MOVEMENT:+.3f} (1,047 rounds of 349 groups before the Habermas Machine, as summarised in a public replication). "
-    "They had other questions and another mediator. Group agreement is the number of members on one side of the question minus "
-    "the number on the other, as a share of the group. The majority is that of the positions before."
+    "These people had other questions and another mediator. Group agreement is the number of members on one side of the "
+    "question minus the number on the other, as a share of the group. The majority is that of the positions before."
 )
 PALE = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.7}
 GREY, GREEN, ORANGE = "#8a8a8a", "#00785a", "#d55e00"

@@ -13,12 +13,12 @@ from parley.model.titles import join_phrases
 ORDER = 8.2
 TITLE = "Broken replies"
 NOTE = (
-    "Shares of replies. Repeats: more than half of its five-word phrases were said earlier in the debate (by chance: against "
-    "earlier lines of other debates on the topic, whose agents never met). Loops: more than half of its phrases were said before "
-    "in the same reply. Another name: it begins with the label of someone else, which was cut, or says that it is another agent, "
-    "or of another party, or not of its own, or speaks of itself in the third person. Recites: it has a phrase of its persona in "
-    "the second person (by chance: of another persona). Cut off: it ends within a sentence. Lost: no line of the agent (What is "
-    "missing has the reasons)."
+    "Shares of replies. Repeats: more than half of the five-word phrases of a reply were said earlier in the debate (by chance: "
+    "against earlier lines of other debates on the topic, whose agents never met). Loops: more than half of its phrases were "
+    "said before in the same reply. Another name: the reply begins with the label of someone else, which was cut, or says that "
+    "it is another agent, or of another party, or not of its own, or speaks of itself in the third person. Recites: the reply "
+    "has a phrase of the agent's persona in the second person (by chance: a phrase of another persona). Cut off: the reply ends "
+    "within a sentence. Lost: no line of the agent (What is missing has the reasons)."
 )
 LABELS = {
     "turns": "turns", "lost": "lost", "copied": "repeats", "copied_null": "by chance", "looped": "loops",

@@ -15,14 +15,13 @@ from parley.analysis.tables import Tables
 ORDER = 2
 TITLE = "Drift toward the Default"
 NOTE = (
-    "Drift is how far a room's mean moved from the first to the last survey, in points: positive toward the "
-    "Default's level, negative away from it. The Default's level is its mean rating before the debates, from the "
-    "Defaults of the same group; where none is seated, from a group with the same parties; else from Defaults that "
-    "do not debate. The error of this level is not in the intervals. Drift does not prove that the model pulls "
-    "opinions: agents who influence each other also meet near this level. Share of gap closed is drift divided by "
-    "the gap at the start, from 0 to 1. It is left empty where the drift is not distinguishable from zero, where the "
-    "gap is below 1 point, where a party moves away, and where it ends beyond the level. Per round is the mean of the "
-    "agents' least-squares slopes."
+    "Drift is how far a room's mean moved from the first to the last survey, in points: positive toward the Default's level, "
+    "negative away from it. The Default's level is its mean rating before the debates, from the Defaults of the same group; "
+    "where none is seated, from a group with the same parties; else from Defaults that do not debate. The intervals leave out "
+    "the error of this level. Drift does not prove that the model pulls opinions: agents who influence each other also meet "
+    "near this level. Share of gap closed is drift divided by the gap at the start, from 0 to 1. This share is left empty if "
+    "the drift is not distinguishable from zero, if the gap is below 1 point, and if a party moves away or ends beyond the "
+    "level. The column per round is the mean of the agents' least-squares slopes."
 )
 LABELS = {
     "rooms": "rooms", "default": "Default", "start": "start", "end": "end", "drift": "drift",

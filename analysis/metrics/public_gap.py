@@ -18,12 +18,11 @@ ORDER = 8.5
 TITLE = "Public lines and private ratings"
 NOTE = (
     "A line's grade minus the speaker's private rating at that time, in points of 0-10. Toward is this gap in the direction of "
-    "the audience (the mean rating of the others before the round); distance is its size without a direction. Only lines whose "
-    "grade is known without a judge (sentences of our own speakers) are used, so the floor of the grader is 0; `study judge` "
-    "grades other lines (studies/honesty/README.md). "
-    "Swapped is toward if gaps are shuffled among lines of the same topic and rating: "
-    "the mean and the middle 95% of 199 deals. A gap is no lie by itself: who argues for a given side, or in a role, says by "
-    "design something else than it thinks. Numbers are means over rooms."
+    "the audience (the mean rating of the others before the round); distance is its size without a direction. Only lines of the "
+    "rule-based speaker and pocket are used, because their grade is known without a judge; `study judge` grades other lines "
+    "(studies/honesty/README.md). Swapped is toward if gaps are shuffled among lines of the same topic and rating: the mean and "
+    "the middle 95% of 199 deals. A gap is no lie by itself: who argues for a given side, or in a role, says by design something "
+    "else than it thinks. Numbers are means over rooms."
 )
 LABELS = {
     "rooms": "rooms", "missing": "lines without a gap", "toward": "toward the audience", "swapped": "swapped",

@@ -21,7 +21,7 @@ from parley.studies.structured.experiments import experiment
 pytestmark = pytest.mark.usefixtures("pictures")
 
 CODE = re.compile(r"\b(spd|cdu|gruene|Spds?|Cdus?|Gruenes?)\b")
-COMMAND = re.compile(r"python run\.py|changed: |^\| name in files", re.MULTILINE)
+COMMAND = re.compile(r"python run\.py|with other settings: |^\| name in files", re.MULTILINE)
 SOCIETY = ["--society", "germany", "--llm", "oracle"]
 
 

@@ -376,19 +376,19 @@ def test_a_run_without_ratings_says_so_in_words(ran: Callable, tmp_path: Path) -
         (
             "three_way",
             {"environment": "groups"},
-            "Two Republicans and a Default; Two Democrats and a Default in a debate (after Taubenfeld et al. 2024, changed); "
-            "changed: environment=groups.",
+            "Two Republicans and a Default; Two Democrats and a Default in a debate (after Taubenfeld et al. 2024, "
+            "with other settings: environment=groups).",
         ),
         (
             "three_way",
             {"rounds": 2},
-            f"Based on a{THREE[1:]} (after Taubenfeld et al. 2024, changed); changed: rounds=2.",
+            f"{THREE} (after Taubenfeld et al. 2024, with other settings: rounds=2).",
         ),
         (
             "echo_chamber",
             {"size": 5, "seed": 2, "default_agent": "with"},
-            "Five Republicans and a Default; Five Democrats and a Default in a debate (after Taubenfeld et al. 2024, changed); "
-            "changed: size=5, default_agent=with.",
+            "Five Republicans and a Default; Five Democrats and a Default in a debate (after Taubenfeld et al. 2024, "
+            "with other settings: size=5, default_agent=with).",
         ),
     ],
 )
@@ -406,7 +406,11 @@ def test_the_title_is_that_of_what_was_run(
 def test_a_record_of_an_unknown_preset_has_its_own_title(header: Callable, held: Callable, tmp_path: Path) -> None:
     """A preset of the user's own is what it says it is, unless it was given settings."""
     tables = held({"republican": [2, 3]})
-    for given, told in {(): "Fig 4).", ("topics",): "on other topics).", ("size",): "changed: size="}.items():
+    for given, told in {
+        (): "Fig 4).",
+        ("topics",): "on other topics).",
+        ("size",): "with other settings: size=",
+    }.items():
         head = replace(header(name="my_own"), given=given)
         assert told in summary(replace(tables, header=head), tmp_path).splitlines()[2]
 

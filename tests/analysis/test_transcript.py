@@ -104,7 +104,7 @@ def test_a_summary_of_memory_stands_before_the_turn_it_was_made_for(held: Callab
 
 def test_a_changed_experiment_does_not_go_by_the_presets_title(ran: Callable, tmp_path: Path) -> None:
     """The transcript is headed as the summary is."""
-    assert "changed: rounds=2. Model: oracle" in written(ran("three_way"), tmp_path)
+    assert "with other settings: rounds=2). Model: oracle" in written(ran("three_way"), tmp_path)
 
 
 SMALL = {"repetitions": 1, "topics": "racism", "rounds": 1, "llm": "oracle"}
