@@ -400,6 +400,7 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS) -> Scenari
     environment = head.pop("environment")
     kind, given = environment_class(environment), require_section(values, "options", path.name)
     values.pop("options", None)
+    values.pop("gallery", None)  # what a gallery shows of the scenario (model/gallery.py) is no setting of a run
     option_names = {option.name for option in fields(kind)}
     for key in given:
         if key not in option_names:

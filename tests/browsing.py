@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -22,8 +21,10 @@ pytest.importorskip("solara", reason="the [app] extra is not installed")
 pytest.importorskip("playwright.sync_api", reason="the [browser] extra is not installed")
 from playwright.sync_api import Browser, Page, sync_playwright
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
+from tools.screens import CHROMIUM, FLAGS
+
+PANES = {"Conversation", "Attitudes", "Network"}
+"""What is seen together in the first tab of a run."""
 RUN = Path(__file__).parents[1] / "run.py"
 PATIENCE = 60_000
 PAYLOADS = (
@@ -163,7 +164,12 @@ class Visit:
         self.page.locator(".status", has_text=text).wait_for()
 
     def view(self, title: str) -> Any:
-        """A view, once it is there."""
+        """A view, once it is there: a tab, or a part of the first tab."""
+        if title in PANES:
+            self.view("What came out")
+            pane = self.page.get_by_role("region", name=title, exact=True)
+            pane.wait_for()
+            return pane
         self.page.get_by_role("tab", name=title, exact=True).click()
         panel = self.page.get_by_role("tabpanel", name=title, exact=True)
         panel.wait_for()

@@ -39,9 +39,11 @@ def run_debates(scenario: Scenario, given: tuple[str, ...], options: argparse.Na
             progress.found(backend)
             if people_in_page(scenario.llm_by_party):
                 from parley.analysis.seats.server import serve_people
+                from parley.model.gallery import preset_title
 
                 serve_options = (
                     scenario.rounds,
+                    preset_title(scenario.name, scenario.title),
                     options.host,
                     options.port,
                     progress.bar.write,

@@ -57,13 +57,17 @@ def serve_people(
     backend: Backend,
     folder: Path,
     rounds: int,
+    study: str,
     host: str | None,
     port: int | None,
     write: Callable[[str], object],
     names: Collection[str] = (),
 ) -> Callable[[Any], None]:
-    """Serve the page until the stack closes, write its address and the codes, and return what notes the rounds."""
-    table = SeatTable(desks_in_page(backend), folder, rounds)
+    """Serve the page until the stack closes, write its address and the codes, and return what notes the rounds.
+
+    study: what the page is called for the people in it.
+    """
+    table = SeatTable(desks_in_page(backend), folder, rounds, study)
     address = stack.enter_context(serving(table, host or LOOPBACK, port, write, names))
     lines = [f"seats    {address}", *(f"code     {code}  {seat}" for seat, code in table.gate.codes.items())]
     if host and not on_this_machine(host):

@@ -68,8 +68,9 @@ class Gate:
 class SeatTable:
     """The people of one run. The page asks it; the run tells it of rounds and of its end."""
 
-    def __init__(self, desks: Mapping[str, Desk], folder: Path, rounds: int):
-        self.desks, self.folder, self.rounds = dict(desks), folder, rounds
+    def __init__(self, desks: Mapping[str, Desk], folder: Path, rounds: int, study: str):
+        """study: what the page is called for the people in it."""
+        self.desks, self.folder, self.rounds, self.study = dict(desks), folder, rounds, study
         self.gate = Gate({seat: new_code() for seat in desks})
         self.round, self.over = 0, False
         self._entered: set[str] = set()

@@ -33,6 +33,8 @@ from parley.model.branching import BranchPlan, plan_branch, scenario_of
 from parley.model.interventions import parse_intervention
 from parley.model.run_listing import read_progress, saved_prices
 
+UNCHANGED = "Choose a change first: other rounds, another temperature, an intervention or another model."
+
 
 @dataclass(frozen=True)
 class BranchDraft:
@@ -91,12 +93,12 @@ def BranchForm(session: Session, folder: Path, parent: Tables, go: Callable[[str
     key = [mine.round, mine.rounds, mine.temperature, mine.llm, json.dumps(mine.interventions), mine.price]
     task = solara.lab.use_task(lambda: planned(mine), dependencies=key, raise_error=False)
     plan = (task.value if task.finished else None) or Planned(Plan(problem=str(task.exception) if task.error else ""))
-    about = f"A branch shares the rounds before the round that you choose with {folder.name}, and then goes on with your changes."
+    about = "A branch shares the rounds before the round that you choose with its parent, and then goes on with your changes."
     element("p", element("bdi", about), css="soft")
     element("p", element("strong", element("bdi", run_title(parent.header))), element("bdi", f" {folder}", css="soft"))
     names, titles = parent.names, rooms_of_debates(parent)
     state = {
-        "round": mine.round, "last": last, "parent": folder.name, "rounds": mine.rounds or scenario["rounds"],
+        "round": mine.round, "last": last, "rounds": mine.rounds or scenario["rounds"],
         "own_rounds": scenario["rounds"], "own_temperature": scenario["temperature"],
         "temperature": scenario["temperature"] if mine.temperature is None else mine.temperature,
         "interventions": _listed(mine, names, titles),
@@ -120,9 +122,7 @@ def BranchForm(session: Session, folder: Path, parent: Tables, go: Callable[[str
             "",
         )
     element("h2", "What changes")
-    waiting = (
-        "Working out what changes…" if task.pending else "Nothing yet. Without a change, the branch repeats its parent."
-    )
+    waiting = "Working out what changes…" if task.pending else "Nothing yet."
     words = plan.changes or (waiting,)
     element("ul", *[element("li", element("bdi", text)) for text in words], css="changes")
 
@@ -169,8 +169,8 @@ def planned(draft: BranchDraft) -> Planned:
         if not plan.cost.calls:
             shown = replace(shown, text="No new reply is requested: this branch repeats its parent.")
         header = read_progress(draft.folder)[0]
-        words = changes_in_words(scenario_of(header, draft.folder), plan.spec.scenario, header.names)
-        return Planned(shown, plan, tuple(words))
+        words = tuple(changes_in_words(scenario_of(header, draft.folder), plan.spec.scenario, header.names))
+        return Planned(shown, plan, words) if words else Planned(Plan())  # a branch without a change cannot start
     except UserError as error:
         return Planned(Plan(problem=str(error)))
 
@@ -241,5 +241,5 @@ def _start_state(draft: BranchDraft, plan: Plan, pending: bool) -> dict[str, Any
         "plan": plan.text, "problem": plan.problem, "pending": pending, "question": plan.question, "changed": [],
         "most_calls": draft.most_calls or "", "most_cost": draft.most_cost or "", "paused": draft.paused,
         "priced": bool(plan.cost), "source": "", "others": len(registry().live), "label": "Start the branch",
-        "blocked": "This branch cannot start.",
+        "blocked": "This branch cannot start.", "unchanged": UNCHANGED,
     }  # fmt: skip

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 from parley.agents.question import question_set, topics_of
 from parley.agents.society import load_society, society_names
 from parley.agents.topic import is_news, news_names, topic_names
-from parley.analysis.views._words import society_title, topic_title
+from parley.analysis.views._words import probe_words, society_title, topic_title
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
 from parley.model.scenario_blocks import BLOCKS, FIELD_BLOCKS
@@ -108,6 +108,8 @@ LABELS: dict[str, tuple[str, str]] = {
     "seeded": (ADVANCED, "Share of posts with a vote from outside"),
 }
 HINTS = {
+    "society": "Whose parties, people, topics and language.",
+    "personas": "The people from whom the seats are filled.",
     "seats": "The party of each seat, with commas. A seat named default has no persona.",
     "parties": "The parties of the groups, with commas.",
     "size": "How many people each group has.",
@@ -120,6 +122,7 @@ HINTS = {
     "activation": "Which agents speak in a round: every, or a share.",
     "rewiring": "none: links stay as they are (docs/networks.md).",
     "timing": "simultaneous: agents do not hear the other posts of the same round.",
+    "spacing": "The same words with other spaces and lines between them.",
     "mix": "Empty: as many of each party.",
     "exchanges": "How often each of the two speaks.",
     "posts": "partner: only the next partner reads it. room: all read it.",
@@ -166,6 +169,10 @@ VALUES: dict[str, dict[str, str]] = {
     "asked": {"numbers": "with a number", "phrases": "with a phrase that ends a sentence"},
     "measure": {"mean": "the mean of the distribution of answers", "rating": "the answer itself"},
     "listing": {"given": "low to high", "reversed": "high to low", "shuffled": "random"},
+    "spacing": {
+        "given": "as written", "newline": "a line break at the end", "blank_lines": "two empty lines between parts",
+        "double_spaces": "two spaces after a full stop",
+    },
     "steering": {"given": "as written", "struck": "struck out"},
 }  # fmt: skip
 """The values of a field in words, where the value itself does not say it."""
@@ -289,7 +296,7 @@ def _choices(scenario: Scenario, name: str, hint: Any) -> tuple[tuple[str, str],
     if name == "probe":
         topics = [] if scenario.subject.questions else scenario.subject.all_topics
         probes = dict.fromkeys(probe for topic in topics for probe in topic.probes)
-        return tuple((probe, probe.replace("_", " ")) for probe in dict.fromkeys([scenario.surveys.probe, *probes]))
+        return tuple((probe, probe_words(probe)) for probe in dict.fromkeys([scenario.surveys.probe, *probes]))
     if get_origin(hint) is Literal:
         return tuple((value, VALUES.get(name, {}).get(value, value.replace("_", " "))) for value in get_args(hint))
     return ()

@@ -21,9 +21,9 @@ from parley.analysis.views._models import ModelPicker
 from parley.analysis.views._plan import HERE, Plan, plan_of, preset_of
 from parley.analysis.views._runs import registry
 from parley.analysis.views._session import Draft, Session
-from parley.analysis.views._words import preset_title
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
+from parley.model.gallery import preset_title
 from parley.model.scenario import Scenario
 
 REPETITIONS = 5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Callable
 from functools import cache
@@ -15,9 +16,10 @@ from parley.analysis.views._measure_button import MeasureButton
 from parley.analysis.views._runs import EXAMPLE, ROOT, registry, write_files
 from parley.analysis.views._session import Session
 from parley.analysis.views._thumbnail import thumbnail
-from parley.analysis.views._words import TITLES, preset_title
 from parley.llm.errors import UserError
+from parley.llm.studies import GROUPS_OF_PEOPLE, MOVED, QUESTIONS
 from parley.model.example_runs import EXAMPLES, example_titles, restore_run
+from parley.model.gallery import preset_title, showcase
 from parley.model.scenario import load_preset, preset_names, read_preset
 
 ABOUT = (
@@ -29,8 +31,10 @@ DEFAULT = (
     "A Default agent has no persona: it shows the model's own opinion. "
     "Start runs a scenario at once, on the rule-based speaker, which is free."
 )
-FIRST = 6
-"""Scenarios of the gallery that are shown at once; the others unfold."""
+FIRST = 5
+"""Scenarios of each question that are shown at once; the others unfold."""
+MAIN = (MOVED, GROUPS_OF_PEOPLE)
+"""The questions with which the gallery begins."""
 ONE_AT_A_TIME = threading.Lock()
 """Two tabs that open at once read the scenarios once: a cache alone would let both of them read."""
 EXAMPLE_SETTINGS = {"llm": "oracle", "repetitions": "10"}
@@ -38,7 +42,7 @@ EXAMPLE_SETTINGS = {"llm": "oracle", "repetitions": "10"}
 
 @solara.component_vue("gallery.vue")
 def Gallery(cards: str, first: int, event_start: Callable[[str], None], event_edit: Callable[[str], None]) -> None:
-    """cards: JSON of `card`s. event_start gets a scenario to start at once, event_edit one to set up."""
+    """cards: JSON of `cards`. first: the most of a question. event_start gets a scenario to start, event_edit one to set up."""
 
 
 @solara.component
@@ -99,15 +103,17 @@ def example() -> Any:
 
 @cache
 def gallery_names() -> list[str]:
-    """Return the shipped scenarios, those with a plain title first."""
-    names = preset_names()
-    return [*[name for name in TITLES if name in names], *[name for name in names if name not in TITLES]]
+    """Return the shipped scenarios by question, those that take least time first."""
+    entries = {name: showcase(name) for name in preset_names()}
+    order = [*MAIN, *(question for question in QUESTIONS if question not in MAIN)]
+    return sorted(entries, key=lambda name: (order.index(entries[name].question), entries[name].seconds, name))
 
 
 def cards() -> str:
-    """Return the cards of the gallery as JSON: name, title, description, source and drawing. They are made once.
+    """Return the cards of the gallery as JSON: name, title, question, tags, description, source, time and drawing.
 
-    The scenarios are read but not checked, because a check reads all personas: tests check them, and so does a start.
+    They are made once. The scenarios are read but not checked, because a check reads all personas: tests check them, and so does
+    a start.
     """
     with ONE_AT_A_TIME:
         return _cards()
@@ -117,9 +123,21 @@ def cards() -> str:
 def _cards() -> str:
     made = []
     for name in gallery_names():
-        scenario = read_preset(name)
+        scenario, entry = read_preset(name), showcase(name)
         made.append(
-            {"name": name, "title": preset_title(name, name), "about": scenario.title, "source": scenario.source,
-             "picture": thumbnail(scenario)}
+            {"name": name, "title": preset_title(name, scenario.title), "question": entry.question, "tags": list(entry.tags),
+             "about": scenario.title, "source": scenario.source, "time": time_words(entry.seconds),
+             "picture": thumbnail(scenario, entry.found)}
         )  # fmt: skip
     return json.dumps(made)
+
+
+def time_words(seconds: float) -> str:
+    """Return how long a scenario takes, in words; "" where nobody measured it.
+
+    >>> time_words(1.4), time_words(38.0), time_words(0.0)
+    ('about 2 s', 'about 40 s', '')
+    """
+    if not seconds:
+        return ""
+    return f"about {math.ceil(seconds / 10) * 10 if seconds > 10 else math.ceil(seconds)} s"

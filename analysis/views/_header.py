@@ -1,4 +1,4 @@
-"""The header of the run shown: what it is, how far it is, and its buttons."""
+"""The header of the run shown: what it is, how far it is, and the one bar that drives and replays it (transport.vue)."""
 
 from __future__ import annotations
 
@@ -15,49 +15,47 @@ from parley.analysis.views._address import branch_place
 from parley.analysis.views._fields import plain_value
 from parley.analysis.views._form import draft_of
 from parley.analysis.views._html import element
+from parley.analysis.views._replay import seconds_of_a_round
 from parley.analysis.views._session import Session
-from parley.analysis.views._words import model_of, run_title, size_words
+from parley.analysis.views._words import model_of, run_title
 
 if TYPE_CHECKING:
     from parley.analysis.tables import Tables
     from parley.model.events import Header
     from parley.model.interactive_run import InteractiveRun
 
-SLOWEST = 10
-"""Seconds of the longest pause between two rounds."""
+PACES = (0, 0.5, 1, 2, 5, 10)
+"""Seconds to choose from for the pause between two rounds."""
+GOING = ("ready", "running", "paused")
 
 
-@solara.component_vue("drive.vue")
-def Drive(state: str, event_act: Callable[[str], None], event_pace: Callable[[float], None]) -> None:
-    """state: JSON of the buttons and whether each can be used. A button that cannot be used keeps the focus."""
+@solara.component_vue("transport.vue")
+def Transport(
+    run: str, rounds: int, total: int, seconds: float, state: str, event_settle: Callable[[int], None],
+    event_act: Callable[[str], None], event_pace: Callable[[float], None],
+) -> None:  # fmt: skip
+    """run: the run shown. rounds: the rounds that it has so far; total: all. seconds: of a round in a replay at speed 1.
+
+    state: JSON of `bar_state`. event_settle gets the round when the reader has come to rest; event_act the name of a button.
+    """
 
 
 @solara.component
 def RunHeader(session: Session, go: Callable[[str], None]) -> None:
-    """The header of the run that the tab looks at. go opens a place of the page."""
+    """The header of the run that the tab looks at: two lines and the bar. go opens a place of the page."""
     session.seen.get()
     live, tables = session.live, session.tables
-    pace = solara.use_reactive(session.pace)
     header = tables.header if tables else None
-    with solara.Column(classes=["shown"], gap="4px"):
-        element("h1", element("bdi", run_title(header) if header else str(session.folder)))
+    pace, rounds = solara.use_reactive(session.pace), rounds_so_far(tables)
+    seconds = solara.use_memo(lambda: seconds_of_a_round(tables) if tables else 1.0, [str(session.folder), rounds])
+    with solara.Column(classes=["shown"], gap="0px"):
+        title = element("h1", element("bdi", run_title(header) if header else str(session.folder)))
+        element("div", title, element("p", status(session), role="status", css="status"), css="titled")
         if header and tables:
-            element(
-                "p",
-                element("bdi", about(header, tables)),
-                element("bdi", str(session.folder), css="folder"),
-                css="facts",
-            )
-        element("p", status(session), role="status", css="status")
-        if live and live.phase != "stopped":
-            share = 100 * live.calls / max(1, live.total)
-            waiting = live.phase == "running" and not live.events
-            done = {} if waiting else {"value": str(100 if live.phase == "done" else round(min(share, 99)))}
-            element("progress", max="100", **done, **{"aria-label": "Replies of the run so far"})
-        for text in filter(None, (session.error, live.error if live else "")):
+            folder = element("bdi", str(session.folder), css="folder")
+            element("p", element("bdi", about(header, tables)), folder, css="facts")
+        for text in filter(None, (session.error, live.error if live else "", live.problem if live else "")):
             element("p", element("bdi", text), css="wrong", role="alert")
-        if live and live.problem:
-            element("p", element("bdi", live.problem), css="wrong", role="alert")
 
     def act(name: str) -> None:
         if name == "New run with these settings":
@@ -78,27 +76,41 @@ def RunHeader(session: Session, go: Callable[[str], None]) -> None:
         pace.set(seconds)
         session.rest(seconds)
 
-    state = {"buttons": buttons(session), "pace": pace.value, "slowest": SLOWEST, "live": session.phase in GOING}
-    Drive(state=json.dumps(state), event_act=act, event_pace=rest)
+    Transport(
+        run=str(session.folder),
+        rounds=rounds,
+        total=max(rounds, int(header.scenario["rounds"]) if header else 0),
+        seconds=seconds,
+        state=json.dumps(bar_state(session) | {"pace": pace.value, "paces": PACES}),
+        event_settle=lambda to: session.round.set(-1 if to >= rounds else to),
+        event_act=act,
+        event_pace=rest,
+    )
 
 
-GOING = ("ready", "running", "paused")
+def rounds_so_far(tables: Tables | None) -> int:
+    """Return the last round of which anything is recorded."""
+    if tables is None:
+        return 0
+    frames = (tables.attitudes, tables.utterances, tables.acts, *tables.of_studies.values())
+    return max((int(frame["round"].max()) for frame in frames if len(frame) and "round" in frame), default=0)
 
 
-def buttons(session: Session) -> list[tuple[str, bool]]:
-    """Return the buttons of the run shown, each with whether it can be used now."""
-    phase = session.phase
-    phase_buttons: list[tuple[str, bool]] = []
-    if phase in GOING or phase == "done":
-        waiting = phase in ("ready", "paused")
-        phase_buttons = [("Play", waiting), ("Step", waiting), ("Pause", phase == "running"), ("Stop", phase in GOING)]
-    elif phase or (session.loaded and not session.loaded.finished):  # a folder without a run has nothing to resume
-        phase_buttons = [("Resume", True)]
-    return [
-        *phase_buttons,
-        ("Branch", session.tables is not None and not deliberates(session.tables)),
-        ("New run with these settings", session.tables is not None),
-    ]
+def bar_state(session: Session) -> dict[str, Any]:
+    """Return the buttons of the run shown that do something now, how many replies are there (in %), and whether it goes on."""
+    phase, live, tables = session.phase, session.live, session.tables
+    run: tuple[str, ...] = ()
+    if phase in ("ready", "paused"):
+        run = ("Play", "Step", "Stop")
+    elif phase == "running":
+        run = ("Pause", "Stop")
+    elif phase != "done" and (phase or (session.loaded and not session.loaded.finished)):
+        run = ("Resume",)  # a folder without a run has nothing to resume
+    following = ["Branch"] if tables is not None and not deliberates(tables) else []
+    following += ["New run with these settings"] if tables is not None else []
+    opening = live is None or (phase == "running" and not live.events)
+    done = None if opening or live is None else round(100 * min(1, live.calls / max(1, live.total)))
+    return {"run": run, "next": following, "live": phase in GOING, "done": done}
 
 
 def about(header: Header, tables: Tables) -> str:
@@ -107,7 +119,8 @@ def about(header: Header, tables: Tables) -> str:
     rooms = (
         f"{count_phrase(agents['room'].nunique(), 'room')}, {count_phrase(len(agents), 'agent')}" if len(agents) else ""
     )
-    parts = [rooms, size_words(header.scenario), model_of(header), f"seed {header.scenario['seed']}"]
+    rounds = count_phrase(int(header.scenario["rounds"]), "round")
+    parts = [rooms, rounds, model_of(header), f"seed {header.scenario['seed']}"]
     return " · ".join(filter(None, parts))
 
 
@@ -121,6 +134,8 @@ def status(session: Session) -> str:
     rounds, replies = live.scenario.rounds, f"{live.calls:,} of {live.total:,} replies"
     if live.phase == "running" and not live.events:
         return "Opening the model and checking what it can do…"
+    if live.phase == "running" and live.calls >= live.total and live.round >= rounds:
+        return f"All {live.calls:,} replies are there. Writing tables, figures and summary…"
     return {
         "ready": "Ready. Choose Play to run to the end, or Step for one round.",
         "running": f"Running round {min(live.round + 1, rounds)} of {rounds}. {replies}{_left(live)}.",

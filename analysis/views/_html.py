@@ -55,8 +55,8 @@ def Select(label: str, values: Sequence[T], value: solara.Reactive[T] | T,
 
 
 @solara.component_vue("table.vue")
-def _Table(header: list[str], rows: list[list[Cell]], label: str, event_look: Look) -> None:
-    """Every cell is text, or a name: text and person."""
+def _Table(header: list[str], rows: list[list[Cell]], label: str, sorts: bool, event_look: Look) -> None:
+    """Every cell is text, a name (text and person) or a number (text and value). sorts: whether its headings sort it."""
 
 
 @solara.component_vue("lines.vue")
@@ -75,11 +75,16 @@ def named(text: str, person: Sequence[Any]) -> Cell:
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Cell]], label: str, look: Look = lambda person: None) -> None:
     """Show a table with a heading row; of a very long one the first rows."""
-    _Table(header=list(header), rows=[list(row) for row in rows[:MOST]], label=label, event_look=look)
+    _Table(header=list(header), rows=[list(row) for row in rows[:MOST]], label=label, sorts=False, event_look=look)
     if len(rows) > MOST:
         from parley.analysis.formatting import count_phrase
 
         element("p", f"The first {MOST:,} of {count_phrase(len(rows), 'row')}; Export has all of them.", css="soft")
+
+
+def sorted_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], label: str, look: Look) -> None:
+    """Show a table that its headings sort, all rows of it. Every cell is a name or a number."""
+    _Table(header=list(header), rows=[list(row) for row in rows], label=label, sorts=True, event_look=look)
 
 
 def line(

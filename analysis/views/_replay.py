@@ -8,7 +8,6 @@ round when the clock has come to rest, for the views that are tables.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -27,18 +26,6 @@ LOOK = 0.3
 LISTED = 50
 """Requests under way that the page lists."""
 PURPOSES = {"speech": "a line", "survey": "a survey question"}
-
-
-@solara.component_vue("transport.vue")
-def _Transport(run: str, rounds: int, seconds: float, event_settle: Callable[[int], None]) -> None:
-    """run: the run shown. rounds: the rounds that it has so far. seconds: of a round at speed 1. settle: gets the round."""
-
-
-@solara.component
-def Clock(session: Session, tables: Tables, rounds: int, on_round: Callable[[int], None]) -> None:
-    """The bar with play, speed and rounds. on_round gets the round when the reader has come to rest."""
-    seconds = solara.use_memo(lambda: seconds_of_a_round(tables), [str(session.folder), rounds])
-    _Transport(run=str(session.folder), rounds=rounds, seconds=seconds, event_settle=on_round)
 
 
 @solara.component_vue("waiting.vue")

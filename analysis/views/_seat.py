@@ -36,11 +36,11 @@ def Seat(shown: str, event_enter: Callable[[str], None], event_answer: Callable[
 def Page() -> None:
     table = current_table()
     seat, message = solara.use_reactive(""), solara.use_reactive("")
-    shown = solara.use_reactive("{}")
+    shown = solara.use_reactive(json.dumps({"study": table.study}))
 
     def look() -> None:
         view = table.view(seat.value) if seat.value else {}
-        shown.set(json.dumps(view | {"message": message.value}))
+        shown.set(json.dumps(view | {"message": message.value, "study": table.study}))
 
     def enter(code: str) -> None:
         client = (solara.lab.headers.value or {}).get(CLIENT, [""])[0]
@@ -65,7 +65,7 @@ def Page() -> None:
     solara.Style(STYLE)
     Scheme(event_shown=lambda _: None)
     view = json.loads(shown.value)
-    with solara.Column(classes=["page"]):
+    with solara.Column(classes=["page", "seat"]):
         Seat(
             shown=shown.value,
             event_enter=enter,

@@ -60,13 +60,15 @@ class Session:
     """One tab. `seen` follows `version` a few times a second; a component that reads `seen` is then drawn again.
 
     `error` is a line for the reader. `draft` is the form of the next run, which is not the run shown. `person` is the agent
-    whose panel is open, as a room and a number.
+    whose panel is open, as a room and a number. `tab` is the title of the view shown, `room` the room of the conversation, and
+    `round` the round at which the reader stopped (-1: the last one).
     """
 
     def __init__(self) -> None:
         self.seen: solara.Reactive[Any] = solara.reactive(None)
         self.draft: solara.Reactive[Draft | None] = solara.reactive(None)
         self.person: solara.Reactive[Person | None] = solara.reactive(None)
+        self.tab, self.room, self.round = solara.reactive(""), solara.reactive(""), solara.reactive(-1)
         self.folder: Path | None = None
         self.loaded: Tables | None = None
         self.error, self.pace = "", 0.0
@@ -95,6 +97,9 @@ class Session:
     def look(self, folder: str, problem: str = "") -> None:
         """Look at a folder of which nothing is loaded. problem: why it is not opened."""
         self.person.set(None)
+        self.tab.set("")
+        self.room.set("")
+        self.round.set(-1)
         self.folder, self.loaded, self._events, self.error = Path(folder), None, (), problem
 
     @property

@@ -1,10 +1,10 @@
-"""A small drawing of who sits together in a scenario, and who hears whom."""
+"""A small drawing of who sits together in a scenario, who hears whom, and how opinions moved."""
 
 from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from parley.agents.persona import party_of
@@ -12,6 +12,7 @@ from parley.environments.base import Group
 from parley.model.scenario import Scenario
 
 WIDE, HIGH = 160, 90
+DEFAULT = "default"
 GREY, PLAIN = "#85858f", "#b9b9c4"
 CLUSTERS = 3
 """Groups that are drawn next to each other."""
@@ -21,11 +22,29 @@ GOLDEN = math.pi * (3 - math.sqrt(5))
 Point = tuple[float, float]
 
 
-def thumbnail(scenario: Scenario) -> str:
-    """Return the drawing as the address of an image, which can run no code."""
+def thumbnail(scenario: Scenario, found: Mapping[str, Sequence[float]] | None = None) -> str:
+    """Return the drawing as the address of an image, which can run no code. found: by party its mean attitudes by round."""
     parts = _network(scenario) if scenario.groups[0].networked else _tables(scenario)
-    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {HIGH}">{"".join(parts)}</svg>'
+    wide = WIDE
+    if found:
+        parts, wide = [*parts, *_moved(scenario, found)], 2 * WIDE
+    svg = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {HIGH}">{"".join(parts)}</svg>'
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
+
+
+def _moved(scenario: Scenario, found: Mapping[str, Sequence[float]]) -> list[str]:
+    """Draw the mean attitude of each party by round, as a line that ends in a point, to the right of who sits there."""
+    left, right, top, bottom = WIDE + 14, 2 * WIDE - 12, 10, HIGH - 10
+    frame = f"M{left} {top}V{bottom}H{right}"
+    parts = [f'<path d="{frame}" fill="none" stroke="{GREY}" stroke-width="1"/>']
+    for party, values in found.items():
+        step = (right - left - 8) / max(1, len(values) - 1)
+        points = [(left + 4 + step * place, bottom - (bottom - top) * value / 10) for place, value in enumerate(values)]
+        line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
+        colour = _colour(scenario, party) if party != DEFAULT else GREY
+        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="3"/>')
+        parts.append(_dot(points[-1], colour, 5))
+    return parts
 
 
 def _tables(scenario: Scenario) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from parley.agents.society import load_society
@@ -9,37 +10,13 @@ from parley.agents.topic import load_topic
 from parley.llm.budget import dollars
 from parley.llm.errors import UserError
 from parley.llm.spec import parse_spec
-from parley.llm.studies import declared_parts
+from parley.model.gallery import preset_title
 from parley.model.scenario_blocks import EnvironmentSpec
 from parley.model.titles import seated_title
 
 if TYPE_CHECKING:
     from parley.model.events import Header
 
-TITLES = {
-    "three_way": "A three-way debate",
-    "two_way": "A debate of two",
-    "echo_chamber": "Echo chambers",
-    "network": "A social network",
-    "platform": "A social medium",
-    "consensus": "Private deliberation with a mediator",
-    "fake_news": "A made-up story spreads",
-    "honesty": "What people say, and what they think",
-    "intervention": "News and a moderator in a debate",
-    "dyads": "Four people talk two by two",
-    "structured_debate": "A formal debate",
-    "belief_behaviour": "What agents expect of themselves",
-    "recollection": "Debates with memory and reflection",
-    "gun_polarisation": "Links between camps are cut",
-    "inflammatory": "An angry message on a social medium",
-    "basic_income": "A basic income is announced",
-    "hurricane": "A hurricane comes",
-    "days": "Days with plans, and interviews at the end",
-    "representatives": "Digital representatives",
-    "consensus_habermas": "The Habermas Machine",
-    "fine_tuned": "Before and after fine-tuning",
-}
-"""Plain titles of the shipped scenarios, in the order of the gallery; studies have those of theirs."""
 MODELS = {
     "oracle": "rule-based speaker",
     "pocket": "embedded model",
@@ -51,12 +28,6 @@ STATES = {"ready": "ready", "running": "running", "paused": "paused", "unfinishe
           "done": "done", "failed": "failed", "elsewhere": "running elsewhere"}  # fmt: skip
 MOST_SEATS = 100_000
 SHOWN_TOPICS = 3
-
-
-def preset_title(preset: str, otherwise: str) -> str:
-    """Return the plain title of a scenario; of one that is not shipped its own."""
-    declared = declared_parts("scenarios").get(preset)
-    return declared.reference if declared else TITLES.get(preset, otherwise)
 
 
 def run_title(header: Header) -> str:
@@ -100,6 +71,15 @@ def topic_title(slug: str) -> str:
         return load_topic(slug).title
     except UserError:
         return slug.rsplit("/", 1)[-1].removesuffix(".toml").replace("_", " ")
+
+
+def probe_words(probe: str) -> str:
+    """Return the name of a survey question in words.
+
+    >>> probe_words("attitude_1_7"), probe_words("money_worry")
+    ('attitude, from 1 to 7', 'money worry')
+    """
+    return re.sub(r"_(\d+)_(\d+)$", r", from \1 to \2", probe).replace("_", " ")
 
 
 def society_title(name: str) -> str:

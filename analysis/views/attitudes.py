@@ -25,12 +25,17 @@ from parley.model.titles import group_title, seat_title
 
 ORDER = 1
 TITLE = "Attitudes"
+PANE = "right"
 HEADER = ("topic", "group", "party", "round", "mean", "95% interval, low", "high", "rooms", "missing ratings")
 THIN = 1000
 """With more rooms or agents of a party than this, they have no lines of their own."""
 TEXTS = 4
 """Different texts of one kind of intervention that a flag names."""
-shows = surveyed
+
+
+def shows(tables: Tables) -> bool:
+    """Return whether there is a rating to draw."""
+    return surveyed(tables) and bool(tables.attitudes["rating"].notna().any())
 
 
 @solara.component

@@ -23,6 +23,7 @@ from parley.model.titles import seat_label
 
 ORDER = 2
 TITLE = "Conversation"
+PANE = "left"
 EDGES = 3
 """Kinds of edges of a line (solid, double, dashed), by the place of the party; the neutral seat has a dotted one."""
 
@@ -34,13 +35,13 @@ def shows(tables: Tables) -> bool:
 @solara.component
 def View(shown: Shown) -> None:
     titles = debates(shown.tables)
-    room, search = solara.use_reactive(next(iter(titles))), solara.use_reactive("")
-    if room.value not in titles:
-        room.set(next(iter(titles)))
-    early = early_lines(shown, room.value)
-    lines = solara.use_memo(lambda: room_lines(shown.tables, room.value), [shown.tables, room.value])
+    room, search = shown.session.room, solara.use_reactive("")
+    here = room.value if room.value in titles else next(iter(titles))
+    early = early_lines(shown, here)
+    lines = solara.use_memo(lambda: room_lines(shown.tables, here), [shown.tables, here])
     with solara.Div(classes=["choose"]):
-        finder("Room", titles, room.value, room.set, steps=len(titles) > 1)
+        if len(titles) > 1:
+            finder("Room", titles, here, room.set, steps=True)
         Search(word=search.value, event_find=search.set)
     look, word = shown.session.look_at, search.value.strip()
     if not word:

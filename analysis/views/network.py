@@ -29,6 +29,7 @@ from parley.model.titles import seat_label, seat_title
 
 ORDER = 4
 TITLE = "Network"
+PANE = "right"
 WIDE, HIGH = 1000, 700
 SHAPES = {
     "square": "M-6-6H6V6H-6Z", "circle": "M0-7A7 7 0 1 1 0 7A7 7 0 1 1 0-7Z", "triangle": "M0-8L8 6H-8Z",

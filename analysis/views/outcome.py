@@ -1,11 +1,10 @@
-"""What came out of a run: the findings in plain sentences, the chart of attitudes, and of a branch its effect.
+"""What came out of a run: the first finding, then conversation, chart and network side by side, then all that was found.
 
 The sentences are those of summary.md. A run that has not ended says what is known so far, and after which round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -29,7 +28,6 @@ from parley.analysis.views._measure_button import MeasureButton
 from parley.analysis.views._session import Shown, surveyed
 from parley.analysis.views._timetable import changes_in_words
 from parley.analysis.views._tree import BranchTree
-from parley.analysis.views.attitudes import attitude_chart, spoken
 from parley.analysis.views.compare import comparison_chart
 from parley.analysis.views.consensus import consensus
 from parley.llm.errors import UserError
@@ -37,14 +35,18 @@ from parley.model.branching import scenario_of
 
 ORDER = 0
 TITLE = "What came out"
-NO_SURVEY = "This run had no survey, so nothing can be said about opinions. The view Conversation has what was said."
+NO_SURVEY = "This run had no survey, so nothing can be said about opinions."
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What came out. known: whether there is something to draw. branch: of a branch, how it differs from its parent."""
+    """What came out. caution: why nothing can be concluded yet. known: whether there is something to draw.
+
+    branch: of a branch, how it differs from its parent.
+    """
 
     sentences: list[str]
+    caution: str = ""
     known: bool = True
     measures: list[list[str]] = field(default_factory=list)
     branch: ParentComparison | None = None
@@ -65,23 +67,44 @@ def View(shown: Shown) -> None:
     seen = replace(shown, tables=up_to(tables, rounds)) if live else shown
     task = solara.lab.use_task(lambda: outcome_of(seen, folder), dependencies=key, raise_error=False)
     outcome = task.value if task.finished else None
-    if not tables.finished:
-        element("p", so_far(rounds, int(tables.header.scenario["rounds"])), css="soft")
     if outcome is None:
         failed = f"The findings could not be computed: {task.exception}" if task.error else "Computing the findings…"
-        element("p", failed, role="status").key("status")  # without a key its <p> would become the tag of the heading
+        element("p", failed, role="status", css="lead").key("status")  # without a key its <p> would become another tag
+    else:
+        element("p", element("bdi", outcome.sentences[0]), css="lead").key("lead")
+        if outcome.caution:
+            element("p", outcome.caution, css="soft caution").key("caution")
+    if not tables.finished:
+        element("p", so_far(rounds, int(tables.header.scenario["rounds"])), css="soft").key("so far")
+    Cockpit(shown)
+    if outcome is None:
         return
     if outcome.branch or outcome.problem:
         Effect(shown, outcome, folder)
-    element("h2", "Findings").key("findings")
-    element("ul", *[element("li", element("bdi", text)) for text in outcome.sentences], css="findings")
+    if more := outcome.sentences[1:]:
+        element("h2", "Further findings").key("findings")
+        element("ul", *[element("li", element("bdi", text)) for text in more], css="findings")
     if outcome.measures:
         table(["what", "mean (95% interval)", "groups", "episodes"], outcome.measures, "Agreement and movement")
-    if outcome.known:
-        AgreementFigure(shown, key) if deliberates(tables) else AttitudeChart(shown)
+    if outcome.known and deliberates(tables):
+        AgreementFigure(shown, key)
     if tables.finished and not tables.header.is_log:
         MeasureButton(str(tables.header.scenario["llm"]))
     BranchTree(folder, str(folder))
+
+
+@solara.component
+def Cockpit(shown: Shown) -> None:
+    """Conversation on the left, chart and network on the right; on a narrow screen the chart comes first."""
+    from parley.analysis.views import panes
+
+    sides = {side: [pane for pane in panes(side) if pane.shows(shown.tables)] for side in ("left", "right")}
+    with solara.Div(classes=["cockpit"]):
+        for side, there in sides.items():
+            if there:
+                parts = [element("section", pane.View(shown).key(pane.TITLE), css="pane", **{"aria-label": pane.TITLE})
+                         for pane in there]  # fmt: skip
+                element("div", *parts, css=side)
 
 
 @solara.component
@@ -89,14 +112,6 @@ def AgreementFigure(shown: Shown, key: list[object]) -> None:
     """The figure of private deliberations."""
     svg = solara.use_memo(lambda: painted(lambda: consensus(shown)), [*key, shown.round])
     picture(svg, "Agreement with the statements, change of position and group agreement over all groups")
-
-
-@solara.component
-def AttitudeChart(shown: Shown) -> None:
-    """The chart of the view Attitudes."""
-    stem = shown.session.folder.name if shown.session.folder else "run"
-    chart = solara.use_memo(lambda: attitude_chart(shown.tables, f"{stem}-attitudes"), [shown.tables, stem])
-    Drawn(chart, shown.round, spoken(chart, shown.round))
 
 
 @solara.component
@@ -155,18 +170,19 @@ def outcome_of(shown: Shown, folder: Path) -> Outcome:
         return Outcome([NO_SURVEY], known=False)
     if nothing := unreadable(tables):
         return Outcome([nothing], known=False)
-    sentences = [*map(plain, first_sentences(tables.header, folder)), *caution(tables)]
+    sentences = list(map(plain, first_sentences(tables.header, folder)))
     sentences += [missing_ratings(tables)] if withholds(tables.header, folder) else finding_sentences(tables)
+    few = caution(tables)
     where = parent_folder(tables.header, folder)
     if where is None:
-        return Outcome(sentences)
+        return Outcome(sentences, few)
     try:
         compared = compare_with_parent(tables, where)
         base, branch_scenario = scenario_of(compared.parent.header, where), scenario_of(tables.header, folder)
         changed = list(changes_in_words(base, branch_scenario, tables.names))
     except UserError as error:
-        return Outcome(sentences, problem=f"It cannot be compared with its parent: {error}")
-    return Outcome(sentences, branch=compared, changed=changed)
+        return Outcome(sentences, few, problem=f"It cannot be compared with its parent: {error}")
+    return Outcome(sentences, few, branch=compared, changed=changed)
 
 
 def unreadable(tables: Tables) -> str:
@@ -180,14 +196,15 @@ def unreadable(tables: Tables) -> str:
     return f"All {len(ratings):,} ratings are missing, so nothing can be said about opinions. Reasons: {reasons}."
 
 
-def caution(tables: Tables) -> Iterator[str]:
-    """Yield why nothing can be concluded from a run with few rooms."""
+def caution(tables: Tables) -> str:
+    """Return why nothing can be concluded from a run with few rooms; "" where there are enough."""
     rooms = int(tables.header.scenario["repetitions"])
-    if rooms < FEWEST:
-        yield (
-            f"This run has {count_phrase(rooms, 'room')} per topic and group. With fewer than {FEWEST} rooms there is no "
-            "interval, so what you see may be chance. Choose more repetitions for a result."
-        )
+    if rooms >= FEWEST:
+        return ""
+    return (
+        f"This run has {count_phrase(rooms, 'room')} per topic and group. With fewer than {FEWEST} rooms there is no "
+        "interval, so what you see may be chance. Choose more repetitions for a result."
+    )
 
 
 def finding_sentences(tables: Tables) -> list[str]:

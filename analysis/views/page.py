@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 import solara
@@ -20,9 +21,12 @@ from parley.analysis.views._gallery import FirstScreen
 from parley.analysis.views._html import element
 from parley.analysis.views._plan import plan_of
 from parley.analysis.views._repeated import use_repeated
-from parley.analysis.views._replay import Clock, Waiting
+from parley.analysis.views._replay import Waiting
 from parley.analysis.views._runs import ROOT
 from parley.analysis.views._session import Session, Shown
+
+if TYPE_CHECKING:
+    from parley.analysis.tables import Tables
 
 STYLE = Path(__file__).with_name("style.css")
 REFRESH = 0.25
@@ -30,8 +34,6 @@ REFRESH = 0.25
 START = "three_way"
 DRAWN = threading.Event()
 """Set when a browser shows a first page."""
-OUTCOME = "What came out"
-"""The first view of a finished run, and the last one of others."""
 PLACES = {"": "Start", "?new": "New run", "?runs": "Your runs"}
 
 
@@ -125,38 +127,36 @@ def Problem(session: Session) -> None:
 
 @solara.component
 def Views(session: Session) -> None:
-    from parley.analysis import disclaimers
-    from parley.analysis.views import views
+    from parley.analysis.views import tabs
+    from parley.analysis.views._header import rounds_so_far
     from parley.analysis.views._person import Person
 
     session.seen.get()
     tables = session.tables
-    last, chosen = solara.use_reactive(-1), solara.use_reactive("")
     if tables is None or tables.agents.empty:  # a record has its header before its seats
         return
-    rounds = max(
-        (
-            int(frame["round"].max())
-            for frame in (tables.attitudes, tables.utterances, tables.acts, *tables.of_studies.values())
-            if len(frame) and "round" in frame
-        ),
-        default=0,
-    )
-    round_ = rounds if last.value < 0 else min(last.value, rounds)
-    if note := disclaimers.disclaimer(tables.header):
-        element("blockquote", note.replace("**", "").replace("`", ""), css="soft")
-    if rounds:
-        Clock(session, tables, rounds, lambda to: last.set(-1 if to >= rounds else to))
-    shown = Shown(tables, round_, session, session.events)
-    by_title = {view.TITLE: view for view in views() if view.shows(tables)}
-    titles = sorted(by_title, key=lambda title: not tables.finished and title == OUTCOME)
-    title = chosen.value if chosen.value in titles else titles[0]
-    with solara.lab.Tabs(titles.index(title), lambda number: chosen.set(titles[number])).key(" ".join(titles)):
+    rounds, last = rounds_so_far(tables), session.round.value
+    shown = Shown(tables, rounds if last < 0 else min(last, rounds), session, session.events)
+    by_title = {view.TITLE: view for view in tabs() if view.shows(tables)}
+    titles = list(by_title)
+    title = session.tab.value if session.tab.value in titles else titles[0]
+    with solara.lab.Tabs(titles.index(title), lambda number: session.tab.set(titles[number])).key(" ".join(titles)):
         for name in titles:
             solara.lab.Tab(name)
+    Note(tables)
     view = by_title[title].View(shown).key(title)
     element("div", view, css="view", role="tabpanel", **{"aria-label": title})
     Person(shown)
+
+
+@solara.component
+def Note(tables: Tables) -> None:
+    """What a reader has to know where one of our own speakers wrote the lines: a sentence, and the rest unfolds."""
+    from parley.analysis import disclaimers
+
+    if note := disclaimers.disclaimer(tables.header):
+        first, _, rest = note.replace("**", "").replace("`", "").partition(". ")
+        element("details", element("summary", f"{first}."), element("p", rest), css="soft note")
 
 
 def _place(search: str) -> str:

@@ -12,6 +12,7 @@ from parley.analysis.tables import Tables
 from parley.analysis.views._finder import finder
 from parley.analysis.views._html import Cell, element, named, table
 from parley.analysis.views._session import Shown, debates
+from parley.analysis.views._words import probe_words
 from parley.analysis.views.conversation import person_of
 
 ORDER = 5
@@ -45,7 +46,7 @@ def _row(row: dict[str, Any]) -> list[Cell]:
     return [
         str(row["round"]),
         named(str(row["name"]), person_of(row)),
-        str(row["probe"]).replace("_", " "),
+        probe_words(str(row["probe"])),
         *numbers,
         row["how"],
         str(row["asked"]),

@@ -44,14 +44,14 @@ RUNS: dict[str, dict[str, Any]] = {
     "herding": {"topics": "two_options", "repetitions": 1, "rounds": 2},
 }
 ALWAYS = {"What came out", "Surveys", "Calls", "Interview", "Step in", "Export"}
-DEBATE = ALWAYS | {"Attitudes", "Conversation", "Distribution", "Compare"}
+DEBATE = ALWAYS | {"Distribution", "Compare"}
 SHOWN = {
     "three_way": DEBATE,
-    "echo_chamber": DEBATE | {"Groups"},
-    "network": DEBATE | {"Network"},
+    "echo_chamber": DEBATE | {"Groups", "Rooms"},
+    "network": DEBATE,
     "representatives": ALWAYS | {"Deliberation"},
     "intervention": DEBATE,
-    "platform": DEBATE | {"Network", "Feed", "Acts", "Cascades"},
+    "platform": DEBATE | {"Feed", "Acts", "Cascades"},
     "herding": (ALWAYS | {"Choices"}) - {"Surveys"},
 }
 SAID = {"representatives": "Deliberation", "platform": "Acts", "herding": ""}
@@ -132,9 +132,9 @@ def test_a_network_tells_who_is_who(visits: Callable[..., Visit]) -> None:
     visit = visits()
     visit.load("network")
     panel = visit.view("Network")
-    assert panel.locator("g .person").count() == 8
+    assert panel.locator("g .node").count() == 8
     about = panel.locator(".about")
-    panel.locator("g .person").nth(2).hover()
+    panel.locator("g .node").nth(2).hover()
     first = about.inner_text()
     assert "Attitude by round: 0: " in first
     panel.get_by_role("application").focus()
@@ -197,11 +197,12 @@ def test_light_and_dark_by_keyboard_alone(visits: Callable[..., Visit], scheme: 
     assert focused(page) == ("Start a new run", True)
     page.keyboard.press("Enter")
     visit.status("Finished. 1 round,")
-    page.get_by_role("tab", name="Attitudes").focus()
+    page.get_by_role("tab", name="Distribution").focus()
     page.keyboard.press("Tab")
-    assert focused(page) == ("Conversation", True)
+    assert focused(page) == ("Surveys", True)
     page.keyboard.press("Enter")
-    page.get_by_role("log").wait_for()
+    page.get_by_role("tabpanel", name="Surveys").wait_for()
+    visit.view("Conversation")
     last = page.get_by_role("log").locator("p").last
     last.scroll_into_view_if_needed()
     assert last.evaluate(ON_TOP)

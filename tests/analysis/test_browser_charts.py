@@ -149,7 +149,7 @@ def chart(visits: Callable[..., Visit], address: str) -> Callable[..., Locator]:
 def network(visits: Callable[..., Visit], address: str) -> Page:  # noqa: F811
     page: Page = visits().page
     page.goto(f"{address}?run=runs/ring&view=Network")
-    page.locator(".network g .person").nth(7).wait_for()
+    page.locator(".network g .node").nth(7).wait_for()
     return page
 
 
@@ -311,10 +311,10 @@ def test_a_network_is_searched_zoomed_and_shows_neighbours(network: Page) -> Non
     """On a ring of eight everybody has two neighbours; the search goes to an agent and says when there is none."""
     panel = network.locator(".network")
     names = panel.locator(".about .name")
-    panel.locator("g .person").nth(3).hover()
+    panel.locator("g .node").nth(3).hover()
     first = names.inner_text()
     assert (panel.locator(".near").get_attribute("d") or "").count("M") == 2
-    panel.locator("g .person").nth(5).hover()
+    panel.locator("g .node").nth(5).hover()
     assert names.inner_text() != first
     panel.get_by_label("Find an agent").fill(first.lower())
     panel.get_by_text("1 found").wait_for()

@@ -85,7 +85,7 @@ def test_a_name_in_any_view_opens_its_person(visits: Callable[..., Visit], run: 
     visit.load(run)
     shown = visit.view(view)
     if view == "Network":
-        shown.locator("g .person").nth(2).hover()
+        shown.locator("g .node").nth(2).hover()
     name = names(shown).first
     text = name.inner_text()
     name.click()

@@ -178,7 +178,7 @@ def test_links_of_a_network_light_up_turn_by_turn(visits: Callable[..., Visit]) 
     visit = visits()
     page = visit.load("ring")
     panel = visit.view("Network")
-    panel.locator("g .person").nth(7).wait_for()
+    panel.locator("g .node").nth(7).wait_for()
     before, latest = panel.locator("path.used").first, panel.locator("path.used.latest")
     assert drawn(before) == 16
     assert drawn(latest) == 0
@@ -192,10 +192,10 @@ def test_links_of_a_network_light_up_turn_by_turn(visits: Callable[..., Visit]) 
     turns = int(clock(page) * 9 + 1e-6)
     assert drawn(latest) == 2
     assert drawn(before) == 2 * (turns - 1)
-    first = panel.locator("g .person").first.get_attribute("fill")
+    first = panel.locator("g .node").first.get_attribute("fill")
     page.keyboard.press("End")
     at(page, 2)
-    fills = {panel.locator("g .person").nth(place).get_attribute("fill") for place in range(8)}
+    fills = {panel.locator("g .node").nth(place).get_attribute("fill") for place in range(8)}
     assert first
     assert None not in fills
     assert "after round 2" in (panel.get_by_role("application").get_attribute("aria-label") or "")
@@ -211,7 +211,7 @@ def test_the_wheel_scrolls_the_page_and_not_the_network(visits: Callable[..., Vi
     visit = visits(viewport={"width": 390, "height": 844}, has_touch=True)
     page = visit.load("ring")
     panel = visit.view("Network")
-    panel.locator("g .person").nth(7).wait_for()
+    panel.locator("g .node").nth(7).wait_for()
     drawing = panel.get_by_role("application")
     drawing.scroll_into_view_if_needed()
     drawing.hover()
@@ -238,7 +238,7 @@ def test_a_crowd_opens_and_steps(visits: Callable[..., Visit]) -> None:
     page = visit.load("crowd")
     began = time.perf_counter()
     panel = visit.view("Network")
-    panel.locator("g .person").nth(PEOPLE - 1).wait_for()
+    panel.locator("g .node").nth(PEOPLE - 1).wait_for()
     opening, times = time.perf_counter() - began, []
     page.get_by_role("slider", name="Up to round").focus()
     for key, to in [("ArrowLeft", 1), ("ArrowRight", 2)] * 3:

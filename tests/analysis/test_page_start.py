@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("solara", reason="the [app] extra is not installed")
 from parley.analysis.views import _branch, _form, _runs
 from parley.analysis.views._form import UNANSWERED, draft_of
-from parley.analysis.views._header import buttons
+from parley.analysis.views._header import bar_state
 from parley.analysis.views._plan import Plan, plan_of
 from parley.analysis.views._session import Session
 from parley.llm.errors import UserError
@@ -74,14 +74,14 @@ def test_a_folder_that_is_no_run_has_no_resume_button(runs: RunRegistry, small: 
         session = Session()
         session.open(str(runs.root / name))
         assert session.error or not session.is_run
-        assert "Resume" not in dict(buttons(session)), name
+        assert not bar_state(session)["run"], name
     run_scenario(RunSpec(small(), runs.root / "a", ()))
     (runs.root / "half").mkdir()
     lines = (runs.root / "a" / RECORD).read_text().splitlines(keepends=True)
     (runs.root / "half" / PARTIAL).write_text("".join(lines[:-1]))
     session = Session()
     session.open(str(runs.root / "half"))
-    assert dict(buttons(session))["Resume"]
+    assert bar_state(session)["run"] == ("Resume",)
 
 
 def test_a_run_of_a_stranger_is_not_resumed_with_its_own_server(

@@ -53,7 +53,7 @@ class Holders:
         """given: how many answers of each seat an earlier start has in its journal."""
         people = person.open_backend(at="page")
         self.backend = RoutedBackend(Fake(lambda request: "I see."), dict.fromkeys(SEATS, people))
-        self.table = SeatTable(desks_in_page(self.backend), folder, 1)
+        self.table = SeatTable(desks_in_page(self.backend), folder, 1, "A study")
         self.left = {seat: ANSWERS[seat][given.get(seat, 0) :] for seat in SEATS}
         self.seen = {seat: list[str]() for seat in SEATS}
         people.place.look = self.look  # type: ignore[method-assign]
@@ -149,7 +149,7 @@ def test_a_wrong_code_keeps_only_its_own_client_waiting() -> None:
 def test_the_page_stays_until_its_holders_have_finished(tmp_path: Path) -> None:
     """The end of a run is shown, and waits for who has entered; a seat that was left is taken again by its code."""
     desk, written = Desk(900), list[str]()
-    table = SeatTable({"labour": desk, "green": desk}, tmp_path, 1)
+    table = SeatTable({"labour": desk, "green": desk}, tmp_path, 1, "A study")
     table.end(written.append, 60)  # nobody has entered
     assert written == []
     desk.leave("labour")
@@ -195,7 +195,7 @@ def test_host_and_port_belong_to_a_page(
 def test_a_taken_port_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An address of another machine, or a port in use, is a UserError of one line."""
     monkeypatch.setattr(serving, "find_spec", lambda name: name)
-    table = SeatTable({"labour": Desk(9)}, tmp_path, 1)
+    table = SeatTable({"labour": Desk(9)}, tmp_path, 1, "A study")
     with serving.listen("127.0.0.1", 0) as first:
         first.listen()
         taken = server.serving(table, "127.0.0.1", first.getsockname()[1], print)
@@ -215,7 +215,9 @@ def test_the_page_of_the_seats_is_guarded(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(serving, "find_spec", lambda name: name)
     monkeypatch.setattr(server, "solara_page", lambda page: page)
     monkeypatch.setattr(server, "server_of", served)
-    with server.serving(SeatTable({"labour": Desk(9)}, tmp_path, 1), "0.0.0.0", 0, print, ["lab.example"]) as address:
+    with server.serving(
+        SeatTable({"labour": Desk(9)}, tmp_path, 1, "A study"), "0.0.0.0", 0, print, ["lab.example"]
+    ) as address:
         assert address.startswith("http://127.0.0.1:")
     bound[0].close()
     (guard,) = guards
