@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from parley.agents.reasoning import open_ability
 from parley.agents.society import PartyNames
@@ -131,7 +131,7 @@ def _at_size(scenario: Scenario, small: RunPlan, large: RunPlan, steps: float) -
         return round(first + steps * (second - first))
 
     names = ("agents", "rooms", "replies", "ratings", "others", "acts", "notes")
-    numbers = {name: reached(getattr(small, name), getattr(large, name)) for name in names}
+    numbers: dict[str, Any] = {name: reached(getattr(small, name), getattr(large, name)) for name in names}
     tokens = {
         voice: Usage(
             reached(small.tokens[voice].prompt_tokens, usage.prompt_tokens),
