@@ -1,4 +1,4 @@
-"""Can the analysis find the planted values? Debates of speakers of known bias, each with its control (docs/oracle.md)."""
+"""Can the analysis find the planted values? Debates of speakers of known bias, each with its control."""
 
 from parley.llm.studies import TRUE, Study
 

@@ -1,4 +1,4 @@
-"""Which of two beliefs people take, by the distance to their own beliefs (docs/laws.md).
+"""Which of two beliefs people take, by the distance to their own beliefs.
 
 choices.py  choices and beliefs of a user's tables, the slope of relative dissonance, and its nulls
 report.py   the page

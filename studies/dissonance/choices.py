@@ -32,7 +32,7 @@ from parley.model.scenario_run import lock_folder
 SHUFFLES = 199
 BINS = 6
 COLUMNS = ("person", "chosen", "rejected")
-PAGE = "docs/laws.md"
+PAGE = "studies/dissonance/README.md"
 
 
 def read_choices(path: Path) -> pd.DataFrame:

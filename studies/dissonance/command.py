@@ -18,7 +18,7 @@ def parser() -> Parser:
     parser = Parser(
         "study dissonance",
         "Fit how much people prefer, of two beliefs, the one that is nearer to their own beliefs in an embedding "
-        "(docs/laws.md).",
+        "(studies/dissonance/README.md).",
         "study dissonance choices.csv --beliefs beliefs.csv",
         cli.model("the model that embeds the texts of beliefs, if the file has no vectors", "none"),
         cli.budget(),

@@ -1,4 +1,4 @@
-"""A contest of laws: which formula of opinion change predicts a run best (docs/laws.md)."""
+"""A contest of laws: which formula of opinion change predicts a run best."""
 
 from parley.llm.studies import MOVED, Study
 

@@ -16,7 +16,7 @@ def parser() -> Parser:
     options = Parser(
         "study fit-law",
         "Fit many laws of opinion change to each run, rank them by their error on rooms not used for the fit, and say which "
-        "one the run supports, or that it cannot tell (docs/laws.md).",
+        "one the run supports, or that it cannot tell (studies/law_contest/README.md).",
         "study fit-law runs/a",
         cli.out("RUN/laws"),
     )

@@ -1,4 +1,4 @@
-"""The network of a run or of a population, with its opinions, as a graph file (docs/networks.md)."""
+"""The network of a run or of a population, with its opinions, as a graph file."""
 
 from parley.llm.studies import READ, Study
 

@@ -18,7 +18,7 @@ def parser() -> Parser:
     options = Parser(
         "study export-network",
         "Write the network of a run or a population as a graph file, with the opinions of everyone after each round "
-        "(docs/networks.md). Gephi, igraph and networkx open the file.",
+        "(studies/network_export/README.md). Gephi, igraph and networkx open the file.",
         "study export-network runs/a --out a.gexf",
         cli.out("network.graphml in the folder", "FILE"),
     )

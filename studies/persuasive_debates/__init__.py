@@ -1,4 +1,4 @@
-"""Two debate to persuade each other: by kinds of argument, and knowing who the other is (docs/presets.md).
+"""Two debate to persuade each other: by kinds of argument, and knowing who the other is.
 
 arguments.py               `study arguments`: how far a skeptic moves toward a convincer who argues by knowledge, trust, ...
 personalised.py, odds.py   `study personalised`: opponents introduced as people or as AIs, with their demographics or without
