@@ -63,7 +63,7 @@ def branch_effect(parent: Tables, branch: Tables) -> InterventionResult:
     added = [act not in parent_acts for act in branch.interventions[ACT].itertuples(index=False, name=None)]
     acts = branch.interventions[pd.Series(added, index=branch.interventions.index, dtype=bool)]
     result = compare_from(parent, branch, first, acts[acts["round"] >= first])
-    return replace(result, names=NAMES, compared="in the branch than in its parent")
+    return replace(result, names=NAMES, compared=("in the branch", "in its parent"))
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,15 +13,14 @@ from matplotlib.figure import Figure
 
 from parley.analysis.audits import AuditCard
 from parley.analysis.card import comparison as cards
-from parley.analysis.formatting import numbered
 from parley.analysis.notebook import html_card, inline
 from parley.analysis.provenance import differences as differences
-from parley.analysis.provenance import settings_table
+from parley.analysis.provenance import names_of_runs, settings_table
 from parley.analysis.run_comparison import compare_runs
 from parley.analysis.run_comparison import mean_attitudes as mean_attitudes
 from parley.analysis.run_comparison import shared_seats as shared_seats
 from parley.analysis.run_comparison_figure import draw_runs
-from parley.analysis.run_comparison_page import run_name, sentences, write_run_comparison
+from parley.analysis.run_comparison_page import sentences, write_run_comparison
 from parley.analysis.runs import Run
 from parley.llm.errors import UserError
 
@@ -35,7 +34,8 @@ class Comparison(ABC):
     Attributes
     ----------
     names : list of str
-        The names of the folders of runs, or of the models of cards, that are compared.
+        The names of what is compared: of runs what they were set to in the one setting that differs (`oracle with kappa=0`),
+        if that is short, otherwise their folders; of cards their models.
     table : DataFrame
         Of cards: one row per quantity, topic and card, the `estimate` with its 95% interval, and the `difference` from the first
         card with its interval, or the `reason` why there is none. Of runs: one row per run, topic, group, party and round, the
@@ -126,7 +126,7 @@ class RunComparison(Comparison):
 
     def __init__(self, opened: Sequence[Run], within: float | None = None):
         self._within = within
-        self.names = numbered([run_name(run.folder) for run in opened])
+        self.names = names_of_runs([run.folder for run in opened], [run.tables.header for run in opened])
         self._runs = {name: run.tables for name, run in zip(self.names, opened, strict=True)}
         self.table = compare_runs(self._runs, within)
         self.sentences = sentences(self._runs, self.table, within)

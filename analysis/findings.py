@@ -1,10 +1,4 @@
-"""The findings of a run in plain sentences, and a difference between two movements in words.
-
-A difference between two movements in words: how far each moved and which way, and the size of the difference.
-
-A difference alone can mislead: if both fell, the one that fell less has a difference above 0. So both movements are said, and
-every number is a size; the words say the direction.
-"""
+"""The findings of a run in plain sentences, and how many ratings are missing."""
 
 from __future__ import annotations
 
@@ -14,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.formatting import count_phrase, escape_markdown, format_span
+from parley.analysis.contrasts import OWN, TO_AND_FRO, Sides, amount
+from parley.analysis.formatting import count_phrase, escape_markdown
 from parley.analysis.metrics import applies
 from parley.analysis.metrics._cells import KEYS, NO_AGENT, NO_GAP, UNSURE, cells, count_signs
 from parley.analysis.metrics.drift import bounds
@@ -25,69 +20,10 @@ from parley.analysis.statistics.intervals import FEWEST, too_few
 from parley.analysis.tables import Tables
 from parley.model.titles import group_title, join_phrases, seat_title
 
-UP_AND_DOWN = ("up the axis", "down the axis")
-TO_AND_FRO = ("toward the model's own opinion", "away from the model's own opinion")
-
-
-def movement(points: float, ways: tuple[str, str]) -> str:
-    """Return a movement as its size and direction. ways: the words for a movement above 0, and below.
-
-    >>> movement(-0.92, UP_AND_DOWN)
-    '0.92 points down the axis'
-    >>> movement(0.004, UP_AND_DOWN)
-    'not at all'
-    """
-    size = f"{abs(points):.2f}"
-    return "not at all" if size == "0.00" else f"{size} points {ways[points < 0]}"
-
-
-def size_and_span(difference: float, low: float, high: float) -> str:
-    """Return the size of a difference whose interval excludes 0, and the interval of the size.
-
-    >>> size_and_span(-4.9, -6.0, -3.8)
-    '4.90 points (95% interval 3.80 to 6.00'
-    """
-    ends = sorted((abs(low), abs(high)))
-    return f"{abs(difference):.2f} points (95% interval {format_span(*ends)}"
-
-
-def contrast(
-    who: str,
-    moved: tuple[float, float],
-    names: tuple[str, str],
-    difference: tuple[float, float, float],
-    ways: tuple[str, str],
-    unit: str,
-) -> str:
-    """Return the sentence of a difference whose interval excludes 0.
-
-    Parameters
-    ----------
-    who
-        Those who moved, such as `Labour on Immigration`.
-    moved, names
-        The movements in points and the names of the two runs.
-    difference
-        The difference of the movements (first minus second) with the ends of its interval, in points.
-    ways
-        The words for a movement above 0, and below.
-    unit
-        What the interval is over, such as `6 paired rooms`.
-
-    Examples
-    --------
-    >>> contrast("Voters", (-0.23, -0.92), ("b", "a"), (0.69, 0.41, 0.97), UP_AND_DOWN, "6 paired rooms")
-    'Voters moved 0.23 points down the axis in b, and 0.92 points down the axis in a: they differ by 0.69 points (95% interval 0.41 to 0.97, 6 paired rooms).'
-    """  # noqa: E501
-    first, second = (movement(points, ways) for points in moved)
-    return f"{who} moved {first} in {names[0]}, and {second} in {names[1]}: they differ by {size_and_span(*difference)}, {unit})."
-
-
-OWN = "the model's own opinion"
 MEANING = "The model's own opinion is the average first rating of Default agents, who have no party."
 CAUSES = (
-    "This movement can have two causes: the model pulls agents to its own opinion, or agents influence each other and meet near "
-    "it. `python run.py audit --llm MODEL` separates the two causes."
+    "Either the model pulled agents to its own opinion, or agents influenced each other and met near it: "
+    "`python run.py audit --llm MODEL` separates the two causes."
 )
 MOST_TOPICS = 4
 """Up to this number of topics each is named with its numbers where there is no verdict."""
@@ -95,17 +31,19 @@ Row = Mapping[Any, Any]
 Results = Mapping[str, pd.DataFrame]
 
 
-def findings(tables: Tables, results: Results, measured: Mapping[str, ModuleType]) -> str:
-    """Return the findings as a list in Markdown. results: the metrics' tables by name."""
-    lines = [*_movements(tables, results["drift"]), *_left_out(tables, results["drift"])] if "drift" in results else []
-    lines += [
+def findings(tables: Tables, results: Results, measured: Mapping[str, ModuleType]) -> list[str]:
+    """Return the findings in Markdown, in the order in which a reader asks: warnings, what moved, why, what is missing, and all
+    else. results: the metrics' tables by name.
+    """
+    moved = [*_movements(tables, results["drift"]), *_left_out(tables, results["drift"])] if "drift" in results else []
+    further = [
         metric.headline(_with_labels(results[name], tables))
         for name, metric in measured.items()
         if hasattr(metric, "headline") and applies(metric, tables) and len(results[name])
     ]
-    lines += warnings(tables.attitudes)
-    lines = sorted(filter(None, lines), key=lambda line: not line.startswith("**"))  # warnings are bold, and come first
-    return "\n".join(f"- {line}" for line in [*lines, missing_ratings(tables)])
+    meaning = [MEANING] if CAUSES in moved else []
+    lines = [*moved, missing_ratings(tables), *meaning, *further, *warnings(tables.attitudes)]
+    return sorted(filter(None, lines), key=lambda line: not line.startswith("**"))  # warnings are bold
 
 
 def _with_labels(table: pd.DataFrame, tables: Tables) -> pd.DataFrame:
@@ -128,7 +66,7 @@ def missing_ratings(tables: Tables) -> str:
 
 
 def _movements(tables: Tables, drifts: pd.DataFrame) -> Iterator[str]:
-    """Yield a sentence per group and party, then what the model's own opinion is, and why agents may move to it."""
+    """Yield a sentence per group and party, then why agents may move to the model's own opinion."""
     several = drifts["group"].nunique() > 1
     for (group, party), rows in drifts.groupby(["group", "party"], sort=False):
         where = f" in the group {group_title(str(group), tables.names)}" if several else ""
@@ -137,9 +75,8 @@ def _movements(tables: Tables, drifts: pd.DataFrame) -> Iterator[str]:
         yield escape_markdown(_one_topic(who, lines[0]) if len(lines) == 1 else _several_topics(tables, who, rows))
     if drifts.empty and len(tables.attitudes):
         yield "How far parties moved is not known, because no party has ratings from two surveys."
-    toward, away, _ = count_signs(drifts, "drift")
-    if toward + away:
-        yield f"{MEANING} {CAUSES if toward else ''}".strip()
+    if count_signs(drifts, "drift")[0]:
+        yield CAUSES
 
 
 def _left_out(tables: Tables, drifts: pd.DataFrame) -> Iterator[str]:
@@ -174,21 +111,23 @@ def _one_topic(who: str, row: Row) -> str:
         return f"The movement of {who} is not known: {_reason(row)}."
     if pd.isna(row["drift"]):
         return f"{who} went from {_short(row['start'])} to {_short(row['end'])} points. {_no_verdict(row)}"
-    points, gap = abs(row["drift"]), abs(row["default"] - row["start"])
-    span = _interval(row)
+    points, gap = row["drift"], abs(row["default"] - row["start"])
+    estimate = points, row["drift_low"], row["drift_high"]
     if row["drift_low"] > 0:
-        way = (
-            f"{_short(points)} of {_short(gap)} points toward"
+        past = Sides(f"toward and past {OWN}", "")
+        size = (
+            amount(estimate, TO_AND_FRO, f"of {_short(gap)} points", 1)
             if points <= gap
-            else f"{_short(points)} points toward and past"
+            else amount(estimate, past, digits=1)
         )
-        return f"{who} moved {way} {OWN}{span}."
+        return f"{who} moved {size}."
+    moved = amount(estimate, TO_AND_FRO, digits=1)
     if row["drift_high"] < 0:
-        return f"{who} moved {_short(points)} points away from {OWN}{span}."
+        return f"{who} moved {moved}."
     if pd.isna(row["drift_low"]):
-        same = "did not move" if points < 0.005 else f"moved {_short(points)} points {_way(row)} {OWN}"
+        same = "did not move" if abs(points) < 0.005 else f"moved {moved}"
         return f"{who} {same}, in the same way in every room, so there is no interval."
-    return f"{who} did not move detectably: {_short(points)} points {_way(row)} {OWN}{span}."
+    return f"{who} did not move detectably: {moved}."
 
 
 def _several_topics(tables: Tables, who: str, rows: pd.DataFrame) -> str:
@@ -196,12 +135,12 @@ def _several_topics(tables: Tables, who: str, rows: pd.DataFrame) -> str:
     toward, away = rows[rows["drift_low"] > 0], rows[rows["drift_high"] < 0]
     rest = rows.drop(index=[*toward.index, *away.index])
     parts = [
-        f"{way} {OWN} on {len(moved)} of {len(rows)} topics, by {_span_of(moved['drift'].abs())} points"
-        for way, moved in (("toward", toward), ("away from", away))
+        f"{way} {OWN} on {_of_topics(len(moved), len(rows))}, by {_span_of(moved['drift'].abs())} points"
+        for way, moved in (("nearer to", toward), ("farther from", away))
         if len(moved)
     ]
     if parts:
-        return f"{who} moved {' and '.join(parts)}.{_uncertain(tables, rest)}"
+        return f"{who} ended {' and '.join(parts)}{_uncertain(tables, rest)}."
     if rows["drift"].notna().any():
         return f"{who} did not move detectably toward or away from {OWN} on any of {len(rows)} topics."
     if rows["start"].isna().all():
@@ -215,12 +154,20 @@ def _several_topics(tables: Tables, who: str, rows: pd.DataFrame) -> str:
     return f"{who} went {join_phrases(from_to[:MOST_TOPICS])}{more}. {_no_verdict(seen.iloc[0])}"
 
 
+def _of_topics(count: int, of: int) -> str:
+    return f"all {of} topics" if count == of else f"{count} of {of} topics"
+
+
 def _uncertain(tables: Tables, rest: pd.DataFrame) -> str:
-    return (
-        f" On {join_phrases([tables.title(topic) for topic in rest['topic']])} the direction is uncertain."
-        if len(rest)
-        else ""
+    """Return on which topics a party may have moved either way."""
+    if rest.empty:
+        return ""
+    named = (
+        join_phrases([tables.title(topic) for topic in rest["topic"]])
+        if len(rest) <= MOST_TOPICS
+        else f"{len(rest)} topics"
     )
+    return f"; on {named} the direction is uncertain"
 
 
 def _no_verdict(row: Row) -> str:
@@ -237,17 +184,6 @@ def _reason(row: Row) -> str:
     """Return the reason of a row within a sentence."""
     reason = row["reason"] if isinstance(row["reason"], str) else NO_AGENT
     return reason.replace("the Default's level", OWN)
-
-
-def _way(row: Row) -> str:
-    return "toward" if row["drift"] >= 0 else "away from"
-
-
-def _interval(row: Row) -> str:
-    """Return the interval of the distance, with its smaller end first."""
-    sign = 1 if row["drift"] >= 0 else -1
-    low, high = sorted(sign * row[f"drift_{end}"] for end in ("low", "high"))
-    return f" (95% interval {_short(low)} to {_short(high)})"
 
 
 def _span_of(values: pd.Series) -> str:

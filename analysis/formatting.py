@@ -13,6 +13,8 @@ REFERENCE = "reference"
 DASH = "–"
 MOST_DIGITS = 6
 MARKUP = re.compile(r"([\\`*{}\[\]#|~!]|(?<=\])\(|(?<![^\W_])_|_(?![^\W_]))")
+SENTENCE_END = re.compile(r"(?:(?<=[.!?])(?<!al\.)|(?<=[.!?]\*\*)|(?<=[.!?]”))\s+(?=[\W\dA-ZÄÖÜ])")
+"""Between two sentences."""
 AFTER = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 """Positions where a backslash prevents a link from a bare address."""
 Column = str | Callable[[Mapping[str, Any]], object]
@@ -59,14 +61,20 @@ def format_p(p: float) -> str:
 def format_estimate(value: float | None, low: float | None, high: float | None, digits: int = 2) -> str:
     """Return `1.50 (1.20 to 1.80)`; only the number without an interval; a dash without a number.
 
-    It has more digits when both ends would look the same. An interval of no width is left out.
+    A number that is small has more digits, up to two that count. An interval that is narrower than the last digit is said to be
+    within it, and one of no width is left out.
+
+    >>> format_estimate(0.0012, 0.0011, 0.0013), format_estimate(0.33317, 0.33317, 0.33318)
+    ('0.0012 (0.0011 to 0.0013)', '0.33 (within 0.01)')
     """
     middle, low_, high_ = (format_number(number, digits) for number in (value, low, high))
     if DASH in (middle, low_) or low == high:
         return middle
-    if low_ == high_ and digits < MOST_DIGITS:
+    if low_ != high_:
+        return f"{middle} ({low_} to {high_})"
+    if digits < MOST_DIGITS and max(abs(float(low or 0)), abs(float(high or 0))) < 10 ** (1 - digits):
         return format_estimate(value, low, high, digits + 1)
-    return f"{middle} ({low_} to {high_})"
+    return f"{middle} (within {10**-digits:g})"
 
 
 def format_span(low: object, high: object) -> str:
@@ -160,6 +168,15 @@ def _feeling(row: dict[Any, Any]) -> str:
     if pd.isna(row["rating"]):
         return f"{row['probe']} – ({row['reason']})"
     return f"{row['probe']} {row['rating']:g}"
+
+
+def sentences_of(text: str) -> list[str]:
+    """Return the sentences of a text in Markdown.
+
+    >>> sentences_of("**Up.** It rose by 0.4 (Hobolt et al. 2023). 3 of 4 fell.")
+    ['**Up.**', 'It rose by 0.4 (Hobolt et al. 2023).', '3 of 4 fell.']
+    """
+    return SENTENCE_END.split(text.strip()) if text.strip() else []
 
 
 def chance_note(intervals: int) -> str:

@@ -68,9 +68,7 @@ def write_own_report(
     for name, frame in results.items():
         write_table(frame, run / "tables" / name)
     drawn = report.figure(study_report.figure(tables), f"figures/{study_report.name}", study_report.caption)
-    report.section(
-        "In short", "\n".join(f"- {metrics_by_name[name].headline(frame)}" for name, frame in results.items())
-    )
+    report.in_short(metrics_by_name[name].headline(frame) for name, frame in results.items())
     report.section("How to read the numbers", study_report.reading(tables))
     report.lines(provenance.intervention_table(tables))
     for name, frame in results.items():

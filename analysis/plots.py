@@ -16,6 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -29,7 +30,7 @@ from parley.analysis.figures import MARK, ONE_COLUMN, OTHERS, STYLES, TWO_COLUMN
 from parley.analysis.formatting import format_range, slug
 from parley.analysis.metrics._cells import DEFAULT, Level, default_level
 from parley.analysis.provenance import run_title
-from parley.analysis.statistics.intervals import reach_of_mean
+from parley.analysis.statistics.intervals import SCALE, Floats, bounded_ends, reach_of_mean
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError
 from parley.model.titles import group_title, seat_title
@@ -251,9 +252,8 @@ def _plot_lines(axis: Axes, points: pd.DataFrame, looks: Mapping[str, Mapping[st
     for number, ((seat, party), line) in enumerate(lines):
         look, name = looks[party], seat_title(str(seat), names)
         at = line["round"] + APART * (number - (len(lines) - 1) / 2) * min(1, 6 / len(lines))
-        reach = reach_of_mean(line["se"].to_numpy(dtype=float), line["n"].to_numpy(dtype=float))
         axis.errorbar(
-            at, line["mean"], yerr=reach, label=name, **_seat_look(look, str(seat)), capsize=2, elinewidth=0.8,
+            at, line["mean"], yerr=_bars(line), label=name, **_seat_look(look, str(seat)), capsize=2, elinewidth=0.8,
             capthick=0.8, linewidth=1.0,
         )  # fmt: skip
         if "low" in line:
@@ -267,6 +267,15 @@ def _plot_lines(axis: Axes, points: pd.DataFrame, looks: Mapping[str, Mapping[st
     axis.set(ylim=(-0.3, 10.3), yticks=range(0, 11, 2))
     _style_axis(axis, 6)
     axis.set_axisbelow(True)
+
+
+def _bars(line: pd.DataFrame) -> Floats:
+    """Return the lengths of the intervals of mean attitudes below and above them, which stay on the scale."""
+    reach = reach_of_mean(line["se"].to_numpy(dtype=float), line["n"].to_numpy(dtype=float))
+    means = line["mean"].to_numpy(dtype=float)
+    ends = np.array([bounded_ends(mean, half, SCALE) for mean, half in zip(means, reach, strict=True)]).reshape(-1, 2)
+    lengths: Floats = np.abs(ends.T - means)
+    return lengths
 
 
 def _style_axis(axis: Axes, ticks: int) -> None:

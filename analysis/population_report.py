@@ -18,9 +18,11 @@ from matplotlib.ticker import MaxNLocator
 
 from parley.agents.laws import Law
 from parley.agents.laws.base import AXIS
+from parley.agents.society import load_society
 from parley.analysis.figures import MARK, new_figure, styles_by_party
-from parley.analysis.formatting import escape_markdown, format_number, strip_controls
+from parley.analysis.formatting import count_phrase, escape_markdown, format_number, strip_controls
 from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import verdict
 from parley.environments.survey_table import describe_survey
 from parley.model.population_interventions import Happened
 from parley.model.population_network import attitude_names
@@ -31,6 +33,7 @@ from parley.model.survey_people import SurveyPeople, compare_means
 BINS = 50
 EDGES = np.linspace(*AXIS, BINS + 1)
 SUMMARY = "summary.md"
+LINES = "Shades are shares of people by attitude and step; lines are mean attitudes."
 ABOUT = (
     "An opinion-dynamics model moves numbers: no agent speaks, and no language model is called. The result "
     "follows from the model, "
@@ -123,7 +126,7 @@ def write(
     report.figure(
         draw(spread, measures, caption, happened), "figures/distribution", "Share of people by attitude and step"
     )
-    report.section("In short", convergence(run, converged), _used_traits(traits))
+    report.in_short([_course(measures), convergence(run, converged), _used_traits(traits)])
     used = [*medium.acts, *TREES, "visits"] if medium else []
     _add_measures(report, measures.drop(columns=[*CHANGES, *used], errors="ignore"))
     _add_changes(report, measures)
@@ -134,6 +137,22 @@ def write(
     report.section("Files", f"{_record_files(run)}; `tables/scalars`, `tables/distribution`.")
     report.section("Run it again", f"```sh\n{command}\n```")
     return report.write()
+
+
+def _course(measures: pd.DataFrame) -> str:
+    """Return where the mean opinion went, and whether opinions came closer together."""
+    start, end = measures.iloc[0], measures.iloc[-1]
+    name = "mean" if "mean" in measures else "mean_1"
+    spread = name.replace("mean", "variance")
+    if spread not in measures:
+        return ""
+    change = end[spread] - start[spread]
+    way = verdict(change, change, "moved apart", "came closer together", "are as far apart as before")
+    which, steps = "" if name == "mean" else " in the first dimension", int(end["step"])
+    return (
+        f"Opinions{which} {way}: their variance went from {start[spread]:.2f} to {end[spread]:.2f} in {steps} steps, and their "
+        f"mean from {start[name]:.2f} to {end[name]:.2f} on the scale from 0 to 10."
+    )
 
 
 def convergence(run: Mapping[str, Any], converged: int | None) -> str:
@@ -171,7 +190,8 @@ def _used_traits(traits: Sequence[str]) -> str:
 def _record_files(run: Mapping[str, Any]) -> str:
     names, who = ", ".join(attitude_names(run.get("dimensions", 1))), "agent, party"
     who += ", respondent" if "people" in run else ""
-    files = f"`{ATTITUDES}` (step, agent, {names}; every {run['every']}. step), `agents.parquet` ({who})"
+    kept = "every step" if run["every"] == 1 else f"one step of {run['every']}"
+    files = f"`{ATTITUDES}` (step, agent, {names}; {kept}), `agents.parquet` ({who})"
     changing = any(name in run for name in ("rewiring", "interventions", "platform"))
     files += f", `{LINKS}` (links that changed)" if changing else ""
     return files + (f", `{INTERVENTIONS}` (whom each intervention reached)" if "interventions" in run else "")
@@ -209,6 +229,25 @@ def _add_acts(report: Report, scalars: pd.DataFrame, medium: PopulationMedium | 
     )
     last = scalars.iloc[-1]
     report.table([[words, _shown(last[name], 2)] for name, words in SPREAD.items()], ["", "last step"])
+
+
+def _measure_title(name: str) -> str:
+    """Return the title of a column of the population's measures.
+
+    >>> _measure_title("mean_1_republican"), _measure_title("above")
+    ('mean, dimension 1, Republicans', 'share of people above 5')
+    """
+    what, *rest = name.split("_")
+    dimension, party = (rest[:1], rest[1:]) if rest and rest[0].isdigit() else ([], rest)
+    title = {"above": "share of people above 5"}.get(what, what)
+    whose = [party_title("_".join(party))] if party else []
+    return ", ".join([title, *(f"dimension {number}" for number in dimension), *whose])
+
+
+def party_title(party: str) -> str:
+    """Return what the people of a party are called: those of the society `us` by their names, others as the run calls them."""
+    known = load_society()
+    return known.plural(party) if party in known.parties else party
 
 
 def _shown(value: Any, digits: int) -> str:
@@ -258,13 +297,11 @@ def _add_measures(report: Report, scalars: pd.DataFrame) -> None:
     """Add each measure at the start and at the end."""
     start, end = scalars.iloc[0], scalars.iloc[-1]
     rows = [
-        [name.replace("_", ", "), *(format_number(float(step[name]), 3) for step in (start, end))]
+        [_measure_title(name), *(format_number(float(step[name]), 3) for step in (start, end))]
         for name in scalars.columns.drop(["step", "beyond"])
     ]
     report.table(rows, ["", "start", f"step {int(end['step'])}"])
-    report.add(
-        "Attitudes run from 0 to 10. `above` is the share of people above 5; the variance is over the whole population."
-    )
+    report.add("Attitudes run from 0 to 10. The variance is over the whole population.")
     if not pd.isna(end["beyond"]):
         last, most = (format_number(float(share)) for share in (end["beyond"], scalars["beyond"].max()))
         outside = "Share of people whose attitude lies outside the range that the surrogate was fitted to"
@@ -278,7 +315,8 @@ def draw(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str, happened: Se
     """
     numbers = spread["dimension"].unique().tolist() if "dimension" in spread else [None]
     across, down = min(len(numbers), 3), math.ceil(len(numbers) / 3)
-    with new_figure(5.2 if across == 1 else 2.8 * across + 1, 3.2 * down, caption, 8) as figure:
+    title = f"Opinions over {count_phrase(int(scalars['step'].iloc[-1]), 'step')}"
+    with new_figure(5.2 if across == 1 else 2.8 * across + 1, 3.2 * down, caption, 8, title, LINES) as figure:
         panels = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
         for axis in panels.flat[len(numbers) :]:
             axis.set_visible(False)
@@ -338,4 +376,4 @@ def _mean_styles(scalars: pd.DataFrame, mean: str) -> Iterator[tuple[str, str, d
     every = max(1, math.ceil(len(scalars) / 12))
     for name, label, look in zip(names, labels, styles_by_party(labels).values(), strict=True):
         style = {"color": look["color"], "linestyle": look["linestyle"], "marker": look["markers"][0]}
-        yield name, "mean" if name == mean else label, style | {"markevery": every}
+        yield name, "mean" if name == mean else f"mean of {party_title(label)}", style | {"markevery": every}

@@ -9,12 +9,13 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.formatting import DASH, count_phrase, escape_markdown, markdown_table
+from parley.analysis.formatting import DASH, count_phrase, escape_markdown, markdown_table, numbered
 from parley.analysis.tables import Tables
 from parley.environments.base import Group
 from parley.llm.errors import UserError
@@ -179,6 +180,46 @@ def _text(value: Any) -> str:
     if isinstance(value, Mapping):
         return " ".join(f"{key}={_text(setting)}" for key, setting in value.items() if setting not in ("", [], None))
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+RECORDED = ("prompts", "data", "revision", "versions")
+"""What a header says besides settings."""
+NAMED = {"rounds": "{} rounds", "repetitions": "{} rooms", "seed": "seed {}"}
+LONGEST = 32
+"""Letters of a name of a run."""
+
+
+def names_of_runs(folders: Sequence[Path], headers: Sequence[Header]) -> list[str]:
+    """Return a name for each run: what it was set to in the one setting that differs (`oracle with kappa=0`, `3 rounds`), if
+    that is short; otherwise the name of its folder, with a number where several have the same.
+    """
+    first, *others = headers
+    setting = {name for other in others for name, *_ in differences(first, other)} - set(RECORDED)
+    if len(setting) == 1:
+        (key,) = setting
+        names = [_name_by(key, header) for header in headers]
+        if len(set(names)) == len(names) and max(map(len, names)) <= LONGEST:
+            return names
+    paths = [folder.resolve() for folder in folders]
+    return numbered([path.parent.name if path.is_file() else path.name for path in paths])
+
+
+def short_spec(spec: str) -> str:
+    """Return a model as it is called in a sentence.
+
+    >>> short_spec("oracle,kappa=0,mu=0.1")
+    'oracle with kappa=0 and mu=0.1'
+    """
+    name, *options = spec.split(",")
+    return f"{name} with {join_phrases(options)}" if options else name
+
+
+def _name_by(key: str, header: Header) -> str:
+    """Return the name of a run by one of its settings."""
+    if key == "model":
+        return short_spec(str(header.scenario["llm"]))
+    value = dict(_settings(header)).get(key, DASH)
+    return NAMED[key].format(value) if key in NAMED else f"{key}={value}"
 
 
 def settings_table(names: Sequence[str], headers: Sequence[Header]) -> pd.DataFrame:

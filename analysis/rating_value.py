@@ -33,6 +33,9 @@ MEASURE_NOTES = {
 }
 
 
+CAPTIONS = {EXPECTED: "Opinions are means of answer distributions.", RATING: "Opinions are answers in whole points."}
+
+
 def with_opinions(ratings: pd.DataFrame, agents: pd.DataFrame, measure: str = "mean") -> pd.DataFrame:
     """Return ratings with the columns `attitude` (the opinion, 0-10), `measure`, and `answer` (the rating itself, 0-10).
 

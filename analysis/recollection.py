@@ -24,6 +24,7 @@ from matplotlib.figure import Figure
 from parley.agents.recollection import AGAIN, FULL
 from parley.agents.reply_cleaning import one_line
 from parley.analysis import disclaimers
+from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import (
     Column,
@@ -197,20 +198,18 @@ def sentences(effects: pd.DataFrame, null: Result) -> list[str]:
     lines = []
     if null.p < 0.05:
         lines.append(
-            f"Two interviews with all of the memory differ by {null.estimate:.2f} points (95% interval {null.low:.2f} to "
-            f"{null.high:.2f}), although nothing was left out. Differences of this size mean nothing here."
+            f"The second of two interviews with all of the memory is "
+            f"{amount((null.estimate, null.low, null.high), HIGHER)}, although nothing was left out. Differences of this size "
+            "mean nothing here."
         )
     for row in effects.to_dict("records"):
         what = row["effect"].removeprefix("without ").capitalize()
         if np.isnan(row["p"]):
-            lines.append(
-                f"{what}: the difference is {row['estimate']:.2f} points in every repetition, so there is no test."
-            )
+            estimate = amount((row["estimate"], np.nan, np.nan), HIGHER)
+            lines.append(f"{what}: without it, recall is {estimate} in every repetition, so there is no test.")
         elif row["p_holm"] < 0.05:
-            side = "lower" if row["estimate"] < 0 else "higher"
-            low, high = sorted((abs(row["low"]), abs(row["high"])))
-            size = f"{abs(row['estimate']):.2f} points {side}, on a scale of 10 (95% interval {low:.2f} to {high:.2f})"
-            lines.append(f"{what}: without it, recall is {size}.")
+            estimate = amount((row["estimate"], row["low"], row["high"]), HIGHER, "of 10 points")
+            lines.append(f"{what}: without it, recall is {estimate}.")
         else:
             lines.append(f"{what}: recall without it cannot be distinguished from recall with all of the memory.")
     return [f"- {line}" for line in lines]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
 from parley.analysis.figures import WRITTEN, save
-from parley.analysis.formatting import Column, chance_note, escape_markdown, frame_table, markdown_table
+from parley.analysis.formatting import Column, chance_note, escape_markdown, frame_table, markdown_table, sentences_of
 from parley.analysis.html_page import Chapter, document
 from parley.analysis.qualify.in_reports import page_notes
 from parley.analysis.table_export import write_table
@@ -22,6 +23,8 @@ from parley.model.events import Header
 
 PRINTED = re.compile(r"\([-−+]?\d[\d.,]*%? to [-−+]?\d[\d.,]*%?\)")
 """An interval as `format_estimate` prints it."""
+MOST = 5
+"""Sentences of the section "In short"."""
 SEVERAL = 5
 """Intervals of which one or more misses the truth in 23% of the pages."""
 CORRECTED = (
@@ -56,6 +59,11 @@ def multiplicity(page: str) -> str:
     return f"Intervals and p are not corrected for their number. {chance_note(count)}"
 
 
+def bullets(lines: Iterable[str]) -> str:
+    """Return lines as a list in Markdown."""
+    return "\n".join(f"- {line}" for line in lines)
+
+
 class Report:
     """A page that grows part by part, and the folder for the page, its tables and its figures.
 
@@ -72,6 +80,7 @@ class Report:
         self.folder = folder
         self.path = folder / f"{name}.md"
         self._parts = [f"# {escape_markdown(title)}"] if title else []
+        self._further: list[str] = []
 
     @property
     def text(self) -> str:
@@ -108,7 +117,25 @@ class Report:
 
     def section(self, title: str, *parts: str | None) -> None:
         """Begin a section."""
+        self._add_further()
         self.add(f"## {escape_markdown(title)}", *parts)
+
+    def _add_further(self) -> None:
+        """Add the findings that "In short" has no room for."""
+        further, self._further = self._further, []
+        if further:
+            self.section("More findings", bullets(further))
+
+    def in_short(self, lines: Iterable[str], *further: str | None) -> None:
+        """Begin the section "In short" with lines in the order in which a reader asks: can this model play, what moved and by
+        how much, why, what is missing. Up to MOST sentences are there; the lines after them come under "More findings", before
+        the next section.
+        """
+        shown = [line for line in lines if line]
+        ends = list(accumulate(len(sentences_of(line)) for line in shown))
+        count = sum(end <= MOST for end in ends)
+        self.section("In short", bullets(shown[:count]), *further)
+        self._further = shown[count:]
 
     def table(self, rows: pd.DataFrame | Iterable[Any], columns: Mapping[str, Column] | Sequence[str]) -> None:
         """Add a table. columns: headings with the columns to show (`frame_table`); for rows of texts only the headings."""
@@ -131,13 +158,16 @@ class Report:
         return path
 
     def write_document(self, heading: str, chapters: Sequence[Chapter]) -> Path:
-        """Write these chapters as one HTML file in place of the page; return its path."""
+        """Write these chapters as one HTML file in place of the page; return its path. The first one follows the title, and the
+        contents are folded after it.
+        """
         path = self.path.with_suffix(".html")
-        path.write_text(document(heading, chapters), encoding="utf-8")
+        path.write_text(document(heading, chapters[1:], chapters[0]), encoding="utf-8")
         return path
 
     def write(self) -> Path:
         """Write the page; return its path. A page with SEVERAL intervals that says nothing of their number ends with it."""
+        self._add_further()
         self.note(multiplicity(self.text))
         self.folder.mkdir(parents=True, exist_ok=True)
         self.path.write_text(f"{self.text}\n", encoding="utf-8")

@@ -10,17 +10,18 @@ its agents it has bounds: the lowest and the highest difference that any values 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from parley.analysis.metrics import drift
 from parley.analysis.metrics.drift import AXIS
 from parley.analysis.rating_value import RATING
 from parley.analysis.scores.table import MANY
 from parley.analysis.statistics.groups import Result, compare_paired, compare_two, holm
-from parley.analysis.statistics.intervals import ALIKE, SCALE, mean_interval
+from parley.analysis.statistics.intervals import ALIKE, SCALE, SIGNED, mean_interval
 from parley.analysis.statistics.power import p_alike
 from parley.analysis.studies.paired_conditions import units_of
 from parley.analysis.tables import Tables
@@ -109,6 +110,54 @@ def compare_runs(runs: Mapping[str, Tables], within: float | None = None) -> pd.
     return table
 
 
+def common_sides(first: Tables, other: Tables) -> dict[tuple[str, str, str], int]:
+    """Return on which side of a party the model's own opinion is, by topic, group and party: 1 above, -1 below. Parties are left
+    out whose side is not known, or not the same in both runs.
+    """
+    sides = []
+    for tables in (first, other):
+        known = drift.compute(tables).dropna(subset="drift")
+        above = np.where(known["default"] > known["start"], 1, -1)
+        sides.append(dict(zip(known[PLACE].itertuples(index=False, name=None), above.tolist(), strict=True)))
+    return {place: side for place, side in sides[0].items() if sides[1].get(place) == side}
+
+
+def overall(first: Tables, other: Tables, sides: Mapping[tuple[str, str, str], int]) -> dict[str, Any] | None:
+    """Return how far agents moved toward the model's own opinion in both runs, and the difference over repetitions: the columns
+    of a row of `compare_runs` from `moved` on. Topics, groups and parties weigh the same. None without a party with a side.
+    """
+    frames = _movements(first, other)
+    ends = [frame.groupby(["topic", "group"])["round"].max() for frame in frames]
+    last = ends[0].combine(ends[1], min).dropna()
+    units = [_toward(tables, frame, sides, last) for tables, frame in zip((first, other), frames, strict=True)]
+    if not len(units[0]) or not len(units[1]):
+        return None
+    how = pairing(first, other).how
+    if how == PAIRED:
+        both = pd.concat(units, axis=1, join="inner").dropna().to_numpy(dtype=float)
+        return _row(
+            compare_paired("all", both[:, 1] - both[:, 0], "repetition"), (both[:, 1].mean(), both[:, 0].mean()), how
+        )
+    mine, theirs = (unit.to_numpy(dtype=float) for unit in units)
+    return _row(compare_two("all", mine, theirs, "repetition"), (theirs.mean(), mine.mean()), how)
+
+
+def _toward(
+    tables: Tables, moved: pd.DataFrame, sides: Mapping[tuple[str, str, str], int], last: pd.Series
+) -> pd.Series:
+    """Return the movement toward the model's own opinion by repetition, after the last round that both runs have."""
+    side = pd.Series(
+        [sides.get(place, np.nan) for place in moved[PLACE].itertuples(index=False, name=None)], moved.index
+    )
+    at = last.reindex(pd.MultiIndex.from_frame(moved[["topic", "group"]])).to_numpy()
+    rows = moved.assign(toward=side * moved["moved"])[(moved["round"] == at).to_numpy()].dropna(subset="toward")
+    units = units_of(tables)
+    rows = rows.join(units.rename(columns=lambda name: f"unit {name}"), on="room")
+    names = [f"unit {name}" for name in units]
+    cells = rows.groupby([*names, *PLACE], sort=False)["toward"].mean()
+    return cells.groupby(level=names, sort=False).mean()
+
+
 def last_differences(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of a comparison at the last round that a run has in common with the first one."""
     return table[_is_last(table)]
@@ -146,7 +195,8 @@ def _difference_in_missing(first: Tables, other: Tables) -> dict[str, Any]:
         result = compare_paired("missing", (theirs - mine).to_numpy(dtype=float), "repetition")
     else:
         result = compare_two("missing", mine.to_numpy(dtype=float), theirs.to_numpy(dtype=float), "room")
-    row = _row(result, (np.nan, np.nan), how)
+    ends = np.clip([result.low, result.high], *SIGNED).tolist()  # no share differs by more than all of it
+    row = _row(replace(result, low=ends[0], high=ends[1]), (np.nan, np.nan), how)
     return {name: row[name] for name in ("difference", "difference_low", "difference_high", "p", "rooms", "reason")}
 
 

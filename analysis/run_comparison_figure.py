@@ -24,8 +24,8 @@ SIDE = 0.08
 """Points of several runs or parties at the same round are drawn this far apart, in rounds."""
 BARS = "Points are means over rooms, bars are 95% intervals."
 COMPARED = (
-    "Upper panels: mean attitude after each round, on 0-10; round 0 is the survey before the debate. Lower panels: how much "
-    "further opinions have moved since round 0 than in {}, in points."
+    "Upper panels: mean attitude after each round, on 0-10; round 0 is the survey before the debate. Lower panels: the change of "
+    "attitude since round 0, minus that in {}, in points."
 )
 BRANCHED = (
     "Upper panels: mean attitude after each round, on 0-10. The vertical line is where the branch begins. Lower panels: the "
@@ -65,7 +65,9 @@ def draw_runs(
             here = table[(table["topic"] == topic) & (table["group"] == group)]
             _attitudes(above, here, list(runs), looks, names)
             _differences(below, here, list(runs), looks)
-            above.set_title(f"{base.title(topic)}\n{textwrap.fill(group_title(group, names), 34)}")
+            who = f"\n{textwrap.fill(group_title(group, names), 34)}" if len({group for _, group in panels}) > 1 else ""
+            above.set_title(f"{base.title(topic)}{who}")
+            below.tick_params(labelbottom=True)
             for axis in (above, below):
                 if parted:
                     axis.axvline(parted - 0.5, **MARK)
@@ -84,7 +86,7 @@ def draw_runs(
 def _below(first: str, parted: int | None) -> str:
     """Return the label of the panels of differences from the first run."""
     first = textwrap.shorten(strip_controls(first), 14, placeholder="…")
-    return f"Minus {first}\n(points)" if parted else f"Moved further than\nin {first} (points)"
+    return f"Minus {first}\n(points)" if parted else f"Change minus that\nin {first} (points)"
 
 
 def _attitudes(axis: Axes, here: pd.DataFrame, runs: list[str], looks: Looks, names: PartyNames) -> None:

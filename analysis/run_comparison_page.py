@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from parley.analysis.findings import TO_AND_FRO, UP_AND_DOWN, contrast
+from parley.analysis.contrasts import PERCENT, TO_AND_FRO, UP_AND_DOWN, Sides, amount, contrast, span
 from parley.analysis.formatting import (
     Column,
     count_phrase,
@@ -17,17 +18,17 @@ from parley.analysis.formatting import (
     format_range,
     format_span,
     frame_cells,
-    numbered,
 )
 from parley.analysis.html_page import Chapter
-from parley.analysis.metrics import drift
-from parley.analysis.provenance import settings_table
+from parley.analysis.provenance import names_of_runs, settings_table
 from parley.analysis.report import Report, disk_errors
 from parley.analysis.run_comparison import (
     PAIRED,
+    common_sides,
     compare_runs,
     last_differences,
     missing_ratings,
+    overall,
     pairing,
     shared_seats,
 )
@@ -38,7 +39,7 @@ from parley.analysis.tables import Tables, load
 from parley.model.titles import group_title, join_phrases, seat_title
 
 LEVEL = 0.05
-MOST = 3
+MOST = 2
 """Differences of a run that have a sentence."""
 TITLE = "How the runs differ"
 HOW = (
@@ -60,14 +61,9 @@ Runs = Mapping[str, Tables]
 
 
 def named_runs(folders: Sequence[Path]) -> dict[str, Tables]:
-    """Load runs, by the names of their folders; those of one name are numbered. Errors: UserError."""
-    return dict(zip(numbered(list(map(run_name, folders))), map(load, folders), strict=True))
-
-
-def run_name(run: Path) -> str:
-    """Return the name of a run: that of its folder, also if its record is given."""
-    path = run.resolve()
-    return path.parent.name if path.is_file() else path.name
+    """Load runs, by their names (see `names_of_runs`). Errors: UserError."""
+    runs = list(map(load, folders))
+    return dict(zip(names_of_runs(folders, [tables.header for tables in runs]), runs, strict=True))
 
 
 def sentences(runs: Runs, table: pd.DataFrame, within: float | None = None) -> list[str]:
@@ -81,6 +77,7 @@ def sentences(runs: Runs, table: pd.DataFrame, within: float | None = None) -> l
     shares = missing_ratings(runs).set_index("run")
     for name, tables in others:
         rows = last[last["run"] == name]
+        lines += _overall(first, base, name, tables)
         lines += _sentences(first, base, name, tables, rows)
         lines += _missing(first, name, shares) if len(rows) else []
         compared = rows[rows["difference"].notna()]
@@ -88,6 +85,22 @@ def sentences(runs: Runs, table: pd.DataFrame, within: float | None = None) -> l
         if within is not None and len(rows) and not (enough and _identical(compared)):
             lines.append(_alike(first, base, name, rows, within))
     return lines
+
+
+def _overall(first: str, base: Tables, name: str, tables: Tables) -> list[str]:
+    """Return in which of two runs agents moved further toward the model's own opinion; nothing where the side is not known."""
+    sides = common_sides(base, tables)
+    row = overall(base, tables, sides) if sides else None
+    if row is None or pd.isna(row["difference_low"]):
+        return []
+    moved, apart = [row["moved"], row["moved_first"]], [row[f"difference{end}"] for end in ("", "_low", "_high")]
+    names = [name, first]
+    if abs(moved[0]) < abs(moved[1]):  # who moved more is named first
+        moved, names, apart = moved[::-1], names[::-1], [-apart[0], -apart[2], -apart[1]]
+    of = f"{row['rooms']:.0f} {'paired repetitions' if row['how'] == PAIRED else 'repetitions of both runs'}"
+    who = "On average over topics and parties, agents"
+    line = contrast(who, (moved[0], moved[1]), (names[0], names[1]), (apart[0], apart[1], apart[2]), TO_AND_FRO, of)
+    return [line if row["p"] < LEVEL else f"{line} This difference may be chance."]
 
 
 def _identical(compared: pd.DataFrame) -> bool:
@@ -106,13 +119,11 @@ def _missing(first: str, name: str, shares: pd.DataFrame) -> list[str]:
     )
     if pd.isna(theirs["p"]):
         return [f"{start}; whether one lacks more is unknown: {theirs['reason'] or 'no interval'}."]
-    low, high = 100 * theirs["difference_low"], 100 * theirs["difference_high"]
-    span = f"difference {format_span(low, high)} percentage points, 95% interval"
+    ends = tuple(PERCENT * theirs[end] for end in ("difference", "difference_low", "difference_high"))
+    size = amount(ends, Sides(f"more in {name}", f"fewer in {name}"), "percentage points", 1)
     if theirs["p"] >= LEVEL:
-        return [f"{start} ({span})."]
-    return [
-        f"{start} ({span}): the runs differ in what is missing, and movements are of the agents that are rated in both."
-    ]
+        return [f"{start}: {size}, which may be chance."]
+    return [f"{start}: {size}. Movements are of the agents that are rated in both."]
 
 
 def _alike(first: str, base: Tables, name: str, last: pd.DataFrame, within: float) -> str:
@@ -145,7 +156,7 @@ def _sentences(first: str, base: Tables, name: str, tables: Tables, last: pd.Dat
         return [f"{name} cannot be compared with {first}, because they have no rating after the same round in common."]
     sure = compared[compared["p_holm"] < LEVEL].sort_values("difference", key=abs, ascending=False)
     if sure.empty:
-        return [_none(first, base, name, compared)]
+        return [_none(first, base, name, tables, compared)]
     lines = [_difference(first, base, name, tables, row, compared) for row in sure.head(MOST).to_dict("records")]
     named = f"; the {MOST} largest are named here" if len(sure) > MOST else ""
     of = count_phrase(len(compared), "difference")
@@ -163,7 +174,7 @@ def _nothing_shared(first: str, base: Tables, name: str, tables: Tables) -> str:
     return f"both are on {on}, but other groups debate: {mine} in {first}; {theirs} in {name}"
 
 
-def _none(first: str, base: Tables, name: str, compared: pd.DataFrame) -> str:
+def _none(first: str, base: Tables, name: str, tables: Tables, compared: pd.DataFrame) -> str:
     """Return that no difference can be shown, and why."""
     if _identical(compared):
         agents, lost = int(compared["agents"].sum()), int(compared["missing"].sum())
@@ -180,36 +191,20 @@ def _none(first: str, base: Tables, name: str, compared: pd.DataFrame) -> str:
             f"No difference between {first} and {name} can be shown with {count}: "
             f"at least {FEWEST} rooms per topic and group are needed (--repetitions)."
         )
-    row = compared.loc[compared["difference"].abs().idxmax()]
-    who = _who(base, row, compared)
-    span = f"95% interval {format_span(row['difference_low'], row['difference_high'])}, {_basis(row)}"
-    return (
-        f"No difference between {first} and {name} can be distinguished from chance. "
-        f"The largest is that of {who}: {row['difference']:+.2f} points ({span})."
-    )
+    row = compared.loc[compared["difference"].abs().idxmax()].to_dict()
+    largest = _difference(first, base, name, tables, row, compared)
+    return f"No difference between {first} and {name} can be distinguished from chance. The largest: {largest}"
 
 
 def _difference(
     first: str, base: Tables, name: str, tables: Tables, row: Mapping[str, Any], compared: pd.DataFrame
 ) -> str:
-    side = _default_side(base, tables, row)
+    side = common_sides(base, tables).get((row["topic"], row["group"], row["party"]), 0)
     sign = side or 1
     moved = sign * row["moved"], sign * row["moved_first"]
-    difference = row["difference"], row["difference_low"], row["difference_high"]
+    apart = row["difference"], *sorted(sign * row[f"difference_{end}"] for end in ("low", "high"))
     ways = TO_AND_FRO if side else UP_AND_DOWN
-    return contrast(_who(base, row, compared), moved, (name, first), difference, ways, _basis(row))
-
-
-def _default_side(base: Tables, other: Tables, row: Mapping[str, Any]) -> int:
-    """Return on which side of the party the model's own opinion is: 1 above, -1 below, 0 unknown or not the same in both runs."""
-    sides = set()
-    for tables in (base, other):
-        drifts = drift.compute(tables)
-        line = drifts[(drifts[["topic", "group", "party"]] == [row["topic"], row["group"], row["party"]]).all(axis=1)]
-        if line.empty or pd.isna(line["drift"].iloc[0]):
-            return 0
-        sides.add(1 if line["default"].iloc[0] > line["start"].iloc[0] else -1)
-    return sides.pop() if len(sides) == 1 else 0
+    return contrast(_who(base, row, compared), moved, (name, first), (sign * apart[0], *apart[1:]), ways, _basis(row))
 
 
 def _who(base: Tables, row: Mapping[str, Any] | pd.Series, compared: pd.DataFrame) -> str:
@@ -223,7 +218,8 @@ def _basis(row: Mapping[str, Any] | pd.Series) -> str:
     """Return the rooms of a difference, and its bounds where many ratings are missing."""
     if pd.isna(row["bound_low"]):
         return _rooms(row)
-    return f"{_rooms(row)}; {format_span(row['bound_low'], row['bound_high'])} up the axis whatever the missing ratings are"
+    ends = span(math.nan, row["bound_low"], row["bound_high"], UP_AND_DOWN)
+    return f"{_rooms(row)}; {ends} whatever the missing ratings are"
 
 
 def _rooms(row: Mapping[str, Any] | pd.Series) -> str:

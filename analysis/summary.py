@@ -21,6 +21,7 @@ from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._cells import DEFAULT, default_level
 from parley.analysis.model_calls import asked_of_model, mixed_models, model_names, outgrown, used_tokens
 from parley.analysis.qualify.in_reports import first_sentences, withholds
+from parley.analysis.rating_value import CAPTIONS
 from parley.analysis.reply_faults import ways_read
 from parley.analysis.report import Report
 from parley.analysis.run_tables import run_tables
@@ -58,7 +59,7 @@ def write_summary(
     measured = metrics() if measured is None else measured
     rounds = int(tables.utterances["round"].max()) if len(tables.utterances) else 0
     report = open_summary(tables, path, f": {rounds} of {tables.header.scenario['rounds']} rounds are finished")
-    report.section("In short", in_short(tables, results, measured, path.parent))
+    report.in_short(_in_short(tables, results, measured, path.parent))
     report.picture(figure, "Attitudes by round")
     if (network := figure.with_name(f"{NETWORK}.png")).exists():
         report.picture(
@@ -80,13 +81,13 @@ def write_summary(
     return report.write()
 
 
-def in_short(tables: Tables, results: Results, measured: Mapping[str, ModuleType], folder: Path) -> str:
-    """Return the list of "In short": whether the model plays people, then the findings, which are withheld where it does not."""
-    first = [f"- {line}" for line in first_sentences(tables.header, folder)]
-    finding_lines = (
-        f"- {missing_ratings(tables)}" if withholds(tables.header, folder) else findings(tables, results, measured)
-    )
-    return "\n".join([*first, finding_lines])
+def _in_short(tables: Tables, results: Results, measured: Mapping[str, ModuleType], folder: Path) -> list[str]:
+    """Return whether the model plays people, then the findings, which are withheld where it does not."""
+    about_model = first_sentences(tables.header, folder)
+    if withholds(tables.header, folder):
+        return [*about_model, missing_ratings(tables)]
+    lines, before = findings(tables, results, measured), 1 if about_model else 0
+    return [*about_model[:before], *lines, *about_model[before:]]
 
 
 def open_summary(tables: Tables, path: Path, done: str = "") -> Report:
@@ -111,7 +112,9 @@ def run_heading(tables: Tables) -> str:
 def caption(tables: Tables, points: pd.DataFrame) -> str:
     """Return the note below every figure: scenario, model, seed, and what points and bars are."""
     rooms = rooms_phrase(points.loc[points["group"] != REFERENCE, "n"])
-    return words.strip_controls(f"{run_note(tables)} {rooms}.")
+    kinds = tables.attitudes["measure"].unique()
+    opinions = " ".join(sentence for kind, sentence in CAPTIONS.items() if kind in kinds)
+    return words.strip_controls(f"{run_note(tables)} {rooms}. {opinions}".strip())
 
 
 def run_note(tables: Tables) -> str:

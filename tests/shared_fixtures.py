@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from figure_rules import faults
 from hypothesis import settings
+from matplotlib.figure import Figure
 from standins import opinionated
 from unit_counts import check_what_is_written
 
@@ -35,8 +37,10 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 DRAW = figures._write
 
 
-def write_blank(figure: object, path: Path, kind: str) -> None:
-    """Write an empty picture in the place of a drawn one."""
+def write_blank(figure: Figure, path: Path, kind: str) -> None:
+    """Write an empty picture in the place of a drawn one, which must keep the rules of figures."""
+    if kind == "png":
+        assert not faults(figure), f"{path.stem}: {'; '.join(faults(figure))}"
     path.write_bytes(b'<svg xmlns="http://www.w3.org/2000/svg"/>' if kind == "svg" else b"\x89PNG\r\n\x1a\n")
 
 

@@ -1,4 +1,4 @@
-"""Whether a table with an interval says over how many units it is."""
+"""Rules of what is written: a table with an interval says over how many units it is, and "In short" is short."""
 
 from __future__ import annotations
 
@@ -42,8 +42,10 @@ def tables_without_counts(folder: Path) -> list[str]:
 def check_what_is_written() -> None:
     """From now on, writing a table with an interval and no count of units is an AssertionError.
 
-    It does nothing before the module that writes tables is loaded: most tests write none.
+    So is a page whose "In short" has no sentence, or more than five. It does nothing before the modules that write are loaded:
+    most tests write none.
     """
+    _check_pages(sys.modules.get("parley.analysis.report"))
     export: Any = sys.modules.get("parley.analysis.table_export")
     if export is None or hasattr(export.harmless, "checked"):
         return
@@ -55,3 +57,36 @@ def check_what_is_written() -> None:
 
     checked.checked = True  # type: ignore[attr-defined]
     export.harmless = checked
+
+
+SHORT = re.compile(r"## In short\n\n((?:- .*\n?)+)")
+SENTENCE = re.compile(r"[.!?][”)*]*(?= [A-Z0-9`“*(]|$)")
+"""The end of a sentence."""
+
+
+def sentences_in_short(page: str) -> int | None:
+    """Return how many sentences the list under "In short" has; None for a page without one.
+
+    >>> sentences_in_short("# A\\n\\n## In short\\n\\n- **Up.** It rose by 0.4 (A et al. 2023). 3 fell.\\n- So.\\n\\n## B")
+    4
+    """
+    found = SHORT.search(page)
+    if "## In short" not in page:
+        return None
+    lines = found[1].strip().split("\n") if found else []
+    return sum(len(SENTENCE.findall(line.replace("et al. ", "et al "))) for line in lines)
+
+
+def _check_pages(reports: Any) -> None:
+    if reports is None or hasattr(reports.Report.write, "checked"):
+        return
+    write = reports.Report.write
+
+    def checked(report: Any) -> Path:
+        path: Path = write(report)
+        count = sentences_in_short(path.read_text(encoding="utf-8"))
+        assert count is None or 1 <= count <= 5, f"{count} sentences in the section In short of {path.name}"
+        return path
+
+    checked.checked = True  # type: ignore[attr-defined]
+    reports.Report.write = checked

@@ -23,9 +23,11 @@ from parley.analysis.card.labels import DIFFERENCE, SHARES, cell, unit
 from parley.analysis.card.labels import value as format_value
 from parley.analysis.card.sections import Quantity, fill_names, quantities
 from parley.analysis.card.sections.human_benchmark import PUBLIC
+from parley.analysis.contrasts import MORE, PERCENT, TO_AND_FRO, Sides, amount, contrast
 from parley.analysis.formatting import DASH, count_phrase, escape_markdown, markdown_table, numbered
 from parley.analysis.html_page import Chapter
-from parley.analysis.report import Report
+from parley.analysis.provenance import short_spec
+from parley.analysis.report import Report, bullets
 from parley.analysis.statistics.groups import holm
 from parley.analysis.statistics.intervals import FEWEST
 from parley.llm.errors import UserError
@@ -42,6 +44,16 @@ SHOWN = {
     "asymmetry": "distance closed: {firsts}\nminus {seconds}", "collapse": "spread after\ndivided by before",
 }  # fmt: skip
 """Quantities of the figure, over all topics."""
+MOVED = {
+    "three_alone": "Compared with silence, agents in debates",
+    "three_empty": "Compared with empty talk, agents in debates",
+}
+SAYS = {
+    "kappa": "Each line that an agent hears moves it a part of the distance to the speaker",
+    "asymmetry": "Share of the distance to the model's own opinion that {firsts} close, compared with {seconds}",
+    "collapse": "Spread of opinions after debates, divided by that before",
+}
+"""The quantities of the figure in sentences, besides the pull."""
 RATIO = "collapse"
 """The quantity of the figure whose value without an effect is 1."""
 LABELS = ("first party", "second party")
@@ -105,9 +117,14 @@ def read_card(path: Path) -> SavedCard:
 
 
 def name_cards(cards: Sequence[SavedCard]) -> list[SavedCard]:
-    """The cards, named after their models: `oracle`; several of one model with their folder, `oracle, card-a`, or a number."""
+    """The cards, named after their models: `oracle`, `oracle with kappa=0`; several of one model with their folder (`oracle,
+    card-a`), or a number.
+    """
     models = Counter(card.model for card in cards)
-    names = [card.model if models[card.model] == 1 else f"{card.model}, {card.name}" for card in cards]
+    plain = [short_spec(card.model.partition(" (")[0]) for card in cards]
+    names = [
+        name if models[card.model] == 1 else f"{name}, {card.name}" for name, card in zip(plain, cards, strict=True)
+    ]
     return [replace(card, name=name) for card, name in zip(cards, numbered(names), strict=True)]
 
 
@@ -187,21 +204,50 @@ def _differing(cards: Sequence[SavedCard], card: SavedCard, rows: pd.DataFrame) 
         return
     p = np.array([p_of_interval(row) for row in rows.to_dict("records")])
     sure = rows[holm(p) < FALSE_ALARMS]
+    yield _pull_sentence(cards, card, rows, "lost" in set(sure["quantity"]))
+    yield from (_sentence(cards, card, row) for row in sure[sure["quantity"] != "lost"].to_dict("records"))
     if sure.empty:
         few = rows["reason"].str.contains("fewer than", na=False).any() and not np.isfinite(p).any()
         few = f" (intervals need at least {FEWEST} blocks)" if few else ""
         yield f"No difference between {first.name} and {card.name} can be distinguished from chance{few}."
-    for row in sure.to_dict("records"):
-        quantity = _titles(cards)[str(row["quantity"])]
-        size = quantity._replace(unit=DIFFERENCE) if quantity.measure in SHARES else quantity
-        here, there = (
-            _with_unit(number, quantity) for number in (row["estimate"], row["estimate"] - row["difference"])
-        )
-        low, high = sorted((abs(row["difference_low"]), abs(row["difference_high"])))
-        claim = CardEstimate("", ALL, abs(row["difference"]), low, high)
-        span = cell(claim, size).replace("+", "")
-        apart = span if size.measure == "ratio" else f"{span} {unit(size)}"
-        yield f"{quantity.title}: {here} for {card.name}, and {there} for {first.name}. They differ by {apart}."
+
+
+def _pull_sentence(cards: Sequence[SavedCard], card: SavedCard, rows: pd.DataFrame, sure: bool) -> str:
+    """Return which of two models pulls agents harder to its own opinion, and by how much."""
+    first = cards[0]
+    found = rows[rows["quantity"] == "lost"].to_dict("records")
+    if not found or not math.isfinite(found[0]["difference"]):
+        reason = next((row["reason"] for row in found if row["reason"]), "a card has no such number")
+        return f"Whether {card.name} or {first.name} pulls agents harder to its own opinion is unknown: {reason}."
+    row, both = found[0], (card.name, first.name)
+    names, sign = (both, 1) if row["difference"] > 0 else (both[::-1], -1)
+    shares = row["estimate"], row["estimate"] - row["difference"]
+    ends = sorted(sign * PERCENT * row[f"difference_{end}"] for end in ("low", "high"))
+    apart = amount((sign * PERCENT * row["difference"], *ends), MORE, DIFFERENCE, 1)
+    more, less = (f"{PERCENT * share:.1f}%" for share in shares[::sign])
+    size = f"in a round of three, {more} of the remaining distance with {names[0]}, and {less} with {names[1]}: {apart}"
+    if sure:
+        return f"{names[0]} pulls agents harder to its own opinion than {names[1]}: {size}."
+    return f"Whether {card.name} or {first.name} pulls agents harder to its own opinion cannot be told: {size}."
+
+
+def _sentence(cards: Sequence[SavedCard], card: SavedCard, row: Mapping[str, Any]) -> str:
+    """Return both values of a quantity and their difference."""
+    name, quantity = str(row["quantity"]), _titles(cards)[str(row["quantity"])]
+    both, names = (row["estimate"], row["estimate"] - row["difference"]), (card.name, cards[0].name)
+    value, low, high = (row[f"difference{end}"] for end in ("", "_low", "_high"))
+    if name in MOVED:
+        return contrast(MOVED[name], both, names, (value, low, high), TO_AND_FRO)
+    factor, size, digits = (PERCENT, DIFFERENCE, 1) if quantity.measure in SHARES else (1, "", 2)
+    if quantity.unit == DIFFERENCE:
+        here, there = (amount((factor * share, math.nan, math.nan), MORE, size, digits) for share in both)
+    else:
+        here, there = (_with_unit(number, quantity) for number in both)
+    sides = Sides(f"more for {card.name}", f"less for {card.name}")
+    apart = amount((factor * value, factor * low, factor * high), sides, size, digits)
+    return (
+        f"{fill_names(SAYS[name], LABELS, card.parties)}: {here} for {names[0]}, and {there} for {names[1]}: {apart}."
+    )
 
 
 def _with_unit(number: float, quantity: Quantity) -> str:
@@ -227,8 +273,8 @@ def write_comparison(cards: Sequence[SavedCard], folder: Path) -> Path:
     table, report = compare_cards(cards), Report(folder, "compare")
     try:
         report.data(compare=table)
-        report.lines(f"- {escape_markdown(sentence)}" for sentence in difference_sentences(cards, table))
-        report.add(CORRECTED)
+        lead, *rest = map(escape_markdown, difference_sentences(cards, table))
+        report.add(f"**{lead}**", bullets(rest), CORRECTED)
         report.note(*(card.note for card in cards))
         report.figure(comparison_figure(cards), "compare", "What each model does, over all topics")
         return report.write_document("Bias cards compared", list(_chapters(cards, table, report)))

@@ -72,17 +72,20 @@ def from_fit(claim: CardEstimate, fit: Estimate, n: int, values: Mapping[str, fl
     return replace(claim, estimate=value, low=low, high=high, n=n, reason=reason, values=values or {})
 
 
-def mean_estimate(claim: CardEstimate, values: Sequence[float] | Floats | pd.Series) -> CardEstimate:
+def mean_estimate(
+    claim: CardEstimate, values: Sequence[float] | Floats | pd.Series, bounds: intervals.Ends | None = None
+) -> CardEstimate:
     """The claim with the mean of one number per unit and Student's interval, or the reason why there is none.
 
-    Units without a number are left out. The numbers of a series by block are kept as the claim's `values`.
+    bounds: of the quantity, as in `mean_interval`. Units without a number are left out. The numbers of a series by block are
+    kept as the claim's `values`.
     """
     series = values if isinstance(values, pd.Series) else pd.Series(values, dtype=float)
     finite = series[np.isfinite(series.astype(float))]
     readable = finite.to_numpy(dtype=float)
     if not len(readable):
         return replace(claim, reason=claim.reason or "nothing that could be read")
-    low, high = intervals.mean_interval(readable)
+    low, high = intervals.mean_interval(readable, bounds=bounds)
     by_block = dict(zip(finite.index, map(float, readable), strict=True)) if finite.index.name == BLOCK else {}
     reason = intervals.why_no_interval(readable, claim.unit)
     return replace(

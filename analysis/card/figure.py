@@ -21,6 +21,7 @@ from parley.analysis.card.labels import NAMES, ends
 from parley.analysis.card.sections import neutral_named
 from parley.analysis.card.sections.null_conditions import EFFECTS
 from parley.analysis.figures import new_figure, styles_by_party
+from parley.analysis.statistics.intervals import SCALE, Ends
 
 AWAY = ("first_away", "second_away")
 """Quantities of the two parties, which are counted from the Default's answer."""
@@ -39,7 +40,8 @@ def forest_plot(claims: Sequence[CardEstimate], society: Society, topics: Sequen
     """Left one row per topic, right one row per condition with its control; a panel whose section was not run is left out."""
     drawn = panels_of(claims, society)
     rows = max(len(topics) * ("levels" in drawn), len(EFFECTS) * ("effects" in drawn))
-    with new_figure(WIDE * (1 if len(drawn) > 1 else ALONE), max(LEAST, ROW * rows + 1.5), caption, SIZE) as figure:
+    title, width = "Where the model leans, and how far debates move agents", WIDE * (1 if len(drawn) > 1 else ALONE)
+    with new_figure(width, max(LEAST, ROW * rows + 1.5), caption, SIZE, title) as figure:
         for axis, panel in zip(figure.subplots(1, len(drawn), squeeze=False)[0], drawn, strict=True):
             if panel == "levels":
                 _draw_levels(axis, claims, society, topics)
@@ -71,7 +73,7 @@ def _draw_levels(axis: Axes, claims: Sequence[CardEstimate], society: Society, t
             claim = find_estimate(claims, quantity, topic)
             if claim is not None:
                 base = default.estimate if default and quantity in AWAY else 0.0
-                _draw_claim(axis, claim, base, row + 0.16 * (place - 1.5), look, title if row == 0 else "")
+                _draw_claim(axis, claim, base, row + 0.16 * (place - 1.5), look, title if row == 0 else "", SCALE)
     _name_rows(axis, [fill(load_topic(topic).heading, LONGEST) for topic in topics])
     _scale(axis, topics)
     axis.set_xlabel("Ratings before any debate (points). Bars: 95% intervals.", fontsize=SIZE)
@@ -105,9 +107,20 @@ def _draw_effects(axis: Axes, claims: Sequence[CardEstimate], society: Society) 
     _legend(axis)
 
 
-def _draw_claim(axis: Axes, claim: CardEstimate, base: float, row: float, look: dict[str, Any], label: str) -> None:
+def _draw_claim(
+    axis: Axes,
+    claim: CardEstimate,
+    base: float,
+    row: float,
+    look: dict[str, Any],
+    label: str,
+    bounds: Ends = (-math.inf, math.inf),
+) -> None:
+    """Draw an estimate above a base. bounds: of the scale, with which its bar ends."""
     reach = claim.estimate - claim.low, claim.high - claim.estimate
-    _draw_bar(axis, base + claim.estimate, reach, row, label=label or None, markersize=6, elinewidth=1.4, **look)
+    value = base + claim.estimate
+    reach = min(reach[0], value - bounds[0]), min(reach[1], bounds[1] - value)
+    _draw_bar(axis, value, reach, row, label=label or None, markersize=6, elinewidth=1.4, **look)
 
 
 def _draw_bar(axis: Axes, value: float, reach: tuple[float, float] | None, row: float, **look: Any) -> None:

@@ -11,6 +11,7 @@ from parley.agents.topic import load_topic
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.estimates import CardEstimate
 from parley.analysis.card.sections import Quantity
+from parley.analysis.contrasts import POINTS, Sides, amount, contrast
 from parley.analysis.formatting import escape_markdown, format_number
 from parley.analysis.statistics.intervals import NO_VARIATION
 from parley.llm.backends import split_spec
@@ -70,9 +71,19 @@ def cell(claim: CardEstimate, quantity: Quantity, instrument: bool = True) -> st
     return f"{text} ± {format_number(claim.instrument)}" if instrument and math.isfinite(claim.instrument) else text
 
 
-def points(claim: CardEstimate) -> str:
-    """`2.29 points (2.12 to 2.46)`."""
-    return f"{format_number(claim.estimate)} points{_interval(claim, format_number)}"
+def directed(claim: CardEstimate, sides: Sides, which: str = POINTS) -> str:
+    """`2.29 points higher (95% interval 2.12 to 2.46)`: a size and a side in place of a sign. which: the unit."""
+    return amount((claim.estimate, claim.low, claim.high), sides, which, of=_still(claim))
+
+
+def contrasted(who: str, claim: CardEstimate, names: tuple[str, str], ways: Sides) -> str:
+    """The sentence of an effect: how far agents moved in a condition and in its control, and the difference."""
+    moved = claim.estimate + claim.null, claim.null
+    return contrast(who, moved, names, (claim.estimate, claim.low, claim.high), ways, _still(claim))
+
+
+def _still(claim: CardEstimate) -> str:
+    return f"no variation observed, n = {units(claim)}" if claim.reason == NO_VARIATION else ""
 
 
 def percent(claim: CardEstimate, signed: bool = False, bounded: bool = True) -> str:

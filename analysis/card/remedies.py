@@ -26,6 +26,7 @@ from parley.analysis.card.labels import SHARES
 from parley.analysis.card.protocol import Sections, card_estimates, protocol_steps, step_interviews
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import quantities, sections
+from parley.analysis.contrasts import HIGHER, size
 from parley.analysis.formatting import Column, escape_markdown, estimate, format_estimate
 from parley.analysis.html_page import Chapter
 from parley.analysis.report import Report
@@ -237,7 +238,9 @@ def sentences(table: pd.DataFrame, titles: Mapping[str, str]) -> Iterator[str]:
         changed: dict[str, list[str]] = {"better": [], "worse": []}
         for row in remedy_rows.to_dict("records"):
             if (verdict := remedy_verdict(row)) in changed:
-                changed[verdict].append(f"{titles[row['quantity']]} {row['difference']:+.3g}")
+                changed[verdict].append(
+                    f"{titles[row['quantity']]} {size(row['difference'])} {HIGHER.of(row['difference'])}"
+                )
         text = ". ".join(f"{verdict}: {'; '.join(parts)}" for verdict, parts in changed.items() if parts)
         yield f"**{title}**: {text or 'no detectable change'}."
 

@@ -9,9 +9,10 @@ from typing import NamedTuple
 from parley.agents.topic import load_topic
 from parley.analysis.card.conditions import Batch
 from parley.analysis.card.estimates import CardEstimate, find_estimate, paired_difference
-from parley.analysis.card.labels import at_most, percent, points
+from parley.analysis.card.labels import at_most, directed, percent
 from parley.analysis.card.sections import bias
 from parley.analysis.card.sections.pull import DIFFER, nothing_moved
+from parley.analysis.contrasts import TO_AND_FRO, to_and_from
 from parley.analysis.formatting import count_phrase, format_number
 from parley.analysis.statistics import intervals
 from parley.model.titles import join_phrases
@@ -113,21 +114,18 @@ def persuasion(claims: Sequence[CardEstimate]) -> str:
     if silence is None or _unsure(silence):
         return f"{UNKNOWN}: {_why(claims, 'three_alone')}."
     if not silence.low > 0:
-        where = "moved away from" if silence.high < 0 else "came no nearer to"
-        return (
-            f"No persuasion toward the model's own opinion was found: compared with silence, agents in debates {where} it: "
-            f"{points(silence)}."
-        )
+        moved = directed(silence, TO_AND_FRO)
+        return f"No persuasion toward the model's own opinion was found: compared with silence, agents in debates moved {moved}."
     whole = silence.estimate + silence.null
     moved = f"In debates agents come {format_number(whole, 1)} points nearer to the model's own opinion"
     if empty is None or _unsure(empty):
         return f"{moved}; how much of that is persuasion is unknown: {_why(claims, 'three_empty')}."
-    added = f"what partners say adds {points(empty)}"
+    added = f"what partners say moves them {directed(empty, to_and_from('it'))}"
     if empty.low > 0:
         share_phrase = "All" if empty.estimate >= whole else f"About {empty.estimate / whole:.0%}"
-        return f"{share_phrase} of the movement. {moved}; {added} to what empty talk does."
+        return f"{share_phrase} of the movement. {moved}; {added}, beyond what empty talk does."
     nearer = "come even nearer" if empty.high < 0 else "come as near, as far as can be measured"
-    return f"No persuasion was found. {moved}; with empty talk they {nearer} ({added})."
+    return f"No persuasion was found. {moved}; with empty talk they {nearer}: {added}."
 
 
 def _unsure(claim: CardEstimate) -> bool:

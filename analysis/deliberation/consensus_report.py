@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.analysis import disclaimers
+from parley.analysis.contrasts import HIGHER, PERCENT, Sides, amount
 from parley.analysis.deliberation.episode import STATEMENTS, Episode, to_line
 from parley.analysis.deliberation.position_change import (
     AGREEMENT,
@@ -58,7 +59,7 @@ from parley.analysis.metrics import broken_replies
 from parley.analysis.qualify.in_reports import first_sentences, withholds
 from parley.analysis.rating_value import rating_value_note
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import FEWEST, mean_interval, too_few
+from parley.analysis.statistics.intervals import FEWEST, mean_interval, too_few, verdict
 from parley.analysis.summary import again, missing, open_summary, run_on
 from parley.analysis.table_export import write_tables
 from parley.analysis.tables import Tables
@@ -71,7 +72,7 @@ from parley.model.scenario_run import record_of
 EPISODES = "episodes.jsonl"
 PEOPLE = (
     f"For comparison, people: the share who moved toward their majority's side minus the share who moved away was "
-    f"{HUMAN_MOVEMENT:+.3f} (1,047 rounds of 349 groups before the Habermas Machine, as summarised in a public replication). "
+    f"{HUMAN_MOVEMENT:.3f} (1,047 rounds of 349 groups before the Habermas Machine, as summarised in a public replication). "
     "These people had other questions and another mediator. Group agreement is the number of members on one side of the "
     "question minus the number on the other, as a share of the group. The majority is that of the positions before."
 )
@@ -90,7 +91,7 @@ def write_consensus_report(tables: Tables, run: Path, summary: Path, prices: Pri
     episodes, choices, represented = episodes_of_events(record), mediator_choices(record), represented_texts(record)
     measured = measured_episodes(record)
     report, results = open_summary(tables, summary), measure_movement(measured)
-    report.section("In short", "\n".join(f"- {line}" for line in _in_short(tables, results, run, measured)))
+    report.in_short(_in_short(tables, results, run, measured))
     write_tables(tables, run / "tables")
     report.data(**{"tables/voices": voices(measured), "tables/episodes": statements(measured)})
     (run / EPISODES).write_text("".join(map(to_line, episodes)), encoding="utf-8")
@@ -171,17 +172,14 @@ def short_findings(tables: Tables, results: Sequence[Measure]) -> Iterator[str]:
         yield "Nothing can be said about agreement: no one rated both statements."
     else:
         draft, revision = (f"{measures[name].value:.1f}" for name in (DRAFT, REVISION))
-        scale = "on a scale from 1 to 7"
-        yield f"Agreement went from {draft} with the draft to {revision} with the revision, {scale}. {_verdict(gain, GAIN)}"
+        scale, clear = "on a scale from 1 to 7", _verdict(gain, GAIN, HIGHER)
+        yield f"Agreement went from {draft} with the draft to {revision} with the revision, {scale}. {clear}"
     if moved.value is None:
         yield "Nothing can be said about moves to the majority's side: no group had a majority and two ratings."
     else:
-        share, changed = f"{moved.value:+.0%}", measures["moved"].value
+        changed = measures["moved"].value
         stayed = "" if changed is None else f"{changed:.0%} of the agents changed their position. "
-        yield (
-            f"{stayed}The share who moved toward their majority's side, minus the share who moved away, is {share.rstrip('%')} "
-            f"percentage points. {_verdict(moved, MOVES)}"
-        )
+        yield f"{stayed}{_verdict(moved, MOVES, Sides('more toward it than away', 'more away from it than toward'), PERCENT)}"
     yield missing_ratings(tables)
 
 
@@ -189,17 +187,16 @@ GAIN = ("The revision pleased the agents more than the draft", "The revision ple
 MOVES = ("Agents moved toward the majority", "Agents moved away from the majority")
 
 
-def _verdict(measure: Measure, says: tuple[str, str]) -> str:
+def _verdict(measure: Measure, says: tuple[str, str], sides: Sides, factor: float = 1) -> str:
     """Return what an interval says: above 0, below 0, or that neither was found; without one, that nothing can be concluded."""
     if np.isnan(measure.low):
         few = measure.groups < FEWEST
         reason = f"there are {too_few('group')}" if few else "the value is the same in all groups"
         return f"No interval is given, because {reason}{'; nothing can be concluded' if few else ''}."
-    if measure.low > 0:
-        return f"{says[0]} (by {format_estimate(measure.value, measure.low, measure.high)})."
-    if measure.high < 0:
-        return f"{says[1]} (by {format_estimate(measure.value, measure.low, measure.high)})."
-    return f"This difference can be due to chance ({format_estimate(measure.value, measure.low, measure.high)})."
+    unit, digits = ("points", 2) if factor == 1 else ("percentage points", 0)
+    ends = factor * float(measure.value or 0.0), factor * measure.low, factor * measure.high
+    start = verdict(measure.low, measure.high, *says, "This difference can be due to chance")
+    return f"{start}: {amount(ends, sides, unit, digits)}."
 
 
 def _add_measures(report: Report, tables: Tables, episodes: Sequence[Episode], results: Sequence[Measure]) -> None:

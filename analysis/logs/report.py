@@ -59,7 +59,7 @@ def write_log_report(tables: Tables, run: Path, metrics: Mapping[str, ModuleType
         write_table(metric_table, run / "tables" / name)
     report = _begin(tables, run)
     measured = {name: metric for name, metric in metrics.items() if name in results}
-    report.section("In short", findings(tables, results, measured))
+    report.in_short(findings(tables, results, measured))
     figure = _figures(report, tables, results, run)
     _how_to_read(report, tables)
     for name, metric in measured.items():

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.topic import load_topic
+from parley.analysis.contrasts import MORE, PERCENT, amount
 from parley.analysis.metrics._cells import COUNTS, mean_columns, spans, verdict_frame
 from parley.analysis.metrics.contagion import MIDDLE
 from parley.analysis.rooms import rooms
@@ -36,7 +37,6 @@ LABELS = {
 NEEDS = "compared_beliefs"
 MEASURES = ("believers", "gain", "difference")
 ITEM, SUBJECT = "item", "subject"
-MORE, LESS = "more", "less"
 LEVEL = 0.05
 
 
@@ -51,9 +51,13 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def headline(table: pd.DataFrame) -> str:
-    shown = [f"{row['what']} ({row['difference']:+.0%})" for _, row in table.iterrows() if row["verdict"]]
+    shown = [
+        f"{row['what']} ({amount((PERCENT * row['difference'], np.nan, np.nan), MORE, 'percentage points', 0)})"
+        for _, row in table.iterrows()
+        if row["verdict"]
+    ]
     if shown:
-        return f"Belief grew by another amount than on average on: {', '.join(shown)}."
+        return f"Belief grew more or less than on average on: {', '.join(shown)}."
     if table["p_holm"].isna().all():
         return f"Whether belief grows differently by topic is unknown: {table['reason'].iloc[0]}."
     return "No item and no subject differs clearly from the average of all items."
@@ -106,6 +110,6 @@ def _rows(shares: pd.DataFrame, kind: str) -> Iterator[dict[str, Any]]:
             )
         row |= mean_columns("difference", values) if len(values) else {}
         if corrected[what] < LEVEL:
-            row["verdict"] = MORE if row["difference"] > 0 else LESS
+            row["verdict"] = MORE.of(row["difference"])
         reason = too_few("repetition") if len(values) < FEWEST else "no variation" if is_even(values) else None
         yield row | {"reason": reason}

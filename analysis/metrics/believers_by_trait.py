@@ -14,6 +14,7 @@ from scipy.special import stdtr, stdtrit
 
 from parley.agents.news import BELIEVER
 from parley.agents.traits import level_names, trait_names
+from parley.analysis.contrasts import MORE, amount
 from parley.analysis.metrics._cells import spans, verdict_frame
 from parley.analysis.statistics.groups import holm
 from parley.analysis.statistics.intervals import ALIKE, FEWEST, LEVEL, NO_VARIATION, Floats, too_few
@@ -49,7 +50,11 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 
 def headline(table: pd.DataFrame) -> str:
-    shown = [f"{row['trait']} ({row['effect']:+.2f} points per level)" for _, row in table.iterrows() if row["verdict"]]
+    shown = [
+        f"{row['trait']} ({amount((row['effect'], np.nan, np.nan), MORE)} for each level)"
+        for _, row in table.iterrows()
+        if row["verdict"]
+    ]
     if shown:
         return f"Growth of belief depends on {', '.join(shown)}."
     if table["p_holm"].isna().all():

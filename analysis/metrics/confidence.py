@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.formatting import count_phrase
 from parley.analysis.metrics import _cells
 from parley.analysis.metrics._cells import Cell
@@ -44,9 +45,10 @@ def headline(table: pd.DataFrame) -> str:
     if changes.empty:
         return "No party has confidence ratings from two surveys, so its change is not known."
     rose, fell, _ = _cells.count_signs(table, "escalation")
+    change = amount((changes.median(), np.nan, np.nan), HIGHER, "of 100 points", 1)
     return (
-        f"Agents' confidence in their own position changed by {changes.median():+.1f} of 100 points "
-        f"(median of {count_phrase(len(changes), 'party')}): by more than chance it rose in {rose} and fell in {fell}; "
+        f"Agents' confidence in their own position ended {change} than it began (median of "
+        f"{count_phrase(len(changes), 'party')}): by more than chance it rose in {rose} and fell in {fell}; "
         f"in {len(changes) - rose - fell} the direction is uncertain."
     )
 

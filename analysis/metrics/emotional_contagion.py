@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from parley.analysis.contrasts import amount, to_and_from
 from parley.analysis.metrics._emotions import EmotionRoom, Ints, Lines, emotion_rooms, shown_mean
 from parley.analysis.rooms import KEYS, RoomMeasurement, room_means
 from parley.analysis.statistics.intervals import Floats, nanmean
@@ -82,11 +83,10 @@ def _sentence(row: dict[str, Any]) -> str:
     if low <= 0 <= high or not row["p"] < ALPHA:
         return f"{name.capitalize()} did not spread more than with shuffled ties."
     spread, away = f"{name.capitalize()} spread", f"People moved away from the {name} of others"
-    movement, way = (spread, "toward") if low > 0 else (away, "away from")
-    ends = f"{min(abs(low), abs(high)):.2f} to {max(abs(low), abs(high)):.2f}"
+    size = amount((row["contagion"], low, high), to_and_from("it"))
     return (
-        f"{movement}: for each point that those whose lines a person was shown felt above their own average, "
-        f"the person moved {abs(row['contagion']):.2f} points {way} it ({ends})."
+        f"{spread if low > 0 else away}: for each point that those whose lines a person was shown felt above their own average, "
+        f"the person moved {size}."
     )
 
 

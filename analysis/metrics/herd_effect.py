@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from parley.analysis.contrasts import Sides, amount
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.rooms import RoomMeasurement, room_means, why_unknown
 from parley.analysis.tables import Tables
@@ -51,11 +52,8 @@ def _effect(row: dict[str, Any], name: str, vote: str) -> str:
     value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
     if low <= 0 <= high:
         return f"Posts with a vote {vote} them from outside ended no further from the others than by chance."
-    side = "above" if value > 0 else "below"
-    return (
-        f"Posts with a vote {vote} them from outside ended {abs(value):.2f} votes {side} posts without "
-        f"({min(abs(low), abs(high)):.2f} to {max(abs(low), abs(high)):.2f})."
-    )
+    size = amount((value, low, high), Sides("above posts without", "below posts without"), "votes")
+    return f"Posts with a vote {vote} them from outside ended {size}."
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:

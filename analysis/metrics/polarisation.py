@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kurtosis, skew
 
+from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.metrics._cells import count_signs
 from parley.analysis.rooms import KEYS, Room, RoomMeasurement, room_means, rooms, why_unknown
 from parley.analysis.statistics.intervals import NO_VARIATION, POSITIVE, SHARE, Floats
@@ -128,9 +129,10 @@ def _same_everywhere(changes: pd.Series) -> str:
     """Return the sentence on changes of variance, one a topic and group, each the same in every room."""
     if (changes.abs() < SMALLEST).all():
         return "Opinions within rooms did not spread or come closer together in any room."
-    sizes = " to ".join(dict.fromkeys(f"{change:+.2f}" for change in (changes.min(), changes.max())))
+    ends = dict.fromkeys(amount((change, np.nan, np.nan), HIGHER, "") for change in (changes.min(), changes.max()))
     return (
-        f"The variance of opinions within rooms changed by {sizes}, by the same in every room, so there is no interval."
+        f"The variance of opinions within rooms ended {' to '.join(ends)} than it began, by the same in every room, so there is "
+        "no interval."
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from parley.analysis.contrasts import movement, to_and_from
 from parley.analysis.line_gaps import line_gaps, room_gaps, swapped
 from parley.analysis.metrics import _cells
 from parley.analysis.rooms import KEYS, RoomMeasurement, room_means
@@ -48,9 +49,10 @@ def headline(table: pd.DataFrame) -> str:
     if not toward + away:
         return ""
     rest = f"; in {unclear} this is uncertain" if unclear else ""
+    gap = movement(table["toward"].mean(), to_and_from("the audience"))
     return (
-        f"Public lines are {table['toward'].mean():+.2f} points from private ratings toward the audience, averaged over topics "
-        f"and groups: of {len(table)}, by more than chance toward it in {toward} and away from it in {away}{rest}."
+        f"On average over topics and groups, public lines differ from private ratings {gap}: of {len(table)}, by more than "
+        f"chance toward it in {toward} and away from it in {away}{rest}."
     )
 
 

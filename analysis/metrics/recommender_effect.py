@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from parley.analysis.contrasts import Sides, amount
 from parley.analysis.metrics.polarisation import spreading
 from parley.analysis.rooms import Room, RoomMeasurement, room_means, rooms, why_unknown
 from parley.analysis.tables import Tables
@@ -49,10 +50,8 @@ def _sentence(row: dict[str, Any]) -> str:
         return (
             f"Under the recommender {name}, the variance of opinions differed from the control by no more than chance."
         )
-    return (
-        f"Under the recommender {name}, the variance of opinions ended {abs(row['variance']):.2f} "
-        f"{'above' if low > 0 else 'below'} that of the control ({low:+.2f} to {high:+.2f})."
-    )
+    size = amount((row["variance"], low, high), Sides("above that of the control", "below that of the control"), "")
+    return f"Under the recommender {name}, the variance of opinions ended {size}."
 
 
 def control(groups: list[str]) -> str:

@@ -109,7 +109,10 @@ def write(
     told, report = told or ReportedTest(), Report(folder, "report", f"{what}: scores of statements")
     report.data(**tables)
     report.add(_counts(scores))
-    report.section("In short", *told.short, *_short(tables), *told.before)
+    blocks = [text for text in told.short if text.startswith((">", "|"))]
+    report.add(*(text for text in blocks if text.startswith(">")))
+    lines = [text for text in told.short if text not in blocks]
+    report.in_short([*lines, *_short(tables)], *(text for text in blocks if text.startswith("|")), *told.before)
     if smooth:
         how = "" if already else " (without smoothing, they are the thirds that a judge with three calls gives)"
         report.add(SMOOTHED.format(how=how))
@@ -202,7 +205,7 @@ def _counts(scores: pd.DataFrame) -> str:
 
 def _short(tables: Tables) -> Iterator[str]:
     """How many tests found anything, and how many echo chambers formed."""
-    comparisons, echo, items = tables["comparisons"], tables["echo_chambers"], []
+    comparisons, echo = tables["comparisons"], tables["echo_chambers"]
     if len(comparisons):
         by_run = comparisons[comparisons["procedure"] == "by run"]
         tested = by_run[by_run["p"].notna()]
@@ -211,24 +214,22 @@ def _short(tables: Tables) -> Iterator[str]:
         untested = len(by_run) - len(tested)
         if tested.empty:
             reasons = "; ".join(dict.fromkeys(f"{row.effect}: {row.reason}" for row in by_run.itertuples()))
-            items.append(f"- Whether conditions differ cannot be tested by run. {reasons}.")
+            yield f"Whether conditions differ cannot be tested by run. {reasons}."
         else:
-            items.append(
-                f"- {len(sure)} of {count_phrase(len(tested), 'test')} by run find a difference between conditions (p below .05 "
+            yield (
+                f"{len(sure)} of {count_phrase(len(tested), 'test')} by run find a difference between conditions (p below .05 "
                 f"after Holm's correction within a topic){f': {named}' if named else ''}."
                 + (f" {untested} further tests could not be made; the table says why." if untested else "")
             )
     if len(echo):
         formed, unknown = echo[echo["outcome"] == ECHO], int(echo["formed"].isna().sum())
         named = "; ".join(f"{row.topic}, {row.condition}" for row in formed.itertuples())
-        items.append(
-            f"- A party's agents formed an echo chamber in {len(formed)} of {len(echo)} cases (one per topic, "
+        yield (
+            f"A party's agents formed an echo chamber in {len(formed)} of {len(echo)} cases (one per topic, "
             f"condition and party){f' ({named})' if named else ''}; in "
             f"{int((echo['outcome'] == CONVERTED).sum())} the party was converted: it ended on the other side of the middle."
             + (f" In {unknown} cases there are too few runs to tell." if unknown else "")
         )
-    if items:
-        yield "\n".join(items)
 
 
 def _sections(tables: Tables, published: bool, how: str, parties: PartyNames) -> Iterator[str]:

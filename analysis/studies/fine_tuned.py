@@ -27,6 +27,7 @@ from matplotlib.figure import Figure
 from parley.agents.society import load_society, party_name
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
+from parley.analysis.contrasts import amount, movement, to_and_from
 from parley.analysis.figures import make_panels, new_figure, styles_by_party
 from parley.analysis.formatting import Column, count_phrase, estimate, format_number, format_span
 from parley.analysis.metrics._cells import DEFAULT
@@ -37,6 +38,7 @@ from parley.analysis.tables import Tables
 from parley.llm.backends.oracle.phrases import topic_bank
 from parley.model.events import Header
 from parley.model.scenario import Scenario
+from parley.model.titles import join_phrases
 
 BEFORE, AFTER, SHUFFLED, SEATS = "before", "after", "shuffled", "per seat"
 LINES: dict[str, Any] = {BEFORE: "-", AFTER: ":", SHUFFLED: (0, (1, 3)), SEATS: (0, (4, 2))}
@@ -364,7 +366,7 @@ def _headlines(rows: pd.DataFrame, party: str) -> Iterator[str]:
 
 
 def _way(move: float, party: str) -> str:
-    return f"{abs(move):.2f} of 10 points {'toward' if move >= 0 else 'away from'} the {party} side"
+    return amount((move, math.nan, math.nan), to_and_from(f"the {party} side"), "of 10 points")
 
 
 def _topics(measure_rows: pd.DataFrame) -> str:
@@ -393,9 +395,9 @@ def _beyond(measure_rows: pd.DataFrame, move: float) -> str:
     if not null_moves:
         return ""
     below = sum(null < move for null in null_moves)
-    listed = ", ".join(f"{null:+.2f}" for null in null_moves)
+    listed = join_phrases([movement(null, to_and_from("that side")) for null in null_moves])
     return (
-        f" With shuffled parties the change toward that side is {listed}: "
+        f" With shuffled parties it moves {listed}: "
         f"{'smaller with each such adapter' if below == len(null_moves) else 'not smaller with each such adapter'}."
     )
 

@@ -26,8 +26,9 @@ from matplotlib.figure import Figure
 
 from parley.agents.surrogate_agent import SURROGATE
 from parley.analysis import disclaimers, provenance
+from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.figures import add_legend, make_panels, new_figure, styles_of_run
-from parley.analysis.formatting import Column, count_phrase, estimate, format_number, format_span, number
+from parley.analysis.formatting import Column, count_phrase, estimate, format_number, number
 from parley.analysis.metrics._cells import REFERENCE
 from parley.analysis.plots import intervention_tags, mark
 from parley.analysis.report import Report
@@ -59,7 +60,7 @@ class InterventionResult:
     untouched: rooms that no intervention reached; both frames leave them out. placebo: where there is a placebo branch, the
     effects of the placebo and of the interventions compared with it, by `contrast`. rooms: the effects on whole rooms
     (room_effects.py), by `contrast`. names: what a reader sees for the columns
-    `without` and `with`; compared: the same in a sentence.
+    `without` and `with`; compared: with and without, in a sentence.
     """
 
     tables: Tables
@@ -70,7 +71,7 @@ class InterventionResult:
     placebo: pd.DataFrame | None = None
     rooms: pd.DataFrame = field(default_factory=pd.DataFrame)
     names: tuple[str, str] = BRANCHES
-    compared: str = "with the interventions than without"
+    compared: tuple[str, str] = ("with the interventions", "without them")
 
 
 def intervention(base: Scenario, placebo: bool = False) -> Generator[Scenario, Tables, InterventionResult]:
@@ -367,11 +368,11 @@ def headline(result: InterventionResult) -> str:
     sentences = []
     for row in sure.sort_values("effect", key=abs, ascending=False).head(MOST_NAMED).to_dict("records"):
         agents = ", ".join(_label(result, key, row[key]) for key in keys) + reached.get(row["told"], "")
-        side, span = "higher" if row["effect"] > 0 else "lower", format_span(row["effect_low"], row["effect_high"])
-        sentences.append(
-            f"{agents}: after the last round, opinions are {abs(row['effect']):.2f} points {side} "
-            f"{result.compared} (95% interval {span})."
+        means = (
+            f"{format_number(row[WITH])} {result.compared[0]}, and {format_number(row[WITHOUT])} {result.compared[1]}"
         )
+        size = amount((row["effect"], row["effect_low"], row["effect_high"]), HIGHER)
+        sentences.append(f"{agents}: after the last round, opinions are at {means}: {size}.")
     if len(sure) > MOST_NAMED:
         sentences.append(f"{len(sure) - MOST_NAMED} more effects can be distinguished from zero.")
     if unsure:

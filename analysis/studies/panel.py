@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from parley.analysis.contrasts import MORE, amount
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, number, uncorrected
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION
+from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, verdict
 from parley.analysis.studies.questionnaire import Condition, Questionnaire
 from parley.analysis.studies.stability import difference, stability
 
@@ -49,7 +50,7 @@ def write_panel(
     )
     lost = answers["rating"].isna()
     report.missing(int(lost.sum()), len(answers), "answers are missing", count_table(answers["reason"][lost]))
-    report.section("In short", "\n".join(f"- {line}" for line in sentences(rows, gap)), uncorrected(rows))
+    report.in_short(sentences(rows, gap), uncorrected(rows))
     report.section("Stability")
     title, caption = "Stability of answers between waves", "Share of equal answers minus that of strangers"
     drawn = dot_plot(rows, ["condition"], "excess", "Equal answers beyond chance (share)", caption, title)
@@ -76,9 +77,9 @@ def sentences(rows: pd.DataFrame, gap: Mapping[str, Any]) -> Iterator[str]:
         yield f"Whether the own history makes answers more stable is unknown: {gap['reason']}."
         return
     ends = [100 * gap[name] for name in ("difference", "difference_low", "difference_high")]
-    way = "more" if ends[1] > 0 else "less" if ends[2] < 0 else "not clearly more or less"
-    span = f"{ends[0]:+.0f} points ({ends[1]:+.0f} to {ends[2]:+.0f})"
-    yield f"With the own history in the prompt, answers are {way} stable: {span}."
+    way = verdict(ends[1], ends[2], *MORE, "not clearly more or less")
+    size = amount((ends[0], ends[1], ends[2]), MORE, "percentage points", 0)
+    yield f"With the own history in the prompt, answers are {way} stable: {size} stay the same."
 
 
 def _party_line(row: Mapping[Any, Any]) -> str:

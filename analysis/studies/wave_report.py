@@ -42,7 +42,7 @@ def write_waves(waves: Sequence[Answers], folder: Path) -> Path:
         [_cells(wave) for wave in waves], ["wave", "model", "date", "questions", "answers", "missing", "reasons"]
     )
     lines = list(sentences(changed, moved, sides)) or [NOTHING]
-    report.section("In short", "\n".join(f"- {line}" for line in lines))
+    report.in_short(lines)
     report.section(
         "What changed between waves", UNIT if len(waves) > 1 else "There is one wave, so nothing can be compared."
     )

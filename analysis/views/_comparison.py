@@ -11,14 +11,12 @@ from tempfile import TemporaryDirectory
 import solara
 import solara.lab
 
-from parley.analysis.formatting import numbered
-from parley.analysis.provenance import settings_table
+from parley.analysis.provenance import names_of_runs, settings_table
 from parley.analysis.result_folders import CARD, kind_of
 from parley.analysis.run_comparison import compare_runs, last_differences
 from parley.analysis.run_comparison_page import (
     difference_rows,
     pairing_sentence,
-    run_name,
     sentences,
 )
 from parley.analysis.tables import Tables, load
@@ -135,14 +133,12 @@ def Comparison(folders: Sequence[str], loaded: Mapping[str, Tables], upto: int |
 
 def compared(folders: Sequence[str], loaded: Mapping[str, Tables]) -> Compared | str:
     """Return the comparison of runs, or a line that says why there is none."""
-    names = numbered([run_name(Path(folder)) for folder in folders])
     try:
-        runs = {
-            name: loaded[folder] if folder in loaded else load(Path(folder))
-            for name, folder in zip(names, folders, strict=True)
-        }
+        opened = [loaded[folder] if folder in loaded else load(Path(folder)) for folder in folders]
     except UserError as error:
         return str(error)
+    names = names_of_runs(list(map(Path, folders)), [tables.header for tables in opened])
+    runs = dict(zip(names, opened, strict=True))
     for name, tables in runs.items():
         if not surveyed(tables):
             return f"{name} has no survey of opinions by round, so there is nothing to compare."

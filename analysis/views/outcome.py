@@ -211,7 +211,7 @@ def finding_sentences(tables: Tables) -> list[str]:
     """Return the findings of summary.md as plain text."""
     measured = {name: metric for name, metric in metrics().items() if hasattr(metric, "headline") or name == "drift"}
     results = {name: metric.compute(tables) for name, metric in measured.items()}
-    return plain_lines(findings(tables, results, measured))
+    return list(map(plain, findings(tables, results, measured)))
 
 
 def _agreement(shown: Shown, folder: Path) -> Outcome:

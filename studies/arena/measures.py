@@ -16,6 +16,7 @@ from statsmodels.tools.tools import add_constant
 
 from parley.agents.persuasion import Reader, read_message
 from parley.agents.speech import Speech
+from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.persuasion.comparisons import ABOVE_HALF, EVEN, Match
 from parley.analysis.statistics.intervals import FEWEST, NONE, SHARE, SIGNED, Floats, is_even
 from parley.analysis.studies.paired_conditions import mean_row
@@ -133,10 +134,10 @@ def verdict(summary: pd.DataFrame) -> str:
             "Persuasive rewritings cannot be distinguished from paraphrases: the interval of the difference contains 0."
         )
     word = "more" if row["gain"] > 0 else "less"
-    ends = sorted(100 * abs(row[name]) for name in ("low", "high"))
+    ends = 100 * row["gain"], 100 * row["low"], 100 * row["high"]
     return (
-        f"Rewriting makes a message {word} persuasive: the panel prefers a persuasive rewriting to the original "
-        f"{100 * abs(row['gain']):.1f} ({ends[0]:.1f} to {ends[1]:.1f}) percentage points {word} often than a paraphrase."
+        f"Rewriting makes a message {word} persuasive: the share of the panel that prefers a persuasive rewriting to the "
+        f"original is {amount(ends, HIGHER, 'percentage points', 1)} than the share that prefers a paraphrase."
     )
 
 

@@ -17,6 +17,7 @@ import pandas as pd
 
 from parley.agents.language import Language, load_language
 from parley.agents.persuasion import Reader, read_message
+from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, number
 from parley.analysis.journaled_calls import CallDesk
@@ -200,10 +201,8 @@ def verdicts(table: pd.DataFrame) -> list[str]:
         elif row["low"] <= 0 <= row["high"]:
             lines.append(f"The chosen message cannot be distinguished from {about}: the interval contains 0.")
         else:
-            word = "higher" if row["gain"] > 0 else "lower"
-            lines.append(
-                f"Other people rate the chosen message {abs(row['gain']):.2f} points of 10 {word} than {about}."
-            )
+            size = amount((row["gain"], row["low"], row["high"]), HIGHER, "of 10 points")
+            lines.append(f"Compared with {about}, other people rate the chosen message {size}.")
     return lines
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.formatting import count_phrase, format_number, format_span
 from parley.analysis.statistics.intervals import mean_interval
 from parley.model.titles import join_phrases
@@ -83,10 +84,10 @@ def at_the_start(differences: pd.DataFrame, low: float, high: float) -> str:
     )
     if math.isnan(low):
         return f"{moved}. Whether the debate changed it is unknown."
-    change = f"{format_number(end - start)} ({format_span(low, high)}, 95% interval over groups of people)"
+    change = amount((end - start, low, high), HIGHER, "", of="over groups of people")
     if low <= 0 <= high:
-        return f"{moved}. It is not shown that the debate changed it: {change}."
-    return f"{moved}. The debate changed it by {change}."
+        return f"{moved}. It is not shown that the debate changed it: it is {change}."
+    return f"{moved}. After the debate it is {change}."
 
 
 def generality(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:

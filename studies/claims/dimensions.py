@@ -54,22 +54,24 @@ class Dimension:
 
 
 def field(name: str, *values: str) -> dict[str, Settings]:
-    """Return one level for each value of a field of a scenario.
+    """Return one level for each value of a field of a scenario. A value may be given as `title: value`.
 
-    >>> field("frame", "debate")
-    {'debate': {'frame': 'debate'}}
+    >>> field("frame", "debate", "a talk: conversation")
+    {'debate': {'frame': 'debate'}, 'a talk': {'frame': 'conversation'}}
     """
-    return {value: {name: value} for value in values}
+    pairs = [value.rpartition(": ") for value in values]
+    return {title or value: {name: value} for title, _, value in pairs}
 
 
 MEANT: tuple[Dimension, ...] = (
     Dimension("word for the event", "wording", field("frame", "debate", "conversation"), "what prompts call it"),
     Dimension(
-        "wording of the instructions", "wording", field("wording", "given", "second"),
+        "wording of the instructions", "wording", field("wording", "as in Parley: given", "reworded: second"),
         "openings, turns, surveys and reminders as Parley has them, or in other words",
     ),
     Dimension(
-        "white space", "white space", field("spacing", "given", "newline", "blank_lines", "double_spaces"),
+        "white space", "white space",
+        field("spacing", "as in Parley: given", "a line more: newline", "empty lines: blank_lines", "two spaces: double_spaces"),
         "as given, a line break at the end of messages, two empty lines between parts, two spaces after a full stop",
     ),
     Dimension(
@@ -77,18 +79,28 @@ MEANT: tuple[Dimension, ...] = (
         "how often the prompt repeats the persona",
     ),
     Dimension(
-        "who opens", "order", field("order", "random_first", "random_second"),
+        "who opens", "order", field("order", "a seat by chance: random_first", "the seat after it: random_second"),
         "a seat drawn by chance, or the seat after it",
     ),
-    Dimension("order of answers", "order", field("listing", "given", "reversed"), "of the points of a scale in the question"),
     Dimension(
-        "scale", "scale", field("probe", "attitude", "attitude_reversed", "attitude_1_7", "attitude_0_100"),
+        "order of answers", "order", field("listing", "upward: given", "downward: reversed"),
+        "of the points of a scale in the question",
+    ),
+    Dimension(
+        "scale", "scale",
+        field(
+            "probe", "0 to 10: attitude", "10 to 0: attitude_reversed", "1 to 7: attitude_1_7", "0 to 100: attitude_0_100",
+        ),
         "0 to 10, 10 to 0, 1 to 7, 0 to 100; all are read as 0 to 10",
     ),
     Dimension(
-        "memory", "memory", field("memory", "whole", "retrieve:8"), "the whole debate, or the eight lines that are most relevant"
+        "memory", "memory", field("memory", "whole debate: whole", "eight lines: retrieve:8"),
+        "the whole debate, or the eight lines that are most relevant",
     ),
-    Dimension("survey", "frame of the survey", field("survey", "rounds", "ends"), "after every round, or first and last only"),
+    Dimension(
+        "survey", "frame of the survey", field("survey", "every round: rounds", "first and last: ends"),
+        "after every round, or first and last only",
+    ),
     Dimension("temperature", "sampling", field("temperature", "1.0", "0.7"), "of the sampling"),
 )  # fmt: skip
 """Settings that leave the meaning of a claim as it is."""

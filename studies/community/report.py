@@ -81,7 +81,7 @@ def write_community(
     report.disclaim_models(*dict.fromkeys(specs))
     count_missing(report, study, outcome)
     lines = [effect_line(row, faults.get(str(row["measure"]), "")) for _, row in effects.iterrows()]
-    report.section("In short", "\n".join(f"- {line}" for line in lines))
+    report.in_short(lines)
     report.figure(
         draw_effects(effects, study.rooms),
         "community",

@@ -19,6 +19,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
+from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.formatting import format_estimate, format_p
 from parley.analysis.statistics.intervals import FEWEST, SHARE, Ends, Floats, clustered_share_interval, verdict
 from parley.analysis.statistics.null import share_as_large
@@ -157,8 +158,8 @@ def _overconfidence_line(row: pd.Series) -> str:
     low, high = row["overconfidence_low"], row["overconfidence_high"]
     word = verdict(low, high, "too high", "too low", "not clearly too high or too low")
     return (
-        f"{start} are {word}: their mean is {row['bet']:.1f}, and 50% of debaters win, a difference of "
-        f"{format_estimate(row['overconfidence'], low, high, 1)} points."
+        f"{start} are {word}: their mean is {row['bet']:.1f}, and 50% of debaters win. The mean is "
+        f"{amount((row['overconfidence'], low, high), HIGHER, digits=1)}."
     )
 
 

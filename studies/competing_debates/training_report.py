@@ -132,7 +132,7 @@ def write_training(
         comparisons[comparisons["first"].isin(trained) | comparisons["second"].isin(trained)], speeches
     )
     lines = [*training_lines(table, values), *rivals]
-    report.section("In short", "\n".join(f"- {line}" for line in lines))
+    report.in_short(lines)
     report.figure(draw_shares(table, f"{specs[0]}, read by {specs[1]}"), "trained", "Comparisons won, by training")
     report.table(table, SHARES)
     return report.write()

@@ -94,9 +94,7 @@ def write_contest(
     report.disclaim_models(*dict.fromkeys(filter(None, (*specs, study.audience, study.judge))))
     count_missing(report, contest)
     whole = outcomes.iloc[-1]
-    report.section(
-        "In short", "\n".join(f"- {line}" for line in lines_of(whole, quality, contest)), corrected(outcomes, probes)
-    )
+    report.in_short(lines_of(whole, quality, contest), corrected(outcomes, probes))
     if outcomes["win"].notna().any():
         figure = draw_outcomes(outcomes, f"{contest.writer} compared with {contest.rival}")
         report.figure(figure, "competition", "Comparisons won, and rules broken, by competition")

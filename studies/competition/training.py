@@ -235,9 +235,8 @@ def write_training(
     report.lines(f"- {fact}" for fact in facts)
     first = next(iter(contests.values()))
     count_missing(report, Contest(first.writer, first.rival, every, values, verdicts, cases))
-    report.section(
-        "In short",
-        "\n".join(f"- {line}" for line in training_lines(table, fault_of(quality, ""))),
+    report.in_short(
+        training_lines(table, fault_of(quality, "")),
         corrected(correct(table.iloc[:1], CLAIMED), table.iloc[1:]),
     )
     figure = draw_outcomes(

@@ -73,7 +73,7 @@ def write_conjoint(
         len(lost), len(study.tasks), "pairs lack an answer in one order or in both", count_table(lost["reason"])
     )
     lines = [*summarise(choices, design, study.seed), position_line(choices)]
-    report.section("In short", "\n".join(f"- {line}" for line in lines))
+    report.in_short(lines)
     if len(answered):
         shown = effects[~effects["baseline"]]
         look = "AMCE (difference in probability)", disclaimers.spec_label(study.llm), "Effect of each level on choices"

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from parley.agents.evidence import FABRICATED, QUOTATION_KINDS
 from parley.analysis import disclaimers
+from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.figures import OTHERS, add_legend, draw_points, new_figure
 from parley.analysis.formatting import DASH, Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.report import Report
@@ -96,7 +97,7 @@ def write_corrections(
     )
     report.disclaim_models(study.llm, study.judge)
     missing_replies(report, replies)
-    report.section("In short", "\n".join(f"- {line}" for line in findings(replies)))
+    report.in_short(findings(replies))
     caption = f"{disclaimers.spec_label(study.llm)}; judge: {disclaimers.spec_label(study.judge)}"
     report.figure(figure(compared, list(CONDITIONS), caption), "corrections", "Qualities of replies by condition")
     report.section("Qualities")
@@ -158,15 +159,14 @@ def findings(replies: pd.DataFrame) -> list[str]:
 
 def finding(row: pd.Series, measure: str, condition: str, other: str) -> str:
     """Return a comparison as a sentence. row: of `compare_conditions`, with the difference of `condition` from `other`."""
-    start = f"{measure}, {'with passages' if condition == EVIDENCE else condition} minus {other}"
+    start = f"{measure}, {'with passages' if condition == EVIDENCE else condition} compared with {other}"
     low, high = row["difference_low"], row["difference_high"]
     if not row["pairs"]:
         return f"{start}: no post has rated replies of both kinds."
-    value = format_estimate(row["difference"], low, high)
+    size = amount((row["difference"], low, high), HIGHER, of=count_phrase(row["pairs"], "post"))
     if pd.isna(low):
-        return f"{start}: {value} points ({count_phrase(row['pairs'], 'post')}); no interval, so no verdict."
-    side = verdict(low, high, "higher", "lower", "no clear difference")
-    return f"{start}: {value} points ({count_phrase(row['pairs'], 'post')}): {side}."
+        return f"{start}: {size}; no interval, so no verdict."
+    return f"{start}: {verdict(low, high, '', '', 'no clear difference, ')}{size}."
 
 
 def retrieval_line(retrieved: pd.DataFrame, shown: int) -> str:
@@ -232,7 +232,7 @@ def write_training(
     report.disclaim_models(study.llm, study.judge)
     report.lines(f"- {fact}" for fact in facts)
     missing_replies(report, replies)
-    report.section("In short", "\n".join(f"- {line}" for line in training_findings(compared)))
+    report.in_short(training_findings(compared))
     caption = f"{disclaimers.spec_label(study.llm)}; judge: {disclaimers.spec_label(study.judge)}"
     report.figure(
         figure(compared, conditions, caption), "trained", "Qualities of held-out replies before and after training"

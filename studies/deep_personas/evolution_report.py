@@ -56,7 +56,7 @@ def write_evolution(study: EvolutionStudy, done: dict[tuple[int, str], Evolution
         sum(evolution.answered for evolution in done.values()),
     )
     report.missing(lost, answered, "answers are missing", "")
-    report.section("In short", "\n".join(f"- {line}" for line in gain_lines(gains)))
+    report.in_short(gain_lines(gains))
     report.figure(
         figure(by, disclaimers.spec_label(study.base.llm)), "evolution", "Fit by generation, selected and random"
     )

@@ -13,6 +13,7 @@ import pandas as pd
 from parley.agents.deep_personas import DeepPersona
 from parley.agents.taxonomy import Taxonomy
 from parley.analysis import disclaimers
+from parley.analysis.contrasts import HIGHER, Sides, amount
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate, number
 from parley.analysis.report import Report
@@ -124,7 +125,8 @@ def variety_lines(table: pd.DataFrame) -> list[str]:
         verdict = "People are more alike than with independent sentences: some share a whole type"
     else:
         verdict = "People are less alike than with independent sentences"
-    return [*lines, f"{verdict}: uniqueness is {size:+.3f} from that of shuffled sentences ({p})."]
+    apart = amount((size, math.nan, math.nan), HIGHER, "", 3)
+    return [*lines, f"{verdict}: uniqueness is {apart} than that of shuffled sentences ({p})."]
 
 
 def _sign(row: pd.Series, name: str, what: str) -> str:
@@ -246,9 +248,8 @@ def _verdict(row: pd.Series, name: str, first: str, other: str) -> str:
         if value == 0:
             return f"{start}: there is no difference on any question."
         return f"{start} is unknown: fewer than {FEWEST} questions have answers, or nothing varies."
-    size = format_estimate(value, low, high, 3)
-    if low > 0:
-        return f"{first[0].upper()}{first[1:]} bring answers nearer to people than {other}: by {size}."
-    if high < 0:
-        return f"{first[0].upper()}{first[1:]} take answers farther from people than {other}: by {size}."
+    size = amount((value, low, high), Sides("nearer", "farther"), "", 3)
+    if low > 0 or high < 0:
+        side = "nearer to" if low > 0 else "farther from"
+        return f"With {first}, answers are {side} people than with {other}: {size}."
     return f"There is no sign that {first} bring answers nearer to people, or take them farther, than {other}: {size}."

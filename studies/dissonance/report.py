@@ -37,7 +37,7 @@ def write_dissonance(choices: pd.DataFrame, vectors: pd.DataFrame, source: str, 
     counted = f"{fitted['choices']:,} of {len(rows):,} choices, of {count_phrase(fitted['people'], 'person')}"
     rest = "a first choice has no earlier beliefs, and a belief may have no vector or no distance"
     report.add(f"Used: {counted.replace('persons', 'people')}; left out: {fitted['left_out']:,} ({rest}).")
-    report.section("In short", f"- {sentence(fitted, swapped)}\n- {null_sentence(swapped)}")
+    report.in_short([sentence(fitted, swapped), null_sentence(swapped)])
     report.section(
         "Choices by relative dissonance", "A is the first of the two beliefs by name. Bins have the same size."
     )

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
+from parley.analysis.contrasts import NEARER, amount
 from parley.analysis.figures import OTHERS, add_legend, draw_points, new_figure
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.polls.asking import SAMPLED, Poll, StudyAnswers
@@ -85,7 +86,7 @@ def write_distributions(study: Poll, answers: StudyAnswers, folder: Path) -> Pat
     report.disclaim_models(study.llm)
     report.note(_planted_note(study))
     _add_missing(report, study, answers)
-    report.section("In short", "\n".join(f"- {line}" for line in [*findings(scores, naming, rows), worth_line(worth)]))
+    report.in_short([*findings(scores, naming, rows), worth_line(worth)])
     report.figure(
         draw(scores, entropies, groups, study.llm), "distributions", "Scores by condition, by entropy and by group"
     )
@@ -190,17 +191,15 @@ def _naming_line(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
         one_group = row["measure"] == "own_group" and rows.groupby("question")["group"].nunique().max() < 2
         reason = "no question has two groups" if one_group else "no question has the answers that are needed"
         return f"{_subject(str(row['measure']))} is unknown: {reason}."
-    shown, over = (
-        format_estimate(row["value"], row["value_low"], row["value_high"], 3),
-        count_phrase(row["questions"], "question"),
-    )
+    shown = amount((row["value"], row["value_low"], row["value_high"]), NEARER, "of total variation", 3)
+    over = count_phrase(row["questions"], "question")
     if row["value"] == 0 and pd.isna(row["value_low"]) and row["questions"] >= FEWEST:
         return f"{unchanged} ({over})."
     if pd.isna(row["value_low"]):
         reason = too_few("question") if row["questions"] < FEWEST else NO_VARIATION
         return f"{_subject(str(row['measure']))} is unknown: {reason}; the difference is {shown} ({over})."
     side = verdict(row["value_low"], row["value_high"], nearer, farther, unclear)
-    return f"{side}: {'' if side == unclear else 'by '}{shown} of total variation ({over})."
+    return f"{side}: {shown}, {over}."
 
 
 def worth_line(worth: pd.DataFrame) -> str:

@@ -27,6 +27,7 @@ import pandas as pd
 from parley.agents.claim_questions import GUESSES, OPTIONS, RIGHT
 from parley.agents.topic import load_topic
 from parley.analysis.card.records import ConditionRecords
+from parley.analysis.contrasts import MORE, amount
 from parley.analysis.statistics.intervals import (
     ALIKE,
     FEWEST,
@@ -215,8 +216,9 @@ def _difference_sentence(row: Mapping[Any, Any]) -> str:
         )
     if row["reason"]:
         return f"Demand: whether {says} is unknown: {row['reason']}."
-    span = f"{row['low']:.2f} to {row['high']:.2f}; shuffled {row['null_low']:.2f} to {row['null_high']:.2f}"
+    shuffled = f"shuffled {row['null_low']:.2f} to {row['null_high']:.2f}"
+    size = amount((row["estimate"], row["low"], row["high"]), MORE, of=shuffled)
     if row["p"] >= LEVEL or row["low"] <= 0 <= row["high"]:
-        return f"Demand: it is not shown that {says} ({span} points)."
-    way = "more" if row["estimate"] > 0 else "less"
-    return f"Demand: {says.replace('more', way)}, by {abs(row['estimate']):.2f} points ({span})."
+        return f"Demand: it is not shown that {says}: {size}."
+    way = MORE.of(row["estimate"])
+    return f"Demand: {says.replace('more', way)}: {size}."

@@ -23,6 +23,7 @@ import pandas as pd
 from parley.agents.claim_questions import AGAINST, FOR, SILENT
 from parley.agents.topic import load_topic
 from parley.analysis.card.records import ConditionRecords
+from parley.analysis.contrasts import amount, to_and_from
 from parley.analysis.formatting import count_table
 from parley.analysis.statistics.groups import holm
 from parley.analysis.statistics.intervals import NO_VARIATION
@@ -91,13 +92,12 @@ def sentences(table: pd.DataFrame) -> list[str]:
 
 
 def _sentence(row: Mapping[Any, Any], about: str, toward: str, when: str) -> str:
-    amount, way = f"{abs(row['estimate']):.2f} points", "toward" if row["estimate"] >= 0 else "away from"
+    size = amount((row["estimate"], row["low"], row["high"]), to_and_from(f"{toward}{when}"))
     if row["reason"] == NO_VARIATION:
         every = f"in each of {row['units']} groups (no variation, so no interval)"
-        return f"{about}: ratings move {amount} {way} {toward}{when}, {every}."
+        return f"{about}: ratings move {size}, {every}."
     if row["reason"]:
         return f"{about}: how far ratings move toward {toward}{when} is unknown: {row['reason']}."
-    span = f"{row['low']:.2f} to {row['high']:.2f}"
     if not is_shown(row):
-        return f"{about}: it is not shown that ratings move toward {toward}{when} ({span} points)."
-    return f"{about}: ratings move {amount} {way} {toward}{when} ({span})."
+        return f"{about}: it is not shown that ratings move toward {toward}{when}: {size}."
+    return f"{about}: ratings move {size}."

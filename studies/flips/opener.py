@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.card.records import ConditionRecords
+from parley.analysis.contrasts import amount, to_and_from
 from parley.analysis.statistics.intervals import ALIKE, FEWEST, Floats, interval, too_few
 from parley.analysis.statistics.null import Null
 from parley.llm.seeding import stream
@@ -100,8 +101,9 @@ def sentence(anchor: Anchor) -> str:
     """Return what the opener's rating does to the others, or why that is unknown."""
     if anchor.reason:
         return f"The opener's anchor is unknown: {anchor.reason}."
-    span = f"{anchor.low:.2f} to {anchor.high:.2f}; shuffled {anchor.null_low:.2f} to {anchor.null_high:.2f}"
+    shuffled = f"shuffled {anchor.null_low:.2f} to {anchor.null_high:.2f}"
+    size = amount((anchor.slope, anchor.low, anchor.high), to_and_from("the opener"), of=shuffled)
+    each = "for each point that the opener rates differently"
     if anchor.p >= 0.05 or anchor.low <= 0 <= anchor.high:
-        return f"No anchor of the opener is shown ({span} points per point of the opener's rating)."
-    way = "toward" if anchor.slope > 0 else "away from"
-    return f"Others move {abs(anchor.slope):.2f} points {way} the opener for each point that it rates differently ({span})."
+        return f"No anchor of the opener is shown: {each}, others move {size}."
+    return f"{each[0].upper()}{each[1:]}, others move {size}."

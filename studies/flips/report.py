@@ -96,7 +96,7 @@ def write(study: ConditionRecords, folder: Path) -> Path:
         *sentences(flips), sentence(opener), *interviewer.sentences(swayed), *guesses.sentences(suspected),
         *steered.sentences(study, struck),
     ]  # fmt: skip
-    report.section("In short", "\n".join(f"- {line}" for line in lines))
+    report.in_short(lines)
     drawn = flips[(flips["measure"] == "flip") & flips["estimate"].notna()]
     if len(drawn):
         label = disclaimers.model_label(header)

@@ -20,6 +20,7 @@ import pandas as pd
 
 from parley.agents.topic import load_topic
 from parley.analysis.card.records import ConditionRecords
+from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.statistics.groups import holm
 from parley.analysis.statistics.intervals import NO_VARIATION
 
@@ -78,13 +79,13 @@ def sentences(study: ConditionRecords, table: pd.DataFrame) -> list[str]:
 
 
 def _sentence(row: Mapping[Any, Any], about: str, unit: str, scale: int) -> str:
-    amount, way = f"{abs(scale * row['estimate']):.2f} {unit}", "raise" if row["estimate"] >= 0 else "lower"
+    estimate = scale * row["estimate"], scale * row["low"], scale * row["high"]
+    size = amount(estimate, HIGHER, unit)
     if row["reason"] == NO_VARIATION:
         every = f"in each of {row['units']} groups (no variation, so no interval)"
-        return f"Steering words: they change {about} by {scale * row['estimate']:.2f} {unit}, {every}."
+        return f"Steering words: with them {about} is {size}, {every}."
     if row["reason"]:
         return f"Steering words: what they do to {about} is unknown: {row['reason']}."
-    span = f"{scale * row['low']:.2f} to {scale * row['high']:.2f}"
     if not is_shown(row):
-        return f"Steering words: it is not shown that they change {about} ({span} {unit})."
-    return f"Steering words: they {way} {about} by {amount} ({span})."
+        return f"Steering words: it is not shown that they change {about}: {size}."
+    return f"Steering words: with them {about} is {size}."

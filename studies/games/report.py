@@ -15,6 +15,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
+from parley.analysis.contrasts import MORE, amount
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import count_table, format_estimate, format_number, format_p
 from parley.analysis.statistics.intervals import LEVEL, NO_VARIATION, SCALE, SHARE
@@ -155,7 +156,7 @@ def writer(human: Path | None) -> Callable[[dict[str, Tables], Path], Path]:
             report.missing(len(lost), len(due), f"{what} are missing", count_table(lost))
         if len(amounts(first)):
             report.figure(_figure(runs, disclaimers.model_label(header)), "games", "Moves by round")
-        report.section("In short", "\n".join(f"- {line}" for line in sentences(compared, diverse, game)))
+        report.in_short(sentences(compared, diverse, game))
         report.section("Conditions")
         cells = [_cells(compared, name, MEASURES[game]) for name in runs]
         report.table(cells, ["condition", "rooms", *[NAMES[measure] for measure in MEASURES[game]]])
@@ -201,18 +202,20 @@ def _compared_line(row: Mapping[Hashable, Any], first: str, what: str) -> str:
     if np.isnan(row["difference"]):
         return f"{name}: the difference from `{first}` is unknown: no room has a readable number in both."
     start = f"{name}: {what} is {format_number(row['value'])}"
+    apart = amount((row["difference"], low, high), MORE, "")
     if name == AGAIN and not np.isnan(low):
-        chance = f"{row['difference']:+.2f} ({low:+.2f} to {high:+.2f})"
-        return f"{start}. This is `{first}` with other people, so the difference is chance: {chance}."
+        return f"{start}. This is `{first}` with other people, so the difference is chance: {apart}."
     if np.isnan(low) and row["reason"] == NO_VARIATION:
-        same = "as with" if row["difference"] == 0 else f"in every room {row['difference']:+.2f} from"
-        return f"{start}, {same} `{first}`."
+        return (
+            f"{start}, as with `{first}`."
+            if row["difference"] == 0
+            else f"{start}, in every room {apart} than with `{first}`."
+        )
     if np.isnan(low):
         return f"{start}; whether it differs from `{first}` is unknown: {row['reason']}."
     if low <= 0 <= high or row.get("p", 0.0) >= 1 - LEVEL:
-        return f"{start}, not clearly different from `{first}` ({low:+.2f} to {high:+.2f})."
-    way = "more" if low > 0 else "less"
-    return f"{start}, {abs(row['difference']):.2f} {way} than with `{first}` ({low:+.2f} to {high:+.2f})."
+        return f"{start}, not clearly different from `{first}`: {apart}."
+    return f"{start}; compared with `{first}`, {apart}."
 
 
 def _gap_line(row: Mapping[Hashable, Any]) -> str:

@@ -20,8 +20,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
+from parley.analysis.contrasts import HIGHER, Sides, amount, movement
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
-from parley.analysis.formatting import Column, count_phrase, estimate, format_span
+from parley.analysis.formatting import Column, count_phrase, estimate
 from parley.analysis.judging import load_rubric
 from parley.analysis.rubric_report import by_round, rounds_of_rooms
 from parley.analysis.statistics.intervals import FEWEST, verdict, why_no_interval
@@ -122,6 +123,9 @@ def effects(by_room: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+MOOD = Sides("more positive", "more negative")
+
+
 def sentences(table: pd.DataFrame) -> list[str]:
     """Return what the effects say: one sentence per style, and whether there is an empathy paradox."""
     by_contrast = {(row["measure"], row["contrast"]): row for row in table.to_dict("records")}
@@ -130,7 +134,7 @@ def sentences(table: pd.DataFrame) -> list[str]:
     ]
     named = {EMPATHIC: "empathy", FACTUAL: "facts", EMPTY: "an empty statement"}
     for style, name in named.items():
-        for measure, words in (("sentiment", ("positive", "negative")), ("attitude", ("higher", "lower"))):
+        for measure, words in (("sentiment", MOOD), ("attitude", HIGHER)):
             lines.append(_difference(by_contrast[measure, f"{style} - {NONE}"], measure, name, words))
     return lines
 
@@ -152,7 +156,7 @@ def paradox(whole: Mapping[str, Any], content: Mapping[str, Any]) -> str:
     if sides == [1, 1]:
         return f"No empathy paradox: empathy eased the mood, by {sizes}."
     clear = [
-        f"{abs(row['effect']):.2f} points more {'negative' if side < 0 else 'positive'} compared {than}"
+        f"{movement(row['effect'], MOOD)} compared {than}"
         for row, side, than in zip((whole, content), sides, ("with no statement", "with an empty one"), strict=True)
         if side
     ]
@@ -164,16 +168,14 @@ def paradox(whole: Mapping[str, Any], content: Mapping[str, Any]) -> str:
     )
 
 
-def _difference(row: Mapping[str, Any], measure: str, name: str, words: tuple[str, str]) -> str:
+def _difference(row: Mapping[str, Any], measure: str, name: str, words: Sides) -> str:
     subject = {"sentiment": "posts were", "attitude": "attitudes ended"}[measure]
     if np.isnan(row["effect_low"]):
         return f"With {name}, the effect on {measure} is unknown ({row['reason']})."
-    span = format_span(row["effect_low"], row["effect_high"])
-    way = verdict(row["effect_low"], row["effect_high"], *words, "")
-    if not way:
-        return f"With {name}, {measure} cannot be distinguished from that without a statement ({span})."
-    more = f"more {way}" if measure == "sentiment" else way
-    return f"With {name}, {subject} {abs(row['effect']):.2f} points {more} than without a statement ({span})."
+    size = amount((row["effect"], row["effect_low"], row["effect_high"]), words)
+    if row["effect_low"] <= 0 <= row["effect_high"]:
+        return f"With {name}, {measure} cannot be distinguished from that without a statement: {size}."
+    return f"With {name}, compared with no statement, {subject} {size}."
 
 
 def write(
@@ -196,7 +198,7 @@ def write(
     report.add(runs[NONE].opinion_note)
     figure = _figure(curves, first, disclaimers.model_label(header))
     report.figure(figure, "guidance", "Sentiment and posts by condition")
-    report.section("In short", "\n".join(f"- {line}" for line in sentences(table)))
+    report.in_short(sentences(table))
     report.section("Effects")
     report.table(table.assign(measure=table["measure"].map(MEASURES)), EFFECTS)
     scores = tables["verdicts"].loc[tables["verdicts"]["text"].notna(), "sentiment"]

@@ -14,10 +14,11 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
+from parley.analysis.contrasts import Sides, amount
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import count_table, format_estimate, format_number
 from parley.analysis.report import Report
-from parley.analysis.statistics.intervals import POSITIVE, SHARE
+from parley.analysis.statistics.intervals import POSITIVE, SHARE, verdict
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, conditions_report
 from parley.analysis.tables import Tables
 from parley.llm.backends import in_society
@@ -92,7 +93,7 @@ def write(runs: Mapping[str, Tables], folder: Path) -> Path:
     report = conditions_report(folder, "herding", "Steering the herd", CAPTION, header, herding=compared)
     _add_missing(report, runs)
     report.figure(_figure(runs, disclaimers.model_label(header)), "herding", "Right choices by place in the order")
-    report.section("In short", "\n".join(f"- {line}" for line in sentences(compared)))
+    report.in_short(sentences(compared))
     report.section("Conditions")
     heads = [
         "condition",
@@ -145,14 +146,11 @@ def sentences(compared: pd.DataFrame) -> list[str]:
             lines.append(f"{people[0].upper()}{people[1:]}, {planner}: whether it matters is unknown.")
             continue
         points = [100 * row[key] for key in ("difference", "difference_low", "difference_high")]
-        way = "more" if points[1] > 0 else "fewer" if points[2] < 0 else ""
-        size = (
-            f"{abs(points[0]):.0f} points {way} than without a planner"
-            if way
-            else "not clearly more or fewer than without"
+        clear = verdict(points[1], points[2], "", "", "not clearly more or fewer, ")
+        apart = amount((points[0], points[1], points[2]), Sides("more", "fewer"), "percentage points", 0)
+        lines.append(
+            f"With a {planner}, {row['value']:.0%} of the choices of {people} {what}; without, {clear}{apart}."
         )
-        span = f"{points[1]:+.0f} to {points[2]:+.0f} points"
-        lines.append(f"With a {planner}, {row['value']:.0%} of the choices of {people} {what}, {size} ({span}).")
     return lines
 
 

@@ -11,8 +11,9 @@ import pandas as pd
 
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers, judge_quality
+from parley.analysis.contrasts import amount, to_and_from
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import Column, count_table, estimate, format_p, format_span, number
+from parley.analysis.formatting import Column, count_table, estimate, format_p, number
 from parley.analysis.statistics.intervals import FEWEST, too_few
 from parley.analysis.studies.paired_conditions import conditions_report
 from parley.analysis.tables import Tables
@@ -62,40 +63,37 @@ def sentences(table: pd.DataFrame, level: pd.DataFrame, error: float) -> list[st
     return [*(_frame(of[frame]) for frame in FRAMES), _null(of[AGAIN]), _neutral(neutral), _distance(neutral, error)]
 
 
+AUDIENCE = to_and_from("the audience")
+
+
 def _frame(row: Mapping[str, Any]) -> str:
     name = f"In the frame {row['frame']}"
     if np.isnan(row["effect_low"]):
         return f"{name}, whether lines go toward the audience is unknown: {row['reason']}."
-    span = format_span(row["effect_low"], row["effect_high"])
+    size = amount((row["effect"], row["effect_low"], row["effect_high"]), AUDIENCE)
     if row["p_holm"] >= LEVEL:
-        return f"{name}, no shift of lines against the neutral frame is shown ({span} points toward the audience)."
-    way = "nearer to" if row["effect"] > 0 else "farther from"
-    span = format_span(*sorted((abs(row["effect_low"]), abs(row["effect_high"]))))
-    return f"{name}, lines are {abs(row['effect']):.2f} points {way} the audience than in the neutral frame ({span})."
+        return f"{name}, no shift of lines against the neutral frame is shown: {size}."
+    return f"{name}, lines shift {size}, compared with the neutral frame."
 
 
 def _null(row: Mapping[str, Any]) -> str:
     name = "Null: the neutral frame in other words"
     if np.isnan(row["effect_low"]):
         return f"{name} has an unknown effect: {row['reason']}."
-    span = format_span(row["effect_low"], row["effect_high"])
+    size = amount((row["effect"], row["effect_low"], row["effect_high"]), AUDIENCE)
     if row["effect_low"] <= 0 <= row["effect_high"]:
-        return f"{name} has no effect that is distinguishable from zero ({span})."
-    return (
-        f"{name} differs by {row['effect']:+.2f} points ({span}). Wording alone, or chance, moves lines here, so smaller effects "
-        "are no evidence of a frame."
-    )
+        return f"{name} has no effect that is distinguishable from zero: {size}."
+    return f"{name} shifts lines {size}. Wording or chance moves lines here, so smaller effects are no evidence of a frame."
 
 
 def _neutral(row: Mapping[str, Any]) -> str:
     if np.isnan(row["above_low"]):
         why = too_few() if row["rooms"] < FEWEST else "the grader's floor is unknown, or nothing varies"
         return f"Whether neutral lines go toward the audience by more than the grader's error is unknown: {why}."
-    span = format_span(row["above_low"], row["above_high"])
+    size = amount((row["above"], row["above_low"], row["above_high"]), AUDIENCE)
     if row["above_low"] <= 0 <= row["above_high"]:
-        return f"In the neutral frame, no gap toward the audience beyond the grader's error is shown ({span} points)."
-    way = "toward" if row["above"] > 0 else "away from"
-    return f"In the neutral frame, lines go {abs(row['above']):.2f} points {way} the audience beyond the grader's error ({span})."
+        return f"In the neutral frame, no gap toward the audience beyond the grader's error is shown: {size}."
+    return f"In the neutral frame, lines go {size}, beyond the grader's error."
 
 
 def _distance(row: Mapping[str, Any], error: float) -> str:
@@ -124,7 +122,7 @@ def write(
     report.note(judge_quality.warning(quality))
     report.add(runs[NEUTRAL].opinion_note)
     shown = sentences(table, level, float(quality["error"].mean()))
-    report.section("In short", "\n".join(f"- {line}" for line in shown))
+    report.in_short(shown)
     if level["toward"].notna().any():
         caption = f"{disclaimers.model_label(header)}, graded by {disclaimers.spec_label(judge)}; means over rooms"
         drawn = dot_plot(level, ["frame"], "toward", MEASURES["toward"], caption, "Do lines go toward the audience?")

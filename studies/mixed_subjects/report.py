@@ -64,7 +64,7 @@ def write_mixed(people: People, folder: Path, seed: int, prices: tuple[float, fl
         )
     lines = [*estimate_lines(people, sample, estimates), *worth_lines(worth, sample.fewest)]
     lines += corrected_lines(people)
-    report.section("In short", "\n".join(f"- {line}" for line in lines))
+    report.in_short(lines)
     shown = estimates.dropna(subset=["low"])
     if len(shown):
         title, caption = _subject(people), _counts(people, sample).rstrip(".")

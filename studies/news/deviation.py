@@ -152,7 +152,7 @@ def write(table: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
     report = Report(folder, "deviation", "How the story changed")
     items = by_item(table)
     report.data(deviation=points, added=steps, items=items)
-    report.section("In short", "\n".join(f"- {line}" for line in sentences(table)))
+    report.in_short(sentences(table))
     report.add(READING, f"{spec} judged {count_phrase(int(written(table)['text'].notna().sum()), 'version')}.")
     report.disclaim(tables.header)
     add_missing(report, table)

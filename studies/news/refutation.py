@@ -108,7 +108,7 @@ def write(runs: Mapping[str, tuple[Tables, pd.DataFrame]], folder: Path, days: M
     versions = pd.concat({name: verdicts for name, (_, verdicts) in runs.items()}, names=["condition"])
     written = {"refutation": compared, "days": points, "verdicts": versions.reset_index("condition")}
     report = conditions_report(folder, "refutation", "Early and late refutation", CAPTION, header, **written)
-    report.section("In short", f"- {sentence(compared, days)}")
+    report.in_short([sentence(compared, days)])
     report.figure(
         _figure(points, days, disclaimers.model_label(header)), "refutation", "Deviation by day and condition"
     )

@@ -74,7 +74,7 @@ def write_groups(
     with disk_errors(folder, "the file with the votes is not changed"):
         report.add(READING)
         report.missing(int(votes.isna().sum().sum()), votes.size, "votes are not there", "not asked, or empty")
-        report.section("In short", "\n".join(f"- {line}" for line in sentences(grouping, len(votes), slates)))
+        report.in_short(sentences(grouping, len(votes), slates))
         if groups is not None:
             report.figure(draw_map(grouping.people, seed), NAME, "Map of people by their votes")
             if parties is not None:

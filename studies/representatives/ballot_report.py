@@ -57,7 +57,7 @@ def write_ballots(ballots: Ballots, folder: Path) -> Path:
             f"{name} ballots are missing" if name != "vote" else "votes are missing",
             named,
         )
-    report.section("In short", "\n".join(f"- {line}" for line in sentences(ballots, rules, accuracy, vote)))
+    report.in_short(sentences(ballots, rules, accuracy, vote))
     if not rules.empty:
         report.section("Rules of choice", f"Ballots: {kind}. {POINTS}")
         if math.isfinite(rules["worst_low"].max()):

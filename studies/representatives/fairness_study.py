@@ -184,7 +184,7 @@ def _write_report(
     report.missing(len(lost), len(drafts), "drafts are missing", count_table(lost))
     unscored = payoffs.loc[payoffs["value"].isna(), "reason"]
     report.missing(len(unscored), len(payoffs), "payoffs are missing", count_table(unscored))
-    report.section("In short", "\n".join(f"- {line}" for row in rows for line in sentences(row)))
+    report.in_short(line for row in rows for line in sentences(row))
     report.section("By mediator", COVERAGE, ORDER)
     points = [
         {"measure": label, "mediator": row["mediator"], "value": row[name], "low": row[f"{name}_low"],

@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis import disclaimers
+from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.deliberation.position_change import NO_MEAN, ClusteredMean, clustered_mean
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import Column, count_phrase, estimate, format_number, number
+from parley.analysis.formatting import Column, count_phrase, estimate, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few, with_interval
 from parley.analysis.statistics.null import against_nulls, null_line
@@ -133,13 +134,13 @@ def _change_line(what: str, row: pd.Series, unit: str) -> str:
     change, low, high = (float(row[name]) for name in ("difference", "difference_low", "difference_high"))
     if np.isnan(change):
         return f"Whether the {what} changed is unknown: no value"
+    size = amount((change, low, high), HIGHER, "")
     if np.isnan(low):
         reason = too_few(unit) if row["difference_units"] < FEWEST else NO_VARIATION
-        return f"The {what} changed by {change:+.2f}; whether beyond chance is unknown: {reason}"
-    ends = f"{change:+.2f} ({format_number(low)} to {format_number(high)})"
+        return f"After the training the {what} is {size}; whether beyond chance is unknown: {reason}"
     if low > 0 or high < 0:
-        return f"The {what} {'rose' if low > 0 else 'fell'} by the training: {ends}"
-    return f"It is not shown that the {what} changed: {ends}"
+        return f"After the training the {what} is {size}"
+    return f"It is not shown that the {what} changed: after the training it is {size}"
 
 
 def write_outcomes(builder: DatasetBuilder, plan: OutcomePlan, outcome: Outcome) -> Path:
@@ -151,7 +152,7 @@ def write_outcomes(builder: DatasetBuilder, plan: OutcomePlan, outcome: Outcome)
     report.data(gains=gains, likely=likely, tries=outcome.tries)
     report.disclaim_models(plan.spec, plan.how.judge, plan.how.mediator_llm)
     report.add(_setting(builder, plan, outcome), READING, REWARD)
-    report.section("In short", "\n".join(f"- {line}" for line in findings(gains, likely)))
+    report.in_short(findings(gains, likely))
     report.section("What people get", EVERYBODY)
     title = "payoff minus before the training"
     points = gains[gains["writer"] != BEFORE].rename(columns={"difference_low": "low", "difference_high": "high"})

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from parley.analysis.contrasts import NEARER, amount
 from parley.analysis.deliberation.position_change import sharing_caution
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate
@@ -91,7 +92,7 @@ def write_steps(result: StepResult, settings: StepStudy, folder: Path) -> Path:
     for who in WHO:
         reasons = rows.loc[rows[who].isna(), f"why_{who}"]
         report.missing(len(reasons), len(rows), f"cases have no likeness of {TITLES[who]}", count_table(reasons))
-    report.section("In short", "\n".join(f"- {line}" for line in sentences(table)))
+    report.in_short(sentences(table))
     report.section("Likeness by step")
     levels = shown[shown["measure"].isin(WHO) & shown["low"].notna()]
     if len(levels):
@@ -141,22 +142,20 @@ def _lines(what: str, rows: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
     if gain["reason"]:
         yield f"Whether {what} of representatives are nearer to the person's own than a stranger's is unknown: {gain['reason']}."
         return
-    by = format_estimate(gain["value"], gain["low"], gain["high"])
+    by = amount((gain["value"], gain["low"], gain["high"]), NEARER, "")
     if not gain["low"] > 0:
         likeness = "farther from" if gain["high"] < 0 else "not clearly nearer to"
-        yield f"{what.capitalize()} of representatives are {likeness} the person's own than a stranger's: the difference is {by}."
+        yield f"{what.capitalize()} of representatives are {likeness} the person's own than a stranger's: {by}."
         return
-    yield f"{what.capitalize()} of representatives are nearer to the person's own than a stranger's, by {by}."
+    yield f"{what.capitalize()} of representatives are nearer to the person's own than a stranger's: {by}."
     if math.isnan(short["value"]):
         yield f"How far below the ceiling these {what} are is unknown: {NOT_ASKED}."
     elif short["reason"]:
         yield f"How far below the ceiling these {what} are is unknown: {short['reason']}."
-    elif short["low"] > 0:
-        less = format_estimate(short["value"], short["low"], short["high"])
-        yield f"The same person asked once more is nearer still, by {less}."
     else:
-        less = format_estimate(short["value"], short["low"], short["high"])
-        yield f"They are not clearly farther from it than the same person asked once more: the difference is {less}."
+        size = amount((short["value"], short["low"], short["high"]), NEARER, "")
+        clear = "" if short["low"] > 0 else "It is not shown that the same person asked once more is nearer. "
+        yield f"{clear}The same person asked once more is {size} than they are."
 
 
 def change_sentences(table: pd.DataFrame) -> Iterator[str]:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.formatting import format_estimate
 from parley.analysis.statistics.intervals import (
     FEWEST,
@@ -146,9 +147,10 @@ def verdict(table: pd.DataFrame, moved: pd.DataFrame) -> str:
             f"({_points(row, 'shift', 'low', 'high')} points, the interval contains 0)."
         )
     word = "to" if row["shift"] > 0 else "away from"
+    size = amount((PERCENT * row["shift"], PERCENT * row["low"], PERCENT * row["high"]), HIGHER, "percentage points", 1)
     return (
-        f"Debaters move {word} the judge's side: knowing what the judge believes changes the share that argues the judge's side "
-        f"by {_points(row, 'shift', 'low', 'high')} percentage points, beyond a detail without meaning."
+        f"Debaters move {word} the judge's side: where they know what the judge believes, the share that argues the judge's side "
+        f"is {size}, beyond a detail without meaning."
     )
 
 

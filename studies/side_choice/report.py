@@ -55,9 +55,7 @@ def write_side_choice(
     report.missing(
         len(unrated), len(choices.drop_duplicates(["person", "topic"])), "ratings of the own stance are missing", ""
     )
-    report.section(
-        "In short", f"- {verdict(table, moved)}\n- {opposed_line(table)}\n- {_order_line(order_row(choices))}"
-    )
+    report.in_short([verdict(table, moved), opposed_line(table), _order_line(order_row(choices))])
     shown = table[table["known"] != BEYOND]
     if shown["low"].notna().any():
         points = shown.assign(**{name: PERCENT * shown[name] for name in ("shift", "low", "high")})

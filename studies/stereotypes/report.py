@@ -147,8 +147,7 @@ def write(
             lacking = f"questions on which {source} guessed lack a guess about a group: the difference leaves them out"
             report.missing(unpaired, guessed, lacking, "")
     report.data(measures=measures, **({"distances": distances} if parts else {}))
-    report.section("In short")
-    report.lines(f"- {line}" for line in findings(measures))
+    report.in_short(findings(measures))
     report.section("Measures")
     report.table(measures, MEASURES)
     gaps = measures[measures["measure"].str.startswith("gap")]

@@ -25,6 +25,7 @@ from matplotlib.figure import Figure
 from scipy.special import entr
 
 from parley.analysis import disclaimers
+from parley.analysis.contrasts import LARGER, amount
 from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import Column, estimate
 from parley.analysis.report import Report
@@ -289,8 +290,7 @@ def write_elicitation(study: ElicitationStudy, rows: pd.DataFrame, interviewer: 
     reasons = interviewer.reasons()
     listed = ", ".join(f"{name} {count}" for name, count in sorted(reasons.items()))
     report.missing(sum(reasons.values()), len(interviewer.answered), "different questions have no prediction", listed)
-    report.section("In short")
-    report.lines(f"- {line}" for line in sentences(rows))
+    report.in_short(sentences(rows))
     report.figure(_figure(table, study), "elicitation", "Error of the rest by number of questions asked and order")
     report.section("Errors", READING)
     report.table(table, COLUMNS)
@@ -308,9 +308,9 @@ def sentences(rows: pd.DataFrame) -> list[str]:
             lines.append(_no_interval(start, difference))
             continue
         low, high = difference["low"], difference["high"]
-        span = f"{difference['difference']:+.3f} ({low:+.3f} to {high:+.3f}), {difference['people']} people"
-        way = verdict(low, high, "larger", "smaller", "not clearly smaller or larger")
-        lines.append(f"{start}, is {way}: {span}.")
+        people = f"{difference['people']} people"
+        way = verdict(low, high, *LARGER, "not clearly smaller or larger")
+        lines.append(f"{start}, is {way}: {amount((difference['difference'], low, high), LARGER, '', 3, of=people)}.")
     return lines
 
 

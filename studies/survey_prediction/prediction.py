@@ -17,6 +17,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
+from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.figures import OTHERS, add_legend, draw_points, new_figure
 from parley.analysis.formatting import Column, estimate, number
 from parley.analysis.report import Report
@@ -156,14 +157,12 @@ def _against(rows: pd.DataFrame) -> str:
         row = rows[rows["other"] == other].iloc[0]
         if not row["answers"]:
             continue
-        span = f"({row['difference_low']:+.2f} to {row['difference_high']:+.2f})"
         if not np.isfinite(row["difference_low"]):
             return ""
-        clear = row["difference_low"] > 0 or row["difference_high"] < 0
-        way = "higher" if row["difference"] > 0 else "lower"
-        if clear:
-            return f" It is {abs(row['difference']):.2f} {way} than that of {words} {span}."
-        return f" It is not clearly higher or lower than that of {words} {span}."
+        size = amount((row["difference"], row["difference_low"], row["difference_high"]), HIGHER, "")
+        if row["difference_low"] > 0 or row["difference_high"] < 0:
+            return f" Compared with that of {words}, it is {size}."
+        return f" It is not clearly higher or lower than that of {words}: {size}."
     return ""
 
 
@@ -216,8 +215,7 @@ def write_predictions(
             sum(reasons.values()), len(interviewer.answered), "different questions have no prediction", listed
         )
         report.add(_kind(interviewer))
-    report.section("In short")
-    report.lines(f"- {line}" for model in predictions for line in sentences(study, measured, compared, model))
+    report.in_short(line for model in predictions for line in sentences(study, measured, compared, model))
     caption = f"{disclaimers.spec_label(study.llm)}; {survey.name}"
     report.figure(_figure(measured, caption), "predictions", "AUC by test set and predictor")
     report.section("Measures", READING)

@@ -56,7 +56,7 @@ def write_truthfulness(study: TruthfulnessStudy, ratings: pd.DataFrame, folder: 
     lost = ratings[ratings["rating"].isna()]
     report.missing(len(lost), len(ratings), "ratings are missing", count_table(lost["reason"]))
     lines = findings(measured, labels, len(study.people))
-    report.section("In short", "\n".join(f"- {line}" for line in lines))
+    report.in_short(lines)
     if measured["alpha"].notna().any():
         look = "Krippendorff's alpha", disclaimers.spec_label(study.llm), "Agreement of the crowd by dimension"
         report.figure(dot_plot(measured, ["aspect"], "alpha", *look), "truthfulness", "Agreement of the crowd")

@@ -19,15 +19,16 @@ from parley.analysis.card.labels import (
     below,
     cell,
     condition,
+    directed,
     ends,
     judge,
     percent,
-    points,
     unit,
     units,
     value,
 )
 from parley.analysis.card.sections import Quantity, sections
+from parley.analysis.contrasts import HIGHER
 from parley.analysis.statistics.intervals import NO_VARIATION
 from parley.model.scenario import Scenario, load_preset
 
@@ -61,7 +62,7 @@ def test_percent_has_one_decimal_all_else_two(number: float, told: Quantity, sho
 def test_estimates_in_sentences() -> None:
     """Where nothing varied no interval of no width is claimed; what is below 0 is told as how far below; ends may be missing."""
     assert percent(claim("x", ALL, 0.06, 0.0561, 0.0642)) == "6.0% (5.6% to 6.4%)"
-    assert points(claim("x", ALL, 2.29, 2.12, 2.46)) == "2.29 points (2.12 to 2.46)"
+    assert directed(claim("x", ALL, -2.29, -2.46, -2.12), HIGHER) == "2.29 points lower (95% interval 2.12 to 2.46)"
     assert (
         percent(replace(claim("x", ALL, 1.0, n=10), reason=NO_VARIATION))
         == "100.0% (no variation observed, n = 10 blocks)"

@@ -159,9 +159,9 @@ MOVES = [
     ([SILENCE, claim("three_empty", 2.6, 2.0, 3.2, null=-0.1)], "All of the movement."),
     ([SILENCE, claim("three_empty", 0.1, -0.2, 0.4, null=2.4)], "No persuasion was found. In debates agents come 2.5 points"),
     ([SILENCE, claim("three_empty", -0.5, -0.9, -0.1, null=3.0)], "with empty talk they come even nearer"),
-    ([claim("three_alone", -0.04, -0.16, 0.08, null=0.0), claim("three_empty", 0.5, 0.1, 0.9, null=0.0)], "came no nearer to it"),
-    ([claim("three_alone", -1.0, -1.5, -0.5, null=0.0)], "moved away from it"),
-    ([replace(claim("three_alone", 0.0, null=0.0), reason=NO_VARIATION)], "came no nearer to it"),
+    ([claim("three_alone", -0.04, -0.16, 0.08, null=0.0), claim("three_empty", 0.5, 0.1, 0.9, null=0.0)], "moved 0.04 points"),
+    ([claim("three_alone", -1.0, -1.5, -0.5, null=0.0)], "moved 1.00 points away from the model's own opinion"),
+    ([replace(claim("three_alone", 0.0, null=0.0), reason=NO_VARIATION)], "moved 0.00 points"),
     ([few("three_alone"), few("three_empty")], "This is unknown: fewer than 5 blocks."),
     ([SILENCE, few("three_empty")], "how much of that is persuasion is unknown: fewer than 5 blocks."),
     ([], "This is unknown: the conditions that it needs were not run."),
@@ -173,7 +173,7 @@ def test_persuasion_is_what_empty_talk_does_not_do(found: list[CardEstimate], sa
     """A share only where there is movement and words add to it; a share of nothing, or above 100%, is none."""
     told = persuasion(found)
     assert says in told
-    assert "%" not in told or says.startswith("About")
+    assert "%" not in told.replace("95% interval", "") or says.startswith("About")
 
 
 @check_each(

@@ -34,15 +34,15 @@ def cards(tmp_path_factory: pytest.TempPathFactory) -> list[parley.AuditCard]:
 @pytest.mark.thorough
 def test_two_runs(runs: list[parley.Run], tmp_path: Path) -> None:
     found = parley.compare(runs[0], str(runs[1].folder))
-    assert found.names == ["a", "b"]
-    assert set(found.table["run"]) == {"a", "b"}
+    assert found.names == ["words=60", "words=30"], "what differs, not the letters of folders"
+    assert set(found.table["run"]) == set(found.names)
     assert set(found.table["n"]) == {2}
     assert list(found.differences.loc["words"]) == ["60", "30"]
     assert isinstance(found.plot(), Figure)
-    assert found.sentences[0].startswith("No difference between a and b can be shown with 2 paired rooms")
+    assert found.sentences[0].startswith("No difference between words=60 and words=30 can be shown with 2 paired rooms")
     page = found.report(tmp_path).read_text(encoding="utf-8")
     assert page.index("can be shown with 2 paired rooms") < page.index("<img") < page.index("<td>words</td>")
-    assert repr(found) == "<Comparison of a, b>"
+    assert repr(found) == "<Comparison of words=60, words=30>"
     assert "2 rows" not in found._repr_html_()
 
 
@@ -75,7 +75,7 @@ def test_the_command_takes_runs_and_records(
     """`run.py compare RUN RUN` is parley.compare: a folder or its record, the same page and the sentence on the terminal."""
     words = ["compare", str(runs[0].folder), str(runs[1].folder / "record.jsonl"), "--out", str(tmp_path / "c")]
     assert command_line.main(words) == 0
-    assert "No difference between a and b can be shown with 2 paired rooms" in capsys.readouterr().out
+    assert "No difference between words=60 and words=30 can be shown with 2 paired rooms" in capsys.readouterr().out
     assert {path.name for path in (tmp_path / "c").iterdir()} == {
         "compare.html", "compare.csv", "compare.parquet", "compare.png", "compare.svg", "compare.txt",
         "missing.csv", "missing.parquet",

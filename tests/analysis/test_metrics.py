@@ -433,7 +433,7 @@ def test_confidence_by_hand(held: Callable) -> None:
     assert found[["rooms", "missing", "start", "end", "escalation"]].to_list() == [2, 0, 55, 85, 30]
     assert found[["whole", "sure"]].to_list() == [2, 0.5]
     assert confidence.headline(confidence.compute(tables)).startswith(
-        "Agents' confidence in their own position changed by +17.5"
+        "Agents' confidence in their own position ended 17.5 of 100 points higher than it began"
     )
     assert "by more than chance it rose in 0 and fell in 0; in 2" in confidence.headline(
         confidence.compute(tables)

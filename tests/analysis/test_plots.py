@@ -19,7 +19,7 @@ from parley.analysis.figure_text import text_width, wrap_text
 from parley.analysis.figures import KINDS, OTHERS, STYLES, new_figure, save, styles_by_party, styles_of_run
 from parley.analysis.metrics.trajectory import compute
 from parley.analysis.plots import _grid, attitudes, write_figures
-from parley.analysis.statistics.intervals import mean_interval
+from parley.analysis.statistics.intervals import SCALE, mean_interval
 from parley.analysis.summary import caption
 from parley.analysis.tables import Tables, load
 from parley.model.titles import group_title
@@ -144,7 +144,7 @@ def test_lines_and_bars_are_the_metrics_means_and_intervals(ran: Callable) -> No
         ratings = tables.attitudes[tables.attitudes["seat"] == str(box.get_label()).lower()]
         rooms = [part["attitude"].to_numpy(dtype=float) for _, part in ratings.groupby("round")]
         ends = np.array([segment[:, 1] for segment in box.lines[2][0].get_segments() if len(segment)])
-        known = np.array([mean_interval(values) for values in rooms])
+        known = np.array([mean_interval(values, bounds=SCALE) for values in rooms])
         assert ends == pytest.approx(known[np.isfinite(known).all(axis=1)])
 
 

@@ -123,8 +123,8 @@ def test_dimensions_have_tables_and_panels(tmp_path: Path) -> None:
     assert (table.groupby(["dimension", "step"])["people"].sum() == 500).all()
     assert table["dimension"].unique().tolist() == [1, 2, 3]
     summary = (tmp_path / "summary.md").read_text()
-    assert "(step, agent, attitude_1, attitude_2, attitude_3; every 2. step)" in summary
-    assert "mean, 3, b" in summary
+    assert "(step, agent, attitude_1, attitude_2, attitude_3; one step of 2)" in summary
+    assert "mean, dimension 3, b" in summary
     assert "Attitude 3 (0–10)" in (tmp_path / "figures" / "distribution.svg").read_text()
 
 

@@ -53,7 +53,7 @@ def test_panels_are_what_both_have(ran: Callable[..., Path]) -> None:
     runs = {"a": one, "b": other}
     figure = draw_runs(runs, compare_runs(runs))
     axis, below = figure.axes
-    assert below.get_ylabel() == "Moved further than\nin a (points)"
+    assert below.get_ylabel() == "Change minus that\nin a (points)"
     names = axis.get_legend_handles_labels()[1]
     assert names == ["Republican, a", "Democrat, a", "Republican, b", "Democrat, b"]
     apart = {"a": one, "b": load(ran(topics="gun_violence"))}
@@ -111,7 +111,7 @@ def test_the_sentence_says_who_moved_how_far() -> None:
     """Without a Default the axis is named, not a model's opinion. By hand: means of 22 / 6 and 15 / 6."""
     runs = {"a": rooms(1, ONE), "b": rooms(1, OTHER)}
     assert sentences(runs, compare_runs(runs)) == [
-        "Republicans moved 3.67 points up the axis in b, and 2.50 points up the axis in a: they differ by 1.17 points "
+        "Republicans moved 3.67 points up the axis in b, and 2.50 points in a: 1.17 points more in b "
         "(95% interval 0.74 to 1.60, 6 paired rooms)."
     ]
 
@@ -127,15 +127,17 @@ def test_the_direction_of_every_movement_is_right(base: float, other: float, uni
         "b": rooms(1 if unit == "paired" else 2, [other + step for step in reversed(noise)]),
     }
     (line,) = sentences(runs, compare_runs(runs))
-    movements = re.fullmatch(r"Republicans moved (.+) in b, and (.+) in a: they differ by (.+) points \((.+)\)\.", line)
-    assert movements
-    for points, words in zip((other, base), movements.groups(), strict=False):
-        assert words == (
-            "not at all" if points == 0 else f"{abs(points):.2f} points {'up' if points > 0 else 'down'} the axis"
-        )
-    low, high = map(float, re.findall(r"interval (\S+) to ([^,]+)", movements[4])[0])
-    assert 0 <= low <= float(movements[3]) <= high
-    assert float(movements[3]) == pytest.approx(abs(other - base), abs=0.011)
+    apart = r"(a difference of )?(.+) points( \w+ in b)? \((.+)\)\."
+    said = re.fullmatch(rf"Republicans moved (.+) in b, and (.+) in a: {apart}", line)
+    assert said
+    for points, words in ((other, said[1]), (base, said[2])):
+        way = "up" if points > 0 else "down"
+        assert words.removesuffix(f" {way} the axis") == ("not at all" if points == 0 else f"{abs(points):.2f} points")
+    assert bool(said[3]) == (base * other < 0), "one rose and one fell: neither moved more"
+    assert said[3] or said[5] == f" {'more' if abs(other) > abs(base) else 'less'} in b"
+    low, high = map(float, re.findall(r"interval (\S+) to ([^,]+)", said[6])[0])
+    assert 0 <= low <= float(said[4]) <= high
+    assert float(said[4]) == pytest.approx(abs(other - base), abs=0.011)
 
 
 def test_movements_are_toward_or_away_from_the_opinion_of_the_model(held: Callable) -> None:
@@ -143,9 +145,11 @@ def test_movements_are_toward_or_away_from_the_opinion_of_the_model(held: Callab
     fall = [{"default": [2.0, 2.0], "democrat": [8.0, 7.0 + step / 100]} for step in range(6)]
     more = [{"default": [2.0, 2.0], "democrat": [8.0, 5.0 + step / 50]} for step in range(6)]
     runs = {"a": held(*fall), "b": held(*more)}
-    assert sentences(runs, compare_runs(runs))[0].startswith(
-        "Democrats moved 2.95 points toward the model's own opinion in b, and 0.98 points toward the model's own opinion in a"
+    overall, line, _ = sentences(runs, compare_runs(runs))
+    assert line.startswith(
+        "Democrats moved 2.95 points toward the model's own opinion in b, and 0.98 points in a: 1.98 "
     )
+    assert overall.startswith("On average over topics and parties, agents moved 2.95 points toward")
 
 
 def test_nothing_is_said_of_few_rooms_or_of_equal_ones() -> None:
@@ -165,8 +169,8 @@ def test_refused_ratings_are_not_alike() -> None:
     assert sentences(runs, compare_runs(runs)) == [
         "No agent that is rated in both moved differently in a and b (5 of 8 agents, in 5 paired rooms); of the other 3 a "
         "rating is missing, so whether the runs differ is unknown.",
-        "0.0% of the ratings after round 0 are missing in a, and 37.5% in b (difference -5.77 to 80.77 percentage points, "
-        "95% interval).",
+        "0.0% of the ratings after round 0 are missing in a, and 37.5% in b: 37.5 percentage points more in b (95% interval 5.8 "
+        "fewer in b to 80.8 more in b), which may be chance.",
     ]
     assert missing_ratings(runs)[["ratings", "missing", "share"]].to_numpy().tolist() == [[8, 0, 0.0], [8, 3, 0.375]]
 
@@ -178,7 +182,7 @@ def test_a_difference_in_refusals_is_said_with_bounds() -> None:
     row = last_differences(compare_runs(runs)).iloc[0]
     assert (row["agents"], row["missing"]) == (12, 11)
     assert row[["bound_low", "bound_high"]].tolist() == pytest.approx([-3 * 11 / 12, 7 * 11 / 12])
-    assert "the runs differ in what is missing" in sentences(runs, compare_runs(runs))[-1]
+    assert "91.7 percentage points more in b (95% interval" in sentences(runs, compare_runs(runs))[-1]
     unpaired = {"a": rooms(1, [1.0] * 12), "b": rooms(2, [1.0, *[None] * 11])}
     row = last_differences(compare_runs(unpaired)).iloc[0]
     assert row[["agents", "missing"]].tolist() == [24, 11]

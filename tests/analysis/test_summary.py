@@ -53,6 +53,7 @@ def test_findings_come_first_with_n_and_unit(ran: Callable, tmp_path: Path) -> N
     titles = re.findall(r"^## (.*)$", text, re.MULTILINE)
     assert titles == [
         "In short",
+        "More findings",
         "How to read the numbers",
         "Broken replies",
         "Needs more rooms",
@@ -116,8 +117,8 @@ def test_a_party_that_stays_is_not_said_to_move(held: Callable, tmp_path: Path) 
     ends = (3, 1, 2, 3, 1, 2)
     text = section(summary(held(*[{"republican": [2, end]} for end in ends], reference=8), tmp_path), "In short")
     assert (
-        "- Republicans did not move detectably: 0.0 points toward the model's own opinion (95% interval -0.9 to 0.9)."
-        in text
+        "- Republicans did not move detectably: 0.0 points (95% interval 0.9 away from the model's own opinion to 0.9 toward the "
+        "model's own opinion)." in text
     )
     still = section(summary(held(*[{"republican": [2, 2]}] * 6, reference=8), tmp_path), "In short")
     assert "- Republicans did not move, in the same way in every room, so there is no interval." in still
@@ -131,8 +132,8 @@ def test_several_topics_are_one_sentence_a_party(ran: Callable, tmp_path: Path) 
     """Four topics and two parties were eight lines of which a headline counted some: now who moved, on how many, how far."""
     four = "gun_violence,racism,climate_change,illegal_immigration"
     text = section(summary(load(ran("three_way", topics=four, repetitions=10, rounds=5)), tmp_path), "In short")
-    assert "- Republicans moved toward the model's own opinion on 4 of 4 topics, by 2.5 to 3.9 points." in text
-    assert "On Climate change the direction is uncertain." in text
+    assert "- Republicans ended nearer to the model's own opinion on all 4 topics, by 2.5 to 3.9 points." in text
+    assert "; on Climate change the direction is uncertain." in text
 
 
 @pytest.mark.thorough
@@ -353,8 +354,8 @@ def test_a_run_without_ratings_says_so_in_words(ran: Callable, tmp_path: Path) -
     text = summary(load(ran("two_way", survey="never")), tmp_path)
     told = section(text, "In short").split("\n\n")[0].strip().split("\n")
     assert told == [
-        "- 0 of the 9 replies that had something before them repeat it (0 by chance).",
         "- There are no ratings.",
+        "- 0 of the 9 replies that had something before them repeat it (0 by chance).",
     ]
     assert "This run had no survey" in section(text, "How to read the numbers")
     told = section(text, "What is missing").strip()

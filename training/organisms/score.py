@@ -146,7 +146,7 @@ def write(scores: Sequence[Score], folder: Path) -> Path:
         "instrument flags an organism if its whole 95% interval is beyond the smallest size that counts. Organisms are no "
         "evidence about people or about large language models."
     )
-    report.section("In short", "\n".join(f"- {line}" for line in sentences(table)))
+    report.in_short(sentences(table))
     report.section("Organisms")
     report.table(table, TABLE)
     return report.write()

@@ -19,7 +19,7 @@ from parley.analysis.card.labels import DIFFERENCE
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity, named
 from parley.analysis.formatting import format_number
-from parley.analysis.statistics.intervals import verdict
+from parley.analysis.statistics.intervals import SCALE, verdict
 from parley.model.scenario import Scenario
 from parley.model.titles import join_phrases
 
@@ -73,7 +73,7 @@ def _topic(ratings: pd.DataFrame, topic: str, society: Society) -> Iterator[Card
     levels = ratings.groupby(["party", "block", "probe"], sort=False)["level"].mean()
     default_by_wording = levels.get(DEFAULT, pd.Series(dtype=float)).groupby(level="probe", sort=False).mean()
     yield replace(
-        mean_estimate(CardEstimate("default", topic, unit=estimates.WORDING), default_by_wording),
+        mean_estimate(CardEstimate("default", topic, unit=estimates.WORDING), default_by_wording, SCALE),
         instrument=default_by_wording.std(),
     )
     # From the Default of the same block: the Default's own error is then in the interval. A block without one takes the mean.

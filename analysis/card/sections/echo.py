@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from parley.analysis.card.conditions import Batch, alone, same, three, two
 from parley.analysis.card.estimates import CardEstimate, find_estimate
-from parley.analysis.card.labels import NAMES, below, points
+from parley.analysis.card.labels import NAMES, contrasted
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import SAME_START, away, effect, moved
 from parley.analysis.card.sections.null_conditions import directions
-from parley.analysis.formatting import format_number
+from parley.analysis.contrasts import Sides, to_and_from
 from parley.model.scenario import Scenario
 
 ORDER = 10
@@ -48,10 +48,6 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     mixed = find_estimate(claims, "echo_mixed")
     if mixed is None:
         return ""
-    ways = f"Pairs of one party moved {_way(mixed.estimate + mixed.null)}, mixed pairs {_way(mixed.null)}"
-    return f"{ways}: a difference of {points(mixed if mixed.estimate > 0 else below(mixed))}."
-
-
-def _way(change: float) -> str:
-    side = "away from" if change > 0 else "toward"
-    return f"{format_number(abs(change))} points {side} the other party"
+    return contrasted(
+        "Agents", mixed, ("pairs of one party", "mixed pairs"), Sides(*to_and_from("the other party")[::-1])
+    )

@@ -9,12 +9,11 @@ import pandas as pd
 from parley.agents.probe import FORECAST
 from parley.analysis.card.conditions import Batch, three
 from parley.analysis.card.estimates import CardEstimate, find_estimate, mean_estimate
-from parley.analysis.card.labels import below, points
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import CELL, toward
-from parley.analysis.card.sections.null_conditions import directions
-from parley.analysis.formatting import format_number
+from parley.analysis.card.sections.null_conditions import TO_DEFAULT, directions
+from parley.analysis.contrasts import contrast
 from parley.model.scenario import Scenario
 
 ORDER = 4
@@ -54,8 +53,6 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     predicted, further = (find_estimate(claims, name) for name in ("foretold", "unforeseen"))
     if not (predicted and further):
         return ""
-    by = f"{points(further)} nearer" if further.estimate > 0 else f"{points(below(further))} less near"
-    return (
-        f"Agents expected to come {format_number(predicted.estimate)} points nearer to the Default's answer; they came {by} "
-        "than that."
-    )
+    moved = predicted.estimate + further.estimate, predicted.estimate
+    apart = further.estimate, further.low, further.high
+    return contrast("Agents", moved, ("debates", "their own forecasts"), apart, TO_DEFAULT)

@@ -10,10 +10,11 @@ import pandas as pd
 from parley.agents.topic import load_topic
 from parley.analysis.card.conditions import TWINS, Batch, gender, with_genders
 from parley.analysis.card.estimates import CardEstimate, find_estimate
-from parley.analysis.card.labels import points
+from parley.analysis.card.labels import contrasted, directed
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import CELL, away, effect
+from parley.analysis.contrasts import to_and_from
 from parley.analysis.statistics.intervals import FEWEST
 from parley.model.scenario import Scenario
 
@@ -77,7 +78,8 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     before, moved = (find_estimate(claims, name) for name in QUANTITIES)
     if not (before and moved):
         return ""
+    end = to_and_from(f"the end of {first.society.plural(first.parties[1])}")
+    rated = f"Before a debate, the same agents rated {directed(before, end)} as women, compared with men."
     return (
-        f"As women minus as men, the same agents differed by {points(before)} before a debate, and by {points(moved)} in their "
-        "movement toward the other party."
+        f"{rated} {contrasted('They', moved, ('debates as women', 'debates as men'), to_and_from('the other party'))}"
     )

@@ -10,11 +10,12 @@ import pandas as pd
 from parley.agents.society import DEFAULT
 from parley.analysis.card.conditions import Batch, alone, copy, empty, same, shuffled, three, two
 from parley.analysis.card.estimates import CardEstimate, find_estimate, jackknife, mean_estimate
-from parley.analysis.card.labels import DIFFERENCE, NAMES, points
+from parley.analysis.card.labels import DIFFERENCE, NAMES, contrasted, directed
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import SMALLEST, changes, effect, moved, starts, toward
-from parley.analysis.formatting import count_phrase, format_number
+from parley.analysis.contrasts import movement, to_and_from
+from parley.analysis.formatting import count_phrase
 from parley.model.scenario import Scenario
 from parley.model.titles import join_phrases
 
@@ -41,6 +42,7 @@ QUANTITIES = {
     "first_round": Quantity("of the movement in a debate of three, in the first round", "share"),
 }
 WATCH = ("three_alone",)
+TO_DEFAULT = to_and_from("the Default's answer")
 NOWHERE = "no party begins away from the Default"
 
 
@@ -105,21 +107,18 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     if silence is None:
         return
     people = " and ".join(map(first.society.plural, first.parties))
-    text = (
-        f"**Is it persuasion?** Over {count_phrase(first.base.rounds, 'round')} {people} came "
-        f"{format_number(silence.estimate + silence.null)} points nearer to the Default's answer in debates of three; in silence "
-        f"{format_number(silence.null)}, a difference of {points(silence)}."
-    )
+    who = f"Over {count_phrase(first.base.rounds, 'round')}, {people}"
+    text = f"**Is it persuasion?** {contrasted(who, silence, ('debates of three', 'silence'), TO_DEFAULT)}"
     if empty_talk:
         text += (
-            f" With empty talk they came {format_number(empty_talk.null)} points nearer: that much happens "
-            "without arguments, and what "
-            f"partners say adds {points(empty_talk)}."
+            f" With empty talk they moved {movement(empty_talk.null, TO_DEFAULT)}: that much happens without arguments, and what "
+            f"partners say moves them {directed(empty_talk, to_and_from('it'))}."
         )
     if others:
         text += (
-            f" With lines recorded in other rooms, which answer no agent of this room, they came {format_number(others.null)} "
-            f"points nearer: answers to what was said add {points(others)}, computed before rounding."
+            f" With lines recorded in other rooms, which answer no agent of this room, they moved "
+            f"{movement(others.null, TO_DEFAULT)}: answers to what was said move them {directed(others, to_and_from('it'))}, "
+            "computed before rounding."
         )
     yield text
 
@@ -129,7 +128,5 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     claim_by_condition = {
         name: claim for name in ("three", "two", "same") if (claim := find_estimate(claims, f"{name}_alone"))
     }
-    parts = [f"{points(claim)} in a {NAMES[name]}" for name, claim in claim_by_condition.items()]
-    return (
-        f"Compared with silence, agents come nearer to the Default's answer by {join_phrases(parts)}." if parts else ""
-    )
+    parts = [f"{directed(claim, TO_DEFAULT)} in a {NAMES[name]}" for name, claim in claim_by_condition.items()]
+    return f"Compared with silence, agents moved {join_phrases(parts)}." if parts else ""

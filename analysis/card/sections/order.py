@@ -8,10 +8,11 @@ import pandas as pd
 
 from parley.analysis.card.conditions import Batch, turned, two
 from parley.analysis.card.estimates import CardEstimate, find_estimate
-from parley.analysis.card.labels import points
+from parley.analysis.card.labels import contrasted
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import Quantity
 from parley.analysis.card.sections._movement import SAME_START, away, by_cell, changes, effect
+from parley.analysis.contrasts import to_and_from
 from parley.model.scenario import Scenario
 
 ORDER = 11
@@ -58,4 +59,5 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     opener = find_estimate(claims, "opener")
     if opener is None:
         return ""
-    return f"Speaking first instead of second changed an agent's movement toward the other party by {points(opener)} by the end."
+    names = "debates in which they spoke first", "debates in which they spoke second"
+    return contrasted("Agents", opener, names, to_and_from("the other party"))

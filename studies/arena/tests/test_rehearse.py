@@ -81,8 +81,8 @@ def test_the_command_finds_what_is_planted_and_nothing_else(tmp_path: Path) -> N
         words = f"study rehearse --llm oracle{options} --audience 6 --out {tmp_path / name}"
         assert run.main(words.split()) == 0
     found, null = ((tmp_path / name / "rehearsal.md").read_text(encoding="utf-8") for name in "ab")
-    assert "points of 10 higher than a candidate drawn at random" in found
-    assert "points of 10 higher than a message without advice" in found
+    assert "Compared with a candidate drawn at random, other people rate the chosen message " in found
+    assert "Compared with a message without advice, other people rate the chosen message " in found
     assert "points of 10" not in null.split("## The choices")[0].replace("points (0-10)", "")
 
 

@@ -474,7 +474,7 @@ def test_what_was_there_before_the_debate_is_told() -> None:
     for table in (same, grown):
         table[["first", "second"]] = np.column_stack([table["difference"], np.zeros(len(table))])
     assert "It is not shown that the debate changed it" in at_the_start(same, *start_gap(same))
-    assert "The debate changed it by 1." in at_the_start(grown, *start_gap(grown))
+    assert "After the debate it is 1." in at_the_start(grown, *start_gap(grown))
     none = grown.assign(start_first=np.nan, start_second=np.nan)
     assert at_the_start(none, *start_gap(none)) == ""
 

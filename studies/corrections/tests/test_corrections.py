@@ -83,7 +83,8 @@ def test_where_nothing_is_quoted_nothing_is_found(tmp_path: Path) -> None:
     counts = count_quotations(replies).set_index("condition")
     assert counts.loc[EVIDENCE, "fabricated"] == counts.loc[EVIDENCE, "quotations"] == 24
     assert any(
-        line.startswith("evidence, with passages minus alone") and "no verdict" in line for line in findings(replies)
+        line.startswith("evidence, with passages compared with alone") and "no verdict" in line
+        for line in findings(replies)
     )
 
 
@@ -170,8 +171,7 @@ def test_two_posts_give_numbers_and_no_verdict(tmp_path: Path) -> None:
     page = (out / "corrections.md").read_text()
     short = page.partition("## In short")[2].partition("![")[0]
     assert "no clear difference" not in short
-    assert "higher" not in short
-    assert "no interval, so no verdict" in short
+    assert short.count("no interval, so no verdict") == short.count("(2 posts)") > 0
     files = {path.name: path.read_bytes() for path in out.glob("*.csv")}
     assert run.main(words) == 0
     assert {path.name: path.read_bytes() for path in out.glob("*.csv")} == files

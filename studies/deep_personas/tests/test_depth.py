@@ -124,7 +124,7 @@ def test_depth_brings_answers_nearer_only_where_attributes_move_them(tmp_path: P
     effects, lines = answered(people, "oracle,attribute_effect=0.5", tmp_path / "planted")
     scores = effects.set_index("condition")["score"]
     assert scores["0"] < scores["4"] < scores["8"]
-    assert lines[0].startswith("8 attributes bring answers nearer to people than 0 attributes")
+    assert lines[0].startswith("With 8 attributes, answers are nearer to people than with 0 attributes")
     nothing, lines = answered(people, "oracle", tmp_path / "null")
     assert (nothing["nearer"] == 0).all()
     assert all("no difference on any question" in line for line in lines)

@@ -96,8 +96,8 @@ def test_a_score_by_hand(tmp_path: Path) -> None:
     assert findings(score_conditions(found), compare_naming(found), found) == [
         "Whether the score is above that of even shares (0) is unknown: fewer than 5 questions; it is 66.7 over 2 questions.",
         "What a second sample of people would score is unknown: the file does not say how many people were asked (n).",
-        "Whether naming the group brings the answers nearer to it is unknown: fewer than 5 questions; the difference is 0.000 "
-        "(2 questions).",
+        "Whether naming the group brings the answers nearer to it is unknown: fewer than 5 questions; the difference is 0.000 of "
+        "total variation (2 questions).",
         "Whether the answers for a group fit that group best is unknown: no question has two groups.",
     ]
 

@@ -164,7 +164,7 @@ def test_the_anchor_is_the_planted_slope() -> None:
     moved = anchor(rows.assign(change=0.3 * opener + rng.normal(0, 0.2, 40)))
     assert moved.low < 0.3 < moved.high
     assert moved.p < 0.01
-    assert sentence(moved).startswith("Others move 0.")
+    assert sentence(moved).startswith("For each point that the opener rates differently, others move 0.")
     still = anchor(rows.assign(change=rng.normal(0, 0.2, 40)))
     assert still.null_low < still.slope < still.null_high
     assert sentence(still).startswith("No anchor of the opener is shown")

@@ -111,7 +111,7 @@ def test_both_sentences_are_about_different_rows() -> None:
     """The control is about the silent interviewer, not about the stated view."""
     frame = sycophancy(moves(asked(6, BY_HAND)))
     assert frame["move"].tolist()[0] == STATED
-    assert "move 0.00 points toward agreement after the same sentence without a view" in sentences(frame)[1]
+    assert "ratings move 0.00 points, in each of" in sentences(frame)[1]
 
 
 def guessed(units: int) -> pd.DataFrame:

@@ -90,7 +90,9 @@ def test_a_planted_paradox_is_found_and_facts_move_attitudes() -> None:
         assert abs(effect(found, measure, contrast)["effect"]) < 0.4
     told = study.sentences(found)
     assert told[0].startswith("Empathy paradox: empathy made posts more negative, by ")
-    assert any(line.startswith("With facts, attitudes ended") and "lower" in line for line in told)
+    assert any(
+        line.startswith("With facts, compared with no statement, attitudes ended") and "lower" in line for line in told
+    )
 
 
 @pytest.mark.thorough

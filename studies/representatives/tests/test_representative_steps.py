@@ -63,7 +63,7 @@ def test_what_is_said_follows_from_the_intervals() -> None:
     near, far = [0.9, 0.8, 1.0, 0.9, 0.8, 1.0], [0.1, 0.2, 0.0, 0.2, 0.1, 0.1]
     said = list(sentences(step_table(rows_of(near, far, near))))
     assert said == [
-        "Votes of representatives are nearer to the person's own than a stranger's, by 0.78 (0.63 to 0.94).",
+        "Votes of representatives are nearer to the person's own than a stranger's: 0.78 nearer (95% interval 0.63 to 0.94).",
         "How far below the ceiling these votes are is unknown: no variation.",
     ]
     assert "farther from" in next(sentences(step_table(rows_of(far, near, near))))
