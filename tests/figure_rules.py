@@ -34,12 +34,15 @@ def _ticks(axis: Axes) -> Iterator[str]:
         low, high = sorted(line.get_view_interval())
         ticks = [tick for tick in line.get_major_ticks() if low - 1e-9 <= tick.get_loc() <= high + 1e-9]
         labels = [tick.label1 for tick in ticks if tick.label1.get_visible() and tick.label1.get_text()]
-        boxes = sorted(
-            (label.get_window_extent(renderer) for label in labels), key=lambda box: box.get_points()[0][side]
-        )
         near = TOUCH * axis.get_figure(root=True).dpi / 72  # type: ignore[union-attr]
-        if any(_overlap(one, other, near) for one, other in pairwise(boxes)):
-            yield f"labels of {name} ticks lie over each other: {[label.get_text() for label in labels]}"
+        for height in {
+            label.get_text().count("\n") for label in labels
+        }:  # a long second line may pass under a short label
+            alike = [label for label in labels if label.get_text().count("\n") == height]
+            boxes = [label.get_window_extent(renderer) for label in alike]
+            boxes.sort(key=lambda box: box.get_points()[0][side])
+            if any(_overlap(one, other, near) for one, other in pairwise(boxes)):
+                yield f"labels of {name} ticks lie over each other: {[label.get_text() for label in alike]}"
 
 
 def _overlap(one: Bbox, other: Bbox, near: float) -> bool:
