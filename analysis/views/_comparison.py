@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +50,18 @@ class Compared:
     differences: tuple[list[str], list[list[str]]]
     settings: list[list[str]]
     names: list[str]
+
+
+SLUGS = re.compile(r"[a-z0-9_]+(, ?[a-z0-9_]+)*")
+
+
+def in_words(value: str) -> str:
+    """Return a value of a setting as it is read: names of topics and the like without underscores, anything else as it is.
+
+    >>> in_words("racism, climate_change"), in_words("hf:./my_model")
+    ('racism, climate change', 'hf:./my_model')
+    """
+    return value.replace("_", " ") if SLUGS.fullmatch(value) else value
 
 
 @solara.component_vue("choice.vue")
@@ -146,7 +159,7 @@ def compared(folders: Sequence[str], loaded: Mapping[str, Tables]) -> Compared |
     base = runs[names[0]]
     pairing = [pairing_sentence(names[0], base, name, runs[name]) for name in names[1:]]
     frame = settings_table(names, [tables.header for tables in runs.values()])
-    settings = [[str(setting), *map(str, row)] for setting, *row in frame.itertuples()]
+    settings = [[in_words(str(cell)) for cell in row] for row in frame.itertuples()]
     rows = difference_rows(runs, last_differences(differences))
     return Compared(sentences(runs, differences), comparison_chart(runs), pairing, rows, settings, names)
 
