@@ -1,4 +1,4 @@
-"""What a folder of results holds, as rows: one for a run, one for a whole study with all of its runs, with what came out.
+"""What a folder of results holds, as rows: one for each run or whole study, with what came out.
 
 A kind of folder is known by a file that marks it: those of the commands of Parley are listed here, those of studies are declared
 (`Study.folders`). Any other folder with a report is a study too. The sentence of a row is read from the report, never computed.

@@ -1,4 +1,4 @@
-"""The page of a study as a whole: what came out, its report in a frame, and its runs. A folder that holds nothing says so."""
+"""The page of a study as a whole: its report in a frame, and its runs; or that a folder holds nothing."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from parley.analysis.serving.reports import report_address
 from parley.analysis.views._address import run_place
 from parley.analysis.views._html import element
 from parley.analysis.views._measure import Progress, audit_of, kept_draft
+from parley.analysis.views._population import PopulationField
 from parley.analysis.views._repeated import use_repeated
 from parley.analysis.views._words import STATES, model_of, run_title
 from parley.model.run_listing import RunRow
@@ -49,6 +50,7 @@ def StudyPage(folder: Path, go: Callable[[str], None]) -> None:
             element("p", unfinished(study), role="status", css="status")
         elif kind.noun == CARD:
             Progress(folder, study.state == "unfinished")
+    PopulationField(folder, study.changed)
     if study.state == "done":
         report_frame([folder], study.changed, f"Report: {study.title}")
     RunsInside(folder, study.changed, go)

@@ -106,3 +106,22 @@ def test_a_changed_report_is_read_anew(tmp_path: Path) -> None:
         page.write_text(f"# T\n\n## In short\n\n- {text}\n", encoding="utf-8")
         os.utime(page, (number, number))
         assert read_headline(page) == ("T", text)
+
+
+def test_a_population_is_a_field_of_people_by_step_and_opinion(tmp_path: Path) -> None:
+    """Of a million people, the page gets 50 numbers a step; a damaged table of a stranger gives none."""
+    pytest.importorskip("solara", reason="the [app] extra is not installed")
+    import json
+
+    from parley.analysis.views._population import field_of
+
+    (tmp_path / "tables").mkdir()
+    rows = ["step,low,high,people", *(f"{step},{low},{low + 5},{step + low}" for step in (0, 1) for low in (0, 5))]
+    for text, expected in (
+        ("\n".join(rows), {"steps": [0, 1], "edges": [0, 5, 10], "people": [[0, 5], [1, 6]]}),
+        ("a,b\n1,2\n", None),
+        ("", None),
+    ):
+        (tmp_path / "tables" / "distribution.csv").write_text(text)
+        field_of.cache_clear()
+        assert (json.loads(field) if (field := field_of(tmp_path, 0)) else None) == expected
