@@ -273,8 +273,8 @@ def write_comparison(cards: Sequence[SavedCard], folder: Path) -> Path:
     table, report = compare_cards(cards), Report(folder, "compare")
     try:
         report.data(compare=table)
-        lead, *rest = map(escape_markdown, difference_sentences(cards, table))
-        report.add(f"**{lead}**", bullets(rest), CORRECTED)
+        lines = list(map(escape_markdown, difference_sentences(cards, table)))
+        report.add(*(f"**{line}**" for line in lines[:1]), bullets(lines[1:]), CORRECTED)
         report.note(*(card.note for card in cards))
         report.figure(comparison_figure(cards), "compare", "What each model does, over all topics")
         return report.write_document("Bias cards compared", list(_chapters(cards, table, report)))

@@ -491,10 +491,10 @@ def test_the_page_of_several_cards(written: Path, tmp_path: Path) -> None:
     page = (tmp_path / "compare.html").read_text()
     assert page.index("A rule-based test speaker") < page.index("<img") < page.index("Own pull and influence</h2>")
     assert page.count("A rule-based test speaker") == 1
-    assert "<td>oracle (known-truth speaker), oracle 3</td>" in page
+    assert "<td>oracle, oracle 3</td>" in page
     assert page.count("can be distinguished from chance.</li>") == 2
     found = pd.read_csv(tmp_path / "compare.csv")
-    assert set(found["card"]) == {f"oracle (known-truth speaker), oracle {number}" for number in (1, 2, 3)}
+    assert set(found["card"]) == {f"oracle, oracle {number}" for number in (1, 2, 3)}
     assert set(found.query("quantity == 'people_gap'")["reason"].dropna()) == {"people, not a model"}
 
 
