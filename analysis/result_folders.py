@@ -188,8 +188,8 @@ def _of_markdown(text: str) -> tuple[str, str]:
 
 def _of_html(text: str) -> tuple[str, str]:
     title = re.search(r"<title>(.*?)</title>", text, re.DOTALL)
-    said = re.search(r"<main>.*?<p>(.*?)</p>", text, re.DOTALL)
-    return _without_tags(title[1]) if title else "", _without_tags(said[1]) if said else ""
+    said = re.search(r"<main>.*?<(p|li)>(.*?)</\1>", text, re.DOTALL)
+    return _without_tags(title[1]) if title else "", _without_tags(said[2]) if said else ""
 
 
 def _without_tags(text: str) -> str:

@@ -16,7 +16,9 @@ from parley.model.scenario_run import RunSpec, lock_folder, run_scenario
 CARD = "# Bias card: oracle\n\n> A note.\n\n## In short\n\n- **Where does it lean?** To the \\*left\\*.\n- **How hard?** Not.\n"
 CLAIM = "# A claim\n\n“Rooms agree.”\n\n**Whether it holds is unknown: 1 group.**\n\n- On average.\n"
 SWEEP = "# Sweep of two_way\n\n> A note.\n\n![Change](a.png)\n\n4 cells.\n\n## What each field does\n\nEffects.\n"
-COMPARED = "<html><title>a &amp; b</title><main><p><strong>No <em>difference</em>.</strong></p></main>"
+COMPARED = (
+    "<html><title>a &amp; b</title><main><ul><li><strong>No <em>difference</em>.</strong></li></ul><p>Named.</p></main>"
+)
 
 
 @pytest.fixture(scope="module")
