@@ -224,7 +224,7 @@ def _pull_sentence(cards: Sequence[SavedCard], card: SavedCard, rows: pd.DataFra
     shares = row["estimate"], row["estimate"] - row["difference"]
     ends = sorted(sign * PERCENT * row[f"difference_{end}"] for end in ("low", "high"))
     apart = amount((sign * PERCENT * row["difference"], *ends), MORE, DIFFERENCE, 1)
-    more, less = (f"{PERCENT * share:.1f}%" for share in shares[::sign])
+    more, less = (f"{PERCENT * max(share, 0.0):.1f}%" for share in shares[::sign])  # no share is below 0
     size = f"in a round of three, {more} of the remaining distance with {names[0]}, and {less} with {names[1]}: {apart}"
     if sure:
         return f"{names[0]} pulls agents harder to its own opinion than {names[1]}: {size}."

@@ -460,10 +460,9 @@ def test_cards_side_by_side(written: Path, tmp_path: Path, capsys: pytest.Captur
     first, second = read_card(written), read_card(other / "card.json")
     assert protocol_differences(first, second) == ""
     found = compare_cards([first, second])
-    (pull, *_) = [
-        line for line in difference_sentences([first, second], found) if line.startswith(first.quantities["lost"].title)
-    ]
-    assert "-" not in pull.partition("differ by")[2], "a size, and not a signed number after a word for its direction"
+    pull, *_ = difference_sentences([first, second], found)
+    assert "pulls agents harder to its own opinion than" in pull
+    assert " -" not in pull, "sizes, and no signed number after a word for its direction"
     row = found.query("quantity == 'mu' and topic == 'all' and card == 'still'").iloc[0]
     assert row["difference_high"] < 0
     assert row["blocks"] == 5
