@@ -143,7 +143,7 @@ def test_a_branch_from_a_round_shows_its_cost_runs_and_shows_its_effect(
     visit.load("parent")
     visit.press("Branch")
     page = visit.page
-    page.get_by_text("No new reply is requested").wait_for()
+    page.get_by_text("Choose a change first").wait_for()
     page.get_by_label("First round that changes").select_option("3")
     page.get_by_text("Add an intervention before round 3").wait_for()
     page.get_by_label("Temperature").fill("0.2")
@@ -188,7 +188,7 @@ def test_the_form_of_a_branch_says_why_none_is_possible(visits: Callable[..., Vi
         "aria-disabled", "true"
     )
     visit.page.locator(".planned").get_by_role("button").click()
-    visit.page.get_by_text("No new reply is requested").wait_for()
+    visit.page.get_by_text("Choose a change first").wait_for()
     visit.open("?branch=/etc")
     expect(visit.page.get_by_role("alert")).to_contain_text("/etc is not in runs/")
 
