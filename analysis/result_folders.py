@@ -174,6 +174,20 @@ def _headline(path: Path, changed: float) -> tuple[str, str]:
     return _shortened(title), _shortened(sentence)
 
 
+def read_findings(path: Path) -> list[str]:
+    """Return the sentences of "In short" of a report as plain text; none where there is no report, or it has no such section."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return [plain(" ".join(item.split())) for item in _short_of(file.read(READ)).split("\n- ") if item.strip()]
+    except OSError:
+        return []
+
+
+def _short_of(text: str) -> str:
+    """Return the list of "In short", after its first dash."""
+    return re.split(r"(?m)^#+ |^!\[", text.partition("\n## In short\n")[2])[0].strip().removeprefix("- ")
+
+
 def _of_markdown(text: str) -> tuple[str, str]:
     """Return the title, and the first item of "In short"; without that section the first paragraph, and the first bold one."""
     title = re.search(r"(?m)^# (.+)$", text)

@@ -109,7 +109,7 @@ LABELS: dict[str, tuple[str, str]] = {
 }
 HINTS = {
     "society": "Whose parties, people, topics and language.",
-    "personas": "The people from whom the seats are filled.",
+    "personas": "The people from whom the seats are filled: a set, or a line such as 20 nurses from Leeds.",
     "seats": "The party of each seat, with commas. A seat named default has no persona.",
     "parties": "The parties of the groups, with commas.",
     "size": "How many people each group has.",
@@ -268,7 +268,7 @@ def _field(scenario: Scenario, name: str, value: Any, hint: Any, comment: str) -
         kind = "several"
     elif hint is bool:
         kind = "switch"
-    elif choices:
+    elif choices and name != "personas":  # a set, or people in a line
         kind = "select"
     elif hint in (int, float):
         kind = "slider" if name in RANGES else "number"

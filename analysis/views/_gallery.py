@@ -12,7 +12,7 @@ from typing import Any
 import solara
 
 from parley.analysis.views._html import element
-from parley.analysis.views._measure_button import MeasureButton
+from parley.analysis.views._next_steps import MeasureButton
 from parley.analysis.views._runs import EXAMPLE, ROOT, registry, write_files
 from parley.analysis.views._session import Session
 from parley.analysis.views._thumbnail import thumbnail
@@ -90,7 +90,7 @@ def RealRuns(session: Session, go: Callable[[str], None]) -> None:
 
     if titles := example_titles():
         element("p", "Recorded runs of real language models. They are small: the size is in each title.", css="soft")
-        with solara.Column(gap="4px", align="start"):
+        with solara.Div(classes=["next-steps"]):
             for name, title in titles.items():
                 solara.Button(title, lambda name=name: show(name), text=True)
 

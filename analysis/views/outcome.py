@@ -19,12 +19,13 @@ from parley.analysis.findings import findings, missing_ratings
 from parley.analysis.formatting import count_phrase, count_table, format_estimate, plain, plain_lines
 from parley.analysis.metrics import metrics
 from parley.analysis.qualify.in_reports import first_sentences, withholds
+from parley.analysis.result_folders import SUMMARY, read_findings
 from parley.analysis.statistics.intervals import FEWEST
 from parley.analysis.studies.intervention import effects_table
 from parley.analysis.tables import Tables
 from parley.analysis.views._chart import Drawn
 from parley.analysis.views._html import element, painted, picture, table
-from parley.analysis.views._measure_button import MeasureButton
+from parley.analysis.views._next_steps import NextSteps
 from parley.analysis.views._session import Shown, surveyed
 from parley.analysis.views._timetable import changes_in_words
 from parley.analysis.views._tree import BranchTree
@@ -76,6 +77,8 @@ def View(shown: Shown) -> None:
             element("p", outcome.caution, css="soft caution").key("caution")
     if not tables.finished:
         element("p", so_far(rounds, int(tables.header.scenario["rounds"])), css="soft").key("so far")
+    if tables.finished and not tables.header.is_log:
+        NextSteps(tables.header)
     Cockpit(shown)
     if outcome is None:
         return
@@ -88,8 +91,6 @@ def View(shown: Shown) -> None:
         table(["what", "mean (95% interval)", "groups", "episodes"], outcome.measures, "Agreement and movement")
     if outcome.known and deliberates(tables):
         AgreementFigure(shown, key)
-    if tables.finished and not tables.header.is_log:
-        MeasureButton(str(tables.header.scenario["llm"]))
     BranchTree(folder, str(folder))
 
 
@@ -170,8 +171,10 @@ def outcome_of(shown: Shown, folder: Path) -> Outcome:
         return Outcome([NO_SURVEY], known=False)
     if nothing := unreadable(tables):
         return Outcome([nothing], known=False)
-    sentences = list(map(plain, first_sentences(tables.header, folder)))
-    sentences += [missing_ratings(tables)] if withholds(tables.header, folder) else finding_sentences(tables)
+    sentences = read_findings(folder / SUMMARY) if tables.finished else []
+    if not sentences:
+        sentences = list(map(plain, first_sentences(tables.header, folder)))
+        sentences += [missing_ratings(tables)] if withholds(tables.header, folder) else finding_sentences(tables)
     few = caution(tables)
     where = parent_folder(tables.header, folder)
     if where is None:
