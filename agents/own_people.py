@@ -2,7 +2,7 @@
 
     --set personas=people.csv                  columns party, name, backstory; every other column becomes a sentence
     --set "personas=20 nurses from Leeds"      20 people of each party, who are told that they are one of these
-    parley.run("two_way", personas=[{"party": "democrat", "name": "Ann", "job": "nurse"}, ...])      or a DataFrame
+    parley.run("two_way", personas=[{"party": "green", "name": "Ann", "job": "nurse"}, ...], society="uk")  or a DataFrame
 
 The set is written as a folder of personas (agents/persona.py) into the user's cache, under a digest of what it says.
 """
