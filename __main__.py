@@ -1,4 +1,4 @@
-"""The command line: `parley`, `python -m parley` and `python run.py` all start here. The other commands are in commands.py."""
+"""The command line: `parley`, `python -m parley` and `python run.py` start here. Other commands are in commands.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The page in the browser: `python run.py --ui` (docs/app.md). Wiring only. `solara run app.py` would serve it without its guard.
+"""The page in the browser: `python run.py --ui` (docs/app.md). Wiring only.
+
+`solara run app.py` would serve it without its guard.
 
 The server answers before the page is imported: `python run.py --ui` imports it while the browser reads Solara's own files.
 """

@@ -1,4 +1,4 @@
-"""Parley's commands. About a dozen stand at the first level; every study is `study NAME`, listed by the question that it answers.
+"""Parley's commands: about a dozen at the first level, and every study as `study NAME`, listed by the question it answers.
 
 The tables say where each command is. Its module is imported when the command runs, so that `--help` stays quick.
 """
@@ -105,11 +105,11 @@ FORMS: Mapping[str, Place] = {
     "own-lines": Place("analysis.commands.human", "export_own_lines", "write the own lines of a person in a run as a file"),
 }  # fmt: skip
 HINTS: Mapping[str, str] = {
-    "run.py --list": "list scenarios debates topics ls presets",
+    "run.py --list": "list scenario scenarios debates topics ls presets",
     "run.py --ui": "ui gui page app web serve browser watch",
     "run.py --help": "help",
     "run.py --version": "version",
-    "run.py --scenario echo_chamber --llm oracle": "demo example start debate simulate quickstart",
+    "run.py --scenario echo_chamber --llm oracle": "demo example start debate debates simulate simulation quickstart",
     "the same command again, with the same --out: it continues": "resume continue restart",
     "run.py report RUN": "plot figure figures chart html summary graph",
     "run.py show RUN --agent 1": "prompts replies transcript inspect",
@@ -122,7 +122,10 @@ HINTS: Mapping[str, str] = {
     "run.py branch": "fork branches",
     "run.py study": "studies experiment experiments replicate papers",
     "run.py export bundle RUN": "bundle zip archive",
-    "the tables of a run in RUN/tables, as CSV and Parquet": "csv tables data parquet",
+    "the tables of a run in RUN/tables, as CSV and Parquet (docs/howto.md: R)": "csv table tables data parquet json excel xlsx r stata spss dataframe",
+    "the same command with --dry-run: calls, tokens and cost": "cost costs price prices budget estimate plan",
+    "Ctrl-C in its terminal; the same command with the same --out continues it": "stop abort cancel pause kill",
+    "rm -r RUN, or Delete in run.py --ui": "delete remove rm clean",
     "docs/responsible.md": "cite citation bibtex",
 }
 """What people type who do not know a command's name, by what they want."""

@@ -234,8 +234,8 @@ def _add_acts(report: Report, scalars: pd.DataFrame, medium: PopulationMedium | 
 def _measure_title(name: str) -> str:
     """Return the title of a column of the population's measures.
 
-    >>> _measure_title("mean_1_republican"), _measure_title("above")
-    ('mean, dimension 1, Republicans', 'share of people above 5')
+    >>> _measure_title("mean_1_default"), _measure_title("above")
+    ('mean, dimension 1, Defaults', 'share of people above 5')
     """
     what, *rest = name.split("_")
     dimension, party = (rest[:1], rest[1:]) if rest and rest[0].isdigit() else ([], rest)

@@ -17,7 +17,8 @@ class Showcase:
 
     name: its plain title; scenarios of a study have theirs from the study. question: one of `llm.studies.QUESTIONS`. seconds: of
     processor time that it takes on the rule-based speaker with the settings of the page, 0 where nobody measured it. found: the
-    mean attitude by round of each party in its first topic and group. `python -m tools.gallery` writes the last two.
+    mean attitude by round of each party (`first`, `second`: the debaters) in its first topic and group. `python -m
+    tools.gallery` writes the last two.
     """
 
     name: str = ""

@@ -12,6 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from parley.agents.society import SEATS, load_society
 from parley.analysis.run_report import write_report
 from parley.analysis.tables import load
 from parley.analysis.views._chart import Panel
@@ -39,9 +40,13 @@ def measure(name: str) -> str:
 
 
 def means(panel: Panel) -> str:
-    """Return the means by round of each party of a panel, as TOML; a party with a round without ratings is left out."""
+    """Return the means by round of each party of a panel (`first`, `second`: the debaters), as TOML.
+
+    A party with a round without ratings is left out.
+    """
     by_party = {line.key: [mean[0] for mean in line.means] for line in panel.lines}
-    known = {party: values for party, values in by_party.items() if None not in values}
+    seats = dict(zip(load_society().debaters, SEATS, strict=True))
+    known = {seats.get(party, party): values for party, values in by_party.items() if None not in values}
     return ", ".join(
         f'"{party}" = {[round(value, 1) for value in values if value is not None]}' for party, values in known.items()
     )

@@ -1,4 +1,4 @@
-"""Measure the bias of a model from the page: a form with its plan, and the audit as a process that can be watched.
+"""Measure the bias of a model from the page: a form with its plan, and the audit as a process to watch.
 
 An audit is the command `run.py audit` in a process of its own, so that the page stays quick. Its form is kept in its folder, and
 checked again when it is read there, as any form is (docs/trust.md).

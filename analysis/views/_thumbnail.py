@@ -41,7 +41,7 @@ def _moved(scenario: Scenario, found: Mapping[str, Sequence[float]]) -> list[str
         step = (right - left - 8) / max(1, len(values) - 1)
         points = [(left + 4 + step * place, bottom - (bottom - top) * value / 10) for place, value in enumerate(values)]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-        colour = _colour(scenario, party) if party != DEFAULT else GREY
+        colour = _colour(scenario, scenario.society.seat(party)) if party != DEFAULT else GREY
         parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="3"/>')
         parts.append(_dot(points[-1], colour, 5))
     return parts
