@@ -79,7 +79,7 @@ def View(shown: Shown) -> None:
         element("p", so_far(rounds, int(tables.header.scenario["rounds"])), css="soft").key("so far")
     if tables.finished and not tables.header.is_log:
         NextSteps(tables.header)
-    Cockpit(shown)
+    Cockpit(shown).key("cockpit")  # else findings that arrive would draw it anew, and a reader would lose the place
     if outcome is None:
         return
     if outcome.branch or outcome.problem:
