@@ -17,6 +17,8 @@ _PLAIN: Mapping[Any, Check] = {
     float: lambda value: type(value) is int or (type(value) is float and math.isfinite(value)),
     type(None): lambda value: value is None,
 }
+_EXACT = frozenset((str, bool, int, type(None)))
+"""Types of which a value has exactly one: a float may be written as a whole number."""
 
 
 def check_types(cls: type, values: Mapping[str, Any]) -> None:
@@ -42,7 +44,7 @@ def check_of(hint: Any) -> Check:
     """
     origin, parts = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
-        return _union([check_of(argument) for argument in parts])
+        return _union(parts)
     if origin is tuple:
         return _tuple(check_of(parts[0])) if parts[-1] is ... else _row([check_of(argument) for argument in parts])
     if isinstance(origin, type) and issubclass(origin, Mapping):
@@ -50,7 +52,11 @@ def check_of(hint: Any) -> Check:
     return _PLAIN.get(hint) or (lambda value: isinstance(value, hint))
 
 
-def _union(checks: Sequence[Check]) -> Check:
+def _union(kinds: Sequence[Any]) -> Check:
+    checks = [check_of(kind) for kind in kinds]
+    exact = frozenset(kinds)
+    if exact <= _EXACT:  # most fields: one look at the type
+        return lambda value: type(value) in exact
     return lambda value: any(check(value) for check in checks)
 
 

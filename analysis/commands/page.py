@@ -56,9 +56,9 @@ def serve(
 
 
 def load_page() -> None:
-    """Import the page and make its gallery while the browser reads Solara's own files; once it is drawn, what its views need."""
+    """Import the page while the browser reads Solara's own files; once it is drawn, what its views and its reports need."""
     try:
-        from parley.analysis.views import _gallery, page, views
+        from parley.analysis.views import _gallery, _runs, page, views
 
         _gallery.cards()
     finally:
@@ -66,3 +66,4 @@ def load_page() -> None:
     page.DRAWN.wait()
     views()
     metrics()
+    _runs.analyst()

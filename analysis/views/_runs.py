@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import cache
+from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parley.analysis.serving.own_files import check_named
-from parley.analysis.views._html import ONE_FIGURE_AT_A_TIME
+from parley.llm.errors import UserError
+from parley.llm.trust import gate, use_gate
 
 if TYPE_CHECKING:
     from parley.analysis.result_folders import StudyRow
@@ -41,12 +46,32 @@ def resume(folder: Path) -> None:
 
 
 def write_files(folder: Path) -> None:
-    """Write the report of a finished run: tables, figures, transcript, summary, as for a run of the command line."""
+    """Write the report of a finished run: tables, figures, transcript, summary, as for a run of the command line.
+
+    It is written by another process, so that the page answers while a run is analysed. Errors: UserError, as of that process.
+    """
+    try:
+        analyst().submit(_write_files, folder).result()
+    except BrokenProcessPool as error:
+        analyst.cache_clear()
+        raise UserError(
+            f"the process that writes reports has ended: write this one with python run.py report {folder}"
+        ) from error
+
+
+@cache
+def analyst() -> ProcessPoolExecutor:
+    """Return the process that writes reports. It begins to import what reports need as soon as it is first asked for."""
+    process = ProcessPoolExecutor(1, get_context("spawn"), use_gate, (gate(),))
+    process.submit(import_module, "parley.analysis.run_report")
+    return process
+
+
+def _write_files(folder: Path) -> None:
     from parley.analysis.run_report import write_report
     from parley.model.run_listing import saved_prices
 
-    with ONE_FIGURE_AT_A_TIME:
-        write_report(folder, saved_prices(folder))
+    write_report(folder, saved_prices(folder))
 
 
 def listed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -207,13 +208,12 @@ class Session:
         return self.live.phase if self.live else ""
 
     def _load(self) -> None:
-        from parley.analysis.tables import tables
-        from parley.model.recorder import read_lines
         from parley.model.scenario_run import record_of
 
         assert self.folder
-        events = list(read_lines(record_of(self.folder)))
-        self.loaded, self._events = tables(events, str(self.folder)), events
+        record = record_of(self.folder)
+        changed = record.stat().st_mtime_ns if record.is_file() else 0
+        self.loaded, self._events = _loaded(record, str(self.folder), changed)
 
     def _running(self, why: str) -> InteractiveRun:
         if self.live is None:
@@ -235,6 +235,16 @@ class Session:
 
     def _new(self) -> None:
         self._changes += 1
+
+
+@lru_cache(maxsize=4)
+def _loaded(record: Path, folder: str, changed: int) -> tuple[Tables, Sequence[Event]]:
+    """Return the tables and the events of a record; those of the last few stay read. changed: when the record was."""
+    from parley.analysis.tables import tables
+    from parley.model.recorder import read_lines
+
+    events = list(read_lines(record))
+    return tables(events, folder), events
 
 
 def surveyed(tables: Tables) -> bool:
