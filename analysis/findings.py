@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.contrasts import OWN, TO_AND_FRO, Sides, amount
+from parley.analysis.contrasts import OWN, TO_AND_FRO, Sides, amount, span
 from parley.analysis.formatting import count_phrase, escape_markdown
 from parley.analysis.metrics import applies
 from parley.analysis.metrics._cells import KEYS, NO_AGENT, NO_GAP, UNSURE, cells, count_signs
@@ -27,6 +27,7 @@ CAUSES = (
 )
 MOST_TOPICS = 4
 """Up to this number of topics each is named with its numbers where there is no verdict."""
+NAN = float("nan")
 Row = Mapping[Any, Any]
 Results = Mapping[str, pd.DataFrame]
 
@@ -113,21 +114,19 @@ def _one_topic(who: str, row: Row) -> str:
         return f"{who} went from {_short(row['start'])} to {_short(row['end'])} points. {_no_verdict(row)}"
     points, gap = row["drift"], abs(row["default"] - row["start"])
     estimate = points, row["drift_low"], row["drift_high"]
+    began = f"{who} began {_short(gap)} points from {OWN}"
     if row["drift_low"] > 0:
-        past = Sides(f"toward and past {OWN}", "")
-        size = (
-            amount(estimate, TO_AND_FRO, f"of {_short(gap)} points", 1)
-            if points <= gap
-            else amount(estimate, past, digits=1)
-        )
-        return f"{who} moved {size}."
-    moved = amount(estimate, TO_AND_FRO, digits=1)
+        past = " and past it" if row["drift_low"] > gap else ""
+        unsure = "" if past or points <= gap else "; whether they went past it is uncertain"
+        return f"{began} and moved {amount(estimate, Sides(f'toward it{past}', ''), digits=1)}{unsure}."
     if row["drift_high"] < 0:
-        return f"{who} moved {moved}."
+        return f"{began} and moved {amount(estimate, Sides('', 'away from it'), digits=1)}."
+    moved = amount(estimate, TO_AND_FRO, digits=1)
     if pd.isna(row["drift_low"]):
         same = "did not move" if abs(points) < 0.005 else f"moved {moved}"
         return f"{who} {same}, in the same way in every room, so there is no interval."
-    return f"{who} did not move detectably: {moved}."
+    ends, moved = span(*estimate, Sides("toward", "away"), 1), amount((points, NAN, NAN), TO_AND_FRO, digits=1)
+    return f"Whether {who} moved is uncertain: the estimate is {moved} (95% interval {ends})."
 
 
 def _several_topics(tables: Tables, who: str, rows: pd.DataFrame) -> str:
@@ -136,11 +135,11 @@ def _several_topics(tables: Tables, who: str, rows: pd.DataFrame) -> str:
     rest = rows.drop(index=[*toward.index, *away.index])
     parts = [
         f"{way} {OWN} on {_of_topics(len(moved), len(rows))}, by {_span_of(moved['drift'].abs())} points"
-        for way, moved in (("nearer to", toward), ("farther from", away))
+        for way, moved in (("toward", toward), ("away from", away))
         if len(moved)
     ]
     if parts:
-        return f"{who} ended {' and '.join(parts)}{_uncertain(tables, rest)}."
+        return f"{who} moved {' and '.join(parts)}{_uncertain(tables, rest)}."
     if rows["drift"].notna().any():
         return f"{who} did not move detectably toward or away from {OWN} on any of {len(rows)} topics."
     if rows["start"].isna().all():

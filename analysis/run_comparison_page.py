@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from parley.analysis.contrasts import PERCENT, TO_AND_FRO, UP_AND_DOWN, Sides, amount, contrast, span
+from parley.analysis.contrasts import OWN, PERCENT, TO_AND_FRO, UP_AND_DOWN, Sides, amount, contrast, span
 from parley.analysis.formatting import (
     Column,
     count_phrase,
@@ -47,6 +47,10 @@ HOW = (
     "to 10, averaged over rooms. Brackets and bars are 95% intervals over rooms. p is corrected by Holm's method for the {} "
     "(every topic, group and party, after the last round that the runs have in common). The sentences above name only "
     "differences with a corrected p below 0.05. {}"
+)
+CAUSES = (
+    "These movements include the influence of agents on each other. They do not show which model pulls harder: compare the bias "
+    "cards of the models for that (`python run.py audit --llm MODEL`)."
 )
 BOUNDED = (
     f"Where this is more than {MANY:.0%} of the agents of a difference, it also has the lowest and the highest value that it "
@@ -94,13 +98,24 @@ def _overall(first: str, base: Tables, name: str, tables: Tables) -> list[str]:
     if row is None or pd.isna(row["difference_low"]):
         return []
     moved, apart = [row["moved"], row["moved_first"]], [row[f"difference{end}"] for end in ("", "_low", "_high")]
-    names = [name, first]
-    if abs(moved[0]) < abs(moved[1]):  # who moved more is named first
-        moved, names, apart = moved[::-1], names[::-1], [-apart[0], -apart[2], -apart[1]]
     of = f"{row['rooms']:.0f} {'paired repetitions' if row['how'] == PAIRED else 'repetitions of both runs'}"
     who = "On average over topics and parties, agents"
-    line = contrast(who, (moved[0], moved[1]), (names[0], names[1]), (apart[0], apart[1], apart[2]), TO_AND_FRO, of)
+    line = _larger_first(who, (moved[0], moved[1]), (name, first), (apart[0], apart[1], apart[2]), TO_AND_FRO, of)
     return [line if row["p"] < LEVEL else f"{line} This difference may be chance."]
+
+
+def _larger_first(
+    who: str,
+    moved: tuple[float, float],
+    names: tuple[str, str],
+    apart: tuple[float, float, float],
+    ways: Sides,
+    of: str,
+) -> str:
+    """Return the sentence of a difference that begins with the run in which agents moved more."""
+    if abs(moved[0]) >= abs(moved[1]):
+        return contrast(who, moved, names, apart, ways, of)
+    return contrast(who, moved[::-1], names[::-1], (-apart[0], -apart[2], -apart[1]), ways, of)
 
 
 def _identical(compared: pd.DataFrame) -> bool:
@@ -204,7 +219,9 @@ def _difference(
     moved = sign * row["moved"], sign * row["moved_first"]
     apart = row["difference"], *sorted(sign * row[f"difference_{end}"] for end in ("low", "high"))
     ways = TO_AND_FRO if side else UP_AND_DOWN
-    return contrast(_who(base, row, compared), moved, (name, first), (sign * apart[0], *apart[1:]), ways, _basis(row))
+    return _larger_first(
+        _who(base, row, compared), moved, (name, first), (sign * apart[0], *apart[1:]), ways, _basis(row)
+    )
 
 
 def _who(base: Tables, row: Mapping[str, Any] | pd.Series, compared: pd.DataFrame) -> str:
@@ -234,6 +251,8 @@ def comparison_report(runs: Runs, folder: Path, within: float | None = None) -> 
     lines = sentences(runs, table, within)
     report.add(f"**{escape_markdown(lines[0])}**")
     report.lines(f"- {escape_markdown(line)}" for line in lines[1:])
+    if any(OWN in line for line in lines):
+        report.add(CAUSES)
     if any(shared_seats(runs[first], tables) for _, tables in others):
         report.figure(
             draw_runs(runs, table), "compare", f"Attitudes in {', '.join(runs)}, and differences from {first}"

@@ -10,6 +10,7 @@ from parley.analysis.formatting import count_phrase
 from parley.analysis.metrics import _cells
 from parley.analysis.metrics._cells import DEFAULT, Cell
 from parley.analysis.tables import Tables
+from parley.model.titles import join_phrases
 
 ORDER = 4
 TITLE = "Crossing of the Default's line"
@@ -38,11 +39,9 @@ def headline(crossings: pd.DataFrame) -> str:
     beyond, short, uncertain = _cells.count_signs(crossings, "beyond")
     if not beyond + short:
         return f"Whether any party ended past the model's own opinion is unknown: {_why(crossings)}."
-    rest = f"; for {uncertain} this is uncertain" if uncertain else ""
-    return (
-        f"{beyond} of {count_phrase(len(crossings), 'party')} ended past the model's own opinion, and {short} ended short of it"
-        f"{rest}. Each party counts once per topic and group."
-    )
+    ends = [(beyond, "ended past"), (short, "ended short of"), (uncertain, "may have ended on either side of")]
+    parts = join_phrases([f"{number} {where} the model's own opinion" for number, where in ends if number])
+    return f"Of {count_phrase(len(crossings), 'party')}, {parts}. Each party counts once per topic and group."
 
 
 def _why(crossings: pd.DataFrame) -> str:

@@ -47,11 +47,12 @@ def headline(shares: pd.DataFrame) -> str:
     if len(clear) == 1:
         (row,) = clear.to_dict("records")
         span = "" if math.isnan(row["share_low"]) else f" ({row['share_low']:.0%} to {row['share_high']:.0%})"
-        share = f"{row['share']:.0%}{span}"
+        share, whose = f"{row['share']:.0%}{span}", "1 party"
     else:
-        share = f"{clear['share'].min():.0%} to {clear['share'].max():.0%}"
-    rest = "" if len(clear) == len(with_share) else f", {len(clear)} of them with an interval narrower than half"
-    return f"The first round accounts for {share} of the change of opinion ({changed}{rest})."
+        share, whose = f"{clear['share'].min():.0%} to {clear['share'].max():.0%}", f"{len(clear)} parties"
+    others = len(with_share) - len(clear)
+    rest = f"; for {others} others the share is too uncertain to say" if others else ""
+    return f"The first round accounts for {share} of the change of opinion of {whose}{rest}."
 
 
 def line(cell: Cell) -> dict[str, Any]:

@@ -165,7 +165,7 @@ BUILDERS: dict[str, tuple[Callable[[Triple], str], Sides]] = {
     "card": (lambda of: directed(claim(of), HIGHER), HIGHER),
     "drift": (
         lambda of: _one_topic("Voters", row("drift", of, start=2.0, end=2.0 + of[0], default=9.0, rooms=6)),
-        TO_AND_FRO,
+        to_and_from("it"),
     ),
 }  # fmt: skip
 

@@ -60,7 +60,7 @@ ONE_IN_FOUR = [(room, seat, (room + place) % 3) for room in range(4) for place, 
 
 def told(tables: Tables) -> str:
     measured = metrics()
-    return findings(tables, {name: metric.compute(tables) for name, metric in measured.items()}, measured)
+    return "\n".join(findings(tables, {name: metric.compute(tables) for name, metric in measured.items()}, measured))
 
 
 def test_some_ratings_without_a_distribution_do_not_change_the_measure(made: Made) -> None:
@@ -75,7 +75,7 @@ def test_some_ratings_without_a_distribution_do_not_change_the_measure(made: Mad
         row for row in metrics()["drift"].compute(whole).to_dict("records") if row["party"] == "republican"
     )
     assert republicans["end"] - republicans["start"] == pytest.approx(-0.36, abs=0.005)
-    assert "Republicans moved 0.4 of 0.9 points toward the model's own opinion" in told(whole)
+    assert "Republicans began 0.9 points from the model's own opinion and moved 0.4 points toward it" in told(whole)
     text = told(tables)
     assert "8.0" not in text
     assert "1.0" not in text

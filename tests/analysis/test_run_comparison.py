@@ -128,13 +128,16 @@ def test_the_direction_of_every_movement_is_right(base: float, other: float, uni
     }
     (line,) = sentences(runs, compare_runs(runs))
     apart = r"(a difference of )?(.+) points( \w+ in b)? \((.+)\)\."
-    said = re.fullmatch(rf"Republicans moved (.+) in b, and (.+) in a: {apart}", line)
+    by_run = {"a": base, "b": other}
+    first, second = sorted(by_run, key=lambda run: (-abs(by_run[run]), run != "b"))  # who moved more is named first
+    apart = apart.replace("in b", f"in {first}")
+    said = re.fullmatch(rf"Republicans moved (.+) in {first}, and (.+) in {second}: {apart}", line)
     assert said
-    for points, words in ((other, said[1]), (base, said[2])):
+    for points, words in ((by_run[first], said[1]), (by_run[second], said[2])):
         way = "up" if points > 0 else "down"
         assert words.removesuffix(f" {way} the axis") == ("not at all" if points == 0 else f"{abs(points):.2f} points")
     assert bool(said[3]) == (base * other < 0), "one rose and one fell: neither moved more"
-    assert said[3] or said[5] == f" {'more' if abs(other) > abs(base) else 'less'} in b"
+    assert said[3] or said[5] == f" more in {first}"
     low, high = map(float, re.findall(r"interval (\S+) to ([^,]+)", said[6])[0])
     assert 0 <= low <= float(said[4]) <= high
     assert float(said[4]) == pytest.approx(abs(other - base), abs=0.011)

@@ -79,10 +79,11 @@ def test_rows_are_the_metrics_rows(held: Callable, tmp_path: Path) -> None:
 def test_a_finding_says_who_moved_how_far(held: Callable, tmp_path: Path) -> None:
     """Start 3, end 6.33, Default 8: 3.3 of 5 points; past the Default no share of the way is told; one that stayed has none."""
     starts = [(2, 5), (4, 8), (3, 6), (2, 5), (4, 7), (3, 7)]
-    for default, way in (
-        (8, "3.3 of 5.0 points toward"),
-        (4.5, "3.3 points toward and past"),
-        (1, "3.3 points away from"),
+    for default, gap, way in (
+        (8, "5.0", "3.3 points toward it (95% interval 2.8 to 3.9)."),
+        (4.5, "1.5", "3.3 points toward it and past it (95% interval 2.8 to 3.9)."),
+        (6, "3.0", "3.3 points toward it (95% interval 2.8 to 3.9); whether they went past it is uncertain."),
+        (1, "2.0", "3.3 points away from it (95% interval 2.8 to 3.9)."),
     ):
         rooms = [
             {"republican": list(pair), "democrat": [9 - number % 2, 9 - number % 2]}
@@ -92,7 +93,7 @@ def test_a_finding_says_who_moved_how_far(held: Callable, tmp_path: Path) -> Non
         republicans, democrats = (
             line for line in text.splitlines() if line.startswith(("- Republicans", "- Democrats"))
         )
-        assert republicans == f"- Republicans moved {way} the model's own opinion (95% interval 2.8 to 3.9)."
+        assert republicans == f"- Republicans began {gap} points from the model's own opinion and moved {way}"
         assert democrats.startswith("- Democrats ")
         assert "Democrats moved" not in democrats
         assert ("audit --llm" in text) == (default > 3), (
@@ -117,8 +118,8 @@ def test_a_party_that_stays_is_not_said_to_move(held: Callable, tmp_path: Path) 
     ends = (3, 1, 2, 3, 1, 2)
     text = section(summary(held(*[{"republican": [2, end]} for end in ends], reference=8), tmp_path), "In short")
     assert (
-        "- Republicans did not move detectably: 0.0 points (95% interval 0.9 away from the model's own opinion to 0.9 toward the "
-        "model's own opinion)." in text
+        "- Whether Republicans moved is uncertain: the estimate is 0.0 points (95% interval 0.9 away to 0.9 toward)."
+        in text
     )
     still = section(summary(held(*[{"republican": [2, 2]}] * 6, reference=8), tmp_path), "In short")
     assert "- Republicans did not move, in the same way in every room, so there is no interval." in still
@@ -132,7 +133,7 @@ def test_several_topics_are_one_sentence_a_party(ran: Callable, tmp_path: Path) 
     """Four topics and two parties were eight lines of which a headline counted some: now who moved, on how many, how far."""
     four = "gun_violence,racism,climate_change,illegal_immigration"
     text = section(summary(load(ran("three_way", topics=four, repetitions=10, rounds=5)), tmp_path), "In short")
-    assert "- Republicans ended nearer to the model's own opinion on all 4 topics, by 2.5 to 3.9 points." in text
+    assert "- Republicans moved toward the model's own opinion on all 4 topics, by 2.5 to 3.9 points." in text
     assert "; on Climate change the direction is uncertain." in text
 
 
