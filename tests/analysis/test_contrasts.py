@@ -164,7 +164,9 @@ BUILDERS: dict[str, tuple[Callable[[Triple], str], Sides]] = {
     "agreement": (lambda of: _verdict(Measure("gain", "", *of, 9, 9), GAIN, HIGHER), HIGHER),
     "card": (lambda of: directed(claim(of), HIGHER), HIGHER),
     "drift": (
-        lambda of: _one_topic("Voters", row("drift", of, start=2.0, end=2.0 + of[0], default=9.0, rooms=6)),
+        lambda of: _one_topic("Voters", row("drift", of, start=2.0, end=2.0 + of[0], default=9.0, rooms=6)).partition(
+            " and "  # how far they began comes before it
+        )[2],
         to_and_from("it"),
     ),
 }  # fmt: skip
