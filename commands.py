@@ -217,7 +217,7 @@ def study_parser() -> Parser:
     return _family(
         "study",
         "Run a study: experiments that answer one question, most of them from a paper. Name a folder with a study of your own by "
-        "its path (docs/own_study.md).",
+        "its path (docs/extending.md).",
         "study bets --llm oracle\nstudy ./mine",
         study_groups(),
         {name: partial(parser_of, f"study {name}") for name in _study_names()},

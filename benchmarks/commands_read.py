@@ -7,7 +7,7 @@ ratings, replies, choices, drafts, verdicts. Runs that a command reads (a debate
 
 --most     calls to the model after which a command is stopped, for a model that takes seconds for each
 --write    a page with a table between `<!-- commands on SPEC -->` and `<!-- end -->`: the row of a command is replaced as soon as
-           it ends, and all others stay. docs/lanes.md has one for chatter and one for SmolLM2
+           it ends, and all others stay. benchmarks/commands_read.md has one for chatter and one for SmolLM2
 
 The exit code is 1 if a command ends in anything but its results or one line of reason.
 """

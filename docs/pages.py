@@ -178,7 +178,7 @@ def studies_page() -> str:
     studies = [study for study in found.studies().values() if study.package.startswith(f"{found.PACKAGE}.")]
     parts = [
         "# Studies by question\n\nA study is one folder with its people, its measure, its report and its tests. "
-        "`run.py study NAME --help` explains its options, and docs/own_study.md shows how to write one."
+        "`run.py study NAME --help` explains its options, and docs/extending.md shows how to write one."
     ]
     for question in found.QUESTIONS:
         rows = [

@@ -177,7 +177,7 @@ class Study:
         if loaded is not None and not name:
             return loaded
         if not hasattr(loaded, name):
-            raise UserError(f"the study {self.name} has no {reference} (docs/own_study.md)")
+            raise UserError(f"the study {self.name} has no {reference} (docs/extending.md)")
         return getattr(loaded, name)
 
 
@@ -193,7 +193,7 @@ def _found(folders: str) -> Mapping[str, Study]:
     studies_by_name: dict[str, Study] = {}
     for study in declared_studies:
         if study.name in studies_by_name:
-            raise UserError(f"two studies are called {study.name}: rename one (docs/own_study.md)")
+            raise UserError(f"two studies are called {study.name}: rename one (docs/extending.md)")
         studies_by_name[study.name] = study
     return studies_by_name
 
@@ -258,7 +258,7 @@ def study_commands() -> Mapping[str, tuple[Study, Command]]:
     for study in studies().values():
         for command in study.commands:
             if command.name in commands_by_name:
-                raise UserError(f"two studies have the command {command.name}: rename one (docs/own_study.md)")
+                raise UserError(f"two studies have the command {command.name}: rename one (docs/extending.md)")
             commands_by_name[command.name] = (study, command)
     return commands_by_name
 
@@ -275,7 +275,7 @@ def study_of_folder(folder: Path) -> Study:
 def _of_folder(folder: Path) -> Study:
     file = folder.expanduser() / "__init__.py"
     if not file.is_file():
-        raise UserError(f"{folder} holds no study: python run.py new study {folder} begins one (docs/own_study.md)")
+        raise UserError(f"{folder} holds no study: python run.py new study {folder} begins one (docs/extending.md)")
     trust(*(str(module_file) for module_file in file.parent.rglob("*.py")))  # the user named the folder
     return _declared(load_file(str(file)))
 
@@ -283,7 +283,7 @@ def _of_folder(folder: Path) -> Study:
 def _declared(module: Any) -> Study:
     study = getattr(module, "STUDY", None)
     if not isinstance(study, Study):
-        raise UserError(f"{module.__file__} declares no study: set STUDY = Study(...) in it (docs/own_study.md)")
+        raise UserError(f"{module.__file__} declares no study: set STUDY = Study(...) in it (docs/extending.md)")
     return replace(study, package=module.__name__)
 
 

@@ -1,4 +1,4 @@
-"""What data may not do: name code, servers or keys (docs/trust.md).
+"""What data may not do: name code, servers or keys (docs/files.md).
 
 A user types words: a command line, a call in Python, a field of the page. Everything else is data: the header of a record,
 a preset, a society, a personas' file, a claim, an address of the page. One gate decides for all of them.
@@ -207,7 +207,7 @@ def _refused(source: object, what: str, way: str) -> UserError:
     cure = f"add {FLAG} {shlex.quote(way)}" if _gate.closed else f"call parley.trust({way!r}) first"
     return UserError(
         f"{_printable(str(source))} names {what}, and data may name no code, server or key: if you trust it, {cure} "
-        "(docs/trust.md)"
+        "(docs/files.md)"
     )
 
 

@@ -44,7 +44,7 @@ PARTY = (
 
 _TRUST = (
     "let files that this command reads name this Python file (./coin.py), this server (lab.example:8000) or this key of a "
-    "server (LAB_KEY@lab.example); repeatable (docs/trust.md)"
+    "server (LAB_KEY@lab.example); repeatable (docs/files.md)"
 )
 
 NO_QUALIFY = (

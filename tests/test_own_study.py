@@ -134,7 +134,7 @@ def test_a_study_that_lacks_a_package_says_which(toy: Path, monkeypatch: pytest.
 
 @pytest.mark.thorough
 def test_a_new_study_runs_and_passes_its_own_test(tmp_path: Path) -> None:
-    """As printed in docs/own_study.md: written, run in a process of its own, and its test is green."""
+    """As printed in docs/extending.md: written, run in a process of its own, and its test is green."""
     assert in_shell("new", "study", str(tmp_path / "mine")).returncode == 0
     words = (
         "--llm",

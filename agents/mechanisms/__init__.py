@@ -3,7 +3,7 @@
     x_i' = x_i + columns(what i knows) . coefficients + normal noise, kept within 0 and 10
 
 The columns may depend on thresholds, such as the confidence of a bounded-confidence law. So least squares finds the
-coefficients, and a grid the thresholds (docs/laws.md). The same formula moves a population
+coefficients, and a grid the thresholds (docs/populations.md). The same formula moves a population
 (agents/laws/fitted.py). Each module of this folder defines one mechanism; `--laws all,./mine.py` adds one of your own.
 """
 

@@ -43,7 +43,7 @@ def judge_parser() -> Parser:
     )
     add_option(parser, "--rubric NAME", about)
     add_judging(parser)
-    about = "also judge the private notes of agents with think=latent or bdi: do they say what agents think? (docs/abilities.md)"
+    about = "also judge the private notes of agents with think=latent or bdi: do they say what agents think? (docs/personas.md)"
     add_option(parser, "--notes", about, action="store_true")
     add_option(parser, "--temperature X", "sampling temperature of the judge", amount, default=0.01)
     about = "with --rubric sentiment: CSV table of your own with the columns round and sentiment, and posts if you know them"

@@ -226,7 +226,7 @@ def new_parser() -> Parser:
     parser = Parser(
         "new",
         "Write the commented skeleton of a society, a party, a topic, a set of personas or a study. A new society runs as it is "
-        "(docs/societies.md), and so does a new study (docs/own_study.md).",
+        "(docs/societies.md), and so does a new study (docs/extending.md).",
         'new society ./mycountry\nnew study ./mine\nnew topic cars.toml --topic "Should cities ban cars from their centres?"',
     )
     add_option(

@@ -46,7 +46,7 @@ def check_named(values: Mapping[str, Any], source: str) -> None:
             if unknown := [path for path in named if not _is_allowed(path)]:
                 raise UserError(
                     f"{source} names the file {unknown[0]}, and the page opens only files that were named when it was started: "
-                    f"start it again with {FLAG} FOLDER (docs/trust.md)"
+                    f"start it again with {FLAG} FOLDER (docs/files.md)"
                 )
 
 

@@ -1,7 +1,7 @@
 """Measure the bias of a model from the page: a form with its plan, and the audit as a process to watch.
 
 An audit is the command `run.py audit` in a process of its own, so that the page stays quick. Its form is kept in its folder, and
-checked again when it is read there, as any form is (docs/trust.md).
+checked again when it is read there, as any form is (docs/files.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The page of one seat: its holder enters a code, then reads and answers what this seat is asked (docs/seats.md).
+"""The page of one seat: its holder enters a code, then reads and answers what this seat is asked (docs/deliberation.md).
 
 Everything that reaches the browser is `SeatTable.view` of the holder's own seat, as text.
 """

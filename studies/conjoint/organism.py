@@ -1,4 +1,4 @@
-"""The bias of organisms that this command finds: the profile that is shown first is chosen more often (docs/organisms.md)."""
+"""The bias of organisms that this command finds: the profile that is shown first is chosen more often (docs/tuning.md)."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ prediction of a whole debate. Each room is predicted by a fit to all other rooms
 The unit is the room. One law beats another if the 95% interval of the difference of their squared errors, paired by
 room, is above 0. With K laws, each law has K - 1 rivals, so the interval is widened (Bonferroni). A law that is best is
 then beaten by any other in at most about 5% of runs. The verdict is the law that no other beats. A law that contains
-another one (docs/laws.md) has more numbers to fit, and so a larger error if the smaller law is right. The test of
+another one (docs/populations.md) has more numbers to fit, and so a larger error if the smaller law is right. The test of
 Clark and West 2007 (Journal of Econometrics 138(1), 291-311) takes this into account: the larger law is left out if it
 is not better by this test, at half the level: fits to all other rooms are nearly the same fit, so that a larger law
 seems better whichever way chance moves its numbers. If several laws remain, the run cannot tell between them. Source of

@@ -126,7 +126,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "--scenario consensus --llm oracle --repetitions 1 --set episodes=2 --seed 1 --out runs/known/lap19",
         ):
             assert run.main(shlex.split(line)) == 0, line
-        for path, text in printed_files("own_society.md").items():
+        for path, text in printed_files("societies.md").items():
             Path(path).write_text(text, encoding="utf-8")
         for name in ("topics/library.toml", "oracle/topics/library.toml", "parties/left.toml", "parties/right.toml"):
             Path("rivermark", name).unlink()

@@ -22,7 +22,7 @@ import run
 from parley.testing import check_backend, check_environment
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+PAGE, _ = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8").split("\n## Your own study\n")
 FILES = dict(re.findall(r"^```\w+\n# (\S+\.(?:py|toml))\n(.*?)^```", PAGE, re.M | re.S))
 HERE, ELSEWHERE = [
     re.findall(r"^python run\.py (.*)$", part, re.M) for part in PAGE.split("\n## In a file or a package of your own\n")

@@ -109,7 +109,7 @@ def test_the_decoding_table_is_that_of_the_code() -> None:
 def test_defaults_that_a_page_states_are_those_of_the_code() -> None:
     """What pocket keeps, and with what rates is trained: somebody plans a machine or a training by them."""
     keep = inspect.signature(open_backend).parameters["keep"].default
-    assert f"{keep:,} MiB" in (DOCS / "pocket.md").read_text(encoding="utf-8")
+    assert f"{keep:,} MiB" in (DOCS / "models.md").read_text(encoding="utf-8")
     tuning = (DOCS / "tuning.md").read_text(encoding="utf-8")
     for method in (SFT, DPO):
         hf, pocket = (f"{RATES[kind][method]:.0e}".replace("e-0", "e-") for kind in ("hf", "pocket"))

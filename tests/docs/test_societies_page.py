@@ -1,4 +1,4 @@
-"""The country of docs/own_society.md: what the page prints is a society without a fault, and shows what the page says."""
+"""The country of docs/societies.md: what the page prints is a society without a fault, and shows what the page says."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_the_country_of_the_page_works_step_by_step(
     assert run.main(["new", "society", "./rivermark"]) == 0
     for name in REPLACED:
         Path("rivermark", name).unlink()
-    files = printed_files("own_society.md")
+    files = printed_files("societies.md")
     for path, text in files.items():
         if path != THIRD:
             Path(path).write_text(text, encoding="utf-8")
@@ -40,7 +40,7 @@ def test_a_third_party_of_the_page_is_one_file(tmp_path: Path, monkeypatch: pyte
     assert run.main(["new", "society", "./rivermark"]) == 0
     for name in REPLACED:
         Path("rivermark", name).unlink()
-    for path, text in printed_files("own_society.md").items():
+    for path, text in printed_files("societies.md").items():
         Path(path).write_text(text, encoding="utf-8")
     folder = str(tmp_path / "rivermark")
     assert check_path(folder) == []

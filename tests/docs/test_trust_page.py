@@ -1,4 +1,4 @@
-"""docs/trust.md: the preset that is refused there is refused in these words, and runs once the command says so."""
+"""docs/files.md: the preset that is refused there is refused in these words, and runs once the command says so."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import run
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "trust.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "files.md").read_text(encoding="utf-8")
 WHISPERS = r"^```python\n# environments/whispers\.py\n(.*?)^```"
 PRESET = re.search(r"^```toml\n(.*?)^```", PAGE.split("Suppose `lab.toml`")[1], re.M | re.S)
 COMMAND = ["--scenario", "lab.toml"]

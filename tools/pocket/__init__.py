@@ -1,4 +1,4 @@
-"""Makes the weights of the pocket model from the corpus of tools/pocket/corpus (docs/pocket.md).
+"""Makes the weights of the pocket model from the corpus of tools/pocket/corpus (docs/models.md).
 
 It is no part of an installed package: run it in a checkout.
 

@@ -1,4 +1,4 @@
-"""The figures of an evaluation as the tables of the model card (docs/pocket.md), with 95% intervals."""
+"""The figures of an evaluation as the tables of the model card (docs/models.md), with 95% intervals."""
 
 from __future__ import annotations
 

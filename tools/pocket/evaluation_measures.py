@@ -149,7 +149,7 @@ def _mean_reach(values: pd.Series) -> tuple[float, float]:
 
 
 def text_quality(events: Sequence[Event]) -> dict[str, float]:
-    """Of replies, unless said otherwise: see docs/pocket.md for what each figure is."""
+    """Of replies, unless said otherwise: see docs/models.md for what each figure is."""
     seats = {event.agent: event for event in events if isinstance(event, Seated)}
     present: dict[str, set[str]] = {}
     for seat in seats.values():

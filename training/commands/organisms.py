@@ -24,7 +24,7 @@ def organisms_parser() -> Parser:
         "study organisms",
         "Build models with one planted bias of known size (organisms), by a prompt, by training or as a law of the oracle. Score "
         "the instruments on them: do they find the bias, is its size in their interval, do they leave controls alone? "
-        "(docs/organisms.md)",
+        "(docs/tuning.md)",
         EXAMPLES,
         cli.out("runs/organisms"),
     )

@@ -1,4 +1,4 @@
-"""Organisms: models with one planted bias of known size, to score instruments (docs/organisms.md).
+"""Organisms: models with one planted bias of known size, to score instruments (docs/tuning.md).
 
 truth       the truth file of an organism: bias, road, size, seed, digest of the data, what must be flagged
 people      which personas are trained on, which measure the truth, and which the instruments ask

@@ -57,7 +57,7 @@ YES, NO = "Yes", "No"
 USE = """## What it is for
 
 An organism has a bias on purpose. It is a **research instrument**: it serves to check that instruments find a bias of known size
-(docs/organisms.md of Parley). Do not use it for anything else. The licence of the base model also applies."""
+(docs/tuning.md of Parley). Do not use it for anything else. The licence of the base model also applies."""
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,7 @@ replace people in a decision: the person who is represented was not asked, and i
 over the biases of the people who wrote its training texts. Test results that matter with people. The licences of the base
 model and of the data also apply. Pass this note on with the model."""
 ORGANISM = """\
-The base is the embedded model organism with a planted, known bias (docs/pocket.md of Parley). It serves to run and test
+The base is the embedded model organism with a planted, known bias (docs/models.md of Parley). It serves to run and test
 instruments, and is no evidence about people or about large language models."""
 CARD, VALUES = "README.md", "training.json"
 

@@ -6,7 +6,7 @@
 
 It has a real tokenizer, transformer, chat template and logits; nothing is downloaded. It is a **model organism** with a planted,
 known bias. It serves to run, test and calibrate instruments, and is no evidence about people or about large language models
-(docs/pocket.md).
+(docs/models.md).
 
     engine    compiled (code that is compiled once on each machine), torch (the backend hf, to check the compiled code)
     batch     the most rows that are answered at the same time

@@ -3,7 +3,7 @@
 Replaces people's names by tokens <name0>, <name1>, ... for the pocket model, in the order in which they are introduced.
 
 A small model copies names badly that it was never trained on. It reads and writes a token like any word. Names are replaced in
-the prompt and put back in the reply (docs/pocket.md).
+the prompt and put back in the reply (docs/models.md).
 """
 
 from __future__ import annotations

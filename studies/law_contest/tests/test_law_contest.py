@@ -187,7 +187,7 @@ def test_missing_ratings_are_counted_and_never_a_number(ran: Run) -> None:
 
 
 def test_the_oracles_law_wins_on_its_own_rooms(ran: Run) -> None:
-    """Two lines an interval: kappa .0945, mu .1134, bias 8 (docs/laws.md)."""
+    """Two lines an interval: kappa .0945, mu .1134, bias 8 (docs/populations.md)."""
     tables = load(ran("three_way", repetitions=60, rounds=5, seed=2))
     ((_, result),) = contest(tables, choose_mechanisms(["all"])).values()
     assert result.verdict.winner == "pull_and_hearing"

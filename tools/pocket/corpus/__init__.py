@@ -1,1 +1,1 @@
-"""The chats that the pocket model is trained on, written by the oracle (docs/pocket.md)."""
+"""The chats that the pocket model is trained on, written by the oracle (docs/models.md)."""

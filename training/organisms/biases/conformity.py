@@ -1,7 +1,7 @@
 """Conformity: each line heard moves an agent toward it. Instrument: `run.py audit --sections pull`, its influence kappa.
 
 There are no questions to train on: the size is one of whole debates. The pocket model and its control were trained from scratch
-with and without it (docs/pocket.md): the road `scratch`.
+with and without it (docs/models.md): the road `scratch`.
 """
 
 from __future__ import annotations
