@@ -106,12 +106,12 @@ FORMS: Mapping[str, Place] = {
 }  # fmt: skip
 HINTS: Mapping[str, str] = {
     "run.py --list": "list scenario scenarios debates topics ls presets",
-    "run.py --ui": "ui gui page app web serve browser watch",
+    "run.py --ui (or --ui RUN, at a run)": "ui gui page app web serve browser watch open view replay",
     "run.py --help": "help",
     "run.py --version": "version",
-    "run.py --scenario echo_chamber --llm oracle": "demo example start debate debates simulate simulation quickstart",
+    'run.py --scenario echo_chamber --llm oracle (--topic "Should ...?" for a question of your own)': "demo example start debate debates simulate simulation quickstart",
     "the same command again, with the same --out: it continues": "resume continue restart",
-    "run.py report RUN": "plot figure figures chart html summary graph",
+    "run.py report RUN (and RUN/summary.md)": "plot figure figures chart html summary graph result results",
     "run.py show RUN --agent 1": "prompts replies transcript inspect",
     "run.py models (and --llm openai:MODEL --base-url URL, for a server)": "model llm llms ollama claude gpt openai vllm hf",
     "run.py audit --llm MODEL": "bias card lean benchmark measure",

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from parley.agents.datafiles import quoted, save_text
-from parley.agents.persona import all_personas
+from parley.agents.persona import all_personas, persona_set
 from parley.agents.planted_people import plain_people
 from parley.agents.society import DEFAULT, PARTIES, Society
-from parley.llm.errors import UserError, unknown_name
+from parley.llm.errors import UserError
 from parley.llm.seeding import digest
 from parley.llm.user_file import UserTable, file_spec, read_user_table, user_cache
 
@@ -29,8 +29,10 @@ GROUP = re.compile(r"([1-9]\d{0,3}) (\S.*)")
 """A number of people, and who they are."""
 TABLES = (".csv", ".gz", ".bz2", ".jsonl", ".json", ".parquet", ".sav", ".dta", ".xlsx", ".xls", ".ods")
 PARTY, NAME, BACKSTORY, LANGUAGE = NEEDED = ("party", "name", "backstory", "language")
+SENTENCE = (".", "!", "?")
+"""How the value of a further column ends that is a sentence already."""
 Person = Mapping[str, str]
-PAGE = "docs/personas.md"
+PAGE = "docs/howto.md"
 
 
 def given_people(personas: Any) -> str:
@@ -52,6 +54,11 @@ def given_people(personas: Any) -> str:
     return str(save_text(_cached(text.getvalue()) / "people.csv", text.getvalue()))
 
 
+def people_folder(personas: str, society: Society) -> Path:
+    """Return the folder of a set of personas, a table or a line, as a scenario of the society names it. Errors: UserError."""
+    return own_people(personas, society) or persona_set(society.qualified(personas))
+
+
 def own_people(personas: str, society: Society) -> Path | None:
     """Return the folder of the personas of a table or of a line; None for the name or the folder of a set. Errors: UserError."""
     if file_spec(personas).path.suffix.lower() in TABLES:
@@ -71,7 +78,7 @@ def _people_of_table(table: UserTable, society: Society) -> dict[str, list[Perso
         members, language = people.setdefault(party, []), society.spoken(entry.get(LANGUAGE, ""))
         name = entry.get(NAME) or _name(party, len(members), society)
         facts = [
-            language.fill("fact", name=column, value=value)
+            value if value.endswith(SENTENCE) else language.fill("fact", name=column, value=value)
             for column, value in entry.items()
             if column not in NEEDED and value
         ]
@@ -94,7 +101,11 @@ def _people_of_group(number: int, group: str, society: Society) -> dict[str, lis
 def _party(text: str, society: Society, where: str) -> str:
     by_label = {label.lower(): party for party in society.parties for label in (party, society.label(party))}
     if text.lower() not in by_label:
-        raise unknown_name(f"party in {where}", text, society.parties)
+        known = ", ".join(society.parties)
+        raise UserError(
+            f"{where}: {text!r} is no party of the society {society.name}, which has {known}. People of other parties need a "
+            f"society of their own: run.py new society ./mine ({PAGE})"
+        )
     return by_label[text.lower()]
 
 

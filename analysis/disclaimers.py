@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from parley.agents.society import is_sentence
 from parley.llm.backends import identity_spec, split_spec
 from parley.model.events import Header
 from parley.model.scenario import STAND_IN
@@ -47,8 +48,17 @@ def short_disclaimer(header: Header) -> str | None:
     return _notes(header, BRIEF)
 
 
+OWN_TOPIC = (
+    "The rule-based speaker does not understand a topic of your own. Whatever the question is, parties on the left begin near "
+    "yes, and parties on the right near no."
+)
+
+
 def _notes(header: Header, notes: Mapping[str, str]) -> str | None:
     speakers = dict.fromkeys(notes[name] for _, name in _speakers(header) if name in notes)
+    topics = header.scenario.get("topics", ())
+    if notes["oracle"] in speakers and any(is_sentence(topic) or topic.endswith(".toml") for topic in topics):
+        speakers[OWN_TOPIC] = None
     surrogates = [
         f"On {surrogate['topic']} a **surrogate** took {surrogate['seats']:,} of {surrogate['of']:,} seats "
         f"({surrogate['seats'] / surrogate['of']:.0%}), for which no model was asked: {surrogate['caption']}. "

@@ -12,6 +12,7 @@ from parley.analysis.contrasts import OWN, TO_AND_FRO, Sides, amount, span
 from parley.analysis.formatting import count_phrase, escape_markdown
 from parley.analysis.metrics import applies
 from parley.analysis.metrics._cells import KEYS, NO_AGENT, NO_GAP, UNSURE, cells, count_signs
+from parley.analysis.metrics.broken_replies import BROKEN
 from parley.analysis.metrics.drift import bounds
 from parley.analysis.rating_value import NO_DISTRIBUTION
 from parley.analysis.reply_faults import warnings
@@ -28,6 +29,7 @@ CAUSES = (
 MOST_TOPICS = 4
 """Up to this number of topics each is named with its numbers where there is no verdict."""
 NAN = float("nan")
+RULES, FEW_SENTENCES = "oracle", "The rule-based speaker has few sentences:"
 Row = Mapping[Any, Any]
 Results = Mapping[str, pd.DataFrame]
 
@@ -42,6 +44,10 @@ def findings(tables: Tables, results: Results, measured: Mapping[str, ModuleType
         for name, metric in measured.items()
         if hasattr(metric, "headline") and applies(metric, tables) and len(results[name])
     ]
+    if (
+        tables.header.model.get("backend") == RULES
+    ):  # it has few sentences, so many people repeat them: no fault of a debate
+        further = [line.replace(BROKEN, FEW_SENTENCES) for line in further]
     meaning = [MEANING] if CAUSES in moved else []
     lines = [*moved, missing_ratings(tables), *meaning, *further, *warnings(tables.attitudes)]
     return sorted(filter(None, lines), key=lambda line: not line.startswith("**"))  # warnings are bold

@@ -183,6 +183,15 @@ def read_findings(path: Path) -> list[str]:
         return []
 
 
+def read_cautions(path: Path) -> list[str]:
+    """Return the items of a report that are bold, as plain text: what a reader has to know before the results are used."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return [plain(item) for item in re.findall(r"(?m)^- (\*\*.+)$", file.read(READ))]
+    except OSError:
+        return []
+
+
 def _short_of(text: str) -> str:
     """Return the list of "In short", after its first dash."""
     return re.split(r"(?m)^#+ |^!\[", text.partition("\n## In short\n")[2])[0].strip().removeprefix("- ")

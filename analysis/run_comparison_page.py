@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from parley.agents.society import DEFAULT
 from parley.analysis.contrasts import OWN, PERCENT, TO_AND_FRO, UP_AND_DOWN, Sides, amount, contrast, span
 from parley.analysis.formatting import (
     Column,
@@ -99,9 +100,19 @@ def _overall(first: str, base: Tables, name: str, tables: Tables) -> list[str]:
         return []
     moved, apart = [row["moved"], row["moved_first"]], [row[f"difference{end}"] for end in ("", "_low", "_high")]
     of = f"{row['rooms']:.0f} {'paired repetitions' if row['how'] == PAIRED else 'repetitions of both runs'}"
-    who = "On average over topics and parties, agents"
+    parties = dict.fromkeys(party for _, _, party in sides)
+    seated = dict.fromkeys(party for party in base.agents["party"] if party != DEFAULT)
+    unknown = [base.plural(str(party)) for party in seated if party not in parties]
+    left_out = (
+        f"{join_phrases(unknown)} began too near it to say which way leads to it, and are not counted. "
+        if unknown
+        else ""
+    )
+    mean = " (mean over topics, groups and parties)" if len(sides) > 1 else ""
+    who = f"{join_phrases([base.plural(party) for party in parties])}{mean}"
     line = _larger_first(who, (moved[0], moved[1]), (name, first), (apart[0], apart[1], apart[2]), TO_AND_FRO, of)
-    return [line if row["p"] < LEVEL else f"{line} This difference may be chance."]
+    chance = "" if row["p"] < LEVEL else "This difference may be chance. "
+    return [f"{line} {chance}{left_out}".strip()]
 
 
 def _larger_first(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from parley.agents.persona import persona_set
+from parley.agents.own_people import people_folder
 from parley.agents.probe import EMOTIONS, FORECAST
 from parley.agents.society import PartyNames, Society, load_society, party_name
 from parley.agents.topic import is_news, load_topic
@@ -145,7 +145,7 @@ class Tables:
     @property
     def personas(self) -> Path:
         """The folder of the set of personas. Errors: UserError if it is not on this machine."""
-        return persona_set(self.society.qualified(str(self.header.scenario["personas"])))
+        return people_folder(str(self.header.scenario["personas"]), self.society)
 
     @property
     def names(self) -> PartyNames:

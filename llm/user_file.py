@@ -174,7 +174,7 @@ def read_user_table(given: Path | str, needed: Sequence[str] = (), page: str = "
         shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
         raise UserError(
             f"{spec.path} lacks the column {lacking[0]}: it has {shown or 'none'}, and needs {', '.join(needed)}; rename a "
-            f"column, or add columns=(THEIRS:{lacking[0]}) after the file{hint}"
+            f"column, or write {spec.path},columns=(THEIRS:{lacking[0]}), with your name of the column for THEIRS{hint}"
         )
     if not table.rows:
         raise UserError(f"{spec.path} has no rows below its header: give at least one row{hint}")

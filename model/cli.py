@@ -69,7 +69,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 WANTED: Mapping[str, str] = {
     "--repetitions N": "n runs reps trials samples",
     "--rounds N": "round steps turns iterations",
-    "--set size=N": "agents size population",
+    "--set size=N (in --scenario network or platform)": "agents size population",
     "--set personas=NAME": "personas persona people",
     "--set temperature=X": "temperature temp",
     "--llm NAME[:MODEL]": "model models backend provider engine",

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from parley.agents.datafiles import read_toml, require_section
-from parley.agents.own_people import own_people
-from parley.agents.persona import party_of, persona_set
+from parley.agents.own_people import people_folder
+from parley.agents.persona import party_of
 from parley.agents.society import US, VOTERS, Society, is_sentence, load_society, split_name
 from parley.agents.speech import DebateStyle
 from parley.agents.topic import shared_topic
@@ -172,8 +172,7 @@ class Scenario:
     @cached_property
     def persona_folder(self) -> Path:
         """The folder of its set of personas. Errors: UserError if there is none."""
-        own = own_people(self.people.personas, self.society)
-        return own or persona_set(self.society.qualified(self.people.personas))
+        return people_folder(self.people.personas, self.society)
 
     @cached_property
     def seats(self) -> list[str]:

@@ -39,14 +39,19 @@ EPISODES = (
 Answers = TypeVar("Answers", covariant=True)
 
 
+FINDINGS = 2
+"""Sentences of a report that a command prints at its end: whether the model plays people, or who moved, and the next one."""
+
+
 def print_paths(**paths: object) -> None:
     """Print one line for each path, after what it is: `report   runs/a/bets.md`. What a report found comes first."""
     found = paths.get("summary") or paths.get("report")
     if isinstance(found, Path) and found.suffix == ".md":
-        from parley.analysis.result_folders import read_headline
+        from parley.analysis.result_folders import read_cautions, read_findings, read_headline
 
-        if sentence := read_headline(found)[1]:
-            print(f"finding  {sentence}")
+        findings = read_findings(found)[:FINDINGS] or list(filter(None, [read_headline(found)[1]]))
+        cautions = [line for line in read_cautions(found) if line not in findings]
+        print("\n".join([*(f"finding  {line}" for line in findings), *(f"caution  {line}" for line in cautions)]))
     for name, path in paths.items():
         print(f"{name:<8} {path}", flush=True)
 

@@ -57,6 +57,7 @@ COUNTS = ("turns", "replies", "compared")
 SHARES = tuple(dict.fromkeys(name for fault in FAULTS for name in (fault.share, fault.null) if name))
 FEWEST = 6
 """The fewest replies of a run of which a share is a warning."""
+BROKEN = "**Debates are broken:**"
 
 
 def compute(tables: Tables) -> pd.DataFrame:
@@ -79,7 +80,7 @@ def headline(frame: pd.DataFrame) -> str:
     parts = [_in_words(frame, fault) for fault in FAULTS if _is_frequent(frame, fault)]
     if parts:
         advice = "Read the transcript before you use the results (docs/metrics.md says what helps)."
-        return f"**Debates are broken:** {join_phrases(parts)}. {advice}"
+        return f"{BROKEN} {join_phrases(parts)}. {advice}"
     return f"{_in_words(frame, COPIES)[:1].upper()}{_in_words(frame, COPIES)[1:]}." if frame["compared"].sum() else ""
 
 

@@ -13,6 +13,7 @@ import solara
 import solara.lab
 
 from parley.agents.own_topic import topic_text
+from parley.analysis.disclaimers import OWN_TOPIC
 from parley.analysis.serving.own_files import check_named
 from parley.analysis.views._fields import ABOUT, ADVANCED, GROUPS, Field, changed, fields_of, matters
 from parley.analysis.views._gallery import gallery_names
@@ -195,6 +196,8 @@ def _groups(
         ]
         note = "None chosen: all topics." if title == ABOUT and scenario.subject.questions else ""
         own = _own_topics(scenario) if title == ABOUT and not scenario.subject.questions else None
+        if own and given.get("llm", MODEL).startswith(MODEL):
+            note = OWN_TOPIC
         groups.append({"title": title, "fields": rows, "note": note, "own": own, "folded": title == ADVANCED})
     return [group for group in groups if group["fields"]]
 

@@ -199,7 +199,9 @@ def Progress(folder: Path, unfinished: bool) -> None:
 
     if audit and audit.running:
         replies, planned = audit.replies, max(draft.calls if draft else 0, 1)
-        element("p", f"Measuring. {replies:,} of {planned:,} replies.", role="status", css="status").key("status")
+        on_its_way = f"Measuring. {replies:,} of about {planned:,} replies."
+        said = on_its_way if replies < planned else "The last replies are asked for, then the card is written."
+        element("p", said, role="status", css="status").key("status")
         share = str(round(min(100 * replies / planned, 99)))
         element("progress", max="100", value=share, **{"aria-label": "Replies of the audit so far"}).key("bar")
         solara.Button("Stop", audit.stop).key("stop")

@@ -100,7 +100,7 @@ def picked_of(spec: str) -> dict[str, str]:
 def spec_of(picked: dict[str, str]) -> str:
     """Return the spec of what was picked."""
     if not picked["kind"]:
-        return picked["spec"] if picked["spec"].split(",")[0].split(":")[0] not in KINDS else ""
+        return picked["spec"]
     address = {"base_url": picked["base_url"], "key": picked["key"]} if picked["kind"] == "openai" else {}
     spec = write_spec(picked["kind"], picked["model"], {key: value for key, value in address.items() if value})
     return f"{spec},{picked['more']}" if picked["more"] else spec
