@@ -103,6 +103,8 @@ def _overall(first: str, base: Tables, name: str, tables: Tables) -> list[str]:
     parties = dict.fromkeys(party for _, _, party in sides)
     seated = dict.fromkeys(party for party in base.agents["party"] if party != DEFAULT)
     unknown = [base.plural(str(party)) for party in seated if party not in parties]
+    if len(sides) == 1 and not unknown:  # the sentence of that party says the same
+        return []
     left_out = (
         f"{join_phrases(unknown)} began too near it to say which way leads to it, and are not counted. "
         if unknown

@@ -148,11 +148,16 @@ def test_movements_are_toward_or_away_from_the_opinion_of_the_model(held: Callab
     fall = [{"default": [2.0, 2.0], "democrat": [8.0, 7.0 + step / 100]} for step in range(6)]
     more = [{"default": [2.0, 2.0], "democrat": [8.0, 5.0 + step / 50]} for step in range(6)]
     runs = {"a": held(*fall), "b": held(*more)}
-    overall, line, _ = sentences(runs, compare_runs(runs))
+    line, *_ = sentences(runs, compare_runs(runs))
     assert line.startswith(
         "Democrats moved 2.95 points toward the model's own opinion in b, and 0.98 points in a: 1.98 "
     )
-    assert overall.startswith("On average over topics and parties, agents moved 2.95 points toward")
+    two = [
+        [{**room, "republican": [1.0, 1.5 + 0.1 * place]} for place, room in enumerate(rows)] for rows in (fall, more)
+    ]
+    both = {"a": held(*two[0]), "b": held(*two[1])}
+    overall = sentences(both, compare_runs(both))[0]
+    assert overall.startswith("Democrats and Republicans (mean over topics, groups and parties) moved ")
 
 
 def test_nothing_is_said_of_few_rooms_or_of_equal_ones() -> None:
