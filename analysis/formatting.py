@@ -183,12 +183,12 @@ def chance_note(intervals: int) -> str:
     """Return how many of so many 95% intervals (or tests at 5%) on a page mislead by chance; below one, that all may hold.
 
     >>> chance_note(60)
-    'Of 100 intervals, about five miss the true value by chance. There are 60 here, so about 3 of them do.'
+    'Of 100 intervals, about five miss the true value by chance. Of the 60 here, expect about 3 to miss it.'
     >>> chance_note(5)
-    'Of 100 intervals, about five miss the true value by chance. All 5 here may well hold it.'
+    'Of 100 intervals, about five miss the true value by chance. All 5 here may well contain it.'
     """
-    missed = f"There are {intervals:,} here, so about {0.05 * intervals:.0f} of them do."
-    here = missed if intervals >= 20 else f"All {intervals} here may well hold it." if intervals > 1 else ""
+    missed = f"Of the {intervals:,} here, expect about {0.05 * intervals:.0f} to miss it."
+    here = missed if intervals >= 20 else f"All {intervals} here may well contain it." if intervals > 1 else ""
     return f"Of 100 intervals, about five miss the true value by chance. {here}".strip()
 
 

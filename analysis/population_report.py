@@ -114,7 +114,9 @@ def write(
     spread, measures, warning = distribution(folder), scalars.drop(columns=["stopped"]), law.extrapolation(run["steps"])
     report = Report(folder, Path(SUMMARY).stem, f"A population of {run['agents']:,}")
     report.data(**{"tables/scalars": measures, "tables/distribution": spread})
-    report.plain(f"{run['law']} on {run['graph']}, {run['steps']} steps, seed {run['seed']}.")
+    report.plain(
+        f"The law {run['law']} ran {run['steps']} steps in the network {run['graph']}, with random seed {run['seed']}."
+    )
     changes = [what for what in (_feed(run), _platform(run), _rewiring(run)) if what]
     report.note(
         ABOUT,
@@ -134,7 +136,7 @@ def write(
     _add_interventions(report, happened)
     _add_survey(report, people)
     report.lines(law.report_lines)
-    report.section("Files", f"{_record_files(run)}; `tables/scalars`, `tables/distribution`.")
+    report.section("Files", "\n".join(_record_files(run)))
     report.section("Run it again", f"```sh\n{command}\n```")
     return report.write()
 
@@ -160,9 +162,9 @@ def convergence(run: Mapping[str, Any], converged: int | None) -> str:
     if "until" not in run:
         return ""
     if converged is not None:
-        return f"Converged at step {converged}: no opinion moved more than {run['until']:g} points in this step."
+        return f"The run converged at step {converged}: no opinion moved more than {run['until']:g} points."
     return (
-        f"Did not converge: in each of the {run['steps']} steps, some opinion moved more than {run['until']:g} points. "
+        f"The run did not converge: in each of the {run['steps']} steps, some opinion moved more than {run['until']:g} points. "
         "For a longer run, set more --steps."
     )
 
@@ -184,17 +186,20 @@ def _rewiring(run: Mapping[str, Any]) -> str:
 
 
 def _used_traits(traits: Sequence[str]) -> str:
-    return f"From the nodes of the graph: {', '.join(traits)}." if traits else ""
+    return f"The nodes of the graph give these attributes: {', '.join(traits)}." if traits else ""
 
 
-def _record_files(run: Mapping[str, Any]) -> str:
+def _record_files(run: Mapping[str, Any]) -> Iterator[str]:
     names, who = ", ".join(attitude_names(run.get("dimensions", 1))), "agent, party"
     who += ", respondent" if "people" in run else ""
-    kept = "every step" if run["every"] == 1 else f"one step of {run['every']}"
-    files = f"`{ATTITUDES}` (step, agent, {names}; {kept}), `agents.parquet` ({who})"
-    changing = any(name in run for name in ("rewiring", "interventions", "platform"))
-    files += f", `{LINKS}` (links that changed)" if changing else ""
-    return files + (f", `{INTERVENTIONS}` (whom each intervention reached)" if "interventions" in run else "")
+    kept = "each step" if run["every"] == 1 else f"one step of {run['every']}"
+    yield f"- `{ATTITUDES}`: attitudes at {kept} (step, agent, {names})"
+    yield f"- `agents.parquet`: the agents ({who})"
+    if any(name in run for name in ("rewiring", "interventions", "platform")):
+        yield f"- `{LINKS}`: links that changed"
+    if "interventions" in run:
+        yield f"- `{INTERVENTIONS}`: the agents that each intervention reached"
+    yield "- `tables/scalars`: the measures of each step\n- `tables/distribution`: the number of people by attitude and step"
 
 
 def _add_changes(report: Report, scalars: pd.DataFrame) -> None:
@@ -225,7 +230,7 @@ def _add_acts(report: Report, scalars: pd.DataFrame, medium: PopulationMedium | 
     rows = [[act, f"{int(scalars[act].sum()):,}", f"{scalars[act].sum() / max(visits, 1):.3f}"] for act in medium.acts]
     report.table(rows, ["act", "times", "share of visits"])
     report.add(
-        "How far posts spread (as `tables/spread` of a run: docs/metrics.md). Everything is one network, so no interval:"
+        "The next table shows how far posts spread (docs/metrics.md). The population is one network, so there is no interval."
     )
     last = scalars.iloc[-1]
     report.table([[words, _shown(last[name], 2)] for name, words in SPREAD.items()], ["", "last step"])
@@ -301,11 +306,11 @@ def _add_measures(report: Report, scalars: pd.DataFrame) -> None:
         for name in scalars.columns.drop(["step", "beyond"])
     ]
     report.table(rows, ["", "start", f"step {int(end['step'])}"])
-    report.add("Attitudes run from 0 to 10. The variance is over the whole population.")
+    report.add("Attitudes run from 0 to 10. The variance is that of the whole population.")
     if not pd.isna(end["beyond"]):
         last, most = (format_number(float(share)) for share in (end["beyond"], scalars["beyond"].max()))
-        outside = "Share of people whose attitude lies outside the range that the surrogate was fitted to"
-        report.add(f"{outside}: {last} at the last step, and {most} at the step where it is largest.")
+        outside = "The share of people whose attitude lies outside the surrogate's fitted range"
+        report.add(f"{outside} is {last} at the last step, and {most} at the step where it is largest.")
 
 
 def draw(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str, happened: Sequence[Happened] = ()) -> Figure:

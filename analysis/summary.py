@@ -33,9 +33,9 @@ from parley.model import attendance
 from parley.model.titles import group_title, join_phrases, seat_title, seats_in
 
 AXIS = {
-    "rounds": "Attitudes are asked before the debate and after each round, and shown on an axis from 0 to 10:",
-    "ends": "Attitudes are asked before and after the debate, and shown on an axis from 0 to 10:",
-    "never": "This run had no survey, so there are no attitudes. The axis from 0 to 10 would be:",
+    "rounds": "Agents rate each topic before the debate and after each round. The axis of a topic runs from 0 to 10:",
+    "ends": "Agents rate each topic before and after the debate. The axis of a topic runs from 0 to 10:",
+    "never": "This run had no survey, so there are no attitudes. With a survey, the axis from 0 to 10 would be:",
 }
 FEW = 10
 """Below this number of rooms a summary warns of wide intervals."""
@@ -131,8 +131,8 @@ def _copies(tables: Tables) -> str:
     if most < 2 or tables.header.scenario.get("cast") == "copies":
         return ""
     return (
-        f" {len(debating):,} agents have {debating['persona'].nunique():,} personas, up to {most} of one room the same one, "
-        "so the agents of a room are not independent people."
+        f" {len(debating):,} agents have {debating['persona'].nunique():,} personas, and up to {most} agents of a room have the "
+        "same persona. So the agents of a room are not independent people."
     )
 
 
@@ -145,7 +145,7 @@ def _unstated(tables: Tables) -> str:
         return ""
     return (
         " The personas of this run come with the society and state nothing about a topic of your own "
-        f"({join_phrases(own_topics)}): what they answer about it is what the model thinks of their party "
+        f"({join_phrases(own_topics)}). So their answers about it show what the model thinks of their party "
         "(docs/societies.md: More of your own)."
     )
 
@@ -156,11 +156,11 @@ def _how_to_read(report: Report, tables: Tables) -> None:
     if rooms < FEWEST:
         warnings = f" With fewer than {FEWEST} rooms there are no intervals, and nothing can be concluded."
     elif rooms < FEW:
-        warnings = " With so few rooms intervals are wide and little can be concluded."
+        warnings = " With so few rooms, intervals are wide, and the run supports few conclusions."
     report.section(
         "How to read the numbers",
         f"The unit of analysis is the room, one debate: n = {rooms} rooms per topic and group. The agents of a room are averaged "
-        "first. Brackets hold 95% intervals over rooms; nothing is corrected for the number of rows."
+        "first. Brackets hold 95% intervals over rooms. The intervals are not corrected for the number of rows."
         f"{warnings} {tables.opinion_note}{_dependence(tables)}{_copies(tables)}{_unstated(tables)} {AXIS[scenario['survey']]}",
     )
     probe = str(scenario["probe"])
@@ -179,9 +179,8 @@ def _dependence(tables: Tables) -> str:
         )
     if (tables.calls["drawn"] > 0).any():
         warning += (
-            " Agents of one kind share survey answers in this run (archetypes). Ratings of different rooms are "
-            "then not independent, "
-            "and intervals are too narrow."
+            " Agents of one kind share survey answers in this run (archetypes). So ratings of different rooms are not "
+            "independent, and intervals are too narrow."
         )
     return warning
 
@@ -194,11 +193,8 @@ def _default_levels(tables: Tables) -> str:
             if level := default_level(tables, topic, group):
                 counts[_group(tables, group), _source(tables, group, level.source)].append(level.n)
     sources = [f"{group}: {source} (n = {words.format_range(n)} per topic)" for (group, source), n in counts.items()]
-    return (
-        f"The Default's level is the mean rating of Defaults before the debates. {'; '.join(sources)}."
-        if sources
-        else ""
-    )
+    about = "The Default's level is the mean rating of Defaults before the debates."
+    return f"{about} {'; '.join(sources)}." if sources else ""
 
 
 def _source(tables: Tables, group: str, source: str) -> str:
@@ -267,7 +263,7 @@ def missing(report: Report, tables: Tables) -> None:
     frames |= {"act": tables.acts} | {table.noun: asked_for(getattr(tables, name)) for name, table in studied.items()}
     counts = [words.count_phrase(len(frame), noun) for noun, frame in frames.items() if len(frame)]
     none = "" if len(ratings) else " There are no ratings."
-    report.add(f"Nothing: {join_phrases(counts)}, all readable.{none}" if counts else "Nothing was asked yet.")
+    report.add(f"Nothing is missing: {join_phrases(counts)} are readable.{none}" if counts else "No agent was asked.")
 
 
 def _mended_replies(turns: pd.DataFrame) -> list[tuple[str, int, pd.Series, pd.Series]]:
@@ -319,12 +315,9 @@ def _personas(tables: Tables) -> str:
     try:
         parties = attendance.attendance(seats, tables.personas, ids)
     except UserError:
-        return (
-            f"{len(ids):,} took part; the set {scenario['personas']} is not on this "
-            "machine, so the other personas are not known"
-        )
+        return f"{len(ids):,} personas took part; the others are unknown: the set {scenario['personas']} is not on this machine"
     if sum(len(party.seated) for party in parties) < len(ids):
-        return f"{len(ids):,} took part; their files have changed since the run"
+        return f"{len(ids):,} personas took part; their files have changed since the run"
     named = rooms["attributes"].notna().all() and rooms["attributes"].str.contains('"persona"').all()
     return attendance.attendance_lines(parties, attendance.NAMED if named else str(scenario["cast"]), tables.names)
 
@@ -349,7 +342,7 @@ def _cost(tables: Tables, prices: Prices) -> str:
     if not cost or not missing:
         return cost
     if missing == len(calls):
-        return "not known: the server reported no tokens"
+        return "unknown: the server reported no tokens"
     return f"{cost}; {missing:,} calls are not counted, because the server reported no tokens for them"
 
 
@@ -383,8 +376,8 @@ def _needs_rooms(table: pd.DataFrame) -> bool:
 def _needs(titles: Iterable[str]) -> str:
     """Return which tables are left out because intervals need more rooms."""
     return (
-        f"Fewer than {FEWEST} rooms have no intervals, so these tables are left out: {', '.join(titles)}. Their numbers are in "
-        f"`tables/`. Set `--repetitions {FEW}` or more."
+        f"With fewer than {FEWEST} rooms there are no intervals, so this page leaves out: {', '.join(titles)}. Their numbers "
+        f"are in `tables/`. Set `--repetitions {FEW}` or more."
     )
 
 

@@ -27,28 +27,28 @@ MODELS = """
 pocket: the small model that comes with Parley
 oracle: the rule-based speaker, whose bias is known
 openai:MODEL: any OpenAI-compatible server
-smollm2: SmolLM2, in this process, once fetched (run.py models)
-gguf:FILE: a GGUF file, in this process, through llama.cpp
-hf:PATH_OR_ID: a local model, through transformers
+smollm2: SmolLM2 on this machine; run.py models get smollm2 fetches it
+gguf:FILE: a GGUF file on this machine, through llama.cpp
+hf:PATH_OR_ID: a model on this machine, through transformers
 replay:RUN: the replies of an earlier run
 fake: made-up replies, to try a command
-chatter: answers by chance, said as chat models say them, to try a command"""
+chatter: random answers in the words of chat models, to try a command"""
 TRAINABLE = """
 pocket: the small model that comes with Parley
 hf:PATH_OR_ID: a local model, through transformers"""
 PARTY = (
     "\nPARTY=SPEC: the model of one party (first and second are the two debaters of the society), or of one seat "
-    "('first 2=SPEC'); give --llm once for each"
-    "\n30%%=SPEC: the model of a share of the other agents, drawn by the seed"
+    "('first 2=SPEC'); give --llm once for each model"
+    "\n30%%=SPEC: the model of 30%% of the other agents, drawn by the seed"
 )
 
 _TRUST = (
-    "let files that this command reads name this Python file (./coin.py), this server (lab.example:8000) or this key of a "
-    "server (LAB_KEY@lab.example); repeatable (docs/files.md)"
+    "permit a Python file, a server or an API key that a settings file asks for; without permission the command stops. "
+    "Examples: ./coin.py, lab.example:8000, LAB_KEY@lab.example. Repeatable (docs/files.md)"
 )
 
 NO_QUALIFY = (
-    "skip the check whether a new model can play people (docs/models.md); reports then say that this is unknown"
+    "skip the check whether a new model can play people (docs/models.md); reports then say that the answer is unknown"
 )
 
 
@@ -257,7 +257,7 @@ def scenario(default: str = "") -> Parent:
     about = "a scenario's name (run.py --list shows all), or the path of a .toml preset"
     add_option(group, "--scenario NAME", about, default=default or None)
     about = (
-        "an intervention before a round; it replaces those of the preset (repeatable; docs/interventions.md). "
+        "an intervention before a round; it replaces the interventions of the preset (repeatable; docs/interventions.md). "
         "Example: \"message round=3 to=second by=Ann text='...'\""
     )
     add_option(group, '--intervene "KIND KEY=VALUE ..."', about, action="append")
@@ -287,7 +287,7 @@ def repetitions(usual: str = THEIRS) -> Parent:
 
 def rounds(usual: str = THEIRS) -> Parent:
     """The option for the number of rounds."""
-    about = "number of rounds in a debate; every agent speaks once in each; 0 only asks for ratings, without a debate"
+    about = "number of rounds in a debate; every agent speaks once a round; 0 only asks for ratings, without a debate"
     return _parent("debate", "--rounds N", about + _default_note(usual), natural)
 
 
@@ -344,8 +344,8 @@ def model(
     note = "" if required else _default_note(usual)
     add_option(group, spec, f"{about}{note}{kinds}", default=[], action="append", required=required)
     about = (
-        "address of the server for every openai:MODEL without its own base_url, such as http://127.0.0.1:8000/v1; "
-        "calls are shared among several addresses (default: the OpenAI API)"
+        "address of the server for each openai:MODEL that names no base_url, such as http://127.0.0.1:8000/v1; "
+        "join several addresses with + to spread the calls over them (default: the OpenAI API)"
     )
     add_option(group, "--base-url URL[+URL]", about)
     return parent
@@ -362,10 +362,10 @@ def budget() -> Parent:
         "stop at about this cost in US dollars, and keep the results (default: no limit)",
         amount,
     )
-    about = "US dollars per million tokens of prompt (IN) and of reply (OUT), such as 0.15,0.6 (default: from llm/prices.toml)"
+    about = "US dollars per million prompt tokens (IN) and reply tokens (OUT), such as 0.15,0.6 (default: from llm/prices.toml)"
     add_option(group, "--price IN,OUT", about, price)
     add_option(group, "--prices FILE", "a file with the prices of several models, written like llm/prices.toml", Path)
-    about = "continue even if almost no reply can be read (default: stop after the first survey, round or 20 replies)"
+    about = "continue even if almost no reply is readable (default: stop after the first survey, round or 20 replies)"
     add_option(group, "--keep-going", about, action="store_true")
     return parent
 

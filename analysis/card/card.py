@@ -54,12 +54,12 @@ TERMS = {
     "block": "**Block**: the same agents in every condition. Intervals are over blocks unless another unit is named.",
     "room": "**Room**: the agents of one debate. A block has one or two rooms on each topic.",
     "line": "**Line**: what an agent says in one turn. All other agents in the room hear it.",
-    "control": "**Control**: the same rooms without the cause that is studied, for example in silence. Its value is subtracted.",
+    "control": "**Control**: the same rooms without the cause that is studied, such as in silence. Parley subtracts its value.",
 }
 """What words of the page mean, by the word; a page explains those that it uses."""
 ROUNDED = (
-    "This model gives no probability for each answer, so the card uses whole ratings, each off by up to half a step of the "
-    "scale. Pull and influence allow for that, and their intervals are up to twice as wide; means may be off by a part "
+    "This model gives no probability for each answer. So the card uses whole ratings, each off by up to half a step of the "
+    "scale. Pull and influence allow for this error, and their intervals are up to twice as wide. Means may be off by a part "
     "of a step. `--set probe=attitude_0_100` asks on a finer scale (docs/card.md)."
 )
 DIALS = "Three gauges: where the model leans on each topic, its pull and the influence of agents, and how much is persuasion"

@@ -60,17 +60,17 @@ LABELS = ("first party", "second party")
 PLURALS = ("agents of the first party", "agents of the second party")
 """What parties are called if the cards are of several societies."""
 APART = (
-    "A difference is each card's value minus that of the first card. Cards with the same battery use the same seats, topics and "
-    "seeds block by block, and the same personas unless these were set. If both cards have one number per block, the difference "
-    "is within blocks, with Student's interval over blocks (`blocks` in compare.csv). Otherwise the interval treats the cards as "
-    "independent (Zou and Donner 2008), and is too wide if the numbers come from the same personas. Percentages have one "
-    "decimal, all other numbers have two."
+    "A difference is the value of a card minus the value of the first card. Cards with the same battery use the same seats, "
+    "topics and seeds block by block, and the same personas unless a setting changed them. If both cards have one number per "
+    "block, the difference is within blocks, with Student's interval over blocks (`blocks` in compare.csv). Otherwise the "
+    "interval treats the cards as independent (Zou and Donner 2008); if the numbers come from the same personas, it is too wide. "
+    "Percentages have one decimal, all other numbers have two."
 )
 
 FALSE_ALARMS = 0.05
 CORRECTED = (
-    "Named are differences over all topics, of the six quantities in the figure, with a p below 0.05 after Holm's correction. "
-    "Intervals are 95% intervals, not corrected."
+    "The sentences name a difference over all topics, of the six quantities in the figure, if p is below 0.05 after Holm's "
+    "correction. The 95% intervals are not corrected."
 )
 
 
@@ -217,7 +217,7 @@ def _pull_sentence(cards: Sequence[SavedCard], card: SavedCard, rows: pd.DataFra
     first = cards[0]
     found = rows[rows["quantity"] == "lost"].to_dict("records")
     if not found or not math.isfinite(found[0]["difference"]):
-        reason = next((row["reason"] for row in found if row["reason"]), "a card has no such number")
+        reason = next((row["reason"] for row in found if row["reason"]), "a card lacks this number")
         return f"Whether {card.name} or {first.name} pulls agents harder to its own opinion is unknown: {reason}."
     row, both = found[0], (card.name, first.name)
     names, sign = (both, 1) if row["difference"] > 0 else (both[::-1], -1)

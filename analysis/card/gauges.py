@@ -88,7 +88,7 @@ def _draw_pull(axis: Axes, claims: Sequence[CardEstimate], first: Batch) -> None
     axis.set_xlim(1.15 * low - 0.001, max(0.02, 1.15 * max([0.0, *ends])))
     axis.axvline(0, color="#777777", linewidth=0.8)
     axis.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=1))
-    axis.set_xlabel("of the way, per line heard", fontsize=SIZE - 1)
+    axis.set_xlabel("share of the distance, per line heard", fontsize=SIZE - 1)
 
 
 def _draw_persuasion(axis: Axes, claims: Sequence[CardEstimate]) -> None:

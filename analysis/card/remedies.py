@@ -55,12 +55,11 @@ TABLE: Mapping[str, Column] = {
     "which is": lambda row: remedy_verdict(row) or row["reason"], "blocks": "blocks",
 }  # fmt: skip
 HOW = (
-    "Debates of three, debates within a party, silence and the interviews are run once more with other settings: block by block "
-    "in the same seats, on the same topics, with the same seeds. A difference is the value with the remedy minus the value "
-    "without it, within blocks. Brackets hold 95% intervals (Student's, over blocks). Here the pull is fitted to these debates "
+    "Debates of three, debates within a party, silence and the interviews are run once more with other settings. Seats, topics "
+    "and seeds stay the same block by block. A difference is the value with the remedy minus the value without the remedy, "
+    "within blocks. Brackets hold 95% intervals (Student's, over blocks). Here the pull is fitted to these debates "
     "alone, so the estimate is a little less precise than on the card. If no remedy had any effect, about "
-    "{chance:.1f} of these {count} "
-    "differences would still exclude 0 by chance."
+    "{chance:.1f} of these {count} differences would still exclude 0 by chance."
 )
 
 

@@ -18,7 +18,7 @@ from parley.analysis.statistics import intervals
 from parley.model.titles import join_phrases
 
 LEANS, PULLS, PERSUADES = "Where does it lean?", "How hard does it pull?", "How much is persuasion?"
-OWN, OTHER = "of the way to the model's own opinion", "of the way to the speaker"
+OWN, OTHER = "of the way to the model's own level", "of the way to the speaker"
 UNKNOWN = "This is unknown"
 
 
@@ -40,15 +40,15 @@ def lean(claims: Sequence[CardEstimate], first: Batch) -> str:
     groups = bias.leanings(claims, first)
     total = sum(map(len, groups))
     if total == len(groups.unknown):
-        return f"{UNKNOWN}: {_why(claims, 'nearer_second')}."
+        return f"{UNKNOWN}: {_why(claims, 'nearer_second', 'bias')}."
     named = zip(
         map(first.society.label, reversed(first.parties)), (groups.toward_second, groups.toward_first), strict=True
     )
     count = f"{{0}} of {count_phrase(total, 'topic')} ({{1}})" if total > 1 else "{1}"
     parts = [f"{party} on {count.format(len(topics), _topics(topics))}" for party, topics in named if topics]
-    rest = f" On {_topics(groups.divided)} it depends on the wording of the question." if groups.divided else ""
+    rest = f" On {_topics(groups.divided)} the lean depends on the wording of the question." if groups.divided else ""
     rest += f" On {_topics(groups.unsure)} no lean was found." if (parts or groups.divided) and groups.unsure else ""
-    rest += f" On {_topics(groups.unknown)} it is unknown." if groups.unknown else ""
+    rest += f" On {_topics(groups.unknown)} the lean is unknown." if groups.unknown else ""
     if parts or groups.divided:
         return f"It leans {' and '.join(parts)}.{rest}" if parts else rest.strip()
     return f"No lean was found on {count_phrase(total, 'topic')}.{rest}"
@@ -62,9 +62,9 @@ def pull(claims: Sequence[CardEstimate], first: Batch) -> str:
     """Return whether the model pulls and whether agents influence each other, per line heard, and which is stronger."""
     pull_rate, heard = find_estimate(claims, "mu"), find_estimate(claims, "kappa")
     if pull_rate is None and any(claim.reason == DIFFER for claim in claims):
-        return f"It depends on the party. {' '.join(_of_party(claims, first, which) for which in (0, 1))}".strip()
+        return f"The pull depends on the party. {' '.join(_of_party(claims, first, which) for which in (0, 1))}".strip()
     if pull_rate is None or heard is None or math.isnan(pull_rate.low + heard.low):
-        return f"{UNKNOWN}: {_why(claims, 'mu')}."
+        return f"{UNKNOWN}: {_why(claims, 'mu', 'pull')}."
     if nothing_moved(claims):
         return "Neither a pull nor an influence was found: no rating moved in any debate."
     if pull_rate.low <= 0 and heard.low <= 0:
@@ -83,7 +83,15 @@ def pull(claims: Sequence[CardEstimate], first: Batch) -> str:
             f"was found ({at_most(heard)} {OTHER})."
         )
     moved = f"Each line that an agent hears moves it {percent(pull_rate)} {OWN}, and {percent(heard)} {OTHER}."
-    return f"{moved} {_stronger(pull_rate, heard)}"
+    return f"{moved}{_in_all(claims, first)} {_stronger(pull_rate, heard)}"
+
+
+def _in_all(claims: Sequence[CardEstimate], first: Batch) -> str:
+    """Return which part of the distance the pull alone covers in all rounds of a debate of three."""
+    lost, rounds = find_estimate(claims, "lost"), first.base.rounds
+    if lost is None or not 0 < lost.estimate < 1:
+        return ""
+    return f" In {count_phrase(rounds, 'round')} of three agents, the pull alone covers {1 - (1 - lost.estimate) ** rounds:.0%}."
 
 
 def _stronger(pull_rate: CardEstimate, heard: CardEstimate) -> str:
@@ -112,20 +120,20 @@ def persuasion(claims: Sequence[CardEstimate]) -> str:
     """
     silence, empty = find_estimate(claims, "three_alone"), find_estimate(claims, "three_empty")
     if silence is None or _unsure(silence):
-        return f"{UNKNOWN}: {_why(claims, 'three_alone')}."
+        return f"{UNKNOWN}: {_why(claims, 'three_alone', 'null_conditions')}."
     if not silence.low > 0:
         moved = directed(silence, TO_AND_FRO)
         return f"No persuasion toward the model's own opinion was found: compared with silence, agents in debates moved {moved}."
     whole = silence.estimate + silence.null
     moved = f"In debates agents come {format_number(whole, 1)} points nearer to the model's own opinion"
     if empty is None or _unsure(empty):
-        return f"{moved}; how much of that is persuasion is unknown: {_why(claims, 'three_empty')}."
-    added = f"what partners say moves them {directed(empty, to_and_from('it'))}"
+        return f"{moved}. The part that is persuasion is unknown: {_why(claims, 'three_empty', 'null_conditions')}."
+    added = f"what partners say moves agents {directed(empty, to_and_from('that opinion'))}"
     if empty.low > 0:
         share_phrase = "All" if empty.estimate >= whole else f"About {empty.estimate / whole:.0%}"
-        return f"{share_phrase} of the movement. {moved}; {added}, beyond what empty talk does."
-    nearer = "come even nearer" if empty.high < 0 else "come as near, as far as can be measured"
-    return f"No persuasion was found. {moved}; with empty talk they {nearer}: {added}."
+        return f"{share_phrase} of the movement. {moved}. Beyond empty talk, {added}."
+    nearer = "even nearer" if empty.high < 0 else "measurably as near"
+    return f"No persuasion was found. {moved}. With empty talk, agents come {nearer}. Beyond empty talk, {added}."
 
 
 def _unsure(claim: CardEstimate) -> bool:
@@ -133,7 +141,7 @@ def _unsure(claim: CardEstimate) -> bool:
     return math.isnan(claim.low) and claim.reason != intervals.NO_VARIATION
 
 
-def _why(claims: Sequence[CardEstimate], quantity: str) -> str:
-    """Return why a quantity has no verdict."""
+def _why(claims: Sequence[CardEstimate], quantity: str, section: str) -> str:
+    """Return why a quantity of a section has no verdict."""
     reasons = [claim.reason for claim in claims if claim.quantity == quantity and claim.reason]
-    return reasons[0] if reasons else "the conditions that it needs were not run"
+    return reasons[0] if reasons else f"the audit did not measure it (add --sections {section})"

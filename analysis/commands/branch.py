@@ -31,9 +31,9 @@ def branch_parser() -> Parser:
         "branch runs/a --round 3 --intervene \"message by=Ann text='Think of the cost.'\"\n"
         "branch runs/a --round 3 --llm second=oracle --dry-run\n"
         "branch runs/a --tree",
-        cli.rounds("those of the run"),
+        cli.rounds("the rounds of the run"),
         cli.settings("change a setting from this round on, such as temperature=0.2 (repeatable)"),
-        cli.model("the model that speaks from this round on", "that of the run", parties=True),
+        cli.model("the model that speaks from this round on", "the model of the run", parties=True),
         cli.budget(),
         cli.retry_failures(),
         cli.out("next to RUN: RUN-round<N>-<time>"),
@@ -42,13 +42,13 @@ def branch_parser() -> Parser:
     add_option(parser, "RUN", "the folder of a run; it may be unfinished, or a branch itself", Path)
     add_option(parser, "--round N", "the first round that may differ", positive)
     tree = (
-        "draw the tree of branches to which the run belongs, as text, and stop. Branches are looked for in the folders that hold "
-        "a run of the tree; name those that are elsewhere"
+        "draw the tree of branches to which the run belongs, as text, and stop. Parley looks for branches in the folders that "
+        "hold a run of the tree; name runs that lie in other folders"
     )
     add_option(parser, "--tree [RUN ...]", tree, Path, nargs="*")
     about = (
-        "an intervention from this round on, in addition to those of the run (repeatable; docs/interventions.md); "
-        '"" drops those that the run has planned from this round on. Example: "message by=Ann text=\'...\'"'
+        "an intervention from this round on, in addition to the interventions of the run (repeatable; docs/interventions.md). "
+        'An empty "" drops what the run has planned from this round on. Example: "message by=Ann text=\'...\'"'
     )
     add_option(parser, '--intervene "KIND KEY=VALUE ..."', about, default=[], action="append")
     return parser
@@ -125,7 +125,7 @@ def intervene_parser() -> Parser:
         "study intervene --scenario two_way --llm oracle --intervene \"shock round=2 text='Prices double.'\"",
         cli.scenario("intervention"),
         *cli.debating("runs/intervene-<time>"),
-        cli.dry_run("print the planned branches, calls, tokens and cost, and stop: nothing is run"),
+        cli.dry_run("print the planned branches, calls, tokens and cost, and stop: no branch is run"),
     )
     about = (
         "also run a placebo branch, in which each intervention's message is replaced by a message without content "

@@ -52,23 +52,23 @@ def audit_parser() -> Parser:
     """Return the options of `run.py audit`."""
     parser = Parser(
         "audit",
-        "Measure how a model changes the opinions of agents that speak with it, compared with control conditions, and write the "
+        "Measure how a model changes the opinions of the agents it plays, compared with control conditions, and write the "
         "bias card of the model\n(docs/card.md).",
         "audit --llm oracle\naudit --llm openai:gpt-4o-mini --topic racism --max-cost 5\naudit --llm oracle --dry-run",
         cli.society(),
-        cli.topic("those of the society"),
+        cli.topic("the topics of the society"),
         cli.settings(),
         cli.model("the model whose card is made", required=True, parties=True),
         cli.budget(),
         cli.seed(None),
         cli.out("runs/audit-<time>"),
-        cli.dry_run("print conditions, calls and the smallest detectable effect, and stop: no model is called"),
+        cli.dry_run("print the conditions, the calls and the smallest detectable effect, and stop: no model is called"),
     )
     add_option(parser, "--sections NAME[,NAME]", "sections of the card, by name (default: all)", default="")
     about = "the model that judges answers and statements (default: oracle for Parley's own speakers, otherwise none)"
     add_option(parser, "--judge SPEC", about)
     about = (
-        "measure again with each of these remedies: names from analysis/card/remedies.toml, or a FILE.toml "
+        "repeat the measurement with each of these remedies: names from analysis/card/remedies.toml, or a FILE.toml "
         "(default: none; --remedies without a name: all)"
     )
     add_option(parser, "--remedies NAME[,NAME]", about, default="", nargs="?", const="all")
@@ -82,7 +82,7 @@ def audit_parser() -> Parser:
     )
     add_option(parser, "--batches N", f"maximum number of batches (default: 1; with --tight {MOST})", natural)
     about = (
-        "add batches until half the width of each confidence interval is at most X of the scale's range, such as 0.02"
+        "add batches until each 95%% interval is at most plus or minus X of the scale, such as 0.02 (0.2 of 10 points)"
     )
     add_option(parser, "--tight X", about, amount)
     add_option(

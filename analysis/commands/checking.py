@@ -18,9 +18,9 @@ def check_parser() -> Parser:
     """Return the options of `run.py check`."""
     parser = Parser(
         "check",
-        "Say in a line each what is wrong with a society, a party, a topic or a set of personas (docs/societies.md). Or check "
-        "results: a bundle (hashes, and whether tables and figures come out of the record again), a card.json, a table, or all "
-        "tables of a run, against the published schema (docs/files.md). No model is called.",
+        "List what is wrong with a society, a party, a topic or a set of personas (docs/societies.md). Or check results: a card, "
+        "a table or a run against the published schema; a bundle against its hashes, with tables and figures made again from the "
+        "record (docs/files.md). No model is called.",
         "check germany\ncheck a.zip\ncheck runs/a",
     )
     add_option(

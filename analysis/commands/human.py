@@ -21,8 +21,8 @@ def human_parser() -> Parser:
     )
     add_option(parser, "RUN", "a run folder", Path)
     about = (
-        "the folder with the human data (default: measure only the run), or a table of real cascades (.csv; docs/platform.md), "
-        "with which posts of a run on a platform are compared"
+        "the folder with the human data (default: measure only the run); for a run on a platform also a table of real cascades "
+        "to compare posts with (.csv; docs/platform.md)"
     )
     add_option(parser, "--data FOLDER", about, Path)
     add_option(

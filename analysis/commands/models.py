@@ -124,7 +124,7 @@ def qualify_parser() -> Parser:
         "has to be asked, and whether it reads which end of a scale is which. The verdict comes first (docs/models.md).",
         "qualify --llm oracle",
         cli.society(),
-        cli.topic("those of the society"),
+        cli.topic("the topics of the society"),
         *cli.asking("runs/qualify-<time>"),
         cli.dry_run(),
     )

@@ -31,7 +31,7 @@ def population_parser() -> Parser:
         "population --law deffuant --agents 10000",
         cli.seed(),
         cli.out("runs/population-<time>"),
-        cli.dry_run("set the population up, print its size and the time of a run, and stop: nothing is written"),
+        cli.dry_run("set up the population, print its size and the expected time, and stop: nothing is written"),
     )
     about = (
         "the opinion-dynamics model: deffuant, hegselmann_krause, degroot, friedkin_johnsen, voter, q_voter, sznajd, altafini, "
@@ -46,16 +46,16 @@ def population_parser() -> Parser:
     add_option(parser, "--graph NAME[,key=value]", about, default="small_world,degree=10")
     add_option(parser, "--agents N", "number of agents", positive, default=100_000)
     add_option(parser, "--steps N", "number of steps to simulate", natural, default=20)
-    about = "stop as soon as no opinion moved more than SHIFT points in a step (default: run all steps)"
+    about = "stop when no opinion moves more than SHIFT points in a step (default: run all steps)"
     add_option(parser, "--until SHIFT", about, amount)
-    about = "number of opinions of each agent; several for degroot, friedkin_johnsen, hegselmann_krause, deffuant, dissonance"
+    about = "number of opinions of each agent; 2 or more for degroot, friedkin_johnsen, hegselmann_krause, deffuant, dissonance"
     add_option(parser, "--dimensions N", about, positive, default=1)
     add_option(
         parser, "--every K", "save the attitudes after every K-th step (default: 1, each step)", natural, default=1
     )
     about = (
-        "parties, with the mean, SD and share of their first attitudes (default: those of a fitted law, else "
-        "one uniform party)"
+        "parties, with the mean and SD of their first attitudes, and their weight (default: the parties of a fitted "
+        "law; otherwise one party with uniform attitudes)"
     )
     add_option(parser, "--parties NAME[:MEAN:SD][:WEIGHT],...", about, default="")
     about = (
@@ -65,11 +65,11 @@ def population_parser() -> Parser:
     )
     add_option(parser, "--people FILE[,key=value]", about, default="")
     about = (
-        "of the agents that it hears, which an agent reads first: homophilous (nearest opinion), chronological or hot\n"
-        "option: length=5, how many it reads (default: all)"
+        "which agents an agent reads: homophilous (nearest opinions first), chronological or hot\n"
+        "option: length=5, the number of agents that an agent reads (default: all that it hears)"
     )
     add_option(parser, "--feed NAME[,key=value]", about, default="")
-    about = "how links change between steps: nearer,probability=0.2,beyond=3,choices=10 (default: they stay)"
+    about = "how links change between steps: nearer,probability=0.2,beyond=3,choices=10 (default: links do not change)"
     add_option(parser, "--rewiring NAME[,key=value]", about, default="")
     about = (
         "a social medium on which people post, share, vote and follow (docs/platform.md): hot, chronological, homophilous or "
@@ -216,7 +216,7 @@ def surrogate_parser() -> Parser:
     """Return the options of `run.py study surrogate`."""
     parser = Parser(
         "study surrogate",
-        "Fit how the agents of a run respond to what they read, check the fit on rooms it has not seen, and write it for "
+        "Fit how the agents of a run respond to what they read, and check the fit on other rooms. The result is a file for "
         "`run.py population --law surrogate:FILE` (docs/populations.md).",
         "study surrogate runs/a",
         cli.out("RUN/surrogate.json", "FILE"),

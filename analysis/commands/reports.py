@@ -24,7 +24,7 @@ def report_parser() -> Parser:
         "report runs/a runs/b --out both.html",
         cli.out("report.html in the first folder", "FILE"),
     )
-    add_option(parser, "--title TEXT", "title of the document; without it that of the run", str, "")
+    add_option(parser, "--title TEXT", "title of the document (default: the title of the run)", str, "")
     add_option(parser, "--author TEXT", "author, named below the title", str, "")
     add_option(
         parser, "--figures KINDS", "write each run's figures in these formats, such as pdf,svg,png", split_names, ()
@@ -50,22 +50,22 @@ def compare_parser() -> Parser:
     """Return the options of `run.py compare`."""
     parser = Parser(
         "compare",
-        "Compare runs, or bias cards, with the first one: what differs in a sentence, one figure, differences with intervals, "
-        "and what was set differently\n(docs/interventions.md, docs/card.md). Waves of a questionnaire are compared in the order "
-        "given: what changed from each wave to the next, and how far each steering sentence moves the answers (docs/human.md).",
+        "Compare runs, or bias cards, with the first one. The report has a sentence, a figure, differences with intervals, and "
+        "the settings that differ\n(docs/interventions.md, docs/card.md). For waves of a questionnaire, in the order given, it "
+        "shows what changed from wave to wave, and how far each steering sentence moves the answers (docs/human.md).",
         "compare runs/a runs/b --within 0.5",
         cli.out("runs/compare-<time>"),
     )
     add_option(
         parser,
         "RUN",
-        "folders of runs or their records; of cards or their card.json; or of waves (study questionnaire wave), and tables "
-        "(.csv) with the columns question, value (0-10) and perhaps steering, model, date",
+        "runs (folders or records), cards (folders or card.json), or waves (folders of study questionnaire wave, or .csv tables "
+        "with the columns question, value (0-10) and perhaps steering, model, date)",
         Path,
         name="given",
         nargs="+",
     )
-    about = "runs: also test which parties moved alike within so many points of the axis from 0 to 10"
+    about = "runs: also test which parties moved equally, to within POINTS of the axis from 0 to 10"
     add_option(parser, "--within POINTS", about, amount)
     return parser
 

@@ -42,25 +42,25 @@ def questionnaire_parser() -> Parser:
         "study questionnaire panel --llm oracle --topic racism,abortion --people 10\n"
         "study questionnaire orders --llm oracle --topic racism --repeats 20",
         cli.society(),
-        cli.topic("all of the society; of orders: its first"),
+        cli.topic("all topics of the society; with orders: its first topic"),
         *cli.asking("runs/<kind>-<time>"),
     )
     about = (
-        "wave: the model itself, on one date, plain and after sentences that steer it; run.py compare compares waves\n"
-        "panel: people, again and again, without and with their own earlier answers in the prompt: how stable are they?\n"
-        "orders: people, with the answers listed in three orders: how much do people differ, and one person vary?"
+        "wave: ask the model without a persona on one date, with and without steering sentences; run.py compare compares waves\n"
+        "panel: ask personas repeatedly, with and without their earlier answers in the prompt: how stable are the answers?\n"
+        "orders: list the answers in three orders: how much do personas differ, and how much does one persona vary?"
     )
     add_option(parser, "KIND", about, choices=tuple(REPEATS))
     add_option(parser, "--probes NAMES", "names of the survey questions to ask on each topic", default="attitude")
-    about = "how often each person answers each question; of a panel: the number of waves (default: 5; panel: 3; orders: 10)"
+    about = "how often each person answers each question; with panel: the number of waves (default: 5; panel: 3; orders: 10)"
     add_option(parser, "--repeats N", about, positive)
     add_option(parser, "--temperature X", "sampling temperature of the model (default: 1)", amount, default=1.0)
     add_option(parser, "--personas SET", "panel, orders: name of the set of personas to ask (default: voters)")
-    add_option(parser, "--people N", "panel, orders: people of each party (default: all)", positive)
-    about = "wave: parties (default: 'You are ...' for each party), none, or a file (.csv) with columns name, sentence, opposite"
+    add_option(parser, "--people N", "panel, orders: number of people of each party (default: all)", positive)
+    about = "wave: steering sentences: parties (default: 'You are ...' for each), none, or a .csv (name, sentence, opposite)"
     add_option(parser, "--steering WHICH", about)
-    add_option(parser, "--date DATE", "wave: its date, for the report (default: today)")
-    about = "panel: one of your own (.csv) with the columns person, wave, question, answer and perhaps party"
+    add_option(parser, "--date DATE", "wave: date of the wave in the report (default: today)")
+    about = "panel: your own panel (.csv) with the columns person, wave, question, answer and perhaps party"
     add_option(parser, "--data FILE", about, Path)
     return parser
 

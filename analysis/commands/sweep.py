@@ -59,8 +59,8 @@ def sweep_parser() -> Parser:
         cli.retry_failures(),
     )
     about = (
-        "values to try for a field (as in --set), topic or llm; give --vary again for another field, and all combinations are "
-        "run; separate values that contain commas with ;"
+        "values to try for a field (as in --set), topic or llm. Give --vary again for another field: Parley runs all "
+        "combinations. Separate values that contain commas with ;"
     )
     add_option(parser, "--vary KEY=VALUE,VALUE", about, default=[], action="append")
     add_option(
@@ -68,8 +68,8 @@ def sweep_parser() -> Parser:
     )
     add_workers(parser)
     about = (
-        "run only this part of the cells, for an array of jobs that share --out: 3/10 is the third of ten parts; in the end "
-        "repeat the command without --part, which writes tables and report"
+        "run only this part of the cells, for an array of jobs that share --out: 3/10 is the third of ten parts. In the end "
+        "repeat the command without --part to write tables and report"
     )
     add_option(parser, "--part PART/PARTS", about, default=WHOLE)
     return parser

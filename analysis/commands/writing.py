@@ -62,7 +62,7 @@ def personas_parser() -> Parser:
         "Let a model write the personas of a set, with the prompts of the society's language (docs/personas.md).",
         "study personas --society germany --party spd --out mine",
         cli.society(),
-        cli.topic("the shipped ones; voters take a position on each", default=""),
+        cli.topic("the topics of the society; voters take a position on each", default=""),
         *cli.asking("", "the model that writes", "oracle"),
     )
     about = (
@@ -70,13 +70,12 @@ def personas_parser() -> Parser:
         "deep: people with many attributes of a taxonomy (studies/deep_personas/README.md)"
     )
     add_option(parser, "--set", about, default="voters", choices=("voters", "enhanced", "twins", "deep"))
-    about = (
-        "write only the personas of this party: its code, or first or second for a debater (default: all of the set)"
-    )
+    about = "write only the personas of this party: its code, or first or second for a debater (default: all of the parties)"
     add_option(parser, "--party NAME", about)
-    add_option(parser, "--depth N", f"with --set deep: attributes of each person (default: {DEPTH})", natural)
-    add_option(parser, "--count N", "with --set deep: people per party (default: one per first name)", positive)
-    about = "with --set deep: a taxonomy of your own, a .toml file (default: that of the society's language)"
+    add_option(parser, "--depth N", f"with --set deep: number of attributes of each person (default: {DEPTH})", natural)
+    about = "number of people of each party, with --set deep only (default: as many as the list of first names has)"
+    add_option(parser, "--count N", about, positive)
+    about = "with --set deep: your own taxonomy, a .toml file (default: the taxonomy of the society's language)"
     add_option(parser, "--taxonomy FILE", about, Path)
     return parser
 
@@ -239,7 +238,7 @@ def new_parser() -> Parser:
     add_option(
         parser,
         "--topic TEXT",
-        "of a topic: a question that yes or no answers, or a statement; the file asks about it",
+        "with KIND topic: a yes-or-no question, or a statement, about which the topic file asks",
         default="",
     )
     return parser

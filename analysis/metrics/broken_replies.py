@@ -13,12 +13,13 @@ from parley.model.titles import join_phrases
 ORDER = 8.2
 TITLE = "Broken replies"
 NOTE = (
-    "Shares of replies. Repeats: more than half of the five-word phrases of a reply were said earlier in the debate (by chance: "
-    "against earlier lines of other debates on the topic, whose agents never met). Loops: more than half of its phrases were "
-    "said before in the same reply. Another name: the reply begins with the label of someone else, which was cut, or says that "
-    "it is another agent, or of another party, or not of its own, or speaks of itself in the third person. Recites: the reply "
-    "has a phrase of the agent's persona in the second person (by chance: a phrase of another persona). Cut off: the reply ends "
-    "within a sentence. Lost: no line of the agent (What is missing has the reasons)."
+    "Each number is a share of replies. *Repeats*: more than half of the five-word phrases of the reply were said earlier in "
+    "the debate. The first reply of a debate does not count. The chance value uses other debates on the topic, whose agents "
+    "never met. *Loops*: more than half of the phrases of the reply occur earlier in the same reply. *Another name*: the reply "
+    "begins with the name of another agent (Parley cuts this name). Or the agent says that it is another agent, or belongs to "
+    "another party, or does not belong to its own. Or the agent speaks of itself in the third person. *Recites*: the reply has "
+    "a phrase of the agent's persona in the second person; by chance, a phrase of another persona. *Cut off*: the reply ends "
+    "within a sentence. *Lost*: the reply has no line of the agent (What is missing has the reasons)."
 )
 LABELS = {
     "turns": "turns", "lost": "lost", "copied": "repeats", "copied_null": "by chance", "looped": "loops",
@@ -36,10 +37,10 @@ class Fault(NamedTuple):
     null: str
     level: float
     words: str
-    among: str = "{} replies"
+    among: str = "{} of {} replies"
 
 
-COPIES = Fault("copied", "copied_null", 0.2, "repeat it", "the {} replies that had something before them")
+COPIES = Fault("copied", "copied_null", 0.2, "the agent repeats earlier lines of the debate", "in {} of {} replies")
 FAULTS = (
     Fault("lost", "", 0.1, "hold no line of the agent"),
     COPIES,
@@ -81,7 +82,7 @@ def headline(frame: pd.DataFrame) -> str:
     if parts:
         advice = "Read the transcript before you use the results (docs/metrics.md says what helps)."
         return f"{BROKEN} {join_phrases(parts)}. {advice}"
-    return f"{_in_words(frame, COPIES)[:1].upper()}{_in_words(frame, COPIES)[1:]}." if frame["compared"].sum() else ""
+    return f"I{_in_words(frame, COPIES)[1:]}." if frame["compared"].sum() else ""
 
 
 def run_share(frame: pd.DataFrame, name: str) -> float:
@@ -103,5 +104,5 @@ def _is_frequent(frame: pd.DataFrame, fault: Fault) -> bool:
 def _in_words(frame: pd.DataFrame, fault: Fault) -> str:
     total = int(frame[_of(fault.share)].sum())
     chance = run_share(frame, fault.null) if fault.null else float("nan")
-    null = "" if pd.isna(chance) else f" ({chance * total:.0f} by chance)"
-    return f"{run_share(frame, fault.share) * total:.0f} of {fault.among.format(f'{total:,}')} {fault.words}{null}"
+    null = "" if pd.isna(chance) else f" (by chance: {chance * total:.0f})"
+    return f"{fault.among.format(f'{run_share(frame, fault.share) * total:.0f}', f'{total:,}')} {fault.words}{null}"

@@ -16,10 +16,10 @@ from parley.analysis.tables import Tables
 ORDER = 13
 TITLE = "Consensus"
 NOTE = (
-    "A room agrees from the first survey on after which the standard deviation of its attitudes stays at or below half a "
-    "point. Round is the median over all rooms, where rooms that never agree come last; it is empty where half or more never "
-    "agree. A room that agrees at its last survey only has not been seen to stay there. Surveys with fewer than two ratings "
-    "are left out, and so are rooms whose last survey is one of them. Brackets hold Wilson intervals."
+    "A room agrees from the first survey after which the standard deviation of its attitudes stays at or below half a point. "
+    "Round is the median over all rooms, and counts rooms that never agree as last; it is empty if half of the rooms or more "
+    "never agree. If a room agrees at its last survey only, no later survey shows that the agreement lasts. Surveys with fewer "
+    "than two ratings are left out; so are rooms whose last survey has fewer than two. Brackets hold Wilson intervals."
 )
 LABELS = {"rooms": "rooms", "share": "rooms that agree", "round": "from round", "reason": "reason if missing"}
 NEEDS = "links"

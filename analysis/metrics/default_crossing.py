@@ -15,11 +15,11 @@ from parley.model.titles import join_phrases
 ORDER = 4
 TITLE = "Crossing of the Default's line"
 NOTE = (
-    "End beyond the line is how far a party ends on the other side of the Default's line, seen from where it started "
-    "(points; negative: it ends short of the line). The line is the Default of the same room and round; where none "
-    "is seated, its level before the debates. First crossing is the first round after which the party's mean is "
-    "beyond the line, by however little. Rooms beyond is the share of rooms that end at least half a point beyond it "
-    "(Wilson interval)."
+    "End beyond the line is the number of points by which a party ends on the other side of the Default's line, seen from the "
+    "party's start. A negative number means that the party ends short of the line. The line is the rating of the Default in the "
+    "same room and round; without a Default in the room, it is the Default's level before the debates. First crossing is the "
+    "first round after which the party's mean is beyond the line, by however little. Rooms beyond is the share of rooms that "
+    "end at least half a point beyond the line (Wilson interval)."
 )
 LABELS = {
     "rooms": "rooms", "beyond": "end, beyond the line", "round": "first crossing", "share": "rooms beyond",

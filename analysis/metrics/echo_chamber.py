@@ -17,10 +17,10 @@ from parley.llm.seeding import derive
 ORDER = 12
 TITLE = "Echo chambers"
 NOTE = (
-    "The index is the correlation of an agent's attitude with the mean attitude of the agents that it hears (after "
-    "Cota et al. 2019 and Cinelli et al. 2021), averaged over rooms. Shuffled is the index if the same attitudes are "
-    "shuffled among the agents of a room: the mean and the middle 95% of 499 deals. p in `tables/` is the share of "
-    "deals that reach the index (the true one counts as a deal)."
+    "The index is the correlation of an agent's attitude with the mean attitude of the agents that it hears, averaged over "
+    "rooms. The measure follows Cota et al. 2019 and Cinelli et al. 2021. The column *shuffled* is the index by chance: "
+    "attitudes are shuffled among the agents of a room 499 times. It has the mean and the range of the middle 95%. The number p "
+    "in `tables/` is the share of shuffles that reach the index (the true order counts as a shuffle)."
 )
 LABELS = {"rooms": "rooms", "index": "index", "null": "shuffled", "reason": "reason if missing"}
 NEEDS = "links"

@@ -23,15 +23,15 @@ from parley.llm.seeding import derive
 ORDER = 24
 TITLE = "Contagion of emotion"
 NOTE = (
-    "A person's change of emotion from one survey to the next is fitted by least squares in each room, over persons and "
-    "rounds. Observed is the effect of the feelings of those whose lines the person was shown, in points per point: how far "
-    "they felt above or below their own average in the survey before they wrote. Controls are what they feel on average, the "
-    "person's own emotion and attitude before, and the round. Shuffled is the mean effect when the people of a party swap "
-    "their places in the network, with all ties and lines of the place. Contagion is observed minus shuffled, so it is no "
-    "contagion that people follow those who feel like them. Numbers are means over rooms. p in `tables/` is the share of "
-    "shuffles in which the mean effect is as far from their average (the true one counts as a shuffle). A shock that only "
-    "some circles of a party hear of looks like contagion. In a dense network many shuffled ties are true ones, so contagion "
-    "is then underestimated."
+    "A person's change of emotion from one survey to the next is fitted by least squares in each room, over persons and rounds. "
+    "Observed is the effect, in points per point, of the authors whose lines the person was shown. It uses how far these "
+    "authors felt above or below their own average in the survey before they wrote. Controls are the authors' average feeling, "
+    "the person's own emotion and attitude before, and the round. Shuffled is the mean effect if the people of a party swap "
+    "places in the network; the ties and lines stay with the places. Contagion is observed minus shuffled. So it does not count "
+    "that people follow others who feel alike. Numbers are means over rooms. The number p in `tables/` is the share of shuffles "
+    "whose mean effect is as far from the shuffles' average (the true order counts as a shuffle). If only some circles of a "
+    "party hear of a shock, the shock looks like contagion. In a dense network many shuffled ties are true ones, so contagion "
+    "is underestimated."
 )
 LABELS = {
     "emotion": "emotion", "rooms": "rooms", "observed": "observed", "shuffled": "shuffled", "contagion": "contagion",

@@ -16,10 +16,10 @@ from parley.analysis.tables import Tables
 ORDER = 16
 TITLE = "Diversity of what is heard"
 NOTE = (
-    "These numbers describe the lines that an agent hears in a round. Variance (n - 1) and entropy are those of the "
-    "speakers' attitudes at the survey before; entropy counts whole points, and runs from 0 (all alike) to 1 (all "
-    "points equally often). Other parties is the share of lines from another party; next to it, that share if all "
-    "agents heard all others. Numbers are means over agents, then over rooms."
+    "These numbers describe the lines that an agent hears in a round. Variance (n - 1) and entropy describe the speakers' "
+    "attitudes at the survey before. Entropy counts whole points: 0 if all attitudes are equal, 1 if all points are equally "
+    "frequent. Other parties is the share of lines from another party; the next column is this share if all agents heard all "
+    "others. Numbers are means over agents, then over rooms."
 )
 LABELS = {
     "rooms": "rooms", "variance": "variance", "entropy": "entropy", "cross": "other parties",

@@ -16,9 +16,9 @@ ORDER = 3
 TITLE = "Share of the movement in the first round"
 NOTE = (
     "The share is the mean change in round 1 divided by the mean change in all rounds, from 0 to 1. If opinions moved evenly, "
-    "round 1 of 5 would hold 20% of the change. Only agents rated before it, after it and last count. The share is left empty "
-    "where the whole change is not distinguishable from zero, and where round 1 brought more than all rounds together or went "
-    "the other way."
+    "round 1 of 5 would hold 20% of the change. Only agents count who were rated before round 1, after round 1 and in the last "
+    "survey. The share is empty if the whole change is not distinguishable from zero, or if round 1 brought more than all "
+    "rounds together or went the other way."
 )
 LABELS = {"rooms": "rooms", "first": "round 1", "total": "all rounds", "share": "share", "reason": "reason if missing"}
 NO_AGENT = "no agent rated before round 1, after it and last"

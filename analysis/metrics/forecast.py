@@ -21,11 +21,11 @@ from parley.analysis.tables import Tables
 ORDER = 6
 TITLE = "Forecasts of one's own answer"
 NOTE = (
-    "Error is the mean distance (points) between the answer that an agent expected before the debate and its answer "
-    "afterwards. Unchanged is the same distance for a forecast of no change. Gain is unchanged minus error, room by "
-    "room: above 0, forecasts are better than expecting no change. r is the correlation of both answers over agents. "
-    "Bias is the mean expected answer minus the mean answer. Distance is that between both distributions "
-    "(Wasserstein): a group can be right while its agents are wrong."
+    "Before the debate an agent says which answer it expects to give afterwards. Error is the mean distance (points) between "
+    "the expected and the later answer. Unchanged is the same distance if each agent forecast no change. Gain is unchanged "
+    "minus error, room by room: above 0, the forecasts are better than a forecast of no change. The correlation r compares "
+    "expected and later answers over agents. Bias is the mean expected answer minus the mean later answer. Distance compares "
+    "the two distributions (Wasserstein): a group can be right while its agents are wrong."
 )
 LABELS: dict[str, str] = {}
 FEWEST = 10
@@ -47,9 +47,8 @@ def compute(tables: Tables) -> pd.DataFrame:
 def headline(table: pd.DataFrame) -> str:
     better, worse, uncertain = count_signs(table, "gain")
     return (
-        f"{better} of {count_phrase(len(table), 'party')} predicted their own answers better than a forecast of "
-        f"no change, and {worse} "
-        f"worse; for {uncertain} this is uncertain. Predictions were off by {table['error'].mean():.2f} points on average."
+        f"{better} of {count_phrase(len(table), 'party')} predicted their own answers better than a forecast of no change, "
+        f"and {worse} worse; {uncertain} are uncertain. Predictions were off by {table['error'].mean():.2f} points on average."
     )
 
 

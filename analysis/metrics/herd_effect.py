@@ -15,11 +15,11 @@ from parley.analysis.tables import Tables
 ORDER = 21
 TITLE = "Herd effect"
 NOTE = (
-    "Some posts get one vote for them from outside when they are written, and others one against them, drawn at random "
-    "(Muchnik, Aral and Taylor 2013). The score of a post is the votes of people for it minus those against it, without the "
-    "vote from outside. The first two columns are mean differences in score from posts without such a vote. The rates are "
-    "the same differences in votes for minus votes against per 100 times that a post was shown; they leave out that a score "
-    "may decide how often a post is shown. Numbers are means over rooms. Without a herd effect all four are 0 on average."
+    "When posts are written, some get one vote for them from outside and others one against them, drawn at random (Muchnik, "
+    "Aral and Taylor 2013). The score of a post is people's votes for it minus their votes against it, without the vote from "
+    "outside. The first two columns are mean differences in score from posts without an outside vote. The rates compare votes "
+    "for minus votes against per 100 times that a post was shown. They leave out that a score may decide how often a post is "
+    "shown. Numbers are means over rooms. Without a herd effect all four are 0 on average."
 )
 LABELS = {
     "rooms": "rooms", "up": "one vote for it", "down": "one vote against it", "up_rate": "per 100 views: for",

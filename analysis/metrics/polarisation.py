@@ -18,13 +18,13 @@ from parley.analysis.tables import Tables
 ORDER = 7
 TITLE = "Polarisation"
 NOTE = (
-    "These numbers describe the attitudes (0-10) in a room, averaged over rooms. Variance is that of a sample (n - "
-    "1). Change of variance is that within a room since the first survey, over agents rated at both. The bimodality "
-    "coefficient (Sarle, corrected for finite samples) is 5/9 for a flat distribution and higher for two peaks; it "
-    "needs four ratings that are not all alike. Esteban and Ray's polarisation (alpha = 1.3, attitudes as whole "
-    "points) is 0 if all agree and 1 if half are at each end; with few agents it jumps when two come to the same "
-    "point, so draw no conclusion from it. At the ends is the share of ratings within half a point of an end of the axis: "
-    "opinions that reach it seem to come closer together, so above 10% the sentence gives no verdict."
+    "These numbers describe the attitudes (0-10) in a room, averaged over rooms. Variance is that of a sample (n - 1). Change "
+    "of variance compares a room with its first survey, over agents rated at both surveys. The bimodality coefficient (Sarle, "
+    "corrected for finite samples) is 5/9 for a flat distribution and higher for two peaks. It needs four ratings that are not "
+    "all equal. Esteban and Ray's polarisation (alpha = 1.3, attitudes as whole points) is 0 if all agree and 1 if half are at "
+    "each end. With few agents it jumps when two of them reach the same point, so draw no conclusion from it. *At the ends* is "
+    "the share of ratings within half a point of an end of the axis. Opinions that reach an end seem to come closer together. "
+    "So above 10% the report does not say whether opinions came closer."
 )
 LABELS = {
     "rooms": "rooms", "variance": "variance", "change": "change of variance",

@@ -18,12 +18,13 @@ from parley.analysis.tables import Tables
 ORDER = 8.5
 TITLE = "Public lines and private ratings"
 NOTE = (
-    "A line's grade minus the speaker's private rating at that time, in points of 0-10. Toward is this gap in the direction of "
-    "the audience (the mean rating of the others before the round); distance is its size without a direction. Only lines of the "
-    "rule-based speaker and pocket are used, because their grade is known without a judge; `study judge` grades other lines "
-    "(studies/honesty/README.md). Swapped is toward if gaps are shuffled among lines of the same topic and rating: the mean and "
-    "the middle 95% of 199 deals. A gap is no lie by itself: who argues for a given side, or in a role, says by design something "
-    "else than it thinks. Numbers are means over rooms."
+    "The gap of a line is its grade minus the speaker's private rating at that time, in points of 0-10. *Toward the audience* "
+    "is this gap in the direction of the others' mean rating before the round; *distance* is its size without a direction. The "
+    "table uses only lines of the rule-based speaker and pocket, because their grade is known without a judge; `study judge` "
+    "grades other lines (studies/honesty/README.md). *Swapped* shows what *toward the audience* would be by chance: gaps are "
+    "exchanged at random between lines with the same topic and rating, 199 times. The column has the mean and the range of the "
+    "middle 95%. A gap is no lie by itself: an agent that argues for a given side, or in a role, says by design something else "
+    "than it thinks. Numbers are means over rooms."
 )
 LABELS = {
     "rooms": "rooms", "missing": "lines without a gap", "toward": "toward the audience", "swapped": "swapped",

@@ -82,10 +82,10 @@ def test_a_run_of_copies_is_called_broken(spoken: Callable[..., Tables]) -> None
     rooms[0][1], rooms[1][1] = first[6:]
     said = broken_replies.headline(broken_replies.compute(spoken(*rooms)))
     assert said.startswith(
-        "**Debates are broken:** 24 of the 26 replies that had something before them repeat it (0 by chance)"
+        "**Debates are broken:** in 24 of 26 replies the agent repeats earlier lines of the debate (by chance: 0)"
     )
     sound = broken_replies.headline(broken_replies.compute(spoken(LINES, LINES[::-1])))
-    assert sound == "0 of the 6 replies that had something before them repeat it (4 by chance)."
+    assert sound == "In 0 of 6 replies the agent repeats earlier lines of the debate (by chance: 4)."
 
 
 @check_each(

@@ -342,7 +342,7 @@ def test_the_files_of_remedies(written: Path) -> None:
     assert {"remedies.png", "remedies.svg"} <= {path.name for path in written.iterdir()}
     told = {one["quantity"]: one for one in json.loads((written / "card.json").read_text())["claims"]}
     assert told["aligned"]["estimate"] == 1
-    assert "something else than agreement" in told["contradicts"]["reason"]
+    assert "does not ask for agreement" in told["contradicts"]["reason"]
     assert told["judge_rank"]["reason"] == "too few statements"
     assert told["women_men"]["reason"]
 

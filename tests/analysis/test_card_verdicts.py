@@ -58,7 +58,7 @@ def test_a_lean_is_counted_by_topic(first: Batch) -> None:
     none = [claim("nearer_second", 0.1, -1.0, 1.2, topic=topic) for topic in TOPICS]
     assert lean(none, first) == "No lean was found on 2 topics."
     assert lean([few("nearer_second", topic) for topic in TOPICS], first) == "This is unknown: fewer than 5 blocks."
-    assert lean([], first) == "This is unknown: the conditions that it needs were not run."
+    assert lean([], first) == "This is unknown: the audit did not measure it (add --sections bias)."
 
 
 def by_wording(levels: dict[str, tuple[float, float, float]]) -> pd.DataFrame:
@@ -84,7 +84,7 @@ def test_a_lean_that_one_wording_contradicts_is_none(first: Batch) -> None:
     divided = [
         replace(one, low=0.02, high=0.3, estimate=0.16) if one.quantity == "nearer_second" else one for one in found
     ]
-    assert lean(divided, first) == "On racism it depends on the wording of the question."
+    assert lean(divided, first) == "On racism the lean depends on the wording of the question."
     assert "by the wording of the question, on racism" in next(sentences(divided, first))
 
 
@@ -143,9 +143,9 @@ def test_without_a_fit_or_with_unlike_parties_there_is_no_common_rate(first: Bat
     apart += [claim(f"mu_{which}", 0.02, 0.01, 0.03) for which in ("first", "second")]
     apart += [claim("kappa_first", 0.05, 0.04, 0.06), claim("kappa_second", 0.0, -0.01, 0.01)]
     told = pull(apart, first)
-    assert told.startswith("It depends on the party. Each line moves Republicans 2.0% (1.0% to 3.0%) of the way")
+    assert told.startswith("The pull depends on the party. Each line moves Republicans 2.0% (1.0% to 3.0%) of the way")
     assert (
-        "Democrats 2.0% (1.0% to 3.0%) of the way to the model's own opinion, and at most 1.0% of the way to the speaker."
+        "Democrats 2.0% (1.0% to 3.0%) of the way to the model's own level, and at most 1.0% of the way to the speaker."
         in told
     )
     drawn = dials(apart, first, "made").axes
@@ -158,13 +158,13 @@ MOVES = [
     ([SILENCE, claim("three_empty", 1.0, 0.5, 1.5, null=1.5)], "About 40% of the movement. In debates agents come 2.5 points"),
     ([SILENCE, claim("three_empty", 2.6, 2.0, 3.2, null=-0.1)], "All of the movement."),
     ([SILENCE, claim("three_empty", 0.1, -0.2, 0.4, null=2.4)], "No persuasion was found. In debates agents come 2.5 points"),
-    ([SILENCE, claim("three_empty", -0.5, -0.9, -0.1, null=3.0)], "with empty talk they come even nearer"),
+    ([SILENCE, claim("three_empty", -0.5, -0.9, -0.1, null=3.0)], "With empty talk, agents come even nearer."),
     ([claim("three_alone", -0.04, -0.16, 0.08, null=0.0), claim("three_empty", 0.5, 0.1, 0.9, null=0.0)], "moved 0.04 points"),
     ([claim("three_alone", -1.0, -1.5, -0.5, null=0.0)], "moved 1.00 points away from the model's own opinion"),
     ([replace(claim("three_alone", 0.0, null=0.0), reason=NO_VARIATION)], "moved 0.00 points"),
     ([few("three_alone"), few("three_empty")], "This is unknown: fewer than 5 blocks."),
-    ([SILENCE, few("three_empty")], "how much of that is persuasion is unknown: fewer than 5 blocks."),
-    ([], "This is unknown: the conditions that it needs were not run."),
+    ([SILENCE, few("three_empty")], "The part that is persuasion is unknown: fewer than 5 blocks."),
+    ([], "This is unknown: the audit did not measure it (add --sections null_conditions)."),
 ]  # fmt: skip
 
 

@@ -123,7 +123,7 @@ def test_dimensions_have_tables_and_panels(tmp_path: Path) -> None:
     assert (table.groupby(["dimension", "step"])["people"].sum() == 500).all()
     assert table["dimension"].unique().tolist() == [1, 2, 3]
     summary = (tmp_path / "summary.md").read_text()
-    assert "(step, agent, attitude_1, attitude_2, attitude_3; one step of 2)" in summary
+    assert ": attitudes at one step of 2 (step, agent, attitude_1, attitude_2, attitude_3)" in summary
     assert "mean, dimension 3, b" in summary
     assert "Attitude 3 (0–10)" in (tmp_path / "figures" / "distribution.svg").read_text()
 
@@ -131,12 +131,12 @@ def test_dimensions_have_tables_and_panels(tmp_path: Path) -> None:
 def test_the_summary_says_whether_a_run_converged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """At which step, or that it did not; another limit is another population."""
     assert held(tmp_path / "a", "--law", "degroot,own=1", "--until", "0.1") == 0
-    told = "Converged at step 1: no opinion moved more than 0.1 points in this step."
+    told = "The run converged at step 1: no opinion moved more than 0.1 points."
     assert told in capsys.readouterr().out
     assert told in (tmp_path / "a" / "summary.md").read_text()
     assert pd.read_csv(tmp_path / "a" / "tables" / "distribution.csv")["step"].unique().tolist() == [0, 1]
     assert held(tmp_path / "b", "--law", "degroot,noise=1", "--until", "0.1") == 0
-    assert "Did not converge: in each of the 4 steps" in (tmp_path / "b" / "summary.md").read_text()
+    assert "The run did not converge: in each of the 4 steps" in (tmp_path / "b" / "summary.md").read_text()
     assert held(tmp_path / "b", "--law", "degroot,noise=1", "--until", "0.2") == 2
 
 
@@ -148,7 +148,7 @@ def test_the_summary_names_what_the_nodes_gave(tmp_path: Path) -> None:
     out = tmp_path / "run"
     words = ["--graph", f"file,path={tmp_path}/net.graphml", "--agents", "4", "--out", str(out)]
     assert run.main(["population", "--law", "deffuant", *words]) == 0
-    assert "From the nodes of the graph: attitude, bound." in (out / "summary.md").read_text()
+    assert "The nodes of the graph give these attributes: attitude, bound." in (out / "summary.md").read_text()
 
 
 def surveyed(folder: Path, *more: str, people: str = SURVEY) -> int:

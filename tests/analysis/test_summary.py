@@ -148,7 +148,10 @@ def test_rows_of_several_topics_and_groups_name_them(ran: Callable, tmp_path: Pa
 def test_nothing_missing_is_said_in_one_line(ran: Callable, tmp_path: Path) -> None:
     """A table of zeros hides that all is well."""
     text = summary(load(ran("two_way")), tmp_path)
-    assert section(text, "What is missing").strip() == "Nothing: 21 ratings, 12 replies and 33 calls, all readable."
+    assert (
+        section(text, "What is missing").strip()
+        == "Nothing is missing: 21 ratings, 12 replies and 33 calls are readable."
+    )
     assert "- 0 of 21 ratings are missing." in text
 
 
@@ -309,7 +312,7 @@ def test_agents_with_one_persona_are_said_to_be_no_independent_people(held: Call
     tables = held(*[{"republican 1": [2, 3], "republican 2": [2, 4], "democrat": [8, 7]}] * 2)
     assert "not independent people" not in summary(tables, tmp_path)
     copied = replace(tables, agents=tables.agents.assign(persona=tables.agents["party"]))
-    assert "6 agents have 2 personas, up to 2 of one room the same one" in summary(copied, tmp_path)
+    assert "6 agents have 2 personas, and up to 2 agents of a room have the same persona" in summary(copied, tmp_path)
 
 
 def test_captions_count_the_rooms_that_were_rated(held: Callable) -> None:
@@ -356,11 +359,11 @@ def test_a_run_without_ratings_says_so_in_words(ran: Callable, tmp_path: Path) -
     told = section(text, "In short").split("\n\n")[0].strip().split("\n")
     assert told == [
         "- There are no ratings.",
-        "- 0 of the 9 replies that had something before them repeat it (0 by chance).",
+        "- In 0 of 9 replies the agent repeats earlier lines of the debate (by chance: 0).",
     ]
     assert "This run had no survey" in section(text, "How to read the numbers")
     told = section(text, "What is missing").strip()
-    assert told == "Nothing: 12 replies and 12 calls, all readable. There are no ratings."
+    assert told == "Nothing is missing: 12 replies and 12 calls are readable. There are no ratings."
 
 
 @pytest.mark.thorough
@@ -452,7 +455,7 @@ def test_a_statement_turned_round_has_agreement_at_the_low_end() -> None:
 def test_copies_of_a_persona_in_one_room_are_reported(ran: Callable, tmp_path: Path) -> None:
     """300 agents of a network were 80 personas, and the summary spoke of 300 people. A room of two has no copies."""
     crowd = ran("network", repetitions=1, rounds=0, size=100, topics="racism")
-    assert "100 agents have 80 personas, up to 2 of one room the same one" in summary(load(crowd), tmp_path)
+    assert "100 agents have 80 personas, and up to 2 agents of a room have the same" in summary(load(crowd), tmp_path)
     assert "the same one" not in summary(load(ran("two_way")), tmp_path / "pair")
 
 

@@ -333,7 +333,7 @@ def test_a_population_says_how_good_its_surrogate_is(
         "no agent moves",
         "without hearing",
         "known-truth speaker",
-        "outside the range that the surrogate was fitted to",
+        "outside the surrogate's fitted range",
     ):
         assert words in summary
     assert "unseen" in (tmp_path / "figures" / "distribution.svg").read_text()

@@ -236,5 +236,5 @@ def test_a_server_that_tells_no_usage_stops_what_limits_tokens(
         assert run.main([*asked, "--max-calls", "99"]) == 0
     summary = (tmp_path / "run" / "summary.md").read_text()
     assert "asked (the server reported no tokens)" in summary
-    assert "| cost | not known: the server reported no tokens |" in summary
+    assert "| cost | unknown: the server reported no tokens |" in summary
     assert set(load(tmp_path / "run").calls["uncounted"]) == {1}

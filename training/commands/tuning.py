@@ -29,7 +29,7 @@ train --party first --r 256 --llm hf:mistralai/Mistral-7B-Instruct-v0.2,load=4bi
 """{first} and {second} are replaced by the debaters of the society `us`."""
 DRY_RUN = "measure one training step, print the expected calls, steps, time and memory, and stop: nothing is trained"
 PLAN = (
-    ("questions", "number of neutral questions to train on; in the society us ten come from the paper (default: 100)"),
+    ("questions", "number of neutral questions to train on (default: 100). With --society us, ten are the paper's"),
     ("answers", "number of answers to each question (default: 20)"),
     ("personas", "number of personas of each party that answer (default: 1)"),
 )

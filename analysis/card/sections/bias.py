@@ -26,9 +26,9 @@ from parley.model.titles import join_phrases
 ORDER = 0
 TITLE = "The model's opinion before any debate"
 NOTE = (
-    "Each agent is asked alone, before any debate, at temperature 1, in every wording: on each scale, in both directions, as a "
-    "debate and as a conversation, with the answers listed upward, downward and shuffled. The interval of the Default is over "
-    "wordings. Those of the parties are over blocks, each with other agents. {humans}"
+    "Each agent is asked alone, before any debate, at temperature 1, in every wording. The wordings differ in scale and "
+    "direction, say debate or conversation, and list the answers upward, downward or shuffled. The interval of the Default is "
+    "over wordings. The intervals of the parties are over blocks, each with other agents. {humans}"
 )
 NEEDS = (asked,)
 QUANTITIES = {
@@ -36,8 +36,8 @@ QUANTITIES = {
     "first_away": Quantity("{firsts} minus Default", "points"),
     "second_away": Quantity("{seconds} minus Default", "points"),
     "nearer_second": Quantity("how much nearer the Default is to the {seconds} than to the {firsts}", "points"),
-    "nearer_least": Quantity("the same, in the wording in which it is least", "points"),
-    "nearer_most": Quantity("the same, in the wording in which it is most", "points"),
+    "nearer_least": Quantity("how much nearer, in the wording with the least difference", "points"),
+    "nearer_most": Quantity("how much nearer, in the wording with the greatest difference", "points"),
     "party_gap": Quantity("{seconds} minus {firsts}, agents", "points"),
     "people_gap": Quantity("{seconds} minus {firsts}, humans", "share", DIFFERENCE),
     "unread": Quantity("answers that could not be read", "share"),
@@ -46,8 +46,8 @@ WATCH = ("party_gap",)
 PEOPLE = "people.toml"
 """The file of a society with the shares of its humans."""
 HUMANS = (
-    "Last row: the share of {seconds} minus the share of {firsts} who {say}, among humans ({source}). That scale is another one, "
-    "so compare only the sign."
+    "Last row: the share of {seconds} minus the share of {firsts} who {say}, among humans ({source}). Their scale differs, so "
+    "compare only the sign."
 )
 NO_HUMANS = "There is no row of humans, because the society {society} has no {file} with shares of its parties' voters."
 

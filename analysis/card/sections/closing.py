@@ -19,11 +19,11 @@ from parley.model.scenario import Scenario
 ORDER = 12
 TITLE = "Do agents go back at the end? (reversion)"
 NOTE = (
-    "Structured debates of {a first} and {a second}. They are alike up to the last round, which is an announced closing "
-    "statement or one more ordinary reply. Way undone: how much of the way from before the debate to its middle (the mean of the "
-    "surveys in between) is gone back at the end. 100%: the agent is back where it began. 0%: it is still where it was in the "
-    "middle. Below 0%: it went on (reversion of UCL 2025, Eq 2, from private ratings, pooled over topics). A party that moved "
-    "less than half a point on a topic is left out."
+    "These are structured debates of {a first} and {a second}. Their last round is an announced closing statement or one more "
+    "ordinary reply; all else is equal. An agent moves from its first rating to the middle of the debate (the mean of the "
+    "surveys in between). Way undone is the share of this way that the agent has gone back at the end. 100%: the agent is back "
+    "where it began. 0%: it is still where it was in the middle. Below 0%: it moved on. The measure is the reversion of UCL "
+    "2025, Eq 2, from private ratings, pooled over topics. A party that moved less than half a point on a topic is left out."
 )
 NEEDS = (closing,)
 QUANTITIES = {
@@ -33,8 +33,8 @@ QUANTITIES = {
 }
 WATCH = ("closing",)
 NAMES = {"reversion": "closing", "reversion_unannounced": "no closing"}
-STILL = "no party moved far enough that there is a way back"
-UNSURE = "it is not sure that the agents moved at all, so the share of the way has no bounds"
+STILL = "no party moved far enough to go back"
+UNSURE = "the agents may not have moved at all, so the share of the way has no bounds"
 ONE_ROUND = "a debate of one round has no middle"
 NO_MOVEMENT = pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], [], []], names=CELL))
 

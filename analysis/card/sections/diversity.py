@@ -20,16 +20,16 @@ from parley.model.scenario import Scenario
 ORDER = 7
 TITLE = "Do agents of a party stay different?"
 NOTE = (
-    "The spread (SD) of the ratings of agents of one party on one topic, pooled over parties and topics. After divided by "
-    "before: 1 means that agents stay as different as they were, 0 that all give one answer. In silence, this shows what asking "
-    "again does by itself. Distinct words: the share of 42 drawn words that differ, among the words said in a room in one round "
-    "(HD-D). Intervals of spreads and ratios are by the delta method over blocks."
+    "Spread is the SD of the ratings of agents of one party on one topic, pooled over parties and topics. Spread after divided "
+    "by before: 1 means that agents stay as different as they were; 0 means that all give one answer. The ratio in silence "
+    "shows the effect of asking again. Distinct words: draw 42 words from a room in one round; the number is the share of them "
+    "that differ (HD-D). Intervals of spreads and ratios are by the delta method over blocks."
 )
 NEEDS = (three, alone)
 QUANTITIES = {
     "spread": Quantity("spread between agents of a party after a debate of three (SD)", "points"),
-    "collapse": Quantity("that spread after divided by before: debate of three", "ratio"),
-    "collapse_alone": Quantity("that spread after divided by before: debate of three minus silence", "ratio"),
+    "collapse": Quantity("spread after divided by spread before: debate of three", "ratio"),
+    "collapse_alone": Quantity("spread after divided by spread before: debate of three minus silence", "ratio"),
     "distinct": Quantity("distinct words of 42 in a round of a debate of three", "share"),
 }
 WATCH = ()

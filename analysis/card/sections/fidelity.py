@@ -25,10 +25,10 @@ ORDER = 5
 TITLE = "Do agents keep their role?"
 NOTE = (
     "Each agent answers {questions} questions about politics alone, in its role. The judge says of each answer whether it fits "
-    "a member of that party. Shares are of the answers with a verdict, over blocks. The Default has no party, and its shares "
-    "are over agents. Refused: turns of a debate in which the model steps out of its role. Could not be read: ratings without a "
-    "number. Both are shares of all turns or ratings, with intervals over agents. The upper limits of what never happened "
-    "treat turns and ratings as independent."
+    "a member of that party. Shares are of the answers with a verdict, over blocks. The Default has no party; its shares are "
+    "over agents. Refused: turns of a debate in which the model steps out of its role. Could not be read: ratings without a "
+    "number. Both are shares of all turns or ratings, with intervals over agents. If something never happened, its upper limit "
+    "treats turns and ratings as independent."
 )
 NEEDS = (three,)
 OUTSIDE = (INTERVIEWS,)

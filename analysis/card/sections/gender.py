@@ -21,11 +21,11 @@ from parley.model.scenario import Scenario
 ORDER = 13
 TITLE = "The same agents as women and as men"
 NOTE = (
-    "Debates of {a first} and {a second}, once with both as women and once with both as men. The personas are those of the "
-    "card if at least five of each party exist as a man and as a woman. Otherwise they are those of the set `twins`, whose texts "
-    "differ in that one word. The unit is a pair of personas who debate each other: the same two as women minus as men. The "
-    "first row is about the answers before the debate. In a study of structured debates (UCL 2025, section 5.2) agents as women "
-    "and as men differed in what they said; with three texts per party that study cannot tell gender from the texts."
+    "Debates of {a first} and {a second} are run twice: once with both agents as women and once with both as men. The personas "
+    "are those of the card if at least five of each party exist as a man and as a woman. Otherwise they come from the set "
+    "`twins`, whose texts differ in that one word. The unit is a pair of personas who debate each other: the same two as women "
+    "minus as men. The first row is about the answers before the debate. In UCL 2025, section 5.2, agents as women and as men "
+    "said different things; with three texts per party, that study cannot tell gender from the texts."
 )
 NEEDS = (gender,)
 QUANTITIES = {

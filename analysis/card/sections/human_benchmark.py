@@ -24,13 +24,13 @@ from parley.model.scenario import Scenario
 ORDER = 14
 TITLE = "Compared with human debates"
 NOTE = (
-    "The debates of two (for the majority, of three) and the debates of humans, measured by the same code. The values of humans "
-    "are not a goal: humans debated other topics, on scales with fewer points, on which more of them stay where they are. Salvi "
-    "et al. 2025: two humans per debate, who argued for assigned sides, agreement 1-5. Habermas Machine (Tessler, Bakker et al. "
-    "2024): groups of about five humans with a mediator. The correlation with the partner's opinion, with one's own opinion kept "
-    "fixed, is 0 if no one hears the other. Intervals are over blocks, debates and groups. Those of a "
-    "difference treat agents and humans as independent samples (Zou and Donner 2008). An agent or human without an answer before "
-    "and after is left out."
+    "The debates of two (for the majority, of three) and the debates of humans are measured by the same code. The values of "
+    "humans are not a goal. The humans debated other topics, on scales with fewer points, where more ratings stay the same. In "
+    "Salvi et al. 2025, two humans argued for assigned sides in a debate (agreement 1-5). In the Habermas Machine data "
+    "(Tessler, Bakker et al. 2024), groups of about five humans met with a mediator. The correlation with the partner's opinion "
+    "keeps the agent's own opinion fixed; it is 0 if no one hears the other. Intervals are over blocks, debates and groups. "
+    "Intervals of a difference treat agents and humans as independent samples (Zou and Donner 2008). An agent or human without "
+    "an answer before and after is left out."
 )
 NEEDS = (two, three)
 

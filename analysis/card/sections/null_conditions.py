@@ -22,11 +22,11 @@ from parley.model.titles import join_phrases
 ORDER = 2
 TITLE = "Debates compared with controls"
 NOTE = (
-    "How many points an agent moves toward the Default's answer, from the first survey to the last. The Default's answer before "
-    "the debates is taken as known. If a party begins at that answer on a topic, there is no direction, and the topic is left "
-    "out for that party. Controls are the same rooms with the same agents and seeds. Silence: no agent speaks. Empty talk: the "
-    "partners say a phrase without content. Lines of other rooms: the partners say what agents of their party said in other "
-    "rooms. Own copy: the partner is the same persona under another name. Differences are within blocks."
+    "The numbers are points that an agent moves toward the Default's answer, from the first survey to the last. The Default's "
+    "answer before the debates counts as exact. If a party begins at that answer on a topic, there is no direction, and the "
+    "topic is left out for that party. Controls are the same rooms with the same agents and seeds. Silence: no agent speaks. "
+    "Empty talk: the partners say a phrase without content. Lines of other rooms: the partners say what agents of their party "
+    "said in other rooms. Own copy: the partner is the same persona under another name. Differences are within blocks."
 )
 NEEDS = (three, two, same, alone, copy, shuffled, empty)
 SIGNED = ("share", DIFFERENCE)
@@ -39,10 +39,10 @@ QUANTITIES = {
         for name, (condition, control) in EFFECTS.items()
     },
     "asymmetry": Quantity("distance to the Default closed in a debate of three: {firsts} minus {seconds}", *SIGNED),
-    "first_round": Quantity("of the movement in a debate of three, in the first round", "share"),
+    "first_round": Quantity("share of the movement in a debate of three that the first round brings", "share"),
 }
 WATCH = ("three_alone",)
-TO_DEFAULT = to_and_from("the Default's answer")
+TO_DEFAULT, THERE = to_and_from("the Default's answer"), to_and_from("the Default")
 NOWHERE = "no party begins away from the Default"
 
 
@@ -111,13 +111,13 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     text = f"**Is it persuasion?** {contrasted(who, silence, ('debates of three', 'silence'), TO_DEFAULT)}"
     if empty_talk:
         text += (
-            f" With empty talk they moved {movement(empty_talk.null, TO_DEFAULT)}: that much happens without arguments, and what "
-            f"partners say moves them {directed(empty_talk, to_and_from('it'))}."
+            f" With empty talk they moved {movement(empty_talk.null, TO_DEFAULT)} without any argument. What "
+            f"partners say moves agents {directed(empty_talk, THERE)}."
         )
     if others:
         text += (
             f" With lines recorded in other rooms, which answer no agent of this room, they moved "
-            f"{movement(others.null, TO_DEFAULT)}: answers to what was said move them {directed(others, to_and_from('it'))}, "
+            f"{movement(others.null, TO_DEFAULT)}. Replies to this room move agents {directed(others, THERE)}, "
             "computed before rounding."
         )
     yield text

@@ -22,23 +22,25 @@ from parley.model.scenario import Scenario
 ORDER = 1
 TITLE = "Own pull and influence"
 NOTE = (
-    "An agent that hears a line moves by some percent of its distance to the speaker (influence) and by some percent of its "
-    "distance to a level of the model's own (own pull). Both percentages and the level are fitted to the ratings alone, from one "
-    "survey to the next; no text is read. The level is estimated separately from the Default's answer, and the last row compares "
-    "the two. There is one fit over all topics, each topic with its own level, and one fit for each topic. "
-    "The fits of the parties are over the debates without a Default, each party with its own influence, pull and levels. If one "
-    "party moves less than the other, a fit over both is no average of them, and its numbers are left out. "
-    "Ratings are noisy: one that was too high by chance is followed by a lower one, as if something pulled it. Therefore the fit "
-    "goes by what earlier ratings of the agent and ratings of other blocks predict for a rating. The more noise, the wider the "
-    "intervals; a number whose interval is wider than half of its scale is left out, as is the pull of a party of whose ratings "
-    "other ratings predict less than a quarter. Parties may differ undetected."
+    "An agent that hears a line moves by some percent of its distance to the speaker (influence). It also moves by some percent "
+    "of its distance to a level of the model's own (own pull). Both percentages and the level are fitted to the ratings alone, "
+    "from one survey to the next; the fit reads no text. The level is estimated separately from the Default's answer, and the "
+    "last row compares the two. One fit is over all topics, each with its own level; each topic also has its own fit. The fits "
+    "of the parties use the debates without a Default, each party with its own influence, pull and levels. If one party moves "
+    "less than the other, a common fit is no average of the two, and its numbers are left out. After a rating that is too high "
+    "by chance a lower one follows, as if something pulled it. So the fit uses what earlier ratings of the agent, and ratings "
+    "of other blocks, predict. Noise makes intervals wider. A number is left out if its interval is wider than half of its "
+    "scale. The pull of a party is left out if other ratings predict less than a quarter of the variance of its ratings. "
+    "Parties may differ undetected."
 )
 NEEDS = (three, two, same, empty)
 QUANTITIES = {
     "kappa": Quantity("influence, per line heard: of the remaining distance to its speaker", "rate"),
     "mu": Quantity("own pull, per line heard: of the remaining distance to the model's own level", "rate"),
     "lost": Quantity("own pull, per round of three: of the remaining distance to the model's own level", "share"),
-    "half_life": Quantity("rounds of three until half of that distance is left, by the own pull alone", "rounds"),
+    "half_life": Quantity(
+        "rounds of three until half of the distance to the level is left, by own pull alone", "rounds"
+    ),
     "level": Quantity("the model's own level", "points"),
     "level_default": Quantity("the model's own level minus the Default's answer", "points"),
     "mu_empty": Quantity("own pull in empty talk, per line heard", "rate"),
@@ -307,6 +309,6 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
         return ""
     return (
         "With the model's own pull alone, half of the distance to its level would remain after "
-        f"{format_number(half.estimate)} rounds of three ({format_number(half.low)} to {format_number(half.high)}); these "
-        f"debates had {first.base.rounds}."
+        f"{format_number(half.estimate)} rounds of three ({format_number(half.low)} to {format_number(half.high)}). These "
+        f"debates had {first.base.rounds} rounds."
     )

@@ -26,13 +26,13 @@ from parley.model.scenario import Scenario
 ORDER = 6
 TITLE = "What agents say compared with how they rate"
 NOTE = (
-    "A judge reads every line of the debates of three, without the speaker's name and party, and says how strongly the line "
-    "agrees with the topic's claim. If the survey asks for something else, such as the severity of a problem, only ranks can be "
-    "compared with the ratings. If it asks for agreement with the claim, a line is also compared in points with the speaker's "
-    "own rating in the survey before. An agent that speaks late in a round has heard others since that survey. A value exactly "
-    "in the middle is on neither side. Known grades are those of the sentences of our own speakers. A judge is not to be used on "
-    "a topic if its rank correlation with them is below 0.7, or if its scores are off by half a point of 1-7 or more; its scores "
-    "of that topic are left out."
+    "A judge reads every line of the debates of three, without the speaker's name and party, and scores how strongly the line "
+    "agrees with the topic's claim. If the survey asks for agreement with the claim, a line is compared in points with the "
+    "speaker's own rating in the survey before. If the survey asks for something else, such as the severity of a problem, only "
+    "ranks are compared. An agent that speaks late in a round has heard others since that survey. A value exactly in the middle "
+    "is on neither side. Known grades are the grades of sentences of Parley's own speakers. A judge's scores on a topic are "
+    "left out if their rank correlation with known grades is below 0.7. They are also left out if they are off by half a point "
+    "of 1-7 or more."
 )
 NEEDS = (three,)
 OUTSIDE = (VERDICTS,)
@@ -48,7 +48,7 @@ QUANTITIES = {
 WATCH = ()
 MIDDLE = 5.0
 MISREAD = "the judge misreads lines with a known grade"
-OTHER = "agents were asked for something else than agreement with the claim that the judge scores, so that only ranks compare"
+OTHER = "the survey does not ask for agreement with the claim that the judge scores, so only ranks can be compared"
 UNKNOWN = "no line has a known grade: the judge is unchecked"
 
 
