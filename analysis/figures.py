@@ -389,6 +389,7 @@ def dot_plot(
             draw_points(axis, places, shown, value, label=kind or None, **_dot_look(number))
         name_rows(axis, [wrap_text(line, 1.7, LABEL) for line in lines], 0)
         axis.set_xlabel(label)
+        axis.xaxis.set_major_locator(MaxNLocator(nbins=4))  # numbers with three decimals would lie over each other
         if by:
             add_legend(figure, [axis])
     return figure

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parley.analysis.commands.runs import print_paths, results_folder
-from parley.analysis.formatting import count_phrase
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.cli import Parser, add_option, amount, natural, positive
@@ -143,6 +142,8 @@ def _set_up(run: Mapping[str, Any]) -> PopulationModel:
 
 def _print_plan(run: Mapping[str, Any]) -> None:
     """Print the size of a population, and the time of its steps, which the first step takes here."""
+    from parley.analysis.formatting import count_phrase  # it loads pandas
+
     model = _set_up(run)
     agents, links, steps = run["agents"], model.network.graph.nnz, run["steps"]
     print(f"{run['law']} on {run['graph']}: {count_phrase(agents, 'agent')}, {count_phrase(links, 'link')}")
