@@ -106,7 +106,7 @@ def test_a_reverse_contagion_is_not_called_spread() -> None:
     )
     told = emotional_contagion.headline(frame)
     assert told.startswith("People moved away from the valence of others: for each point")
-    assert told.endswith("moved 0.20 points away from it (0.10 to 0.30).")
+    assert told.endswith("moved 0.20 points away from it (95% interval 0.10 to 0.30).")
 
 
 def test_where_nothing_moves_nothing_is_said() -> None:
@@ -148,10 +148,10 @@ def test_the_summary_says_valence_by_the_labels_of_parties() -> None:
         topics="tempolimit",
     )
     frame = emotions.compute(run)
-    told = findings(run, {"emotions": frame}, {"emotions": emotions})
+    told = " ".join(findings(run, {"emotions": frame}, {"emotions": emotions}))
     assert re.search(r"last survey: CDU from \d\.\d to \d\.\d, SPD from \d\.\d to \d\.\d\.", told)
     lost = frame.assign(valence=frame["valence"].where((frame["party"] != "cdu") | (frame["round"] < 2)))
-    assert "CDU" not in findings(run, {"emotions": lost}, {"emotions": emotions})
+    assert "CDU" not in " ".join(findings(run, {"emotions": lost}, {"emotions": emotions}))
 
 
 def test_missing_ratings_are_left_out_and_counted() -> None:
