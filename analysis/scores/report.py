@@ -206,6 +206,8 @@ def _counts(scores: pd.DataFrame) -> str:
 def _short(tables: Tables) -> Iterator[str]:
     """How many tests found anything, and how many echo chambers formed."""
     comparisons, echo = tables["comparisons"], tables["echo_chambers"]
+    if not len(comparisons) and not len(echo):
+        yield "Nothing is tested: the scores have one condition."
     if len(comparisons):
         by_run = comparisons[comparisons["procedure"] == "by run"]
         tested = by_run[by_run["p"].notna()]

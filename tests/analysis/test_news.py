@@ -119,7 +119,7 @@ def test_believers_by_topic_by_hand(held: Callable[..., Tables]) -> None:
     assert found["verdict"].to_dict() == {"council": "more", "comet": "less"}
     assert set(found["kind"]) == {"item"}  # a subject with one item each says nothing more
     told = believers_by_topic.headline(found.reset_index())
-    assert "council (+45%)" in told
+    assert "council (45 percentage points more)" in told
 
 
 def test_who_refuses_at_the_end_changes_no_share_of_believers(held: Callable[..., Tables]) -> None:
