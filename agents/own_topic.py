@@ -25,18 +25,22 @@ ABOUT = """# {heading}
 
 
 def split_topics(text: str) -> tuple[str, ...]:
-    """Return the topics of a text with commas. A comma inside a sentence divides nothing.
+    """Return the topics of a text with commas, each once. A comma inside a sentence divides nothing.
 
     >>> split_topics("racism,Should towns, cities and villages ban cars?,./mine.toml")
     ('racism', 'Should towns, cities and villages ban cars?', './mine.toml')
     """
+    return tuple(dict.fromkeys(_parts(text)))
+
+
+def _parts(text: str) -> list[str]:
     topics: list[str] = []
     for part in text.split(","):
         if topics and " " in topics[-1] and not is_sentence(topics[-1]) and not topics[-1].endswith(".toml"):
             topics[-1] = f"{topics[-1]},{part}".rstrip()
         elif part.strip():
             topics.append(part.strip())
-    return tuple(topics)
+    return topics
 
 
 class TopicList:
@@ -45,7 +49,7 @@ class TopicList:
     @staticmethod
     def open(value: Any) -> tuple[str, ...]:
         """Errors: UserError."""
-        topics = split_topics(value) if isinstance(value, str) else value
+        topics = _parts(value) if isinstance(value, str) else value
         if not isinstance(topics, list | tuple) or not all(isinstance(topic, str) for topic in topics):
             raise UserError(f"topics must be a list of names, not {value!r}")
         return tuple(topics)

@@ -110,6 +110,8 @@ def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], capti
             if level:
                 axis.axhline(level.value, label=dashed, **LEVEL)
             mark(axis, tables, *panel, tags)
+            if not axis.has_data():  # no rating could be read: the rounds are there all the same
+                axis.set_xlim(-0.5, int(tables.header.scenario["rounds"]) + 0.5)
         for axis in axes[len(panels) :]:
             axis.set_visible(False)
         _label(axes[: len(panels)], tables, groups, columns, width / columns - 0.3, tall)

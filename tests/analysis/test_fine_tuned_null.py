@@ -45,7 +45,8 @@ def test_a_shift_is_said_with_what_shuffled_parties_move() -> None:
     (line, _) = _headlines(rows, "Republican")
     assert "changes by 2.10 of 10 points toward the Republican side" in line
     assert "interval over rooms is on that party's side on 1 of 1 topic," in line
-    assert "With shuffled parties the change toward that side is -0.42, +0.21: smaller with each such adapter." in line
+    moves = "it moves 0.42 points away from that side and 0.21 points toward that side: smaller with each such adapter."
+    assert f"parties {moves}" in line
     assert "probability of 1 in 3, so this is no test at the 5% level" in _null(rows)
 
 
@@ -60,5 +61,8 @@ def test_no_interval_leaves_the_scale() -> None:
 def test_no_sentence_says_more_than_the_null() -> None:
     """Training moves ratings whoever answered: without that, -2.1 points read as the party's doing."""
     (line, _) = _headlines(nulled(-2.0, -2.5, 0.1), "Republican")
-    assert "toward that side is +2.62, -0.10: not smaller with each such adapter" in line
+    moves = (
+        "it moves 2.62 points toward that side and 0.10 points away from that side: not smaller with each such adapter"
+    )
+    assert moves in line
     assert _null(pd.DataFrame({"shuffled": [(0.1,) * 19]})).endswith("1 in 20.")

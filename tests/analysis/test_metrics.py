@@ -337,7 +337,9 @@ def test_headlines_count_what_the_tables_say(held: Callable) -> None:
     """The sentence on top and the table below cannot disagree."""
     rooms = [{"republican": [2, 5, end], "democrat": [9, 9, 9]} for end in (6.8, 6.9, 7, 7.1, 7.2)]
     tables = held(*rooms, reference=6)
-    assert "Of 2 parties, 1 ended past the model's own opinion" in default_crossing.headline(default_crossing.compute(tables))
+    assert "Of 2 parties, 1 ended past the model's own opinion" in default_crossing.headline(
+        default_crossing.compute(tables)
+    )
     told = first_cycle.headline(first_cycle.compute(tables))
     assert "accounts for 60% (58% to 62%) of the change of opinion of 1 party." in told
     both = first_cycle.compute(held(*[room | {"democrat": [9, 7, 13 - room["republican"][2]]} for room in rooms]))

@@ -55,7 +55,9 @@ def test_an_interval_around_nothing_is_not_told_as_nothing() -> None:
         "does not clearly move their choice more than a detail does": side_choice.verdict(side, side),
         "is not clearly preferred more or less often than the untrained": debater_report._share_line(pd.Series(row)),
         "is not clearly preferred more or less often than the one": speech_quality.verdict(row, "sequential"),
-        "and 50% of debaters win. The mean is 10.0 points lower": bet_calibration._overconfidence_line(pd.Series(bet | low)),
+        "and 50% of debaters win. The mean is 10.0 points lower": bet_calibration._overconfidence_line(
+            pd.Series(bet | low)
+        ),
     }
     for words, line in told.items():
         assert words in line, line
