@@ -326,7 +326,7 @@ OWN_TABLES = {
     "analysis/judge_quality.py", "studies/claims/pilot.py", "analysis/schemas/validation.py",
     "studies/sheets/results.py",
     "studies/representatives/measures.py", "studies/representatives/outcomes.py",
-    "llm/table_text.py", "llm/user_file.py", "environments/edge_table.py",
+    "llm/table_text.py", "llm/user_file.py", "environments/edge_table.py", "analysis/views/_population.py",
 }  # fmt: skip
 """Files that read a table which Parley itself wrote, the reader itself, and the columns of links by the million."""
 
