@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
 from importlib import import_module
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parley.analysis.serving.own_files import check_named
 from parley.llm.errors import UserError
-from parley.llm.trust import gate, use_gate
+from parley.llm.trust import Gate, gate, use_gate
 
 if TYPE_CHECKING:
     from parley.analysis.result_folders import StudyRow
@@ -62,9 +64,21 @@ def write_files(folder: Path) -> None:
 @cache
 def analyst() -> ProcessPoolExecutor:
     """Return the process that writes reports. It begins to import what reports need as soon as it is first asked for."""
-    process = ProcessPoolExecutor(1, get_context("spawn"), use_gate, (gate(),))
+    process = ProcessPoolExecutor(1, get_context("spawn"), _begin, (gate(),))
     process.submit(import_module, "parley.analysis.run_report")
     return process
+
+
+def _begin(trusted: Gate) -> None:
+    """Begin as the process that writes reports; it ends when the page does, also if the page is killed."""
+    use_gate(trusted)
+    threading.Thread(target=_end_with_page, daemon=True).start()
+
+
+def _end_with_page() -> None:
+    if page := parent_process():
+        page.join()
+        os._exit(1)
 
 
 def _write_files(folder: Path) -> None:
