@@ -56,9 +56,9 @@ def serve(
 
 
 def load_page() -> None:
-    """Import the page while the browser reads Solara's own files; once it is drawn, what its views and its reports need."""
+    """Import the page while the browser reads Solara's own files; once it is drawn, what its views need."""
     try:
-        from parley.analysis.views import _gallery, _runs, page, views
+        from parley.analysis.views import _gallery, page, views
 
         _gallery.cards()
     finally:
@@ -66,4 +66,3 @@ def load_page() -> None:
     page.DRAWN.wait()
     views()
     metrics()
-    _runs.analyst()

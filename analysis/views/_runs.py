@@ -63,7 +63,7 @@ def write_files(folder: Path) -> None:
 
 @cache
 def analyst() -> ProcessPoolExecutor:
-    """Return the process that writes reports. It begins to import what reports need as soon as it is first asked for."""
+    """Return the process that writes reports."""
     process = ProcessPoolExecutor(1, get_context("spawn"), _begin, (gate(),))
     process.submit(import_module, "parley.analysis.run_report")
     return process
