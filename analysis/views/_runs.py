@@ -8,7 +8,6 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from functools import cache
-from importlib import import_module
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,9 +63,7 @@ def write_files(folder: Path) -> None:
 @cache
 def analyst() -> ProcessPoolExecutor:
     """Return the process that writes reports."""
-    process = ProcessPoolExecutor(1, get_context("spawn"), _begin, (gate(),))
-    process.submit(import_module, "parley.analysis.run_report")
-    return process
+    return ProcessPoolExecutor(1, get_context("spawn"), _begin, (gate(),))
 
 
 def _begin(trusted: Gate) -> None:
