@@ -50,8 +50,13 @@ def given_people(personas: Any) -> str:
     text = io.StringIO()
     table = csv.DictWriter(text, dict.fromkeys(str(key) for row in rows for key in row), lineterminator="\n")
     table.writeheader()
-    table.writerows([{str(key): value for key, value in row.items()} for row in rows])
+    table.writerows([{str(key): _written(value) for key, value in row.items()} for row in rows])
     return str(save_text(_cached(text.getvalue()) / "people.csv", text.getvalue()))
+
+
+def _written(value: Any) -> Any:
+    """Return a value as a table has it: nothing for a missing one, which a DataFrame has as NaN."""
+    return "" if value is None or value != value else value
 
 
 def people_folder(personas: str, society: Society) -> Path:
@@ -112,6 +117,11 @@ def _party(text: str, society: Society, where: str) -> str:
 def _name(party: str, place: int, society: Society) -> str:
     """Return the first name of the nth person of a party; with a second one when all are used up."""
     names = list(society.parties[party].names)
+    if place >= len(names) ** 2:
+        raise UserError(
+            f"the party {party} has {len(names)} first names, enough for {len(names) ** 2} people: give fewer, or a table "
+            "with names"
+        )
     turn, place_in_turn = divmod(place, len(names))
     name = names[place_in_turn]
     return name if not turn else f"{name} {next(islice(cycle(names), place_in_turn + turn, None))}"

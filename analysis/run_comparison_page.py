@@ -105,11 +105,8 @@ def _overall(first: str, base: Tables, name: str, tables: Tables) -> list[str]:
     unknown = [base.plural(str(party)) for party in seated if party not in parties]
     if len(sides) == 1 and not unknown:  # the sentence of that party says the same
         return []
-    left_out = (
-        f"{join_phrases(unknown)} began too near it to say which way leads to it, and are not counted. "
-        if unknown
-        else ""
-    )
+    why = "because it is not known which way leads to it in both runs"
+    left_out = f"{join_phrases(unknown)} are not counted, {why}. " if unknown else ""
     mean = " (mean over topics, groups and parties)" if len(sides) > 1 else ""
     who = f"{join_phrases([base.plural(party) for party in parties])}{mean}"
     line = _larger_first(who, (moved[0], moved[1]), (name, first), (apart[0], apart[1], apart[2]), TO_AND_FRO, of)

@@ -290,7 +290,7 @@ class Scenario:
 
 def _shared_topics(topics: Iterable[str], society: str) -> tuple[str, ...]:
     """Return those topics that every society has, by their plain names; a topic in one line is one of them."""
-    names = [split_name(topic)[1] for topic in topics]
+    names = (split_name(topic)[1] for topic in topics)
     return tuple([name for name in names if is_sentence(name) or shared_topic(society, name).is_file()])
 
 
@@ -438,8 +438,7 @@ def scenario_from_dict(values: Mapping[str, Any], source: object) -> Scenario:
 
 def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
     """`["frame=conversation"]` -> {"frame": "conversation"}. Errors: UserError when a pair has no `=`."""
-    split = [split_pair(pair, f"--set {pair}") for pair in pairs]
-    return {field_name(key): value for key, value in split}
+    return {field_name(key): value for key, value in (split_pair(pair, f"--set {pair}") for pair in pairs)}
 
 
 def field_name(word: str) -> str:
@@ -448,5 +447,4 @@ def field_name(word: str) -> str:
     >>> field_name("default-agent"), field_name(" topic")
     ('default_agent', 'topics')
     """
-    name = word.strip().replace("-", "_")
-    return "topics" if name == "topic" else name
+    return "topics" if (name := word.strip().replace("-", "_")) == "topic" else name

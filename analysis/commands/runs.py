@@ -51,7 +51,9 @@ def print_paths(**paths: object) -> None:
 
         findings = read_findings(found)[:FINDINGS] or list(filter(None, [read_headline(found)[1]]))
         cautions = [line for line in read_cautions(found) if line not in findings]
-        print("\n".join([*(f"finding  {line}" for line in findings), *(f"caution  {line}" for line in cautions)]))
+        for kind, lines in (("finding", findings), ("caution", cautions)):
+            for line in lines:
+                print(f"{kind}  {line}")
     for name, path in paths.items():
         print(f"{name:<8} {path}", flush=True)
 

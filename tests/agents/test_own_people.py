@@ -68,6 +68,19 @@ def test_a_run_takes_dicts_and_a_frame(tmp_path: Path) -> None:
     assert runs[0].attitudes.equals(runs[1].attitudes)
 
 
+def test_a_missing_value_of_a_frame_is_no_sentence() -> None:
+    """pandas has NaN where a row lacks a value: "Your city: nan." would be a made-up fact."""
+    frame = pd.DataFrame([{"party": "democrat", "name": "Ann", "city": "Leeds"}, {"party": "democrat", "name": "Bea"}])
+    folder = own_people(given_people(frame), load_society())
+    assert folder is not None
+    assert [person.backstory.count("Your city") for person in load_personas("democrat", folder)] == [1, 0]
+
+
+def test_more_people_than_names_are_refused() -> None:
+    with pytest.raises(UserError, match=r"first names, enough for \d+ people: give fewer"):
+        own_people("9999 nurses from Leeds", load_society())
+
+
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("party,name\ndemocrat,Ann\ngrey,Bob\n", encoding="utf-8")
     with pytest.raises(UserError, match=r"row 3.*grey"):
