@@ -132,7 +132,7 @@ class Run:
         Parameters
         ----------
         name : str
-            A metric of docs/metrics.md, such as `drift` or `polarisation`, or one at a path (`./agreed.py`).
+            A metric of analysis/metrics/, such as `drift` or `polarisation`, or one at a path (`./agreed.py`).
 
         Returns
         -------

@@ -48,54 +48,10 @@ from parley.model.scenario_run import record_of
 
 @dataclass(frozen=True)
 class Tables:
-    """One run. Every table has its columns and their types, also when it is empty. On a network of the user, the keys of an agent
-    include its node.
+    """One run: a DataFrame for each table, with its columns and their types also when it is empty.
 
-    agents:     one row per seat: room, agent, topic, group, repetition, seat, party, persona, name, and of a network read from a
-                file the node at which it sits, and the node's attributes (JSON)
-    characters: one row per agent with something besides its persona: the keys, role, confirmation_bias, belief (believer or
-                susceptible, where prompts say what agents think of an item of news), and a column per trait with its level
-                (empty without one)
-    utterances: one row per turn: the keys of the agent, round, iteration (from 1), text, reason (why there is none),
-                raw (the reply before cleaning, if cleaning changed it), form (what was asked for: reply, opening, opinion, ...),
-                mended (relabelled: a label of another agent in front was cut), earlier (JSON: replies before it without a line)
-    summaries:  one row per summary of memory: the keys, round, iteration (before that turn), text, reason
-    private:    one row per note that an agent made for itself: the keys, round, iteration (before that turn), purpose (the
-                ability, reflection, importance), text, reason, raw, of (the line that is weighed)
-    attitudes:  one row per rating: the keys, round, iteration (0: before the debate), probe, rating (on the probe's scale),
-                attitude (the opinion, 0-10 on the topic's axis: what figures and estimates use), measure (what it is:
-                `expected`, or `rating`), answer (the rating itself on that axis), expected (mean of the answer distribution,
-                0-10), probabilities (JSON), reason (why there is no rating, or no distribution of it), raw (the reply), how
-                (the reader, and the way), asked (times),
-                earlier (JSON: replies to the same question that could not be read), covered (the probability of all
-                allowed answers together, of which `probabilities` are shares; empty when the model does not say)
-    probes:     one row per rating of a further probe (`also` in the scenario, and `forecast`, the answer that an agent expects
-                to give at the end), with the columns of attitudes; attitude and expected are empty for a probe that measures no
-                attitude toward the topic
-    calls:      one row per call: room, round, agent, purpose, key, failure, prompt_tokens, completion_tokens, prompt_chars,
-                sent_before (characters of the prompt's beginning that the agent had sent before), and notes of the backend:
-                unread (lines), repeated (calls), cut (replies), shortened (characters), uncounted (1: the server reported no
-                tokens, and 0 tokens mean nothing), cached_tokens, thinking_tokens, drawn (from an archetype: not asked), checked
-                and drifted (samples of archetypes that were renewed before it, and replaced), served (the model that replied,
-                where it is another one than the model with which the run began)
-    interventions: one row per intervention in a room: room, topic, group, repetition, round (before it), what (the
-                kind), agents (JSON), text (what they heard, or the model they speak through), by, reason (why nothing was said)
-    links:      one row per link of a network that appears or vanishes: room, round (before its turns; 0: the graph at the start),
-                change (added, removed), source, target (agents: the source hears the target; an undirected link has
-                two rows), weight and sign (as in the user's graph; no rule uses them)
-    heard:      one row per turn that an agent of a network heard or was shown: room, round, agent, iteration (the utterance's)
-    acts:       one row per act of a person on a platform: the keys, round, iteration (of the written text, if there is one), act,
-                reason (why there is none, or why it had no effect), target (the post, by its iteration), query, seeded (the vote
-                from outside that the written post got), offered (JSON: the acts that were possible), probabilities (JSON: of
-                each), covered, options (JSON: the posts that it could be about), target_probabilities (JSON), raw, target_raw,
-                how, asked, earlier (JSON)
-    exposures:  one row per post that a person on a platform was shown: room, round, agent, place (1 is the top), iteration (the
-                post), score (that was shown), carrier (the agent through whom it came), source (feed, search)
-    insights:   one row per insight that cites memories: the keys, round, iteration (before that turn), number (of the agent's
-                insights, from 1), text, depth (1: it cites lines alone), reason (why there is no depth), parents (JSON: cited
-                insights by number), lines (JSON: cited lines as the agent remembers them)
-    interviews: one row per question of an interview and condition of the memory: the keys, round, question, about (the
-                kind of its right answer), condition, asked (its text), truth (the right answer), text (the answer), reason, raw
+    analysis/schemas/columns.toml says what a row and each column means. The keys of an agent are room, topic, group, repetition,
+    seat, party, name and agent, and on a network of the user also node. Tables of studies are in `of_studies`.
     """
 
     header: events.Header
@@ -118,7 +74,7 @@ class Tables:
     of_studies: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> pd.DataFrame:
-        """Return a table of a study (docs/tables.md)."""
+        """Return a table of a study."""
         if name not in (study_tables := self.__dict__.get("of_studies", {})):
             raise AttributeError(f"a run has no table {name}")
         table: pd.DataFrame = study_tables[name]

@@ -2,7 +2,8 @@
 
 The pages are docs/*.md and the README of each study, as they are. Added are a page for each scenario (from its preset,
 docs/presets.md and a run on the rule-based speaker), the table of studies (from what they declare), the table of all fields
-(from model/scenario.py), the list of files (from their docstrings), every prompt and the changelog. A link that leads nowhere, a
+(from model/scenario.py), the columns of all tables (from analysis/schemas/columns.toml and the metrics), the list of files (from
+their docstrings), every prompt and the changelog. A link that leads nowhere, a
 page that no list names and a built page that would load anything from another host are errors.
 """
 
@@ -21,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 import run  # noqa: E402, F401  (`parley` is this checkout)
-from docs import api, pages  # noqa: E402
+from docs import api, pages, tables_page  # noqa: E402
 
 BUILD = ROOT / "build"
 SOURCE, SITE, RUNS = BUILD / "docs-source", BUILD / "docs", BUILD / "docs-runs"
@@ -34,6 +35,7 @@ GENERATED = {
     "agents/languages/en/prompts": "prompts.md",
     "__init__.py": "api.md",
     "studies": "studies.md",
+    "analysis/schemas/columns.toml": "tables.md",
     "llm/__init__.py": "code.md",
     **{f"docs/{path.name}": f"{path.stem}.md" for path in NOTEBOOKS},
     **{f"analysis/schemas/{path.name}": path.name for path in SCHEMAS},
@@ -79,6 +81,7 @@ def stage(folder: Path) -> None:
         shutil.copy(path, folder)
     (folder / "scenarios").mkdir()
     (folder / "fields.md").write_text(pages.fields_page(), encoding="utf-8")
+    (folder / "tables.md").write_text(tables_page.tables_page(), encoding="utf-8")
     (folder / "prompts.md").write_text(pages.prompts_page(), encoding="utf-8")
     (folder / "code.md").write_text(pages.code_page(), encoding="utf-8")
     (folder / "studies.md").write_text(pages.studies_page(), encoding="utf-8")

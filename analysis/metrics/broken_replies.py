@@ -50,7 +50,9 @@ FAULTS = (
     Fault("unended", "", 0.3, "are cut off"),
     Fault("foreign", "", 0.1, "are not in the language of the debate"),
 )
-"""A share counts above its null. docs/metrics.md says how often these levels warn of rule-based speakers and of people."""
+"""A share counts above its null. The levels warned in 0 of 48 runs of rule-based speakers and 0 of 47 stretches of two debates of
+candidates in 2020.
+"""
 
 
 KEYS = ("topic", "group", "round")
@@ -80,7 +82,10 @@ def headline(frame: pd.DataFrame) -> str:
     """Return how many replies repeat the debate, and which faults are so frequent that the debates are broken; "" without any."""
     parts = [_in_words(frame, fault) for fault in FAULTS if _is_frequent(frame, fault)]
     if parts:
-        advice = "Read the transcript before you use the results (docs/metrics.md says what helps)."
+        advice = (
+            "Read the transcript before you use the results. A larger model, or `--set temperature=0.7 --set top_p=0.9 --set "
+            "cut=sentence`, may help."
+        )
         return f"{BROKEN} {join_phrases(parts)}. {advice}"
     return f"I{_in_words(frame, COPIES)[1:]}." if frame["compared"].sum() else ""
 

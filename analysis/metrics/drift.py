@@ -1,4 +1,7 @@
-"""How far and how fast does each party move toward the Default's level?"""
+"""How far and how fast does each party move toward the Default's level?
+
+Source: Taubenfeld et al. 2024.
+"""
 
 from __future__ import annotations
 

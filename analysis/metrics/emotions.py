@@ -1,4 +1,7 @@
-"""Emotion of each party by round: valence (how good people feel) and arousal (how worked up they are)."""
+"""Emotion of each party by round: valence (how good people feel) and arousal (how worked up they are).
+
+Source: Russell 1980 (valence and arousal).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""How polarised is a room? Spread, two peaks, and camps far apart."""
+"""How polarised is a room? Spread, two peaks, and camps far apart.
+
+Sources: Pfister et al. 2013 (bimodality); Esteban and Ray 1994. Bimodality is unreliable for a few people: ratings of 0, 0, 10
+and 10 give .13.
+"""
 
 from __future__ import annotations
 

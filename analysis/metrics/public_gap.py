@@ -1,4 +1,7 @@
-"""How far are public lines from what their speakers rate in private, and do they go toward the audience?"""
+"""How far are public lines from what their speakers rate in private, and do they go toward the audience?
+
+Source: DeceptionBench 2025.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Do the agents of a room come to use the same words? Distinct words, by group and round."""
+"""Do the agents of a room come to use the same words? Distinct words, by group and round.
+
+Sources: McCarthy and Jarvis 2010 (HD-D); Li et al. 2016.
+"""
 
 from __future__ import annotations
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import tomllib
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -60,11 +62,16 @@ def table_schema() -> dict[str, Any]:
         "$id": f"urn:parley:tables:{VERSION}",
         "title": f"Tables of a run of Parley, version {VERSION}",
         "description": (
-            "Each table in tables/ is an array of rows; $defs has the schema of a row by the name of the table. docs/tables.md "
-            "explains every column. A missing value is null, in .csv files an empty cell."
+            "Each table in tables/ is an array of rows; $defs has the schema of a row by the name of the table. A column "
+            "NAME_low or NAME_high is an end of the 95% interval of NAME. A missing value is null, in .csv files an empty cell."
         ),
         "$defs": rows,
     }
+
+
+def column_texts() -> Mapping[str, Mapping[str, str]]:
+    """Return what each column means, by table: columns.toml. `rows` says what a row is, `every` has columns of every table."""
+    return tomllib.loads(Path(__file__).with_name("columns.toml").read_text(encoding="utf-8"))
 
 
 def _record_tables() -> list[str]:
@@ -86,7 +93,12 @@ def _answers() -> dict[str, str]:
 
 def _row(name: str, frame: pd.DataFrame, recorded: bool) -> dict[str, Any]:
     row = closed({column: _column(name, column, frame[column].dtype, recorded) for column in frame.columns})
-    row["properties"] = {**OPTIONAL, **row["properties"]} if recorded else row["properties"]
+    kinds = {**OPTIONAL, **row["properties"]} if recorded else row["properties"]
+    known = column_texts()
+    texts = {**known["every"], **known.get(name, {})}
+    row["properties"] = {
+        column: {"description": texts[column]} | kind if column in texts else kind for column, kind in kinds.items()
+    }
     if answer := _answers().get(name):
         row["allOf"] = [missing_has_reason(answer, "reason")]
     return row

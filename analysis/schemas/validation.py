@@ -62,7 +62,7 @@ def check_table(path: Path) -> str:
     """Return a sentence on a table that fits the schema. The name of the file says which table it is. Errors: as check_card."""
     rows_by_name = read_schema(TABLES)["$defs"]
     if path.stem not in rows_by_name:
-        raise UserError(f"{path}: Parley has no table named {path.stem} (docs/tables.md); keep the name of the file")
+        raise UserError(f"{path}: Parley has no table named {path.stem}; keep the name of the file")
     schema, identity = rows_by_name[path.stem], read_schema(TABLES)["$id"]
     columns, rows = read_rows(path, schema)
     lacking = [name for name in schema["required"] if name not in columns]

@@ -137,7 +137,11 @@ def TableFiles(files: Files, folder: Path, now: list[object]) -> None:
         for kind, mime in TYPES.items():
             label = f"Table ({'CSV' if kind == 'csv' else 'Parquet'})"
             Download(table_maker(named[name], kind), f"{folder.name}-{name}.{kind}", mime, label, [*now, name])
-    element("p", f"{len(named)} tables, of all rounds so far. docs/tables.md explains their columns.", css="soft")
+    element(
+        "p",
+        f"{len(named)} tables, of all rounds so far. analysis/schemas/columns.toml explains their columns.",
+        css="soft",
+    )
 
 
 @solara.component

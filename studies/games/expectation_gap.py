@@ -1,4 +1,7 @@
-"""Belief and behaviour: does a player do what it said before the game, and is that better than a guess from other players?"""
+"""Belief and behaviour: does a player do what it said before the game, and is that better than a guess from other players?
+
+Source: Mannekote et al. 2025.
+"""
 
 from __future__ import annotations
 

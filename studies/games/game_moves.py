@@ -1,4 +1,7 @@
-"""Moves of games: how much people send, return, put in or cooperate, and whether that changes over the game."""
+"""Moves of games: how much people send, return, put in or cooperate, and whether that changes over the game.
+
+Source: Selten and Stoecker 1986 (cooperation that unravels).
+"""
 
 from __future__ import annotations
 

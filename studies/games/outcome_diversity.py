@@ -1,4 +1,7 @@
-"""How games end: which outcomes there are, and how diverse they are over rooms."""
+"""How games end: which outcomes there are, and how diverse they are over rooms.
+
+Source: Shannon 1948 (entropy).
+"""
 
 from __future__ import annotations
 

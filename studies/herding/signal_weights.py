@@ -1,4 +1,7 @@
-"""Weights of the own signal and of the choices of others: how do people combine the two?"""
+"""Weights of the own signal and of the choices of others: how do people combine the two?
+
+Source: after Anderson and Holt 1997.
+"""
 
 from __future__ import annotations
 
