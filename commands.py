@@ -126,7 +126,7 @@ HINTS: Mapping[str, str] = {
     "the same command with --dry-run: calls, tokens and cost": "cost costs price prices budget estimate plan",
     "Ctrl-C in its terminal; the same command with the same --out continues it": "stop abort cancel pause kill",
     "rm -r RUN, or Delete in run.py --ui": "delete remove rm clean",
-    "docs/responsible.md": "cite citation bibtex",
+    "docs/statistics.md": "cite citation bibtex",
 }
 """What people type who do not know a command's name, by what they want."""
 

@@ -5,7 +5,7 @@
 # test-local: the tests that need torch, transformers or a browser. test-all: all of these in one environment, each test once.
 # test-real: the tests on a real language model, SmolLM2, whose weights pip fetches once (98 MB), and every command on it, small
 # (benchmarks/commands_read.md has the table).
-# nightly: simulations of many data sets, long trainings, 500 examples of each property, and fuzzing (docs/lanes.md). Hours.
+# nightly: simulations of many data sets, long trainings, 500 examples of each property, and fuzzing (docs/extending.md). Hours.
 # setup, setup-local: set up for test or test-local, and do nothing else.
 # Needs a shell and Python 3.11 or newer. PYTHON=/path/to/python picks one (with an environment of its own).
 set -eu

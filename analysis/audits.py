@@ -147,7 +147,7 @@ def audit(
     remedies : str or sequence of str
         Repeat the core of the card with these remedies; `"all"` for all of analysis/card/remedies.toml.
     data : str or Path, optional
-        A folder of human data to compare with (docs/human.md).
+        A folder of human data to compare with (docs/personas.md).
     out : str or Path, optional
         The folder (`runs/audit-<time>`).
     seed : int, optional

@@ -47,7 +47,7 @@ def read_data(path: Path, ends: tuple[float, float] = ENDS) -> pd.DataFrame:
         raise UserError(f"--data-range must be LOW,HIGH with LOW below HIGH, such as -1,1, not {low:g},{high:g}")
     columns = {"round": (1.0, MOST_ROUNDS), "sentiment": ends, "posts": (0.0, np.inf)}
     advice = "correct it, leave out the row, or give the scale of sentiment with --data-range"
-    table = read_table(path, ("round", "sentiment"), "docs/platform.md", ends=columns, advice=advice)
+    table = read_table(path, ("round", "sentiment"), "docs/networks.md", ends=columns, advice=advice)
     has_posts = "posts" in table.columns
     numbers = table.assign(posts=table["posts"] if has_posts else 1.0)[list(columns)]
     if (missing := numbers.isna().any(axis=1)).any():

@@ -30,8 +30,8 @@ The unit is the room: one debate, or in a network one population. Parley compute
 A room without a value is left out with its reason, and counted.
 
 Ratings are on the topic's axis, 0 to 10. If the model gives probabilities for every rating of a party, then `drift`,
-`first_cycle`, `default_crossing` and `polarisation` use the mean of these probabilities (`measure` is `expected`), because a single
-answer is rounded. Otherwise they use the answers (`rating`).
+`first_cycle`, `default_crossing` and `polarisation` use the mean of these probabilities (`measure` is `expected`), because
+a single answer is rounded. Otherwise they use the answers (`rating`).
 """
 
 

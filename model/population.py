@@ -85,7 +85,7 @@ class PopulationModel(SteppedModel):
     interventions : str or iterable
         What happens from outside: `"message round=3 value=8"` (docs/interventions.md).
     platform : str or PopulationPlatform
-        The social medium on which people act: `"hot,length=5"` (docs/platform.md). By default people read each other's opinions.
+        The social medium on which people act: `"hot,length=5"` (docs/networks.md). By default people read each other's opinions.
 
     Attributes
     ----------

@@ -89,7 +89,9 @@ def audit_parser() -> Parser:
         parser, "--spread X", "for --dry-run: assumed standard deviation between groups, in rating points", amount, 0.5
     )
     add_option(parser, "--no-qualify", cli.NO_QUALIFY, action="store_true")
-    add_option(parser, "--data FOLDER", "folder with human data to compare with (default: none; docs/human.md)", Path)
+    add_option(
+        parser, "--data FOLDER", "folder with human data to compare with (default: none; docs/personas.md)", Path
+    )
     return parser
 
 

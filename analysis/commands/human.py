@@ -15,14 +15,14 @@ def human_parser() -> Parser:
     """Return the options of `run.py study human`."""
     parser = Parser(
         "study human",
-        "Measure how opinions change in a run and in public data of people, with the same measures (docs/human.md).",
+        "Measure how opinions change in a run and in public data of people, with the same measures (docs/personas.md).",
         "study human runs/a --data FOLDER",
         cli.out("RUN/human"),
     )
     add_option(parser, "RUN", "a run folder", Path)
     about = (
         "the folder with the human data (default: measure only the run); for a run on a platform also a table of real cascades "
-        "to compare posts with (.csv; docs/platform.md)"
+        "to compare posts with (.csv; docs/networks.md)"
     )
     add_option(parser, "--data FOLDER", about, Path)
     add_option(

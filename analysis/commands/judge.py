@@ -35,7 +35,7 @@ def judge_parser() -> Parser:
         "appeal: does a statement appeal to reason, feeling or character? If the run has a survey for each turn (--set "
         "also=attitude:turns): how far did the statement move readers?\n"
         "sentiment: how negative or positive is a statement? (studies/guidance/README.md)\n"
-        "recall: what do agents recall without parts of their memory? (--scenario days, docs/platform.md)\n"
+        "recall: what do agents recall without parts of their memory? (--scenario days, docs/networks.md)\n"
         "FILE.toml: a rubric of your own (studies/structured/README.md)"
     )
     about += "".join(

@@ -71,7 +71,7 @@ def population_parser() -> Parser:
     about = "how links change between steps: nearer,probability=0.2,beyond=3,choices=10 (default: links do not change)"
     add_option(parser, "--rewiring NAME[,key=value]", about, default="")
     about = (
-        "a social medium on which people post, share, vote and follow (docs/platform.md): hot, chronological, homophilous or "
+        "a social medium on which people post, share, vote and follow (docs/networks.md): hot, chronological, homophilous or "
         "random (default: no medium)\noptions: length=5, lasting=3, acts=(post,like,nothing), activation=clock, homophily=0.3, "
         "herd=0"
     )

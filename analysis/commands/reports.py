@@ -52,7 +52,7 @@ def compare_parser() -> Parser:
         "compare",
         "Compare runs, or bias cards, with the first one. The report has a sentence, a figure, differences with intervals, and "
         "the settings that differ\n(docs/interventions.md, docs/card.md). For waves of a questionnaire, in the order given, it "
-        "shows what changed from wave to wave, and how far each steering sentence moves the answers (docs/human.md).",
+        "shows what changed from wave to wave, and how far each steering sentence moves the answers (docs/personas.md).",
         "compare runs/a runs/b --within 0.5",
         cli.out("runs/compare-<time>"),
     )

@@ -37,7 +37,7 @@ def questionnaire_parser() -> Parser:
     """Return the options of `run.py study questionnaire`."""
     parser = Parser(
         "study questionnaire",
-        "Ask survey questions outside of debates, several times, and measure what changes the answers (docs/human.md).",
+        "Ask survey questions outside of debates, several times, and measure what changes the answers (docs/personas.md).",
         "study questionnaire wave --llm oracle --out runs/november\n"
         "study questionnaire panel --llm oracle --topic racism,abortion --people 10\n"
         "study questionnaire orders --llm oracle --topic racism --repeats 20",

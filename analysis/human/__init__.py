@@ -1,1 +1,1 @@
-"""How people change their opinions, measured as in a run (docs/human.md)."""
+"""How people change their opinions, measured as in a run (docs/personas.md)."""

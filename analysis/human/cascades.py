@@ -1,4 +1,4 @@
-"""Trees of those who shared a post in a run, and those of real posts in a table of the user (docs/platform.md)."""
+"""Trees of those who shared a post in a run, and those of real posts in a table of the user (docs/networks.md)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write_cascades(tables: Tables, file: Path, folder: Path) -> Path:
     Return the path of cascades.md. Errors: UserError.
     """
     if tables.acts.empty:
-        raise UserError("no one could share a post in this run: choose a run on a platform (docs/platform.md)")
+        raise UserError("no one could share a post in this run: choose a run on a platform (docs/networks.md)")
     shares = read_shares(file)
     real, people = real_trees(file, shares), person_table(tables, shares)
     rooms = run_trees(tables)
@@ -76,7 +76,7 @@ def read_shares(file: Path) -> pd.DataFrame:
     `parent` is the person from whom the post came, empty if it came from its author. Errors: UserError on a file that cannot be
     read, and on a missing column or person.
     """
-    return read_table(file, COLUMNS, "docs/platform.md", filled=COLUMNS[:2]).reset_index(drop=True)
+    return read_table(file, COLUMNS, "docs/networks.md", filled=COLUMNS[:2]).reset_index(drop=True)
 
 
 def _real_trees(file: Path, rows: pd.DataFrame) -> Iterator[tuple[int, int, int]]:

@@ -1,4 +1,4 @@
-"""Readers of public data of people, one for each source (docs/human.md).
+"""Readers of public data of people, one for each source (docs/personas.md).
 
 A file is known by its name.
 
@@ -235,7 +235,7 @@ def table(
 
     Errors: UserError, in one line, on any other file.
     """
-    data = read_table(path, [*names, *numbers, *flags], "docs/human.md", filled=flags, ends=numbers)
+    data = read_table(path, [*names, *numbers, *flags], "docs/personas.md", filled=flags, ends=numbers)
     for name in flags:
         words = data[name].str.lower()
         if (wrong := ~words.isin(("true", "false"))).any():

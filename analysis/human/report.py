@@ -35,7 +35,7 @@ UNITS = (
     "Opinions are 0-1 on each source's own scale. Brackets hold 95% intervals over groups (debates, rooms of different "
     "people), the unit of analysis. A dash is a missing number, never a zero; the reasons are listed below the tables."
 )
-NO_DATA = "No human data were given: `--data FOLDER` (docs/human.md says which files, and where to get them)."
+NO_DATA = "No human data were given: `--data FOLDER` (docs/personas.md says which files, and where to get them)."
 REGRESSION = (
     "**Regression to the mean**: change correlates negatively with the opinion before even without any influence, "
     "because an opinion that is extreme by chance is less so the next time. The distance to a partner contains the "
@@ -135,13 +135,13 @@ def _shared_people(run: Source) -> str | None:
 def read(folder: Path) -> tuple[list[Source], list[Published]]:
     """Return what the folder holds. Errors: UserError on a missing folder, on one without any of the files, on a broken file."""
     if not folder.is_dir():
-        raise UserError(f"{folder} is not a folder: give --data the folder with the human data (docs/human.md)")
+        raise UserError(f"{folder} is not a folder: give --data the folder with the human data (docs/personas.md)")
     people, path = readers.sources(folder), readers.find(folder, readers.DEBATE)
     published_values = readers.published(path) if path else []
     if not people and not published_values:
         files = (readers.SALVI, readers.TRACES, readers.HABERMAS, readers.DEBATE)
         wanted = join_phrases([names[0] for names in files])
-        raise UserError(f"{folder} has none of the files of human data: {wanted} (docs/human.md)")
+        raise UserError(f"{folder} has none of the files of human data: {wanted} (docs/personas.md)")
     return people, published_values
 
 

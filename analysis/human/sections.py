@@ -21,7 +21,7 @@ from parley.analysis.report import Report
 
 ABOUT = (
     "Each part compares one property of the run with people. `ceiling` is the distance between random halves of the people, and "
-    "`null` the distance from people to samples without this property (docs/human.md lists them). The score is 1 for a run as "
+    "`null` the distance from people to samples without this property (docs/personas.md lists them). The score is 1 for a run as "
     "near as other people, and 0 for one as near as the null; it can be above 1 or below 0. Brackets hold 95% intervals over "
     "rooms and groups of people. Parts are never added up: one number would hide where a run is unlike people."
 )

@@ -41,7 +41,7 @@ def read_panel(path: Path) -> pd.DataFrame:
 
     Errors: UserError for a file that does not fit.
     """
-    table = read_table(path, COLUMNS, "docs/human.md", filled=COLUMNS[:3])
+    table = read_table(path, COLUMNS, "docs/personas.md", filled=COLUMNS[:3])
     if (twice := table.duplicated(["person", "wave", "question"])).any():
         raise UserError(
             f"{path}, row {twice.idxmax()}: a person has two answers to one question in one wave: keep one of them"

@@ -32,7 +32,7 @@ def party_steerings(society: Society) -> list[Condition]:
 
 def read_steerings(path: Path) -> list[Condition]:
     """Read a table with the columns name, sentence and perhaps opposite. Errors: UserError."""
-    table = read_table(path, ("name", "sentence"), "docs/human.md", filled=("name", "sentence"))
+    table = read_table(path, ("name", "sentence"), "docs/personas.md", filled=("name", "sentence"))
     opposite = table["opposite"] if "opposite" in table.columns else [""] * len(table)
     rows = [Condition(*row) for row in zip(table["name"], table["sentence"], opposite, strict=True)]
     names = [row.name for row in rows]

@@ -85,7 +85,7 @@ def _load_folder(folder: Path) -> Answers:
     if not (folder / ABOUT).exists() or not (folder / ANSWERS).exists():
         raise UserError(f"{folder} is no finished wave: run run.py study questionnaire wave --out {folder} first")
     about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-    answers = read_table(folder / ANSWERS, ("condition", "question", "value"), "docs/human.md", numbers=("value",))
+    answers = read_table(folder / ANSWERS, ("condition", "question", "value"), "docs/personas.md", numbers=("value",))
     table, texts = answers.rename(columns={"condition": "steering"}).reset_index(drop=True), about["questions"]
     pairs = {
         frozenset(pair): pair
@@ -96,7 +96,9 @@ def _load_folder(folder: Path) -> Answers:
 
 
 def _load_file(path: Path) -> Answers:
-    table = read_table(path, ("question", "value"), "docs/human.md", filled=("question",), ends={"value": (0.0, 10.0)})
+    table = read_table(
+        path, ("question", "value"), "docs/personas.md", filled=("question",), ends={"value": (0.0, 10.0)}
+    )
     steering = table["steering"].replace("", PLAIN) if "steering" in table.columns else PLAIN
     first = {name: str(table[name].iloc[0]) for name in ("model", "date") if name in table.columns}
     rows = table.assign(steering=steering).reset_index(drop=True)

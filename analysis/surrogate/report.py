@@ -131,7 +131,7 @@ def _act_lines(acts: dict[str, Any] | None) -> Iterator[str]:
     if not acts:
         return
     yield (
-        f"\n### Acts\n\nThe law of acts is fitted to {acts['visits']:,} visits in {acts['rooms']} rooms (docs/platform.md). "
+        f"\n### Acts\n\nThe law of acts is fitted to {acts['visits']:,} visits in {acts['rooms']} rooms (docs/networks.md). "
         "Brackets hold 95% intervals over rooms. Homophily is by how much the log odds of liking a post, compared with doing "
         "nothing, fall with each point of distance; herd is by how much they rise with a score above 0. Both are 0 if people do "
         "not look at opinions and scores.\n"

@@ -132,7 +132,7 @@ HINTS = {
     "rounds": "Every agent speaks once in a round.",
     "topics": "Each topic has its own debates.",
     "words": "The length of a reply that agents are asked for.",
-    "recommender": "Which posts come first: chronological, hot, interest, homophilous, bridging, random ... (docs/platform.md).",
+    "recommender": "Which posts come first: chronological, hot, interest, homophilous, bridging, random ... (docs/networks.md).",
     "against": "Empty: none. Otherwise the same people use the medium under each of these recommenders too.",
     "reach": "followed: posts of the people that an agent follows. all: posts of all agents.",
     "length": "How many posts a person is shown in a round.",

@@ -130,7 +130,7 @@ def check_local(spec: str) -> None:
     if name != "hf":
         return
     if missing := [package for package in ("torch", "transformers") if find_spec(package) is None]:
-        raise UserError(f"a local model needs {' and '.join(missing)}: pip install -e '.[local]' (docs/install.md)")
+        raise UserError(f"a local model needs {' and '.join(missing)}: pip install -e '.[local]' (docs/tutorial.md)")
     folder = Path(model).expanduser()
     if folder.is_dir():
         if not any((folder / name).is_file() for name in REACHED):

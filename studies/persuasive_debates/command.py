@@ -31,7 +31,7 @@ def personalised_parser() -> Parser:
         "personalised",
         "Run debates in which the opponent is introduced as a person or an AI, with or without its demographics.",
     )
-    add_option(options, "--data FOLDER", "the folder with Salvi's table (docs/human.md)", Path)
+    add_option(options, "--data FOLDER", "the folder with Salvi's table (docs/personas.md)", Path)
     return options
 
 

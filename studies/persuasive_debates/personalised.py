@@ -95,7 +95,7 @@ def write(runs: Mapping[str, Tables], folder: Path, data: Path | None) -> Path:
         path = find(data, SALVI)
         if not path:
             raise UserError(
-                f"{data} does not have the file {SALVI[0]} (docs/human.md): give --data the folder that has it"
+                f"{data} does not have the file {SALVI[0]} (docs/personas.md): give --data the folder that has it"
             )
         sources.insert(0, salvi(path))
     measures = pd.concat([measure_source(source) for source in sources], ignore_index=True)

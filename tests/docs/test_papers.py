@@ -22,7 +22,7 @@ DIGITS = r"[−+-]?(?:\d{1,3}(?:,\d{3})+|\d*\.?\d+)(?:e-?\d+)?"
 NUMBER = re.compile(rf"(?<![\w`.-]){DIGITS}(?!\w)")
 ANY = re.compile(rf"(?<![\w.]){DIGITS}")
 COLUMNS = ["place", "numbers", "command", "date", "subject", "weights", "source"]
-EXAMPLES = ROOT / "docs" / "examples.md"
+EXAMPLES = ROOT / "docs" / "models.md"
 
 
 class Row(NamedTuple):
@@ -132,7 +132,7 @@ def test_every_figure_of_the_page_is_in_the_file() -> None:
 def test_a_command_seen_on_a_real_model_has_its_run_among_the_examples() -> None:
     """The column names a model only with a link to what it said."""
     cells = [seen for _, seen, _ in THREE]
-    assert [cell for cell in cells if cell != "–" and "(examples.md#" not in cell] == []
+    assert [cell for cell in cells if cell != "–" and "(models.md#" not in cell] == []
     links = set(re.findall(r"\(examples\.md#([\w-]+)\)", PAGE))
     headings = re.findall(r"^## (.+)$", EXAMPLES.read_text(encoding="utf-8"), re.MULTILINE) if links else []
     assert links <= {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}

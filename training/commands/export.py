@@ -48,7 +48,7 @@ def export_adapter(arguments: Sequence[str]) -> int:
     needed = ("torch", "transformers", "peft", *(["gguf"] if options.gguf else []))
     if missing := [name for name in needed if find_spec(name) is None]:
         raise UserError(
-            f"export needs packages that are not installed ({', '.join(missing)}): pip install -e '.[local]' (docs/install.md)"
+            f"export needs packages that are not installed ({', '.join(missing)}): pip install -e '.[local]' (docs/tutorial.md)"
         )
     from parley.training.export import merge_adapters
 

@@ -307,7 +307,7 @@ def require_packages(what: str) -> None:
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise UserError(
             f"{what} needs packages that are not installed ({', '.join(missing)}): pip "
-            "install -e '.[local]' (docs/install.md)"
+            "install -e '.[local]' (docs/tutorial.md)"
         )
 
 

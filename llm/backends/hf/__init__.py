@@ -88,7 +88,7 @@ def open_backend(
         import transformers  # noqa: F401
     except ImportError as error:
         raise UserError(
-            f"hf needs packages that are not installed ({error.name}): pip install -e '.[local]' (docs/install.md)"
+            f"hf needs packages that are not installed ({error.name}): pip install -e '.[local]' (docs/tutorial.md)"
         ) from error
     for contact in servers(model):
         key_for(contact)

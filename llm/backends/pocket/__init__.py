@@ -123,7 +123,7 @@ def _torch_backend(folder: Path, keep: int, workers: int, closed: str, adapters:
     """Open the model through hf. Errors: UserError."""
     if missing := [name for name in ("torch", "transformers") if find_spec(name) is None]:
         raise UserError(
-            f"engine=torch needs packages that are not installed: {' and '.join(missing)} (docs/install.md). "
+            f"engine=torch needs packages that are not installed: {' and '.join(missing)} (docs/tutorial.md). "
             "Without them, leave this option out"
         )
     import torch

@@ -156,7 +156,7 @@ def check_architecture(config: Mapping[str, Any], folder: Path) -> None:
     if not plain or width != WIDTH or config["hidden_size"] % WIDTH or heads % config.get("num_key_value_heads", heads):
         raise UserError(
             f"{folder} is not a plain Llama with heads of width {WIDTH}: "
-            f"use --llm pocket:{folder},engine=torch (docs/install.md)"
+            f"use --llm pocket:{folder},engine=torch (docs/tutorial.md)"
         )
 
 
