@@ -1,7 +1,7 @@
 """Debates between LLM agents, measured. The public names of Parley; each is loaded when it is first used.
 
 >>> import parley
->>> model = parley.DebateModel("three_way", llm="oracle", topics="racism", repetitions=1, rounds=1)
+>>> model = parley.DebateModel("three_way", llm="oracle", topic="racism", repetitions=1, rounds=1)
 >>> model.run()
 >>> parley.load("runs/a").attitudes  # doctest: +SKIP
 """

@@ -51,7 +51,7 @@ class TopicList:
         """Errors: UserError."""
         topics = _parts(value) if isinstance(value, str) else value
         if not isinstance(topics, list | tuple) or not all(isinstance(topic, str) for topic in topics):
-            raise UserError(f"topics must be a list of names, not {value!r}")
+            raise UserError(f"topic must be a list of names, not {value!r}")
         return tuple(topics)
 
 

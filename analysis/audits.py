@@ -109,7 +109,7 @@ class AuditCard:
 def audit(
     llm: str,
     *,
-    topics: str | Sequence[str] | None = None,
+    topic: str | Sequence[str] | None = None,
     sections: Sequence[str] = (),
     blocks: int = BLOCKS,
     batches: int | None = None,
@@ -132,7 +132,7 @@ def audit(
     ----------
     llm : str
         The model, such as `"oracle"` or `"openai:gpt-4o-mini"`.
-    topics : str or sequence of str, optional
+    topic : str or sequence of str, optional
         The topics (the four of the three-way debate).
     sections : sequence of str
         Names of the card's sections (all).
@@ -175,14 +175,14 @@ def audit(
 
     Examples
     --------
-    >>> card = parley.audit("oracle", topics="racism", out="runs/card")  # doctest: +SKIP
+    >>> card = parley.audit("oracle", topic="racism", out="runs/card")  # doctest: +SKIP
     >>> print("\\n".join(card.sentences))  # doctest: +SKIP
     """
     options = audit_parser().parse_args(["--llm", llm])
     limits = {"max_calls": max_calls, "max_tokens": max_tokens, "max_cost": max_cost, "price": price}
     folders = {"data": Path(data) if data else None, "out": Path(out) if out else None}
     design = {"blocks": blocks, "batches": batches, "tight": tight, "judge": judge, "seed": seed}
-    names = {"topic": _joined(topics) if topics else None, "sections": _joined(sections), "remedies": _joined(remedies)}
+    names = {"topic": _joined(topic) if topic else None, "sections": _joined(sections), "remedies": _joined(remedies)}
     settings = [f"{name}={as_option(value)}" for name, value in fields.items()]
     vars(options).update(limits | folders | design | names, set=settings, keep_going=keep_going)
     return AuditCard(make_card(options, lambda line: None))

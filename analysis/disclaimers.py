@@ -56,7 +56,7 @@ OWN_TOPIC = (
 
 def _notes(header: Header, notes: Mapping[str, str]) -> str | None:
     speakers = dict.fromkeys(notes[name] for _, name in _speakers(header) if name in notes)
-    topics = header.scenario.get("topics", ())
+    topics = header.scenario.get("topic", ())
     if notes["oracle"] in speakers and any(is_sentence(topic) or topic.endswith(".toml") for topic in topics):
         speakers[OWN_TOPIC] = None
     surrogates = [

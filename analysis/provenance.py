@@ -25,7 +25,7 @@ from parley.model.scenario import read_preset
 from parley.model.scenario_blocks import EnvironmentSpec
 from parley.model.titles import join_phrases, reseated, seated_title
 
-SAME = {"repetitions", "seed", "llm", "topics"}
+SAME = {"repetitions", "seed", "llm", "topic"}
 """Settings that do not change a preset's design."""
 LISTED = ("llms", "interventions")
 """Settings with options of their own. Their values may contain commas, which separate values in `--set`."""
@@ -49,8 +49,8 @@ def experiment_title(header: Header) -> str:
         title = seated_title(groups, header.names, scenario["frame"]) if groups else scenario["title"]
         settings = ", ".join(f"{key}={value}" for key, value in changed.items())
         return f"{title} (after {paper}, with other settings: {settings})"
-    paper_topics = preset["topics"] if preset else [] if "topics" in header.given else scenario["topics"]
-    if set(scenario["topics"]) <= set(paper_topics):
+    paper_topics = preset["topic"] if preset else [] if "topic" in header.given else scenario["topic"]
+    if set(scenario["topic"]) <= set(paper_topics):
         return f"{scenario['title']} ({scenario['source']})"
     return f"{scenario['title']} (after {paper}, on other topics)"
 

@@ -252,7 +252,7 @@ def run(
     metrics : sequence of str
         The paths of metrics of your own, for the report (`["./agreed.py"]`).
     **fields
-        Any field of the scenario or of its environment by name: `llm="oracle"`, `repetitions=5`, `topics="racism"`, `seed=1`.
+        Any field of the scenario or of its environment by name: `llm="oracle"`, `repetitions=5`, `topic="racism"`, `seed=1`.
 
     Returns
     -------
@@ -268,7 +268,7 @@ def run(
     Examples
     --------
     >>> import parley
-    >>> run = parley.run("two_way", topics="racism", repetitions=5, llm="oracle", out="runs/a")  # doctest: +SKIP
+    >>> run = parley.run("two_way", topic="racism", repetitions=5, llm="oracle", out="runs/a")  # doctest: +SKIP
     >>> run.plot("attitudes")  # doctest: +SKIP
     """
     base = scenario_on(scenario, fields, topology)

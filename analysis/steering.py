@@ -30,7 +30,7 @@ def steering_of(scenario: Scenario) -> list[str]:
     if scenario.speech.steering == STRUCK:
         return used
     people = [person for party in scenario.parties for person in all_personas(party, scenario.persona_folder)]
-    languages = {load_topic(slug).language for slug in scenario.subject.topics}
+    languages = {load_topic(slug).language for slug in scenario.subject.topic}
     steered = [person for person in people if any(_says_how(person.backstory, language) for language in languages)]
     return [*used, *([f"{len(steered)} of {len(people)} personas"] if steered else [])]
 

@@ -100,7 +100,7 @@ def audited(
     noise: float = 0.0,
 ) -> Iterator[tuple[CardEstimate, float]]:
     """The claims of one audit, each with what was planted; of several batches, ended by `tight`."""
-    base = base_of(setting, {"society": society, "topics": topics, "repetitions": blocks, "seed": seed, "probe": probe})
+    base = base_of(setting, {"society": society, "topic": topics, "repetitions": blocks, "seed": seed, "probe": probe})
     bare_sections = {name: bare(section) for name, section in sections(names).items()}
     with tempfile.TemporaryDirectory() as folder:
         first = Batch(base, Path(folder))
@@ -138,7 +138,7 @@ def halved(
 ) -> Iterator[tuple[CardEstimate, float]]:
     """What a remedy moves that halves the pull, within blocks, each difference with what is planted."""
     less = setting | {"mu": setting["mu"] / 2}
-    more = {"society": society, "topics": topics, "repetitions": blocks, "seed": seed}
+    more = {"society": society, "topic": topics, "repetitions": blocks, "seed": seed}
     base, other = (base_of(planted_setting, more) for planted_setting in (setting, less))
     truths = [Planted(planted(planted_setting, society), base) for planted_setting in (setting, less)]
     laws = core_conditions()

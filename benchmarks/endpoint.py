@@ -98,7 +98,7 @@ def parley(url: str, agents: int, steps: int) -> int:
     from parley.model.scenario_run import RunSpec, run_scenario
 
     spec = f"openai:echo,base_url={url},closed=text,in_flight={IN_FLIGHT}"
-    settings = {"topics": "climate_change", "repetitions": agents, "rounds": steps, "survey": "never", "llm": spec}
+    settings = {"topic": "climate_change", "repetitions": agents, "rounds": steps, "survey": "never", "llm": spec}
     settings |= {"memory": "last:4", "parties": "first", "size": 1, "default_agent": "without", "reference": ""}
     scenario = load_preset("echo_chamber").with_settings(settings)
     backend = open_spec(spec)

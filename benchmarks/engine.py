@@ -52,14 +52,14 @@ class Idle(mesa.Agent):
 
 def scenario(survey: str, memory: str) -> Scenario:
     """250 rooms of four, one topic."""
-    settings = {"topics": "racism", "repetitions": 250, "rounds": ROUNDS, "survey": survey, "memory": memory}
+    settings = {"topic": "racism", "repetitions": 250, "rounds": ROUNDS, "survey": survey, "memory": memory}
     return load_preset("three_way").with_settings(settings | {"seats": "first,first,second,second"})
 
 
 def population(survey: str, memory: str) -> Scenario:
     """As many people in one room: a network in which each person hears six."""
     settings = {
-        "topics": "racism",
+        "topic": "racism",
         "reference": "",
         "repetitions": 1,
         "size": AGENTS,

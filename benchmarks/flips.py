@@ -54,7 +54,7 @@ def audit(planted: Mapping[str, float], seed: int, blocks: int, topic: str = "ra
     """Run all arms on a speaker whom nothing moves but the planted causes."""
     flips = "+".join(f"{cause}:{size:g}" for cause, size in planted.items())
     settings = {
-        "topics": topic,
+        "topic": topic,
         "repetitions": blocks,
         "rounds": 1,
         "llm": f"{STILL},flips={flips}" if flips else STILL,

@@ -52,7 +52,7 @@ def hold_debates(spec: str, repetitions: int) -> float:
     from parley.model.debate import DebateModel
     from parley.model.scenario import load_preset
 
-    settings = {"topics": "climate_change", "repetitions": repetitions, "rounds": 3}
+    settings = {"topic": "climate_change", "repetitions": repetitions, "rounds": 3}
     scenario, backend = load_preset("three_way").with_settings(settings), open_spec(spec)
     started = time.perf_counter()
     DebateModel(scenario, backend=backend).run()
@@ -87,7 +87,7 @@ def debate_batches(repetitions: int) -> dict[str, list[Any]]:
             batches.append(list(requests))
             return self.inner.complete(requests)
 
-    settings = {"topics": "climate_change", "repetitions": repetitions, "rounds": 2, "max_tokens": TOKENS}
+    settings = {"topic": "climate_change", "repetitions": repetitions, "rounds": 2, "max_tokens": TOKENS}
     DebateModel(load_preset("two_way").with_settings(settings), backend=Listening(open_spec("oracle"))).run()
     speeches = [batch for batch in batches if batch[0].purpose == "speech"]
     personas = {request.messages[0] for request in speeches[0]}

@@ -59,7 +59,7 @@ def intervention(seed: int, rooms: int, folder: Path) -> Claims:
     from parley.analysis.studies.intervention import intervention as study
     from parley.model.scenario import load_preset
 
-    given = {"llm": SPEAKER, "seed": seed, "repetitions": rooms, "rounds": 5, "topics": "racism,climate_change"}
+    given = {"llm": SPEAKER, "seed": seed, "repetitions": rooms, "rounds": 5, "topic": "racism,climate_change"}
     base = load_preset("intervention").with_settings(given)
     result = hold_all(study(base, placebo=True), ["without", "placebo", "with"], folder, ())
     for effects in (result.effects, *(contrast_rows for _, contrast_rows in result.placebo.groupby("contrast"))):
@@ -73,7 +73,7 @@ def sweep(seed: int, rooms: int, folder: Path) -> Claims:
     from parley.model.scenario import load_preset
     from parley.model.sweep.design import sweep_cells
 
-    given = {"llm": SPEAKER, "repetitions": 2, "topics": "racism,climate_change"}
+    given = {"llm": SPEAKER, "repetitions": 2, "topic": "racism,climate_change"}
     base = load_preset("three_way").with_settings(given)
     fields = {"rounds": ("1", "2"), "words": ("20", "40")}
     cells = sweep_cells(base, fields, range(seed * rooms, (seed + 1) * rooms))
@@ -82,7 +82,7 @@ def sweep(seed: int, rooms: int, folder: Path) -> Claims:
         values = dict(cell.values)
         done[place] = measure_cell(
             run_preset(
-                folder / str(place), "three_way", cell.seed, repetitions=2, topics="racism,climate_change", **values
+                folder / str(place), "three_way", cell.seed, repetitions=2, topic="racism,climate_change", **values
             )
         )
     effects = field_effects(cells, done)
@@ -112,7 +112,7 @@ def card(seed: int, rooms: int, folder: Path) -> Claims:
     from parley.analysis.card.protocol import card_estimates as claimed
     from parley.analysis.card.sections import sections
 
-    more = {"topics": TOPICS, "repetitions": rooms, "rounds": 3, "seed": seed}
+    more = {"topic": TOPICS, "repetitions": rooms, "rounds": 3, "seed": seed}
     first, chosen = Batch(base_of({"kappa": 0.0, "mu": 0.0}, more), folder), sections()
     for claim in claimed(driven(first, chosen), first, chosen):
         if claim.quantity in NOTHING and claim.known and claim.low == claim.low:
@@ -149,7 +149,7 @@ def structured(seed: int, rooms: int, folder: Path, experiments: tuple[str, ...]
     for party in (*society.debaters, DEFAULT):
         write_twins(party, people, open_spec("oracle"), "oracle", seed, society)
     given: dict[str, Any] = {"llm": SPEAKER, "seed": seed, "repetitions": rooms, "rounds": 4, "personas": str(people)}
-    base = load_preset(PRESET).with_settings({**given, "topics": "gun_violence", "survey": "ends"})
+    base = load_preset(PRESET).with_settings({**given, "topic": "gun_violence", "survey": "ends"})
     for name in experiments:
         chosen = experiment(name, [SPEAKER], society)
         silent = lambda *_: nullcontext(lambda done: None)  # noqa: E731

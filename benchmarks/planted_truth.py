@@ -54,7 +54,7 @@ class Planted:
                 )
                 for party, ones in people.items()
             }
-            for topic in self.base.subject.topics
+            for topic in self.base.subject.topic
         }
 
     def moved(
@@ -104,7 +104,7 @@ def truth(planted: Planted, claim: CardEstimate, sides: pd.Series) -> float | No
 
     sides: the directions that the card went by (null_conditions.directions): which parties and topics are in it.
     """
-    topics = planted.base.subject.topics if claim.topic == ALL else (claim.topic,)
+    topics = planted.base.subject.topic if claim.topic == ALL else (claim.topic,)
     laws = [planted.parameters[topic] for topic in topics]
     if claim.quantity in _BY_PARTY:
         return _BY_PARTY[claim.quantity](laws[0], *(1 - laws[0].stays(party) for party in planted.parties))

@@ -68,7 +68,7 @@ class Listening(Wrapper):
 
 def debate(backend: Backend, repetitions: int, rounds: int) -> tuple[float, Listening]:
     """Return seconds and questions of debates about one topic."""
-    listening, settings = Listening(backend), {"topics": "climate_change", "repetitions": repetitions, "rounds": rounds}
+    listening, settings = Listening(backend), {"topic": "climate_change", "repetitions": repetitions, "rounds": rounds}
     started = time.perf_counter()
     DebateModel(load_preset("three_way").with_settings(settings), backend=listening).run()
     return time.perf_counter() - started, listening

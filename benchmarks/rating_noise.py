@@ -239,7 +239,7 @@ def truths(kind: Kind, topic: str) -> dict[str, float]:
 
 def claims_of(study: SimulatedRecords) -> list[CardEstimate]:
     """Return the rows of the section. The first of each quantity is over all topics, which is one."""
-    base: Scenario = load_preset("three_way").with_settings({"llm": "oracle", "topics": study.topic})
+    base: Scenario = load_preset("three_way").with_settings({"llm": "oracle", "topic": study.topic})
     with patch.object(pull, "room_passages", lambda study, conditions: study.passages(conditions)):
         return pull.claims(cast(ConditionRecords, study), base)
 

@@ -33,7 +33,7 @@ SPEAKERS = {"ignored": "oracle,ignores=confirmation_bias", "read": "oracle"}
 
 def audits(llm: str, number: int, blocks: int) -> Iterator[pd.DataFrame]:
     """Yield the effects of one audit after another, each with a seed of its own."""
-    settings = {"topics": "racism", "repetitions": blocks, "rounds": 1, "llm": llm, "confirmation_bias": ("strong",)}
+    settings = {"topic": "racism", "repetitions": blocks, "rounds": 1, "llm": llm, "confirmation_bias": ("strong",)}
     base = load_preset("three_way").with_settings(settings | arms.SETTINGS)
     section = SimpleNamespace(NEEDS=(arms.in_full, arms.without_steering), WATCH=())
     for seed in range(number):

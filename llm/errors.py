@@ -13,9 +13,9 @@ class UserError(Exception):
 
     Examples
     --------
-    >>> raise UserError("topics must name at least one topic")
+    >>> raise UserError("topic must name at least one topic")
     Traceback (most recent call last):
-    parley.llm.errors.UserError: topics must name at least one topic
+    parley.llm.errors.UserError: topic must name at least one topic
     """
 
 

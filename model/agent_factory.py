@@ -122,7 +122,7 @@ class SeatedAgent(DebateAgent):
 def seat_and_topic(model: DebateModel, seating: RoomSeating, number: int) -> tuple[SeatPlace, Topic]:
     """Return a seat of a room, and the topic in the language of the person who sits there."""
     place = seating.places[number]
-    return place, model.setup.subject.topic(seating.topic, place.persona.language)
+    return place, model.setup.subject.topic_named(seating.topic, place.persona.language)
 
 
 class DebateSeat(SeatedAgent, Debater):

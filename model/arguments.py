@@ -28,7 +28,7 @@ def fields_from_args(options: argparse.Namespace, models: Sequence[str] | None =
     interventions = getattr(options, "intervene", None)
     fields = {
         "society": getattr(options, "society", None),
-        "topics": options.topic,
+        "topic": options.topic,
         "repetitions": getattr(options, "repetitions", None),
         "rounds": getattr(options, "rounds", None),
         "seed": options.seed,

@@ -181,7 +181,7 @@ def _settings(base: Scenario, round_: int, settings: dict[str, Any]) -> Iterator
 
 
 def _reason(name: str) -> str:
-    if name in ("seed", "repetitions", "topics", "society", "personas", "cast", "block", "questions"):
+    if name in ("seed", "repetitions", "topic", "society", "personas", "cast", "block", "questions"):
         return "it decides who meets in which room"
     if name in ("words", "frame", "wording", "spacing", "steering", "format"):
         return "the prompt with which each agent began states it"

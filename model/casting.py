@@ -99,7 +99,7 @@ def seat_rooms(scenario: Scenario) -> Iterator[RoomSeating]:
             for episode, question in enumerate(rng.sample(pool, scenario.subject.episodes)):
                 yield _room_seating(question, group, repetition, seat(group, repetition), episode)
         return
-    for topic in scenario.subject.topics:
+    for topic in scenario.subject.topic:
         for party, repetition in product(scenario.people.reference, repetitions):
             present = [] if groups[0].networked else [place.persona for place in seat(groups[0], repetition)]
             places = seat(Group("", (party,)), repetition)

@@ -267,7 +267,7 @@ class _Counter:
 def estimate_lines(scenario: Scenario, prices: Prices, checks: Sequence[Check] = ()) -> Iterator[str]:
     """Yield the plan in words, line by line. checks: what the model is asked before its first run."""
     plan, subject, asks = plan_run(scenario), scenario.subject, scenario.surveys.asks
-    subjects = f"topics {len(subject.topics)}"
+    subjects = f"topics {len(subject.topic)}"
     if subject.questions:
         subjects = f"questions {len(subject.question_pool)}, episodes {subject.episodes}"
     yield f"{scenario.name}: {heading(scenario)}"

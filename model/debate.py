@@ -70,7 +70,7 @@ class DebateModel(SteppedModel):
     ----------
     preset : str or Scenario
         The name of a preset (`parley.preset_names()`), the path of a .toml preset, or a Scenario.
-    topics : str, optional
+    topic : str, optional
         Topics, separated by commas. Default: those of the preset.
     repetitions : int, optional
         Rooms per topic and group. Default: 2 for a preset given by name.
@@ -122,7 +122,7 @@ class DebateModel(SteppedModel):
 
     Examples
     --------
-    >>> model = parley.DebateModel("two_way", topics="racism", llm="oracle", rng=1)  # doctest: +SKIP
+    >>> model = parley.DebateModel("two_way", topic="racism", llm="oracle", rng=1)  # doctest: +SKIP
     >>> model.run()  # doctest: +SKIP
     >>> model.datacollector.get_agent_vars_dataframe()["attitude"]  # doctest: +SKIP
     """
@@ -130,7 +130,7 @@ class DebateModel(SteppedModel):
     def __init__(
         self,
         preset: str | Scenario = "three_way",
-        topics: str | None = None,
+        topic: str | None = None,
         repetitions: int | None = None,
         rounds: int | None = None,
         llm: str | None = None,
@@ -148,7 +148,7 @@ class DebateModel(SteppedModel):
         keep_going: bool = False,
         **kwargs: Any,
     ):
-        settings: dict[str, Any] = {"topics": topics, "repetitions": repetitions, "rounds": rounds, "llm": llm}
+        settings: dict[str, Any] = {"topic": topic, "repetitions": repetitions, "rounds": rounds, "llm": llm}
         seed = int(rng.integers(2**31)) if isinstance(rng, np.random.Generator) else None if rng is None else int(rng)
         settings |= {"seed": seed, **kwargs}
         settings = {name: value for name, value in settings.items() if value is not None}
@@ -351,7 +351,7 @@ class DebateModel(SteppedModel):
         for room in self.debating_rooms:
             members = [member for member in room.members.values() if isinstance(member, DebateSeat)]
             debaters = members[: len(members) - silent]
-            claim_side = self.setup.subject.topic(room.topic).probe("agreement").polarity
+            claim_side = self.setup.subject.topic_named(room.topic).probe("agreement").polarity
             assigned = self.setup.people.sides == "assigned"
             first = claim_side if assigned else side_of(debaters[0].attitude)
             sides = alternate_sides(first, len(debaters))

@@ -61,7 +61,7 @@ def _check_people(scenario: Scenario, lines: int) -> None:
         if number > lines:  # before the groups, which list all seats
             raise _too_many(f"{name} = {number:,}", lines)
     rooms = scenario.repetitions * (
-        scenario.subject.episodes if scenario.subject.questions else len(scenario.subject.topics)
+        scenario.subject.episodes if scenario.subject.questions else len(scenario.subject.topic)
     )
     seats = rooms * sum(len(group.seats) for group in scenario.groups)
     if seats > lines:

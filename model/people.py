@@ -47,7 +47,7 @@ def check_people(scenario: Scenario) -> Iterator[str]:
     labels = [label for group in scenario.groups for label in group.labels]
     if wrong := sorted(people - set(labels)):
         yield f"llms: {wrong[0]} is no single seat: write SEAT=person with one of the seats {', '.join(dict.fromkeys(labels))}"
-    topics = scenario.subject.episodes if scenario.subject.questions else len(scenario.subject.topics)
+    topics = scenario.subject.episodes if scenario.subject.questions else len(scenario.subject.topic)
     if (rooms := len(scenario.groups) * scenario.repetitions * topics) > 1 or scenario.people.reference:
         what = f"this run has {rooms} rooms" if rooms > 1 else "this run also asks people outside of the debate"
         yield (

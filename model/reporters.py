@@ -27,8 +27,8 @@ def reporters(model: DebateModel) -> dict[str, Any]:
     """
     parties = sorted({agent.party for agent in model.agents if agent.group != REFERENCE})
     cells: list[Cell] = [(party, None) for party in parties]
-    if len(model.setup.subject.topics) > 1:
-        cells += [(party, topic) for party in parties for topic in model.setup.subject.topics]
+    if len(model.setup.subject.topic) > 1:
+        cells += [(party, topic) for party in parties for topic in model.setup.subject.topic]
     columns: dict[str, Any] = {"round": "round"}
     for name, reporter in (("mean", _mean), ("sd", _standard_deviation)):
         columns |= {"_".join(filter(None, (name, *cell))): partial(reporter, cell=cell) for cell in cells}

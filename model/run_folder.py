@@ -189,7 +189,7 @@ def _data_digest(scenario: Scenario) -> str:
         mediator = open_mediator(scenario.speech.mediator)
         topics = [questions, scenario.society.folder / QUESTIONNAIRE, *mediator.files()]
     else:
-        topics = [topic_file(topic) for topic in scenario.subject.topics]
+        topics = [topic_file(topic) for topic in scenario.subject.topic]
     personas = [persona_file(party, scenario.persona_folder) for party in scenario.parties]
     graphs = [Path(path) for path in getattr(scenario.environment, "files", ())]
     surrogates = [Path(file) for file in scenario.surrogate_by_party.values()]
@@ -199,7 +199,7 @@ def _data_digest(scenario: Scenario) -> str:
         words = society.translated(other.code) / "topics"
         society_files += [
             other.folder / "scales.toml",
-            *[words / topic_file(topic).name for topic in scenario.subject.topics],
+            *[words / topic_file(topic).name for topic in scenario.subject.topic],
         ]
     if scenario.speech.steering == STRUCK:
         society_files.append(word_list(society.language))

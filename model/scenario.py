@@ -61,7 +61,7 @@ class Scenario:
 
     Examples
     --------
-    >>> load_preset("two_way", {"rounds": 2, "topics": "racism"}).subject.topics
+    >>> load_preset("two_way", {"rounds": 2, "topic": "racism"}).subject.topic
     ('racism',)
     """
 
@@ -230,7 +230,7 @@ class Scenario:
         Parameters
         ----------
         settings : dict
-            Values by field, as in Python or as text (`{"rounds": 2, "topics": "racism,abortion"}`).
+            Values by field, as in Python or as text (`{"rounds": 2, "topic": "racism,abortion"}`).
 
         Returns
         -------
@@ -273,8 +273,8 @@ class Scenario:
         elif options:
             changed["environment_spec"] = EnvironmentSpec(name, {**spec.options, **options}, spec.society)
         society = changed.get("society", spec.society)
-        if society != spec.society and "topics" not in changed and not changed.get("questions", self.subject.questions):
-            changed["topics"] = _shared_topics(self.subject.topics, society)
+        if society != spec.society and "topic" not in changed and not changed.get("questions", self.subject.questions):
+            changed["topic"] = _shared_topics(self.subject.topic, society)
         if (
             society != spec.society
             and changed.get("personas", self.people.personas) not in load_society(society).persona_sets
@@ -412,7 +412,7 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS) -> Scenari
             _addressed(intervention, society) for intervention in scenario_values["interventions"]
         )
     if "society" in scenario_values:
-        scenario_values.setdefault("topics", ())  # those of the society, and not those of the usual one
+        scenario_values.setdefault("topic", ())  # those of the society, and not those of the usual one
     preset = Scenario(name=path.stem, **head, environment_spec=spec).replace(**scenario_values)
     return preset._changed(settings) if settings else preset
 
@@ -442,9 +442,9 @@ def parse_settings(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def field_name(word: str) -> str:
-    """Return the field that a word of a command line names. `topic` is the field `topics`, as with the option --topic.
+    """Return the field that a word of a command line names.
 
-    >>> field_name("default-agent"), field_name(" topic")
-    ('default_agent', 'topics')
+    >>> field_name(" default-agent")
+    'default_agent'
     """
-    return "topics" if (name := word.strip().replace("-", "_")) == "topic" else name
+    return word.strip().replace("-", "_")

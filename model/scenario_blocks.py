@@ -78,10 +78,10 @@ class Subject:
     """What is debated: topics, or questions of a deliberation."""
 
     society: str = US  # whose parties, personas, topics and language: us, uk, germany, neutral, or the path of your own
-    topics: Annotated[
+    topic: Annotated[
         tuple[str, ...], TopicList
     ] = ()  # names, paths of .toml files, or questions (none: those of the society)
-    questions: str = ""  # questions instead of topics: `shipped` or a path; `topics` selects among them (none: all)
+    questions: str = ""  # questions instead of topics: `shipped` or a path; `topic` selects among them (none: all)
     split: Literal["all", "train", "iid_test", "ood_test"] = "all"  # which part of the questions is used
     wording: str = (
         "given"  # how instructions in prompts are worded: given, or another wording of the language (papers, second)
@@ -91,10 +91,10 @@ class Subject:
     def __post_init__(self) -> None:
         _check_numbers(self, episodes=1)
         society = load_society(self.society)
-        named = self.topics or (() if self.questions else society.topics)
-        object.__setattr__(self, "topics", named if self.questions else tuple(map(society.qualified, named)))
-        if not (self.topics or self.questions) or len(set(self.topics)) < len(self.topics):
-            raise UserError("topics must name at least one topic, each once")
+        named = self.topic or (() if self.questions else society.topics)
+        object.__setattr__(self, "topic", named if self.questions else tuple(map(society.qualified, named)))
+        if not (self.topic or self.questions) or len(set(self.topic)) < len(self.topic):
+            raise UserError("topic must name at least one topic, each once")
         if self.questions and self.wording != GIVEN:
             raise UserError("prompts of a deliberation have one wording: set wording=given")
 
@@ -102,24 +102,24 @@ class Subject:
     def question_pool(self) -> tuple[Question, ...]:
         """The questions to draw from, in the order of the set. Errors: UserError on a topic that is not in the set."""
         pool = question_set(self.questions, self.society)
-        for topic in self.topics:
+        for topic in self.topic:
             if topic not in topics_of(pool):
                 raise unknown_name(f"topic of {self.questions}", topic, topics_of(pool))
         in_split = [question for question in pool if self.split in ("all", question.split)]
-        return tuple([question for question in in_split if not self.topics or question.topic in self.topics])
+        return tuple([question for question in in_split if not self.topic or question.topic in self.topic])
 
     def question(self, slug: str) -> Question:
         """Return the question with this id."""
         return questions_by_id(self.questions, self.society)[slug]
 
-    def topic(self, slug: str, language: str = "") -> Topic:
+    def topic_named(self, slug: str, language: str = "") -> Topic:
         """Return the topic called `slug`, or the question with this id as a topic; in a language, where a person has its own.
 
         Errors: UserError where there are no words in this language.
         """
         if self.questions and language not in ("", load_society(self.society).language.code):
             raise UserError(
-                f"the questions of {self.questions} are in one language, and a person speaks {language}: use topics"
+                f"the questions of {self.questions} are in one language, and a person speaks {language}: debate a topic instead"
             )
         if self.questions:
             return self.question(slug).subject
@@ -130,7 +130,7 @@ class Subject:
         """The topics, or the questions as topics, that a room can have."""
         if self.questions:
             return [question.subject for question in self.question_pool]
-        return [self.topic(slug) for slug in self.topics]
+        return [self.topic_named(slug) for slug in self.topic]
 
 
 @cache
@@ -347,7 +347,7 @@ TOP = ""
 """In place of a block, for the fields of the Scenario itself."""
 # fmt: off
 FIELDS = (
-    "name", "title", "source", "environment", "options", "society", "topics", "questions", "split", "episodes", "repetitions",
+    "name", "title", "source", "environment", "options", "society", "topic", "questions", "split", "episodes", "repetitions",
     "rounds", "personas", "cast", "block", "disclose", "introduce",
     "reference", "frame", "wording", "spacing", "steering", "probe",
     "also", "chain", "survey", "forecast", "interview", "asked", "reader", "measure", "listing", "asks", "mediator",

@@ -45,7 +45,7 @@ def load_surrogates(scenario: Scenario) -> dict[tuple[str, str, str], SurrogateR
     return {
         (file, party, topic): SurrogateResponse(read_response(Path(file), topic), party)
         for file, party in _file_parties(_surrogate_holders(scenario))
-        for topic in scenario.subject.topics
+        for topic in scenario.subject.topic
     }
 
 
@@ -54,7 +54,7 @@ def surrogate_manifest(scenario: Scenario) -> tuple[dict[str, Any], ...]:
     files = [holder.file for holder in _surrogate_holders(scenario)]
     seats, rows = len(_seats(scenario)), []
     for file in dict.fromkeys(files):
-        for topic in scenario.subject.topics:
+        for topic in scenario.subject.topic:
             fit = read_response(Path(file), topic)
             row = {"file": Path(file).name, "topic": topic, "seats": files.count(file), "of": seats}
             caption = ". ".join(filter(None, [fit["caption"], extrapolation_note(fit, scenario.rounds)]))
@@ -86,7 +86,7 @@ def _file_parties(holders: Iterable[SurrogateHolder]) -> dict[tuple[str, str], N
 
 def _problems(scenario: Scenario) -> Iterator[str]:
     """Yield what does not fit and what to set instead."""
-    seats, topics = _seats(scenario), scenario.subject.topics
+    seats, topics = _seats(scenario), scenario.subject.topic
     for who, file in scenario.surrogate_by_party.items():
         if not file:
             yield f"llms: a surrogate needs its file: write {who}=surrogate:FILE, with a FILE written by run.py study surrogate"
@@ -140,7 +140,7 @@ def _hearing_problems(scenario: Scenario, holders: Iterable[SurrogateHolder]) ->
         if line.says_unvalued:
             valued = "say with value=0 to 10 which attitude the line argues for, or " if hasattr(line, "value") else ""
             for seat, party, file in holders:
-                fits = [read_response(Path(file), topic) for topic in scenario.subject.topics]
+                fits = [read_response(Path(file), topic) for topic in scenario.subject.topic]
                 if {ALL, seat, party} & set(line.to) and any(fit["heard"] == "attitudes" for fit in fits):
                     yield (
                         f"{line.kind}: a surrogate plays {seat} and responds to attitudes in its room, not to text "

@@ -137,7 +137,7 @@ def _persona_problems(scenario: Scenario) -> Iterator[str]:
     for seat in scenario.seats:
         for person in load_personas(seat, folder):
             for topic in scenario.subject.all_topics if person.language else ():
-                scenario.subject.topic(topic.slug, person.language)  # has words in this language
+                scenario.subject.topic_named(topic.slug, person.language)  # has words in this language
 
 
 def _platform_problems(scenario: Scenario) -> Iterator[str]:
@@ -158,7 +158,7 @@ def no_news(scenario: Scenario) -> str:
 
 def _news_problems(scenario: Scenario) -> Iterator[str]:
     if scenario.people.believers and (other := no_news(scenario)):
-        yield f"believers believe an item of news, and {other} is none: set topics={EXAMPLE}, or believers=0"
+        yield f"believers believe an item of news, and {other} is none: set topic={EXAMPLE}, or believers=0"
 
 
 def _intervention_problems(scenario: Scenario) -> Iterator[str]:
@@ -166,7 +166,7 @@ def _intervention_problems(scenario: Scenario) -> Iterator[str]:
     allowed_names = {"all", *seated, *(label for group in scenario.groups for label in group.labels)}
     for intervention in scenario.interventions:
         if REPORT in getattr(intervention, "text", "") and (other := no_news(scenario)):
-            yield f"{REPORT} is the true report of an item of news, and {other} is none: set topics={EXAMPLE}, or another text"
+            yield f"{REPORT} is the true report of an item of news, and {other} is none: set topic={EXAMPLE}, or another text"
         if intervention.round > scenario.rounds:
             yield (
                 f"{intervention.kind} before round {intervention.round} is too late: "

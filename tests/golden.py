@@ -20,7 +20,7 @@ def fingerprint() -> dict[str, object]:
 
     recorder = MemoryRecorder()
     scenario = load_preset("three_way").with_settings(
-        {"topics": "climate_change,abortion", "repetitions": 4, "rounds": 3, "llm": "oracle"}
+        {"topic": "climate_change,abortion", "repetitions": 4, "rounds": 3, "llm": "oracle"}
     )
     DebateModel(scenario, recorder=recorder).run()
     ratings = [event for event in recorder.events if isinstance(event, Rated)]

@@ -99,7 +99,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     folders: dict[tuple, Path] = {}
 
     def run(preset: str = "two_way", **settings: Any) -> Path:
-        settings = {"repetitions": 3, "topics": "racism", "rounds": 2, "llm": "oracle"} | settings
+        settings = {"repetitions": 3, "topic": "racism", "rounds": 2, "llm": "oracle"} | settings
         key = (preset, *sorted(settings.items()))
         if key not in folders:
             folders[key] = tmp_path_factory.mktemp("run")

@@ -77,7 +77,7 @@ def small() -> Callable[..., Scenario]:
     def make(name: str = "three_way", **settings: object) -> Scenario:
         preset = load_preset(name)
         rounds = max([2, *[one.round for one in preset.interventions]])
-        topic = preset.subject.topics[0] if preset.subject.topics and is_news(preset.subject.topics[0]) else "racism"
-        return preset.with_settings({"topics": topic, "repetitions": 2, "rounds": rounds, "llm": "oracle"} | settings)
+        topic = preset.subject.topic[0] if preset.subject.topic and is_news(preset.subject.topic[0]) else "racism"
+        return preset.with_settings({"topic": topic, "repetitions": 2, "rounds": rounds, "llm": "oracle"} | settings)
 
     return make

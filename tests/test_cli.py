@@ -184,8 +184,8 @@ def test_topic_repetitions_and_fields_are_understood_alike(name: str) -> None:
 
 def test_topic_is_one_word() -> None:
     """As an option, as a field, and as a field that a sweep varies."""
-    assert parse_vary(["topic=racism,abortion"]) == parse_vary(["topics=racism,abortion"])
-    assert load_preset("two_way").with_settings(parse_settings(["topic=racism"])).subject.topics == ("racism",)
+    assert parse_vary(["topic=racism,abortion"]) == parse_vary(["topic=racism,abortion"])
+    assert load_preset("two_way").with_settings(parse_settings(["topic=racism"])).subject.topic == ("racism",)
 
 
 def test_every_help_has_a_description_an_example_and_a_word_on_each_option() -> None:

@@ -153,7 +153,7 @@ def test_a_reasoning_step_is_asked_before_every_utterance(name: str, files: Path
 
 def test_a_metric_is_in_tables_and_summary(files: Path) -> None:
     found = parley.run(
-        "two_way", topics="racism", repetitions=2, rounds=1, llm="oracle", out="a", metrics=["./spoken.py"]
+        "two_way", topic="racism", repetitions=2, rounds=1, llm="oracle", out="a", metrics=["./spoken.py"]
     )
     words = int(found.metric("./spoken.py")["words"].iloc[0])
     assert words == found.utterances["text"].str.split().str.len().sum()

@@ -108,7 +108,7 @@ def _own_gate() -> Iterator[None]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a small run."""
     folder = tmp_path_factory.mktemp("runs") / "run"
-    settings = {"topics": "racism", "repetitions": 1, "rounds": 1, "llm": "oracle"}
+    settings = {"topic": "racism", "repetitions": 1, "rounds": 1, "llm": "oracle"}
     run_scenario(RunSpec(load_preset("two_way", settings), folder))
     return folder
 
@@ -290,7 +290,7 @@ def test_what_the_user_types_is_loaded(name: str, place: Place):
 def test_the_same_command_continues_a_run_on_the_users_code(place: Place):
     """It names the file again, so nothing needs to be trusted. A worker of a sweep gets what the command trusts."""
     spec = RunSpec(load_preset("two_way", {"environment": CODE, "seats": "first,second", "llm": "oracle", "rounds": 1,
-                                           "topics": "racism", "repetitions": 1}), place.folder / "own")  # fmt: skip
+                                           "topic": "racism", "repetitions": 1}), place.folder / "own")  # fmt: skip
     with trust.typed(["--set", f"environment={CODE}"]):
         assert run_scenario(spec).asked > 0
         (place.folder / "own" / RECORD).unlink()

@@ -29,12 +29,12 @@ LOOKS: dict[str, dict[str, Any]] = {
     "dark": {"viewport": {"width": 1440, "height": 900}, "color_scheme": "dark"},
 }
 RUNS: dict[str, dict[str, Any]] = {
-    "three_way": {"topics": "climate_change,racism", "repetitions": 6, "rounds": 5},
+    "three_way": {"topic": "climate_change,racism", "repetitions": 6, "rounds": 5},
     "network": {"size": 60, "repetitions": 1, "rounds": 4},
     "consensus": {"repetitions": 2},
-    "intervention": {"topics": "racism", "repetitions": 5, "rounds": 4},
-    "platform": {"topics": "racism", "size": 12, "repetitions": 1, "rounds": 6, "graph": "ring,degree=4"},
-    "herding": {"topics": "two_options", "repetitions": 5, "rounds": 2},
+    "intervention": {"topic": "racism", "repetitions": 5, "rounds": 4},
+    "platform": {"topic": "racism", "size": 12, "repetitions": 1, "rounds": 6, "graph": "ring,degree=4"},
+    "herding": {"topic": "two_options", "repetitions": 5, "rounds": 2},
 }
 """The runs that are shown: each has the name of its scenario, and is on the rule-based speaker."""
 CARD = [

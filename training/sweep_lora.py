@@ -127,7 +127,7 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
 
 def report(rows: pd.DataFrame, folder: Path, base: Scenario, spec: str, party: str) -> Path:
     """Write table1.md, the values of every seed (sweep) and the figure; return the path of table1.md."""
-    means, topics = table(rows), base.subject.topics
+    means, topics = table(rows), base.subject.topic
     columns, us = [str(name) for name in means.columns if name != "seeds"], load_society()
     answered = f"{spec}, answers of {base.society.plural(party)}"
     page = Report(folder, "table1", "By rank and method")

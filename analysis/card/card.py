@@ -145,7 +145,7 @@ def battery(base: Scenario) -> dict[str, Any]:
     """What two cards must share before their difference means anything."""
     return {
         "society": base.subject.society,
-        "topics": list(base.subject.topics),
+        "topics": list(base.subject.topic),
         "rounds": base.rounds,
         "probe": base.surveys.probe,
         "blocks": base.repetitions,
@@ -243,8 +243,8 @@ def _intervals(claims: Sequence[CardEstimate]) -> int:
 def _introduction(card: Card) -> str:
     """What was done, how often, and how to read the numbers."""
     base, blocks, size = card.first.base, card.blocks.get("three", 0), ""
-    low, high = ends(base.subject.topics)
-    topics = len(base.subject.topics)
+    low, high = ends(base.subject.topic)
+    topics = len(base.subject.topic)
     if blocks:
         size = (
             f" Here: {blocks * topics} debates of three over {count_phrase(base.rounds, 'round')} ({blocks} sets of agents, each "
@@ -261,7 +261,7 @@ def _chapter(card: Card, name: str) -> str:
     sentence = section.result(card.claims, first) if hasattr(section, "result") else ""
     opening = [f"**{sentence}**"] if sentence else []
     titles = {name: quantity.of(first.society) for name, quantity in section.QUANTITIES.items()}
-    body = [*opening, *_tables(claims, titles, first.base.subject.topics), _note(section, first)]
+    body = [*opening, *_tables(claims, titles, first.base.subject.topic), _note(section, first)]
     return neutral_named("\n\n".join(body), first.society)
 
 
@@ -365,7 +365,7 @@ def _conditions(card: Card) -> Iterator[str]:
     judged = f"{judge(card.first)} read lines and interviews" if card.first.judge else "there was no judge"
     yield (
         f"{card.calls:,} calls in debates and surveys; topics "
-        f"{join_phrases([load_topic(topic).title for topic in base.subject.topics])}; "
+        f"{join_phrases([load_topic(topic).title for topic in base.subject.topic])}; "
         f"{base.rounds} rounds; seed {base.seed}; the question after each round is `{base.surveys.probe}`; {judged}."
     )
     rows = [[condition(name, base.society), name, str(blocks)] for name, blocks in card.blocks.items()]
@@ -386,7 +386,7 @@ def write(card: Card) -> Path:
         )
         report.figure(
             forest_plot(
-                card.claims, card.first.society, card.first.base.subject.topics, disclaimers.model_label(card.header)
+                card.claims, card.first.society, card.first.base.subject.topic, disclaimers.model_label(card.header)
             ),
             "card",
             "The card",

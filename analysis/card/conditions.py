@@ -178,7 +178,7 @@ def wordings(base: Scenario) -> list[str]:
 
     A run has one way of asking: in phrases only questions that phrases answer.
     """
-    topics = [load_topic(slug) for slug in base.subject.topics]
+    topics = [load_topic(slug) for slug in base.subject.topic]
     about = {topic.slug: topic.probe("attitude").construct for topic in topics}
     probes = {name: probe for name, probe in topics[0].probes.items() if not name.endswith(f"_{PHRASES}")}
     if base.surveys.asked == PHRASES:

@@ -118,7 +118,7 @@ def interview_batch(batch: Batch) -> Mapping[str, list[Item]]:
 def seated_people(scenario: Scenario) -> Iterator[tuple[int, SeatPlace]]:
     """The seats of each repetition; the same people sit on every topic."""
     for table in seat_rooms(scenario):
-        if table.topic == scenario.subject.topics[0]:
+        if table.topic == scenario.subject.topic[0]:
             yield from ((table.repetition, place) for place in table.places)
 
 
@@ -143,5 +143,5 @@ def interview_calls(batch: Batch, kind: str) -> tuple[int, int]:
         calls = sum(map(len, interview_batch(batch).values()))
         return calls, calls
     base = batch.scenario
-    turns = base.repetitions * len(base.subject.topics) * len(three(batch)["three"].seats) * base.rounds
+    turns = base.repetitions * len(base.subject.topic) * len(three(batch)["three"].seats) * base.rounds
     return 0, Judging().calls * turns

@@ -236,7 +236,7 @@ def plan_lines(
     calls, scripted, used, base = 0, 0, dict[str, Usage](), first.base
     plans, finished, kept = list[tuple[RunPlan, int]](), 0, 0
     yield f"{title} of {base.models.llm}: {', '.join(sections)}"
-    yield f"  {len(base.subject.topics)} topics, {base.repetitions} blocks per batch, {base.rounds} rounds; in a batch:"
+    yield f"  {len(base.subject.topic)} topics, {base.repetitions} blocks per batch, {base.rounds} rounds; in a batch:"
     for step in protocol_steps(first, sections):
         plan, specs = plan_run(step.scenario), step.scenario.llm_by_party
         for voice in plan.calls_by_voice:

@@ -98,7 +98,7 @@ def _header(log: Log, files: Sequence[Path], form: str, seated: Sequence[events.
         "name": short_name(files[0].stem),
         "title": f"A log recorded by {strip_controls(log.by)}, read by Parley",
         "source": strip_controls(names),
-        "topics": list(dict.fromkeys(seat.topic for seat in seated)),
+        "topic": list(dict.fromkeys(seat.topic for seat in seated)),
         "repetitions": max(parts.values()),
         "rounds": last,
         "survey": "rounds" if log.main else "never",

@@ -36,7 +36,7 @@ def debate_scenario(battery: Battery, spec: str, folder: Path, way: str = NUMBER
     settings = {
         "llm": spec,
         "society": topic.society.name,
-        "topics": battery.topics[:1],
+        "topic": battery.topics[:1],
         "personas": set_path(folder / PEOPLE),
         "repetitions": ROOMS,
         "reference": "",

@@ -31,7 +31,7 @@ LABELS: dict[str, tuple[str, str]] = {
     "default_agent": (WHO, "Groups with a Default agent"),
     "personas": (WHO, "Set of personas"),
     "represented": (WHO, "Members with a digital representative"),
-    "topics": (ABOUT, "Topics"),
+    "topic": (ABOUT, "Topics"),
     "episodes": (ABOUT, "Questions in a session"),
     "repetitions": (LONG, "Repetitions"),
     "rounds": (LONG, "Rounds"),
@@ -130,7 +130,7 @@ HINTS = {
     "protocol": "sequential: the second side has read the first.",
     "repetitions": "Debates for each topic and group, each with other personas. More repetitions give narrower intervals.",
     "rounds": "Every agent speaks once in a round.",
-    "topics": "Each topic has its own debates.",
+    "topic": "Each topic has its own debates.",
     "words": "The length of a reply that agents are asked for.",
     "recommender": "Which posts come first: chronological, hot, interest, homophilous, bridging, random ... (docs/networks.md).",
     "against": "Empty: none. Otherwise the same people use the medium under each of these recommenders too.",
@@ -264,7 +264,7 @@ def _field(scenario: Scenario, name: str, value: Any, hint: Any, comment: str) -
     spread = RANGES.get(name, (0, 0, 1))
     if name == "size" and scenario.environment_spec.name == "network":
         label, spread = "People in the network", (2, 200, 1)
-    if name == "topics":
+    if name == "topic":
         kind = "several"
     elif hint is bool:
         kind = "switch"
@@ -288,7 +288,7 @@ def _choices(scenario: Scenario, name: str, hint: Any) -> tuple[tuple[str, str],
     if name == "society":
         own_societies = [] if scenario.subject.society in society_names() else [scenario.subject.society]
         return tuple((society, society_title(society)) for society in [*society_names(), *own_societies])
-    if name == "topics":
+    if name == "topic":
         return tuple((slug, topic_title(slug)) for slug in _topics(scenario))
     if name == "personas":
         sets = dict.fromkeys([*scenario.society.persona_sets, scenario.people.personas])
@@ -306,7 +306,7 @@ def _topics(scenario: Scenario) -> list[str]:
     """Return the topics to choose from, and those already chosen: the topics of the society, the items of news of a scenario
     on news, or the set of questions.
     """
-    chosen = list(scenario.subject.topics)
+    chosen = list(scenario.subject.topic)
     if scenario.subject.questions:
         try:
             return topics_of(question_set(scenario.subject.questions, scenario.subject.society))

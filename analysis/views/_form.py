@@ -33,7 +33,7 @@ MODEL = "oracle"
 UNANSWERED = (
     "This run was not started, because its plan has a question that was not answered: choose Start and answer it."
 )
-SHAPING = ("society", "topics", "questions", "format", "memory", "represented", "environment", "graph")
+SHAPING = ("society", "topic", "questions", "format", "memory", "represented", "environment", "graph")
 """Settings that decide which other settings there are, and what they may be."""
 
 
@@ -79,7 +79,7 @@ def NewRun(session: Session, go: Callable[[str], None]) -> None:
         given = {**(session.draft.value or draft).given, name: value}
         if name == "society":  # its topics, personas and parties are others
             given = {
-                key: setting for key, setting in given.items() if key not in ("topics", "personas", "seats", "parties")
+                key: setting for key, setting in given.items() if key not in ("topic", "personas", "seats", "parties")
             }
         change(given=given)
 
@@ -175,7 +175,7 @@ def _controls(draft: Draft) -> tuple[Scenario, list[Field]] | str:
         return preset, fields_of(preset)
     other_society = "society" in draft.given and draft.given["society"] != preset.subject.society
     return shaped, [
-        field if other_society and field.name in ("topics", "personas", "seats", "parties")
+        field if other_society and field.name in ("topic", "personas", "seats", "parties")
         else field._replace(value=values.get(field.name, field.value))
         for field in fields_of(shaped)
     ]  # fmt: skip

@@ -129,7 +129,9 @@ def plan_of(draft: AuditDraft) -> Plan:
         check_local(draft.llm)
         first, sections, _, _ = design(audit_parser().parse_args([*draft.words[1:], "--out", str(ROOT / "plan")]))
         plan = plan_audit(first, sections, planned_checks([first.base], skipped=False))
-        size = f"{len(first.base.subject.topics)} topics, {first.base.repetitions} groups of people, {plan.calls:,} replies"
+        size = (
+            f"{len(first.base.subject.topic)} topics, {first.base.repetitions} groups of people, {plan.calls:,} replies"
+        )
         return priced(plan, draft.price, size.replace("1 topics", "1 topic"))
     except UserError as error:
         return Plan(problem=str(error))

@@ -101,7 +101,7 @@ def scenario_of_draft(draft: Draft) -> Scenario:
         if name != "seed" and text.isdecimal() and int(text[:LONGEST]) > LARGEST:
             raise UserError(f"{name} is above {LARGEST:,}, which the page does not plan: use the command line")
     scenario = preset_of(draft.preset)
-    if draft.given.get("topics") == "" and not (scenario.subject.questions or draft.given.get("questions")):
+    if draft.given.get("topic") == "" and not (scenario.subject.questions or draft.given.get("questions")):
         raise UserError("choose at least one topic")
     return scenario.with_settings(draft.given)
 

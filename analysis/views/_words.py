@@ -59,9 +59,9 @@ def topic_words(scenario: dict[str, Any]) -> str:
     """Return the topics in words, of many the number; for questions their number a session."""
     if scenario["questions"]:
         return f"{scenario['episodes']} questions"
-    if len(scenario["topics"]) > SHOWN_TOPICS:
+    if len(scenario["topic"]) > SHOWN_TOPICS:
         return f"{len(scenario['topics'])} topics"
-    topics = [topic_title(slug) for slug in scenario["topics"]]
+    topics = [topic_title(slug) for slug in scenario["topic"]]
     return topics[0] if len(topics) == 1 else f"{', '.join(topics[:-1])} and {topics[-1]}"
 
 

@@ -59,7 +59,7 @@ class SweepCell:
 
 
 def parse_vary(pairs: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Read `["rounds=3,5", "topics=racism,abortion;gun_violence"]` as values by field, divided by commas or by semicolons.
+    """Read `["rounds=3,5", "topic=racism,abortion;gun_violence"]` as values by field, divided by commas or by semicolons.
 
     With semicolons an empty part is a value too, except at the end: `["interventions=;shock round=2 text=Rain."]` is without and
     with the shock. Errors: UserError on an entry that cannot be read, and on a field or a value that comes twice.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from parley.studies.claims.outcomes import Outcome
 
 Direction = Literal["greater", "less", "equivalent"]
-RESERVED = ("seed", "repetitions", "llm", "llms", "topics", "personas", "society")
+RESERVED = ("seed", "repetitions", "llm", "llms", "topic", "personas", "society")
 """Fields that a claim does not set in its arms: they are its population, or the size of the run."""
 
 
@@ -103,7 +103,7 @@ class Claim:
             "llm": people.models[0],
             "personas": people.personas[0],
             "society": people.societies[0],
-            "topics": people.topics,
+            "topic": people.topics,
         }
 
     def favours(self, effect: float) -> bool:

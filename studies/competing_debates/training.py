@@ -168,7 +168,7 @@ class DebaterTraining:
     @property
     def split(self) -> tuple[list[str], list[str]]:
         """The training topics and the held-out topics."""
-        topics = list(self.base.subject.topics)
+        topics = list(self.base.subject.topic)
         held_out = held_out_questions(topics, self.share)
         return [name for name in topics if name not in held_out], [name for name in topics if name in held_out]
 
@@ -194,12 +194,12 @@ class DebaterTraining:
     def run(self, desk: CallDesk) -> Generator[Scenario, Tables, TrainingOutcome]:
         """Yield the scenario of each of `runs`, and receive its tables. Errors: UserError if fewer than two pairs differ."""
         base, (training, held_out) = self.model(), self.split
-        settings = {**AT_ONCE, "topics": ",".join(training), "cast": "fixed", "repetitions": self.samples}
+        settings = {**AT_ONCE, "topic": ",".join(training), "cast": "fixed", "repetitions": self.samples}
         tables = yield self.base.with_settings(settings)
         scored = self.score(statements(TRAINING, tables, self.folder / TRAINING), desk)
         sets, ties = self.preferences(scored)
         adapters = {name: self.adapter(name, preferences, base, desk) for name, preferences in sets.items()}
-        settings = {**AT_ONCE, "topics": ",".join(held_out)}
+        settings = {**AT_ONCE, "topic": ",".join(held_out)}
         tables = yield self.base.with_settings(settings)
         before, after = statements(UNTRAINED, tables, self.folder / UNTRAINED), {}
         for name, path in adapters.items():

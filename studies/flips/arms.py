@@ -52,7 +52,7 @@ SETTINGS: Mapping[str, Any] = {"probe": STATEMENT, "also": (NEGATED,)}
 
 def check_items(base: Scenario) -> None:
     """Errors: UserError for a topic whose claim has no opposite to ask about."""
-    for slug in base.subject.topics:
+    for slug in base.subject.topic:
         load_topic(slug).probe(NEGATED)
 
 

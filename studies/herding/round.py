@@ -65,7 +65,7 @@ def make_planner(model: DebateModel, rules: Herding, topic: str) -> HerdPlanner 
     """Return the planner of a room; None unless a model is the planner."""
     if rules.planner != "model":
         return None
-    language, voice = model.setup.subject.topic(topic).language, named_voice(model, PLANNER)
+    language, voice = model.setup.subject.topic_named(topic).language, named_voice(model, PLANNER)
     return HerdPlanner(language, model.style.sampling, rules.precisions, rules.precision, rules.cost, rules.aim, voice)
 
 

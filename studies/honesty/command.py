@@ -41,7 +41,7 @@ def run(words: Sequence[str]) -> int:
     conditions = {
         name: base.with_settings(condition_settings) for name, condition_settings in measures.conditions(base).items()
     }
-    lines = known_lines(base.subject.topics, read_lines(options.lines, base.subject.topics) if options.lines else None)
+    lines = known_lines(base.subject.topic, read_lines(options.lines, base.subject.topic) if options.lines else None)
     judge, judging = in_society(options.judge or base.models.llm, base.subject.society), Judging(seed=base.seed)
     if options.dry_run:
         return print_plan(conditions, options, judge)

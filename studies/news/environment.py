@@ -110,7 +110,7 @@ class Story(LinkedPeople):
     def problems(self, scenario: Scenario) -> Iterator[str]:
         """Yield what does not fit together in a scenario, and what to set."""
         if other := next((topic.slug for topic in scenario.subject.all_topics if topic.news is None), ""):
-            yield f"a story begins with the true report of an item of news, and {other} is none: set topics={EXAMPLE}"
+            yield f"a story begins with the true report of an item of news, and {other} is none: set topic={EXAMPLE}"
         for who in scenario.surrogate_by_party:
             yield f"a surrogate moves opinions and rewrites no story: give {who} a model"
         if scenario.speech.format != "free":

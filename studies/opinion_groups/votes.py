@@ -105,7 +105,7 @@ def run_votes(tables: Tables, survey: str) -> RunVotes:
     if rows["statement"].nunique() < FEWEST:
         raise UserError(
             f"the run asks about {rows['statement'].nunique()} statement, and groups of opinion need several: "
-            "run it on several topics (--set topics=A,B,C)"
+            "run it on several topics (--set topic=A,B,C)"
         )
     votes = rows.pivot(index="person", columns="statement", values="vote")
     return RunVotes(votes, rows.drop_duplicates("person").set_index("person")["party"].reindex(votes.index))

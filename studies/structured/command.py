@@ -146,7 +146,7 @@ def _elsewhere(preset: Scenario, society: Society) -> dict[str, Any]:
     if society.name == preset.subject.society:
         return {}
     personas = preset.people.personas
-    return {"topics": society.topics, "personas": personas if personas in society.persona_sets else OTHERWISE}
+    return {"topic": society.topics, "personas": personas if personas in society.persona_sets else OTHERWISE}
 
 
 def _print_plan(experiment: Experiment, base: Scenario, options: argparse.Namespace, judge: str) -> int:

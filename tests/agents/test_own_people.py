@@ -59,7 +59,7 @@ def test_a_line_makes_people_of_each_party_with_names_of_their_own() -> None:
 
 def test_a_run_takes_dicts_and_a_frame(tmp_path: Path) -> None:
     """The same people, the same record: in which form they came makes no difference."""
-    common = {"topics": "racism", "llm": "oracle", "repetitions": 1, "rounds": 1, "progress": False}
+    common = {"topic": "racism", "llm": "oracle", "repetitions": 1, "rounds": 1, "progress": False}
     runs = [
         parley.run("three_way", personas=people, out=tmp_path / name, **common)
         for name, people in (("dicts", ROWS), ("frame", pd.DataFrame(ROWS)))

@@ -57,7 +57,7 @@ def test_words_that_are_no_sentence_say_what_is_missing() -> None:
 
 def test_a_comma_and_a_slash_of_a_sentence_divide_nothing() -> None:
     assert split_topics(f"racism, {CARS},./mine.toml") == ("racism", CARS, "./mine.toml")
-    assert load_preset("two_way", {"topics": f"{CARS},racism"}).subject.topics == (CARS, "racism")
+    assert load_preset("two_way", {"topic": f"{CARS},racism"}).subject.topic == (CARS, "racism")
     assert split_name("Should men and/or women vote?") == ("us", "Should men and/or women vote?")
     germany = load_society("germany")
     assert germany.qualified(germany.qualified(GERMAN)) == f"germany/{GERMAN}"
@@ -66,7 +66,7 @@ def test_a_comma_and_a_slash_of_a_sentence_divide_nothing() -> None:
 def test_the_oracle_debates_any_line_by_a_known_law(tmp_path: Path) -> None:
     """Left begins at 9, right at 1, and both move toward 6.5; the reversed question gives the same opinions."""
     tables = ran(
-        load_preset("three_way", {"llm": "oracle", "topics": CARS, "repetitions": 4, "rounds": 3}), tmp_path / "given"
+        load_preset("three_way", {"llm": "oracle", "topic": CARS, "repetitions": 4, "rounds": 3}), tmp_path / "given"
     )
     assert not tables.attitudes["attitude"].isna().any()
     start, end = (mean_by_party(tables, number) for number in (0, 3))
@@ -74,14 +74,14 @@ def test_the_oracle_debates_any_line_by_a_known_law(tmp_path: Path) -> None:
     assert end["democrat"] < start["democrat"]
     assert end["republican"] > start["republican"]
     reversed_ = load_preset(
-        "three_way", {"llm": "oracle", "topics": CARS, "repetitions": 4, "rounds": 3, "probe": "attitude_reversed"}
+        "three_way", {"llm": "oracle", "topic": CARS, "repetitions": 4, "rounds": 3, "probe": "attitude_reversed"}
     )
     assert mean_by_party(ran(reversed_, tmp_path / "reversed"), 0) == pytest.approx(start, abs=0.01)
 
 
 def test_lines_on_a_topic_in_one_line_are_understood(tmp_path: Path) -> None:
     """Without a pull of its own, the speaker moves by what it hears alone."""
-    scenario = load_preset("two_way", {"llm": "oracle,mu=0,sigma=0", "topics": CARS, "repetitions": 2, "rounds": 2})
+    scenario = load_preset("two_way", {"llm": "oracle,mu=0,sigma=0", "topic": CARS, "repetitions": 2, "rounds": 2})
     tables = ran(scenario, tmp_path)
     start, end = (mean_by_party(tables, number) for number in (0, 2))
     assert end["republican"] > start["republican"] + 0.3
@@ -90,7 +90,7 @@ def test_lines_on_a_topic_in_one_line_are_understood(tmp_path: Path) -> None:
 
 def test_people_of_another_society_debate_a_line_in_their_language(tmp_path: Path) -> None:
     scenario = load_preset(
-        "two_way", {"llm": "oracle", "society": "germany", "topics": GERMAN, "repetitions": 1, "rounds": 1}
+        "two_way", {"llm": "oracle", "society": "germany", "topic": GERMAN, "repetitions": 1, "rounds": 1}
     )
     tables = ran(scenario, tmp_path)
     assert tables.topics == [f"germany/{GERMAN}"]
@@ -105,7 +105,7 @@ def test_a_line_becomes_a_file_that_asks_the_same(tmp_path: Path) -> None:
         name: probe.question for name, probe in line.probes.items()
     }
     tables = ran(
-        load_preset("two_way", {"llm": "oracle", "topics": str(path), "repetitions": 1, "rounds": 1}), tmp_path / "run"
+        load_preset("two_way", {"llm": "oracle", "topic": str(path), "repetitions": 1, "rounds": 1}), tmp_path / "run"
     )
     assert not tables.attitudes["attitude"].isna().any()
 

@@ -190,7 +190,7 @@ def test_what_new_writes_is_accepted_by_check_and_by_a_debate(tmp_path: Path) ->
     )
     assert check_path(str(topic)) == check_path(str(people)) == []
     model = DebateModel(
-        "two_way", topics=str(topic), personas=str(people), llm="fake", repetitions=1, rounds=1, keep_going=True
+        "two_way", topic=str(topic), personas=str(people), llm="fake", repetitions=1, rounds=1, keep_going=True
     )
     model.run()
     assert {agent.persona.backstory for agent in model.agents} <= {

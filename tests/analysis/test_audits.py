@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import parley
 import run as command_line
 
-SMALL = {"topics": "climate_change", "blocks": 2, "sections": ["bias", "null_conditions"], "rounds": 1}
+SMALL = {"topic": "climate_change", "blocks": 2, "sections": ["bias", "null_conditions"], "rounds": 1}
 WORDS = "audit --llm oracle --topic climate_change --blocks 2 --sections bias,null_conditions --set rounds=1"
 
 

@@ -27,13 +27,13 @@ from parley.model.scenario_run import RunSpec, run_scenario
 
 ACTS = "post,reply,quote,repost,nothing"
 RUNS: dict[str, dict[str, Any]] = {
-    "three_way": {"topics": "racism", "repetitions": 1, "rounds": 2},
-    "echo_chamber": {"topics": "racism", "repetitions": 1, "rounds": 1},
+    "three_way": {"topic": "racism", "repetitions": 1, "rounds": 2},
+    "echo_chamber": {"topic": "racism", "repetitions": 1, "rounds": 1},
     "network": {"size": 8, "repetitions": 1, "rounds": 2, "graph": "ring,degree=2", "reference": ""},
     "representatives": {"repetitions": 1, "episodes": 2},
-    "intervention": {"topics": "racism", "repetitions": 1, "rounds": 4},
+    "intervention": {"topic": "racism", "repetitions": 1, "rounds": 4},
     "platform": {
-        "topics": "racism",
+        "topic": "racism",
         "size": 6,
         "repetitions": 1,
         "rounds": 3,
@@ -41,7 +41,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "activation": "every",
         "acts": ACTS,
     },
-    "herding": {"topics": "two_options", "repetitions": 1, "rounds": 2},
+    "herding": {"topic": "two_options", "repetitions": 1, "rounds": 2},
 }
 ALWAYS = {"What came out", "Surveys", "Calls", "Interview", "Step in", "Export"}
 DEBATE = ALWAYS | {"Distribution", "Compare"}
@@ -187,7 +187,7 @@ def test_files_are_handed_out(visits: Callable[..., Visit]) -> None:
 def test_light_and_dark_by_keyboard_alone(visits: Callable[..., Visit], scheme: str, paper: str) -> None:
     """Everything is reached with Tab, in the order in which it stands, and one sees where one is."""
     visit = visits(color_scheme=scheme)
-    page = visit.open("?scenario=three_way&topics=racism&repetitions=1&rounds=1&llm=oracle")
+    page = visit.open("?scenario=three_way&topic=racism&repetitions=1&rounds=1&llm=oracle")
     page.wait_for_function(
         "paper => getComputedStyle(document.querySelector('.v-application')).backgroundColor === paper", arg=paper
     )

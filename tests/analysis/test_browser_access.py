@@ -23,20 +23,20 @@ from tools.screens import STILL
 
 pytestmark = needs_chromium
 RUNS: dict[str, dict[str, Any]] = {
-    "three_way": {"topics": "racism", "repetitions": 5, "rounds": 2, "llm": "oracle"},
-    "echo_chamber": {"topics": "racism", "repetitions": 1, "rounds": 1, "llm": "oracle"},
+    "three_way": {"topic": "racism", "repetitions": 5, "rounds": 2, "llm": "oracle"},
+    "echo_chamber": {"topic": "racism", "repetitions": 1, "rounds": 1, "llm": "oracle"},
     "network": {"size": 12, "repetitions": 1, "rounds": 2, "llm": "oracle"},
     "consensus": {"repetitions": 1, "llm": "oracle"},
-    "intervention": {"topics": "racism", "repetitions": 1, "rounds": 4, "llm": "oracle"},
+    "intervention": {"topic": "racism", "repetitions": 1, "rounds": 4, "llm": "oracle"},
     "platform": {
-        "topics": "racism",
+        "topic": "racism",
         "size": 12,
         "repetitions": 1,
         "rounds": 6,
         "graph": "ring,degree=4",
         "llm": "oracle",
     },
-    "herding": {"topics": "two_options", "repetitions": 5, "rounds": 2, "llm": "oracle"},
+    "herding": {"topic": "two_options", "repetitions": 5, "rounds": 2, "llm": "oracle"},
 }
 OWN = {"three_way": None, "echo_chamber": {"Groups"}, "network": {"What came out"}, "consensus": {"Deliberation", "Surveys"},
        "intervention": {"What came out"}, "platform": {"Feed", "Acts", "Cascades"},
@@ -157,7 +157,7 @@ def test_from_the_first_screen_to_a_finding_by_keyboard_alone(visits: Callable[.
 
 def test_a_sign_that_turns_text_round_turns_only_its_own(visits: Callable[..., Visit], home: Path) -> None:
     """U+202E in a line or a name must not turn what the page says after it."""
-    settings = {"topics": "racism", "repetitions": 1, "rounds": 1}
+    settings = {"topic": "racism", "repetitions": 1, "rounds": 1}
     scenario = load_preset("three_way").with_settings(settings)
     backend = Fake(lambda request: request.answers[0] if request.answers else f"{OVERRIDE}evil vote")
     run_scenario(RunSpec(scenario, home / "runs" / "turned", tuple(settings)), backend=backend)

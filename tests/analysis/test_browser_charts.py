@@ -86,7 +86,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run_scenario(RunSpec(load_preset("three_way").with_settings(many), folder / "runs" / "many", tuple(many)))
     texts = [{"kind": "message", "round": 2, "by": "Ann", "text": text} for text in (ATTACK, "Think of the cost.")]
     acts = [*texts, {"kind": "mute", "round": 3, "to": "republican"}]
-    few = {"topics": "racism", "repetitions": 1, "rounds": 3, "interventions": acts}
+    few = {"topic": "racism", "repetitions": 1, "rounds": 3, "interventions": acts}
     backend = Fake(lambda request: number(request) if request.answers else next(replies))
     run_scenario(
         RunSpec(load_preset("three_way").with_settings(few), folder / "runs" / "attack", tuple(few)), backend=backend

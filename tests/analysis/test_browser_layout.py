@@ -20,12 +20,12 @@ from tools.screens import PLACES, drawn, make_runs, replayed, still
 pytestmark = needs_chromium
 WIDE = {"viewport": {"width": 1440, "height": 900}}
 RUNS: dict[str, dict[str, Any]] = {
-    "three_way": {"topics": "racism,climate_change", "repetitions": 5, "rounds": 5},
+    "three_way": {"topic": "racism,climate_change", "repetitions": 5, "rounds": 5},
     "network": {"size": 16, "repetitions": 1, "rounds": 2, "reference": ""},
     "consensus": {"repetitions": 1, "episodes": 1},
-    "intervention": {"topics": "racism", "repetitions": 2, "rounds": 4},
-    "platform": {"topics": "racism", "size": 8, "repetitions": 1, "rounds": 2, "graph": "ring,degree=2"},
-    "herding": {"topics": "two_options", "repetitions": 2, "rounds": 2},
+    "intervention": {"topic": "racism", "repetitions": 2, "rounds": 4},
+    "platform": {"topic": "racism", "size": 8, "repetitions": 1, "rounds": 2, "graph": "ring,degree=2"},
+    "herding": {"topic": "two_options", "repetitions": 2, "rounds": 2},
 }
 USED = """() => {
   const written = one => [...one.childNodes].some(node => node.nodeType === 3 && node.data.trim());

@@ -29,15 +29,15 @@ from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
 pytestmark = needs_chromium
-BASE = {"llm": "oracle", "topics": "racism", "repetitions": 6, "rounds": 3}
+BASE = {"llm": "oracle", "topic": "racism", "repetitions": 6, "rounds": 3}
 RUNS = {
     "parent": ("three_way", BASE),
     "seed7": ("three_way", {**BASE, "seed": 7}),
     "echo": ("echo_chamber", {**BASE, "repetitions": 1, "rounds": 1}),
 }
-FAKED = {"topics": "racism", "repetitions": 1, "rounds": 2}
+FAKED = {"topic": "racism", "repetitions": 1, "rounds": 2}
 WORDS = {"interventions": [{"kind": "message", "round": 2, "by": "Ann", "text": PAYLOADS[1]}]}
-SMALL = "?scenario=three_way&topics=racism&repetitions=1&rounds=3"
+SMALL = "?scenario=three_way&topic=racism&repetitions=1&rounds=3"
 PHONE = {"viewport": {"width": 390, "height": 844}}
 
 

@@ -24,8 +24,8 @@ from parley.model.scenario_run import RunSpec, run_scenario
 from parley.model.sent_requests import sent_requests
 
 RUNS: dict[str, dict[str, Any]] = {
-    "three_way": {"topics": "racism,abortion", "repetitions": 2, "rounds": 2},
-    "echo_chamber": {"topics": "racism", "repetitions": 1, "rounds": 1},
+    "three_way": {"topic": "racism,abortion", "repetitions": 2, "rounds": 2},
+    "echo_chamber": {"topic": "racism", "repetitions": 1, "rounds": 1},
     "network": {"size": 8, "repetitions": 1, "rounds": 2, "graph": "ring,degree=2", "reference": ""},
     "representatives": {"repetitions": 1, "episodes": 2},
 }
@@ -44,9 +44,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         scenario = load_preset(preset).with_settings(settings)
         task = RunSpec(scenario, folder / "runs" / preset, tuple(settings))
         run_scenario(task, backend=Fake(lambda request: answer(attacks, request)))
-    task = RunSpec(
-        load_preset("two_way", {"topics": "racism", "repetitions": 1, "rounds": 1}), folder / "runs" / "bare"
-    )
+    task = RunSpec(load_preset("two_way", {"topic": "racism", "repetitions": 1, "rounds": 1}), folder / "runs" / "bare")
     run_scenario(task, backend=Fake(lambda request: answer(attacks, request)))
     (folder / "runs" / "bare" / JOURNAL).unlink()
     return folder
@@ -244,7 +242,7 @@ def test_questions_are_listed_at_once_with_what_they_wait_for(visits: Callable[.
     """A reader who sees nothing clicks again."""
     visit = visits()
     page = visit.page
-    visit.first_round("?scenario=three_way&topics=racism&repetitions=1&rounds=3&llm=oracle")
+    visit.first_round("?scenario=three_way&topic=racism&repetitions=1&rounds=3&llm=oracle")
     names(visit.view("Conversation")).first.click()
     about = panel(page)
     about.get_by_role("combobox", name="Prompt").wait_for()

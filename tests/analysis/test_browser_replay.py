@@ -32,7 +32,7 @@ from parley.model.scenario_run import RunSpec, run_scenario
 pytestmark = needs_chromium
 PEOPLE = int(os.environ.get("PARLEY_PEOPLE", "60"))
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
-    "debate": ("three_way", {"topics": "racism", "repetitions": 1, "rounds": 3, "llm": "oracle"}),
+    "debate": ("three_way", {"topic": "racism", "repetitions": 1, "rounds": 3, "llm": "oracle"}),
     "many": ("three_way", {"repetitions": 40, "rounds": 6, "llm": "oracle"}),
     "ring": (
         "network",
@@ -49,7 +49,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, (preset, settings) in RUNS.items():
         scenario = load_preset(preset).with_settings(settings)
         run_scenario(RunSpec(scenario, folder / "runs" / name, tuple(settings)))
-    few = {"topics": "racism", "repetitions": 1, "rounds": 2}
+    few = {"topic": "racism", "repetitions": 1, "rounds": 2}
     backend = Fake(partly)
     run_scenario(
         RunSpec(load_preset("three_way").with_settings(few), folder / "runs" / "attack", tuple(few)), backend=backend
@@ -278,7 +278,7 @@ def test_a_slow_model_is_waited_for_by_name_and_its_lines_come_one_by_one(
         visit = visits()
         visit.enter(address)
         page = visit.open(
-            "?scenario=three_way&topics=racism&repetitions=2&rounds=2&survey=never&reference=&llm="
+            "?scenario=three_way&topic=racism&repetitions=2&rounds=2&survey=never&reference=&llm="
             + quote(f"openai:echo,base_url={server.url}")
         )
         visit.planned()

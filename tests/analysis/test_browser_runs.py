@@ -24,8 +24,8 @@ from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
 pytestmark = needs_chromium
-SMALL = "?scenario=three_way&topics=racism&repetitions=1&rounds=2"
-LONG = "?scenario=three_way&topics=racism&repetitions=20&rounds=9"
+SMALL = "?scenario=three_way&topic=racism&repetitions=1&rounds=2"
+LONG = "?scenario=three_way&topic=racism&repetitions=20&rounds=9"
 PHONE = {"viewport": {"width": 390, "height": 844}}
 
 
@@ -137,7 +137,7 @@ def test_a_killed_server_says_what_to_do_and_its_run_is_resumed(
     assert len(before) > 100
     assert len(after) == len(set(after))
     assert set(before) <= set(after)
-    settings = {"topics": "racism", "repetitions": 20, "rounds": 9, "llm": "oracle"}
+    settings = {"topic": "racism", "repetitions": 20, "rounds": 9, "llm": "oracle"}
     whole = run_scenario(RunSpec(load_preset("three_way").with_settings(settings), tmp_path / "whole", tuple(settings)))
     assert (tmp_path / folder / RECORD).read_bytes() == whole.record.read_bytes()
 
@@ -164,7 +164,7 @@ def test_a_run_is_deleted_only_after_two_questions(visits: Callable[..., Visit],
 
 def test_the_table_is_filtered_and_sorted(visits: Callable[..., Visit], home: Path) -> None:
     for name, preset in (("alpha", "two_way"), ("beta", "three_way")):
-        settings = {"topics": "abortion", "repetitions": 1, "rounds": 1, "llm": "oracle"}
+        settings = {"topic": "abortion", "repetitions": 1, "rounds": 1, "llm": "oracle"}
         run_scenario(RunSpec(load_preset(preset).with_settings(settings), home / "runs" / name, tuple(settings)))
     visit = visits()
     page = visit.open("?runs")
@@ -335,7 +335,7 @@ def test_a_model_is_checked_when_it_is_chosen(visits: Callable[..., Visit], tmp_
 @pytest.mark.thorough
 def test_text_of_a_model_and_of_a_header_stays_text(visits: Callable[..., Visit], home: Path) -> None:
     attack = PAYLOADS[1]
-    settings = {"topics": "racism", "repetitions": 1, "rounds": 1}
+    settings = {"topic": "racism", "repetitions": 1, "rounds": 1}
     scenario = load_preset("three_way").with_settings(settings)
     backend = Fake(lambda request: request.answers[0] if request.answers else attack)
     run_scenario(RunSpec(scenario, home / "runs" / "attack", tuple(settings)), backend=backend)
@@ -355,7 +355,7 @@ def test_a_study_is_one_row_that_opens_its_report_in_a_frame_where_nothing_runs(
     visits: Callable[..., Visit], home: Path
 ) -> None:
     """A card, a claim, a population opened with "cannot read the record", and an active button Resume."""
-    settings = {"topics": "abortion", "repetitions": 1, "rounds": 1, "llm": "oracle"}
+    settings = {"topic": "abortion", "repetitions": 1, "rounds": 1, "llm": "oracle"}
     card = home / "runs" / "card"
     run_scenario(RunSpec(load_preset("two_way").with_settings(settings), card / "batch-1" / "three", tuple(settings)))
     (card / "card.json").write_text("{}")

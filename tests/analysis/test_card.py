@@ -43,7 +43,7 @@ from parley.model.debate import DebateModel
 from parley.model.scenario import Scenario, load_preset
 
 SMALL = {
-    "topics": "climate_change",
+    "topic": "climate_change",
     "repetitions": 6,
     "rounds": 3,
     "probe": "attitude_labelled",

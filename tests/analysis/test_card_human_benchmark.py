@@ -32,7 +32,7 @@ SECTION = ["--sections", "human_benchmark"]
 
 
 def base(**settings: object) -> Scenario:
-    return load_preset("three_way").with_settings(SETTINGS | {"topics": "racism,climate_change"} | settings)
+    return load_preset("three_way").with_settings(SETTINGS | {"topic": "racism,climate_change"} | settings)
 
 
 @pytest.fixture(scope="module")

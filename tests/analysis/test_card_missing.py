@@ -25,7 +25,7 @@ from parley.model.scenario import load_preset
 pytestmark = pytest.mark.thorough
 
 SMALL = {
-    "topics": "racism,climate_change",
+    "topic": "racism,climate_change",
     "repetitions": 5,
     "rounds": 2,
     "probe": "attitude_labelled",
@@ -90,7 +90,7 @@ def test_whatever_is_missing_there_is_a_card(battery: tuple[Batch, ConditionReco
     header = held.records["three"][0].header
     card = Card(first, chosen, found, header, blocks_of(gaps), calls_of(gaps), "", rounded(gaps))
     assert "In short" in page(card)
-    assert len(forest_plot(found, first.society, first.base.subject.topics, "racism").axes) == 2
+    assert len(forest_plot(found, first.society, first.base.subject.topic, "racism").axes) == 2
     assert card.to_dict()["claims"]
     assert bool(gaps.unread()) == (missing == "every rating")
 

@@ -37,7 +37,7 @@ POINTS, SHARE = Quantity("moved", "points"), Quantity("refused to speak", "share
 
 
 def base(**settings: object) -> Scenario:
-    return load_preset("three_way").with_settings({"topics": ",".join(TOPICS), "llm": "oracle"} | settings)
+    return load_preset("three_way").with_settings({"topic": ",".join(TOPICS), "llm": "oracle"} | settings)
 
 
 def claim(quantity: str = "moved", topic: str = ALL, *numbers: float, n: int = 4, kind: str = "block") -> CardEstimate:
@@ -142,7 +142,7 @@ def test_titles_say_minus_and_never_less() -> None:
 def test_a_condition_and_its_control_are_a_pair(tmp_path: Path) -> None:
     """The condition is drawn where it moved to, control and difference together, and the control where that moved to."""
     found = [CardEstimate("three_empty", ALL, 0.85, 0.7, 1.0, null=1.44, n=10)]
-    right = forest_plot(found, base().society, base().subject.topics, "made").axes[0]
+    right = forest_plot(found, base().society, base().subject.topic, "made").axes[0]
     assert sorted(round(float(line.get_xdata()[0]), 2) for line in right.lines if line.get_marker() in "oD") == [
         1.44,
         2.29,

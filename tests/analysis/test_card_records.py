@@ -27,7 +27,7 @@ from parley.model.events import Event, Utterance
 from parley.model.scenario import Scenario, load_preset
 
 SMALL = {
-    "topics": "racism",
+    "topic": "racism",
     "repetitions": 3,
     "rounds": 2,
     "probe": "attitude_labelled",
@@ -158,7 +158,7 @@ def test_a_first_round_that_could_not_be_read_is_no_round_without_movement(held:
 
 def test_people_are_counted_once_however_many_topics(tmp_path: Path) -> None:
     """Five agents of a party, asked on two topics by five wordings: five agents and five wordings, no more."""
-    scenario = base(topics="racism,abortion", repetitions=5)
+    scenario = base(topic="racism,abortion", repetitions=5)
     conditions = asked(Batch(scenario, tmp_path))
     found = instrument.claims(together(**{name: in_memory(one) for name, one in conditions.items()}), scenario)
     people, wording = claim(found, "first_people"), claim(found, "wording")

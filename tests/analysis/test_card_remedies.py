@@ -47,7 +47,7 @@ from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.scenario import Scenario, load_preset
 
-SMALL = {"topics": "racism", "repetitions": 5, "rounds": 2, "probe": "attitude_labelled", "llm": "oracle", "seed": 8}
+SMALL = {"topic": "racism", "repetitions": 5, "rounds": 2, "probe": "attitude_labelled", "llm": "oracle", "seed": 8}
 ARGUMENTS = ["audit", "--llm", "oracle", "--topic", "racism", "--blocks", "3", "--set", "rounds=1"]
 JUDGED = ["--sections", "fidelity,texts,diversity"]
 
@@ -137,7 +137,7 @@ def test_pull_is_the_mean_of_its_blocks(tmp_path: Path) -> None:
 @pytest.mark.thorough
 def test_a_remedy_that_halves_the_pull_is_found_to(tmp_path: Path) -> None:
     """Planted: mu .06 a line becomes .03. The difference within blocks holds that, and no other quantity is said to be told."""
-    first = Batch(base(repetitions=8, rounds=4, topics="climate_change"), tmp_path)
+    first = Batch(base(repetitions=8, rounds=4, topic="climate_change"), tmp_path)
     half = Remedy("half", "half of the pull", {"llm": "oracle,mu=0.03"})
     found = differences(core_of(first), [(half, core_of(half.batch(first)))]).set_index("quantity")
     row = found.loc["mu"]

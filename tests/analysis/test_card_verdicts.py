@@ -26,7 +26,7 @@ TOPICS = ("racism", "climate_change")
 
 @pytest.fixture
 def first(tmp_path: Path) -> Batch:
-    return Batch(load_preset("three_way").with_settings({"topics": ",".join(TOPICS), "llm": "oracle"}), tmp_path)
+    return Batch(load_preset("three_way").with_settings({"topic": ",".join(TOPICS), "llm": "oracle"}), tmp_path)
 
 
 def claim(

@@ -85,7 +85,7 @@ def test_the_same_people_on_two_topics_are_one_unit(tmp_path: Path) -> None:
         "repetitions": 5,
         "rounds": 3,
         "size": 6,
-        "topics": "racism,gun_violence",
+        "topic": "racism,gun_violence",
     }
     scenario, recorder = load_preset("spread").with_settings(settings), MemoryRecorder()
     model = DebateModel(scenario, recorder=recorder)

@@ -128,7 +128,7 @@ def test_two_runs_share_a_panel_and_differ_in_marker_and_dash(five: Tables, ran:
     assert [line.key for line in chart.panels[0].lines] == [
         f"a ({run})|{party}" for run in (1, 2) for party in ("republican", "democrat")]  # fmt: skip
     assert [key.open for key in chart.keys] == [False, False, True, True]
-    assert comparison_chart({"a": five, "b": load(ran("two_way", topics="gun_violence"))}).panels == []
+    assert comparison_chart({"a": five, "b": load(ran("two_way", topic="gun_violence"))}).panels == []
 
 
 def test_a_party_looks_as_in_the_figures_of_the_report() -> None:

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 import parley
 import run as command_line
 
-SMALL: dict[str, Any] = {"llm": "oracle", "topics": "racism", "rounds": 1, "progress": False}
-CARD: dict[str, Any] = {"topics": "racism", "blocks": 2, "sections": ["bias"], "rounds": 1}
+SMALL: dict[str, Any] = {"llm": "oracle", "topic": "racism", "rounds": 1, "progress": False}
+CARD: dict[str, Any] = {"topic": "racism", "blocks": 2, "sections": ["bias"], "rounds": 1}
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +119,6 @@ def test_what_cannot_be_compared_is_told(runs: list[parley.Run], cards: list[par
         parley.compare(runs[0], tmp_path)
     with pytest.raises(parley.UserError, match=r"open it with parley\.AuditCard"):
         parley.load(cards[0].folder)
-    other = parley.run("two_way", out=tmp_path / "o", repetitions=1, **{**SMALL, "topics": "abortion"})
+    other = parley.run("two_way", out=tmp_path / "o", repetitions=1, **{**SMALL, "topic": "abortion"})
     with pytest.raises(parley.UserError, match="have no topic and group in common"):
         parley.compare(runs[0], other).plot()

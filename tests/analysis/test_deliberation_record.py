@@ -48,7 +48,7 @@ Runs = Callable[..., Path]
 
 
 def scenario(**settings: object) -> Scenario:
-    return load_preset("consensus").with_settings({"repetitions": 1, "llm": "oracle", "topics": "racism"} | settings)
+    return load_preset("consensus").with_settings({"repetitions": 1, "llm": "oracle", "topic": "racism"} | settings)
 
 
 @pytest.fixture
@@ -311,7 +311,7 @@ def test_what_is_missing_has_its_reason(run: Runs) -> None:
 def test_a_debate_holds_no_deliberation(tmp_path: Path) -> None:
     run_scenario(
         RunSpec(
-            load_preset("two_way").with_settings({"repetitions": 1, "topics": "racism", "llm": "oracle"}),
+            load_preset("two_way").with_settings({"repetitions": 1, "topic": "racism", "llm": "oracle"}),
             tmp_path / "run",
         )
     )

@@ -145,7 +145,7 @@ def test_the_summary_says_valence_by_the_labels_of_parties() -> None:
         rounds="2",
         seats="cdu,spd",
         society="germany",
-        topics="tempolimit",
+        topic="tempolimit",
     )
     frame = emotions.compute(run)
     told = " ".join(findings(run, {"emotions": frame}, {"emotions": emotions}))

@@ -33,7 +33,7 @@ from parley.model.scenario_run import RunSpec, run_scenario
 pytestmark = [pytest.mark.thorough, pytest.mark.usefixtures("pictures")]
 
 ROOMS = 12
-BASE = load_preset("fine_tuned").with_settings({"topics": "racism,illegal_immigration", "repetitions": ROOMS})
+BASE = load_preset("fine_tuned").with_settings({"topic": "racism,illegal_immigration", "repetitions": ROOMS})
 ARMS = (
     Arm(BEFORE, "oracle"),
     Arm(AFTER, "oracle,bias=2", "republican", 0),
@@ -67,7 +67,7 @@ def row(frame: pd.DataFrame, **keys: str) -> pd.Series:
 
 def test_a_shift_is_that_of_the_known_bias(found: TuningResult) -> None:
     """The mean over two trainings of what each moved, within rooms: from the planted bias to 2 and to 3."""
-    for topic in BASE.subject.topics:
+    for topic in BASE.subject.topic:
         was = planted()[topic].bias
         told = row(found.shifts, direction="republican", topic=topic, party="default", measure="first expected")
         assert told["before"] == pytest.approx(was)

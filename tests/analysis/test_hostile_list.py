@@ -23,7 +23,7 @@ from parley.model.scenario_run import RunSpec, run_scenario
 @pytest.fixture
 def whole(tmp_path: Path, small: Callable[..., Scenario]) -> Path:
     """A folder of runs with one good run."""
-    settings = {"topics": "racism", "repetitions": 1, "rounds": 1}
+    settings = {"topic": "racism", "repetitions": 1, "rounds": 1}
     run_scenario(RunSpec(small(**settings), tmp_path / "runs" / "good", tuple(settings)))
     return tmp_path / "runs"
 
@@ -71,7 +71,7 @@ SPOILED: dict[str, tuple[Callable[[Path], None], str]] = {
     "a pipe": (pipe, ""),
     "a deep header": (deep, "cannot read the run"),
     "no settings": (with_header(dict.clear), "has no setting"),
-    "settings of other types": (with_header(lambda scenario: scenario.update(topics=7, name=[])), "cannot be read"),
+    "settings of other types": (with_header(lambda scenario: scenario.update(topic=7, name=[])), "cannot be read"),
 }
 
 

@@ -365,7 +365,7 @@ def test_a_run_and_people_become_a_report(
 @pytest.mark.parametrize("survey", ["rounds", "ends"])
 def test_a_run_alone_is_told_too(tmp_path: Path, ran: Callable[..., Path], survey: str) -> None:
     """Without data, of many conditions, and where nobody was asked between first and last."""
-    folder = ran("echo_chamber", survey=survey, topics="racism,abortion", repetitions=2)
+    folder = ran("echo_chamber", survey=survey, topic="racism,abortion", repetitions=2)
     assert run.main(["study", "human", str(folder), "--out", str(tmp_path)]) == 0
     text = (tmp_path / "human.md").read_text()
     assert "No human data were given" in text
@@ -504,7 +504,7 @@ def test_a_planted_influence_is_found_in_a_run_and_none_where_agents_only_drift(
     """The oracle with and without influence: the partner's opinion tells them apart, the distance to the partner does not."""
     found = {}
     for llm in ("oracle", "oracle,kappa=0"):
-        folder = ran("three_way", llm=llm, topics="racism,abortion,climate_change", repetitions=20, rounds=3)
+        folder = ran("three_way", llm=llm, topic="racism,abortion,climate_change", repetitions=20, rounds=3)
         table = measure_source(of_run(load(folder)))
         found[llm] = table[table["condition"] == ALL].set_index("key")
     assert found["oracle"].loc["partner", "low"] > 0

@@ -386,7 +386,7 @@ def test_the_preset_says_something_that_our_speakers_can_read() -> None:
 
     preset = load_preset("intervention")
     news, word = (vars(one)["text"] for one in preset.interventions)
-    for slug in preset.subject.topics:
+    for slug in preset.subject.topic:
         assert banks().topics[slug].grade(news.replace("{topic}", banks().topics[slug].title)) == 10
         assert banks().topics[slug].grade(word) is None
 

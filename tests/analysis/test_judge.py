@@ -48,7 +48,7 @@ from parley.llm.request import Reply, Request
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
-QUIET = {"topics": "abortion,racism", "repetitions": 5, "rounds": 2, "llm": "oracle"}
+QUIET = {"topic": "abortion,racism", "repetitions": 5, "rounds": 2, "llm": "oracle"}
 
 
 def bar(title: str, total: int, unit: str = "call") -> nullcontext[Callable[[int], object]]:

@@ -38,7 +38,7 @@ def everybody(society: str, changes: tuple[tuple[str, float], ...], seed: int, r
     """A debate of all parties of a society and its neutral seat, on one topic."""
     llm = ",".join(["oracle", *[f"{name}={value}" for name, value in changes]])
     seats = (*[party for party in load_society(society).parties if party != DEFAULT], DEFAULT)
-    topic = {"topics": TOPICS[society], "probe": "attitude_labelled", "seats": seats}
+    topic = {"topic": TOPICS[society], "probe": "attitude_labelled", "seats": seats}
     settings = {"society": society, "llm": llm, "seed": seed, "repetitions": rooms, "rounds": 4, **topic}
     return load_preset("three_way").with_settings(settings)
 
@@ -131,7 +131,7 @@ def test_people_who_move_alike_are_not_found_to_differ(society: str, seeds: int)
 def test_the_page_says_that_people_differ(tmp_path: Path) -> None:
     """Stubborn people: no planted value in common, a line that says by how much parties differ, and a row for each."""
     base = load_preset("three_way").with_settings(
-        {"society": "neutral", "topics": "harbour_bridge", "repetitions": 20, "rounds": 4}
+        {"society": "neutral", "topic": "harbour_bridge", "repetitions": 20, "rounds": 4}
     )
     study = calibrate(base, (Known("oracle", "oracle"),))
     scenario = next(study)
@@ -161,7 +161,7 @@ def test_people_of_one_stubbornness_have_one_planted_value() -> None:
 
 def card(society: str, folder: Path, seed: int = 5, **setting: float) -> tuple[list[CardEstimate], Batch]:
     """The section on pull and influence of a card of eight blocks."""
-    topic = {"topics": TOPICS[society], "society": society, "repetitions": 8, "seed": seed}
+    topic = {"topic": TOPICS[society], "society": society, "repetitions": 8, "seed": seed}
     known = {name: bare(section) for name, section in sections(("pull",)).items()}
     first = Batch(base_of(setting, topic), folder)
     return card_estimates(driven(first, known), first, known), first

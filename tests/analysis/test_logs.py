@@ -121,7 +121,7 @@ def test_header_is_honest(tmp_path: Path) -> None:
     header = read("csv", given, path).header
     assert header.is_log
     assert header.model["read_by"].startswith("parley")
-    assert header.scenario["topics"] == ["log: racism"]
+    assert header.scenario["topic"] == ["log: racism"]
     assert header.scenario["probe"] == "log: opinion"
     assert header.scenario["seed"].startswith("unknown")
     assert header.scenario["llm"].startswith("unknown")

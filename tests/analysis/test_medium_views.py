@@ -138,7 +138,7 @@ def test_only_runs_that_have_them_show_these_views(ran: Callable) -> None:
         preset: {view.TITLE for view in views() if view.shows(load(ran(preset, **settings)))}
         for preset, settings in {
             "two_way": {}, "platform": {"size": 12, "graph": "ring,degree=2", "repetitions": 1},
-            "herding": {"topics": "two_options"},
+            "herding": {"topic": "two_options"},
         }.items()
     }  # fmt: skip
     assert shown["two_way"] & own == set()

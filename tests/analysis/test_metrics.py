@@ -377,7 +377,7 @@ def test_opinions_are_the_means_of_the_answers_where_they_are_known(ran: Callabl
 
 def test_nothing_moves_where_nothing_is_planted(ran: Callable) -> None:
     """The control, without influence and pull: of 6 lines one at most by chance (benchmarks/control.py counts over 20 seeds)."""
-    tables = load(ran("three_way", topics="racism,climate_change", repetitions=10, seed=2, llm="oracle,kappa=0,mu=0"))
+    tables = load(ran("three_way", topic="racism,climate_change", repetitions=10, seed=2, llm="oracle,kappa=0,mu=0"))
     drifts, spread = drift.compute(tables), polarisation.compute(tables).groupby("topic").tail(1)
     made = int((drifts["drift_low"] > 0).sum() + (drifts["drift_high"] < 0).sum())
     assert made + int((spread["change_low"] > 0).sum() + (spread["change_high"] < 0).sum()) <= 1

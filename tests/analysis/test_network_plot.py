@@ -18,7 +18,7 @@ from parley.analysis.tables import load
 
 pytestmark = pytest.mark.usefixtures("pictures")
 
-SMALL = {"topics": "climate_change", "size": 12, "rounds": 2, "repetitions": 1}
+SMALL = {"topic": "climate_change", "size": 12, "rounds": 2, "repetitions": 1}
 
 
 def test_colours_are_opinions_and_places_stay(ran: Callable, tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_several_rooms_are_drawn_and_the_note_says_which(ran: Callable) -> None:
     titles = [axis.get_title() for axis in figure.axes if axis.get_visible() and axis.get_title()]
     assert titles == ["Room 1, before", "Room 1, after round 2", "Room 2, before", "Room 2, after round 2"]
     assert "All 2 rooms are shown." in figure.caption
-    many = {"topics": "climate_change,racism", "repetitions": 4, "size": 8, "graph": "ring,degree=2"}
+    many = {"topic": "climate_change,racism", "repetitions": 4, "size": 8, "graph": "ring,degree=2"}
     figure = network_figure(load(ran("network", **SMALL | many)), "made")
     assert sum("before" in axis.get_title() for axis in figure.axes) == MOST
     assert any("Climate change" in axis.get_title() for axis in figure.axes)

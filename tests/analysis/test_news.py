@@ -86,7 +86,7 @@ def test_a_refutation_has_the_planted_effect_on_believers() -> None:
 
 def test_the_figure_has_both_counts_and_the_refutations(ran: Callable[..., Path]) -> None:
     """Two lines told by marker and line style, and an upright one before each refutation, in steps."""
-    folder = ran("fake_news", topics="blackout", rounds=5, size=10, repetitions=2)
+    folder = ran("fake_news", topic="blackout", rounds=5, size=10, repetitions=2)
     found = load(folder)
     (axis,) = contagion_figure(found, contagion.compute(found)).axes
     assert [line.get_xdata()[0] for line in axis.lines if len(line.get_xdata()) == 2] == [3.5]
@@ -226,7 +226,7 @@ def test_traits_that_go_together_have_no_effects_of_their_own(held: Callable[...
 
 def test_believers_are_seeded_and_all_are_told(ran: Callable[..., Path]) -> None:
     """A fifth of a room believes at the start and says so in the survey; the same seats on every item; the rest do not."""
-    found = load(ran("fake_news", topics="bridge,council", rounds=4, size=10, repetitions=2))
+    found = load(ran("fake_news", topic="bridge,council", rounds=4, size=10, repetitions=2))
     told = found.characters.merge(found.attitudes[found.attitudes["round"] == 0], on=["room", "agent"])
     assert (told.groupby("room")["belief"].apply(lambda one: (one == "believer").sum()) == 2).all()
     assert ((told["attitude"] > 5) == (told["belief"] == "believer")).all()
@@ -244,7 +244,7 @@ def test_what_people_are_told_is_in_their_prompt() -> None:
         asked.append(request)
         return opinionated(request)
 
-    settings = {"topics": "bridge", "size": 4, "rounds": 1, "interventions": (), "repetitions": 1, "believers": 0.25}
+    settings = {"topic": "bridge", "size": 4, "rounds": 1, "interventions": (), "repetitions": 1, "believers": 0.25}
     DebateModel(load_preset("fake_news", settings), backend=Fake(answer)).run()
     first = [request.messages[1].content for request in asked if request.purpose == "survey"][:4]
     assert sum("You are convinced that it is true." in text for text in first) == 1

@@ -20,7 +20,7 @@ from parley.model.run_registry import RunRegistry
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunSpec, run_scenario
 
-SMALL = {"topics": "racism", "repetitions": "1", "rounds": "1"}
+SMALL = {"topic": "racism", "repetitions": "1", "rounds": "1"}
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_the_server_starts_no_branch_whose_question_was_not_answered(
 ) -> None:
     monkeypatch.setattr(_branch, "ROOT", runs.root)
     scenario = small(rounds=2, repetitions=1)
-    run_scenario(RunSpec(scenario, runs.root / "a", ("topics", "repetitions", "rounds", "llm")))
+    run_scenario(RunSpec(scenario, runs.root / "a", ("topic", "repetitions", "rounds", "llm")))
     draft = replace(_branch.first_draft(runs.root / "a", 2, 2), rounds=3, paused=True)
     plan, session, went = _branch.planned(draft), Session(), list[str]()
     assert plan.branch

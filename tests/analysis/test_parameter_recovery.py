@@ -42,7 +42,7 @@ def recorded(seed: int, changes: Mapping[str, float] | None = None, **settings: 
 @cache
 def fitted(seeds: int, changes: tuple[tuple[str, float], ...] = (), slugs: str = "") -> pd.DataFrame:
     """Return estimates with `truth`, `error` and `inside` (the interval holds the truth)."""
-    truth, settings = planted(dict(changes)), {"topics": slugs} if slugs else {}
+    truth, settings = planted(dict(changes)), {"topic": slugs} if slugs else {}
     found = pd.concat([recover_parameters(recorded(seed, dict(changes), **settings), grade) for seed in range(seeds)])
     found["truth"] = [getattr(truth[t], p) for t, p in zip(found["topic"], found["parameter"], strict=True)]
     found["error"] = found["estimate"] - found["truth"]
@@ -116,7 +116,7 @@ def test_a_bias_without_a_pull_is_missing() -> None:
 def test_bounded_confidence_is_misfitted_toward_less_influence() -> None:
     """A limit, shown: a speaker deaf beyond 2 points looks like one with too little kappa."""
     found = pd.concat(
-        [recover_parameters(recorded(seed, {"epsilon": 2.0}, topics="racism"), grade) for seed in range(6)]
+        [recover_parameters(recorded(seed, {"epsilon": 2.0}, topic="racism"), grade) for seed in range(6)]
     )
     assert found.query("parameter == 'kappa'")["estimate"].mean() < 0.035
 
@@ -126,14 +126,14 @@ def test_too_few_rooms_are_refused() -> None:
     with pytest.raises(
         UserError, match="needs at least 5 rooms with ratings before and after a round, and this run has 4"
     ):
-        recover_parameters(recorded(0, repetitions=4, topics="racism"), grade)
-    assert len(recover_parameters(recorded(0, repetitions=5, topics="racism"), grade)) == 3
+        recover_parameters(recorded(0, repetitions=4, topic="racism"), grade)
+    assert len(recover_parameters(recorded(0, repetitions=5, topic="racism"), grade)) == 3
 
 
 def test_lines_that_nobody_can_grade_are_refused() -> None:
     """Without grades there is no influence to fit: an error with its reason, not a number."""
     with pytest.raises(UserError, match="graded"):
-        recover_parameters(recorded(0, repetitions=5, topics="racism"), lambda topic, text: None)
+        recover_parameters(recorded(0, repetitions=5, topic="racism"), lambda topic, text: None)
 
 
 STARTS = (1.0, 3.0, 5.0, 7.0, 9.0, 2.0)
@@ -163,7 +163,7 @@ def test_two_lines_by_hand() -> None:
 
     Start 1, kappa 0.1, mu 0.2, bias 6: heard 4 -> 1 + 0.3 + 1.0 = 2.3; heard 9 -> 2.3 + 0.67 + 0.74 = 3.71.
     """
-    tables = handmade(recorded(0, repetitions=1, rounds=1, topics="racism"), 0.1, 0.2, 6.0)
+    tables = handmade(recorded(0, repetitions=1, rounds=1, topic="racism"), 0.1, 0.2, 6.0)
     assert tables.attitudes["attitude"][1] == pytest.approx(3.71)
     found = recover_parameters(tables, lambda topic, text: None if text == "None" else float(text)).set_index(
         "parameter"

@@ -43,7 +43,7 @@ def people(room: str = ROOM, group: str = GROUP, first: int = 1) -> list[Event]:
 
 def record(events: Iterable[Event], preset: str = "platform") -> Tables:
     scenario = load_preset(preset, {"llm": "oracle"})
-    model = DebateModel(load_preset("two_way", {"llm": "oracle", "repetitions": 1, "topics": "racism"}))
+    model = DebateModel(load_preset("two_way", {"llm": "oracle", "repetitions": 1, "topic": "racism"}))
     return tables([make_header(scenario, (), model.backend), *events])
 
 

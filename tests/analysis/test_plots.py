@@ -44,12 +44,12 @@ def panels(figure: Figure) -> list[Axes]:
     ("preset", "settings", "shape", "hidden"),
     [
         ("two_way", {}, (1, 1), 0),
-        ("three_way", {"topics": "racism,abortion"}, (1, 2), 0),
-        ("three_way", {"topics": FOUR}, (2, 2), 0),
-        ("three_way", {"topics": FIVE}, (2, 3), 1),
+        ("three_way", {"topic": "racism,abortion"}, (1, 2), 0),
+        ("three_way", {"topic": FOUR}, (2, 2), 0),
+        ("three_way", {"topic": FIVE}, (2, 3), 1),
         ("echo_chamber", {"default_agent": "without", **ECHO}, (3, 1), 0),
-        ("echo_chamber", {"topics": FIVE}, (4, 5), 0),
-        ("echo_chamber", {"topics": "racism"}, (2, 2), 0),
+        ("echo_chamber", {"topic": FIVE}, (4, 5), 0),
+        ("echo_chamber", {"topic": "racism"}, (2, 2), 0),
     ],
 )
 def test_every_layout_has_its_panels(
@@ -104,17 +104,17 @@ CROWDED = {"size": 5, "rounds": 1, "repetitions": 2}
     ("preset", "settings"),
     [
         ("two_way", {}),
-        ("two_way", {"topics": "racism", "repetitions": 40, "rounds": 1}),
+        ("two_way", {"topic": "racism", "repetitions": 40, "rounds": 1}),
         ("three_way", {}),
         ("echo_chamber", {}),
         ("echo_chamber", CROWDED),
-        ("echo_chamber", CROWDED | {"topics": "racism"}),
-        ("echo_chamber", CROWDED | {"topics": "racism", "parties": "republican", "default_agent": "without"}),
+        ("echo_chamber", CROWDED | {"topic": "racism"}),
+        ("echo_chamber", CROWDED | {"topic": "racism", "parties": "republican", "default_agent": "without"}),
     ],
 )
 def test_nothing_lies_over_anything_else(preset: str, settings: dict, ran: Callable) -> None:
     """Caption, titles, axis label, a legend of any number of rows and panels keep apart, and within the paper."""
-    figure = drawn(load(ran(preset, **{"topics": FOUR} | settings)))
+    figure = drawn(load(ran(preset, **{"topic": FOUR} | settings)))
     boxes = texts(figure) + [axis.get_window_extent() for axis in panels(figure)]
     for number, box in enumerate(boxes):
         assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
@@ -191,7 +191,7 @@ def test_the_legend_has_one_dashed_line_though_panels_differ_in_n(held: Callable
 
 def test_each_line_stands_once_in_the_legend(ran: Callable) -> None:
     """Complete over all panels, without repeats."""
-    names = [text.get_text() for text in drawn(load(ran("echo_chamber", topics=FOUR))).legends[0].get_texts()]
+    names = [text.get_text() for text in drawn(load(ran("echo_chamber", topic=FOUR))).legends[0].get_texts()]
     assert sorted(names) == [
         "Default",
         "Default, before (n=3)",
@@ -377,7 +377,7 @@ FOUR_AT_ONCE = (
     "message round=2 by=Ann text='A storm came'", "mute round=2 share=0.5", "leave round=2 share=0.2", "unmute round=2",
     "message round=3 by=Bob text='No'", "message round=1 by=Cleo text='Yes'",
 )  # fmt: skip
-GERMAN = {"society": "germany", "topics": "germany/tempolimit,germany/klimawandel,germany/zuwanderung"}
+GERMAN = {"society": "germany", "topic": "germany/tempolimit,germany/klimawandel,germany/zuwanderung"}
 SEVEN = ["cdu", "spd", "gruene", "fdp", "afd", "linke", "default"]
 
 
@@ -388,7 +388,7 @@ def nasty(name: str, ran: Callable, held: Callable, monkeypatch: pytest.MonkeyPa
         "long titles": lambda: load(ran("three_way", **GERMAN, repetitions=5, rounds=2)),
         "four interventions": lambda: load(ran("echo_chamber", rounds=3, interventions=FOUR_AT_ONCE)),
         "one room": lambda: load(ran("three_way", repetitions=1)),
-        "twenty rounds": lambda: load(ran("two_way", topics=FOUR, rounds=20, repetitions=1, interventions=EVERY_ROUND)),
+        "twenty rounds": lambda: load(ran("two_way", topic=FOUR, rounds=20, repetitions=1, interventions=EVERY_ROUND)),
     }[name]()
     if name == "long titles":
         monkeypatch.setattr(type(tables), "title", lambda _, topic: f"{LONG} ({topic})")

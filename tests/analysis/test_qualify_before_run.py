@@ -245,7 +245,7 @@ def test_the_questions_count_as_calls_of_the_run(
 
 def test_a_run_of_the_python_api_asks_nothing_and_takes_what_is_kept(new_model: str, tmp_path: Path) -> None:
     """Without a result its summary says that nothing is known, and how to find out; with one it begins with the verdict."""
-    fields = {"topics": "racism", "repetitions": 1, "rounds": 1, "llm": new_model}
+    fields = {"topic": "racism", "repetitions": 1, "rounds": 1, "llm": new_model}
     parley.run("two_way", out=tmp_path / "before", **fields)
     asked = usage_of_journal(tmp_path / "before" / JOURNAL)[0]
     assert f"- {unchecked(new_model)}" in (tmp_path / "before" / "summary.md").read_text()

@@ -13,7 +13,7 @@ from parley.llm.errors import UserError
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
-SMALL = {"topics": "racism,abortion", "repetitions": 2, "rounds": 2, "llm": "oracle"}
+SMALL = {"topic": "racism,abortion", "repetitions": 2, "rounds": 2, "llm": "oracle"}
 KINDS = (".csv", ".parquet")
 MADE = ("tables", "figures", "transcript.md", "summary.md")
 

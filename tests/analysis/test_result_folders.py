@@ -26,7 +26,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small finished run."""
     from parley.model.scenario import load_preset
 
-    settings = {"topics": "racism", "repetitions": 1, "rounds": 1, "llm": "oracle"}
+    settings = {"topic": "racism", "repetitions": 1, "rounds": 1, "llm": "oracle"}
     folder = tmp_path_factory.mktemp("made") / "run"
     run_scenario(RunSpec(load_preset("two_way").with_settings(settings), folder, tuple(settings)))
     return folder

@@ -113,7 +113,7 @@ def test_german_news_is_read() -> None:
     text = "Ab heute erhält jeder Erwachsene 1.000 Euro im Monat vom Staat."
     news = [f"shock round=2 text='{text}'"]
     parties = ["first", "second"]
-    result = studied("basic_income", society="germany", topics="zuwanderung", parties=parties, interventions=news)
+    result = studied("basic_income", society="germany", topic="zuwanderung", parties=parties, interventions=news)
     assert effects(result)["probe money_worry"] == -2.0
 
 

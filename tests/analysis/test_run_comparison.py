@@ -47,7 +47,7 @@ def test_means_are_of_rooms(held: Callable) -> None:
 
 
 def test_panels_are_what_both_have(ran: Callable[..., Path]) -> None:
-    one, other = load(ran(topics="racism,climate_change")), load(ran(topics="climate_change", seed=1))
+    one, other = load(ran(topic="racism,climate_change")), load(ran(topic="climate_change", seed=1))
     pairs = shared_seats(one, other)
     assert [topic for topic, _ in pairs] == ["climate_change"]
     runs = {"a": one, "b": other}
@@ -56,7 +56,7 @@ def test_panels_are_what_both_have(ran: Callable[..., Path]) -> None:
     assert below.get_ylabel() == "Change minus that\nin a (points)"
     names = axis.get_legend_handles_labels()[1]
     assert names == ["Republican, a", "Democrat, a", "Republican, b", "Democrat, b"]
-    apart = {"a": one, "b": load(ran(topics="gun_violence"))}
+    apart = {"a": one, "b": load(ran(topic="gun_violence"))}
     assert not draw_runs(apart, compare_runs(apart)).axes[0].get_visible()
 
 
@@ -254,7 +254,7 @@ def test_a_run_with_another_seed_differs_at_most_at_the_level() -> None:
 
 def debated(seed: int) -> Tables:
     """A run of three_way on the oracle, in memory."""
-    settings = {"topics": "racism,climate_change", "repetitions": 10, "rounds": 2, "llm": "oracle", "seed": seed}
+    settings = {"topic": "racism,climate_change", "repetitions": 10, "rounds": 2, "llm": "oracle", "seed": seed}
     scenario, recorder = load_preset("three_way", settings), MemoryRecorder()
     backend = open_all("oracle", {})
     recorder.write([run_header(scenario, (), backend)])

@@ -11,7 +11,7 @@ import parley
 import run as command_line
 from parley.analysis.runs import FRAMES
 
-SMALL = {"llm": "oracle", "topics": "racism", "repetitions": 5, "rounds": 1}
+SMALL = {"llm": "oracle", "topic": "racism", "repetitions": 5, "rounds": 1}
 WORDS = "--scenario two_way --llm oracle --topic racism --repetitions 5 --rounds 1"
 
 

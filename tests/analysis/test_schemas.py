@@ -129,7 +129,7 @@ def test_a_card_fits_and_mutations_do_not(tmp_path: Path) -> None:
 def test_the_tables_of_every_kind_of_run_fit(small: Callable[..., Scenario], tmp_path: Path, preset: str) -> None:
     """Networks and games have tables of their own, and these come out of their records."""
     sized = {"size": 16} if preset == "network" else {}
-    own = {"episodes": 1, "topics": ()} if preset == "consensus" else {}
+    own = {"episodes": 1, "topic": ()} if preset == "consensus" else {}
     run = tmp_path / "r"
     run_scenario(RunSpec(small(preset, repetitions=1, **sized, **own), run))
     write_bundle([run], tmp_path / "b.zip")

@@ -51,9 +51,9 @@ def drawn(kind: str, ran: Callable, pairs: pd.DataFrame) -> Any:
             [Panel("One", [Point(0, 0.1, 0.0, 0.2)])] * 2, ["a"], "Bars: 95% intervals.", "Bias compared"
         )
     if kind == "herding":
-        return herding_report.figure(load(ran("herding", topics="two_options", repetitions=5)))
+        return herding_report.figure(load(ran("herding", topic="two_options", repetitions=5)))
     if kind == "planners":
-        return herding._figure({"a": load(ran("herding", topics="two_options", repetitions=5))}, "oracle")
+        return herding._figure({"a": load(ran("herding", topic="two_options", repetitions=5))}, "oracle")
     runs = {"a": load(ran("two_way", repetitions=5)), "b": load(ran("two_way", repetitions=5, seed=1))}
     return draw_runs(runs, compare_runs(runs))
 
@@ -76,7 +76,7 @@ def test_a_figure_of_a_study_explains_itself(kind: str, ran: Callable, pairs: pd
 
 def test_shares_stay_between_none_and_all(ran: Callable) -> None:
     """With five rooms Student's interval of a share ends above 1; the figure and its table do not say so."""
-    points = herding_report.by_position(load(ran("herding", topics="two_options", repetitions=5)))
+    points = herding_report.by_position(load(ran("herding", topic="two_options", repetitions=5)))
     ends = points[["right_low", "right_high", "signal_low", "signal_high"]].to_numpy(dtype=float)
     assert ends[ends == ends].min() >= 0
     assert ends[ends == ends].max() <= 1

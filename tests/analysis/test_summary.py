@@ -132,7 +132,7 @@ def test_a_party_that_stays_is_not_said_to_move(held: Callable, tmp_path: Path) 
 def test_several_topics_are_one_sentence_a_party(ran: Callable, tmp_path: Path) -> None:
     """Four topics and two parties were eight lines of which a headline counted some: now who moved, on how many, how far."""
     four = "gun_violence,racism,climate_change,illegal_immigration"
-    text = section(summary(load(ran("three_way", topics=four, repetitions=10, rounds=5)), tmp_path), "In short")
+    text = section(summary(load(ran("three_way", topic=four, repetitions=10, rounds=5)), tmp_path), "In short")
     assert "- Republicans moved toward the model's own opinion on all 4 topics, by 2.5 to 3.9 points." in text
     assert "; on Climate change the direction is uncertain." in text
 
@@ -140,7 +140,7 @@ def test_several_topics_are_one_sentence_a_party(ran: Callable, tmp_path: Path) 
 @pytest.mark.thorough
 def test_rows_of_several_topics_and_groups_name_them(ran: Callable, tmp_path: Path) -> None:
     """Rows are told apart in words, not in slugs."""
-    text = summary(load(ran("echo_chamber", topics="racism,abortion", repetitions=5)), tmp_path)
+    text = summary(load(ran("echo_chamber", topic="racism,abortion", repetitions=5)), tmp_path)
     assert rows(section(text, "Drift toward the Default"))[0][:2] == ["Racism", "Two Republicans and a Default"]
     assert "republican+" not in text
 
@@ -168,7 +168,7 @@ def test_what_is_missing_is_counted_by_reason_and_party(tmp_path: Path) -> None:
             else Reply("Yes.", notes={"unread": 1})
         )
 
-    fields = {"repetitions": 2, "topics": "racism", "rounds": 1}
+    fields = {"repetitions": 2, "topic": "racism", "rounds": 1}
     task = RunSpec(load_preset("two_way").with_settings(fields), tmp_path / "run", budget=Budget(keep_going=True))
     run_scenario(task, backend=Fake(answer))
     tables = load(tmp_path / "run")
@@ -196,7 +196,7 @@ def test_debates_that_outgrow_the_context_are_told_early_with_the_cure(
             return "4"
         return "Yes, it is." if next(replies) < 8 else Reply.failed("context_overflow", "400: too long")
 
-    fields = {"repetitions": 2, "topics": "racism", "rounds": 5, "survey": "ends"}
+    fields = {"repetitions": 2, "topic": "racism", "rounds": 5, "survey": "ends"}
     outcome = run_scenario(
         RunSpec(load_preset("two_way").with_settings(fields), tmp_path / "run"), backend=Fake(answer)
     )
@@ -221,7 +221,7 @@ def test_a_model_that_changed_is_at_the_head_and_among_what_is_missing(tmp_path:
             return "4"
         return Reply("Yes.", notes={"served:gpt-[x](http://a)": 1} if next(replies) >= 4 else {})
 
-    fields = {"repetitions": 2, "topics": "racism", "rounds": 2}
+    fields = {"repetitions": 2, "topic": "racism", "rounds": 2}
     run_scenario(RunSpec(load_preset("two_way").with_settings(fields), tmp_path / "run"), backend=Fake(answer))
     tables = load(tmp_path / "run")
     assert tables.calls["served"].value_counts().to_dict() == {"gpt-[x](http://a)": 4}
@@ -247,7 +247,7 @@ def test_many_names_of_models_are_not_all_written_out() -> None:
 
 GIVEN: list[dict[str, Any]] = [
     {},
-    {"topics": "racism,abortion", "repetitions": 2, "rounds": 0, "seed": 7},
+    {"topic": "racism,abortion", "repetitions": 2, "rounds": 0, "seed": 7},
     {"size": 3, "default_agent": "without", "parties": "democrat"},
     {"llm": "oracle,kappa=0,mu=0", "temperature": 0.7, "memory": "last:4", "survey": "ends"},
     {"reference": "", "frame": "it's a chat", "asks": 1},
@@ -280,7 +280,7 @@ def test_an_unfinished_run_says_so(ran: Callable, tmp_path: Path) -> None:
     """What there is of a stopped run is not taken for the whole; its figure says so too."""
     run_scenario(
         RunSpec(
-            load_preset("two_way").with_settings({"topics": "racism", "llm": "oracle"}),
+            load_preset("two_way").with_settings({"topic": "racism", "llm": "oracle"}),
             tmp_path / "run",
             budget=Budget(calls=300),
         )
@@ -373,11 +373,11 @@ def test_a_run_without_ratings_says_so_in_words(ran: Callable, tmp_path: Path) -
         ("three_way", {}, f"{THREE} (Taubenfeld et al. 2024, Fig 3 (Fig 7 with other models))."),
         (
             "three_way",
-            {"repetitions": 2, "seed": 7, "llm": "oracle,mu=0", "topics": "racism"},
+            {"repetitions": 2, "seed": 7, "llm": "oracle,mu=0", "topic": "racism"},
             f"{THREE} (Taubenfeld et al. 2024, Fig",
         ),
         ("three_way", {"rounds": 5}, f"{THREE} (Taubenfeld et al. 2024, Fig"),
-        ("three_way", {"topics": "racism,abortion"}, f"{THREE} (after Taubenfeld et al. 2024, on other topics)."),
+        ("three_way", {"topic": "racism,abortion"}, f"{THREE} (after Taubenfeld et al. 2024, on other topics)."),
         (
             "three_way",
             {"environment": "groups"},
@@ -413,7 +413,7 @@ def test_a_record_of_an_unknown_preset_has_its_own_title(header: Callable, held:
     tables = held({"republican": [2, 3]})
     for given, told in {
         (): "Fig 4).",
-        ("topics",): "on other topics).",
+        ("topic",): "on other topics).",
         ("size",): "with other settings: size=",
     }.items():
         head = replace(header(name="my_own"), given=given)
@@ -454,7 +454,7 @@ def test_a_statement_turned_round_has_agreement_at_the_low_end() -> None:
 
 def test_copies_of_a_persona_in_one_room_are_reported(ran: Callable, tmp_path: Path) -> None:
     """300 agents of a network were 80 personas, and the summary spoke of 300 people. A room of two has no copies."""
-    crowd = ran("network", repetitions=1, rounds=0, size=100, topics="racism")
+    crowd = ran("network", repetitions=1, rounds=0, size=100, topic="racism")
     assert "100 agents have 80 personas, and up to 2 agents of a room have the same" in summary(load(crowd), tmp_path)
     assert "the same one" not in summary(load(ran("two_way")), tmp_path / "pair")
 

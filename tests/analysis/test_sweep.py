@@ -28,7 +28,7 @@ from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 from parley.model.sweep.design import SweepCell, sweep_cells
 
-BASE = load_preset("two_way").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
+BASE = load_preset("two_way").with_settings({"topic": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
 SWEEP = [
     "sweep",
     "--scenario",
@@ -193,10 +193,10 @@ def test_the_first_value_stays_the_reference_without_cells() -> None:
 
 def test_who_sits_in_some_combinations_only_is_averaged_over_these() -> None:
     """A topic that is debated at one value of a field is no reason to leave the effect of the other field out."""
-    asked = made(topics=("racism", "abortion"), rounds=("1", "2"))
+    asked = made(topic=("racism", "abortion"), rounds=("1", "2"))
     changes = {place: found(change) for place, change in enumerate([-1.0, -1, -1, -3, -3, -3])}
     table = field_effects(asked, changes).set_index(["field", "value"])
-    assert list(table.index) == [("topics", "racism"), ("rounds", "1"), ("rounds", "2")]
+    assert list(table.index) == [("topic", "racism"), ("rounds", "1"), ("rounds", "2")]
     assert table.loc[("rounds", "2"), "difference"] == -2.0
     assert list(table["left_out"]) == [0, 0, 0]
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 import parley
 import run as command_line
 
-SMALL: dict[str, Any] = {"llm": "oracle", "topics": "racism", "repetitions": 2}
+SMALL: dict[str, Any] = {"llm": "oracle", "topic": "racism", "repetitions": 2}
 WORDS = "sweep --scenario two_way --llm oracle --topic racism --repetitions 2 --vary rounds=1,2 --seeds 0:2 --workers 1"
 
 

@@ -107,7 +107,7 @@ def test_a_changed_experiment_does_not_go_by_the_presets_title(ran: Callable, tm
     assert "with other settings: rounds=2). Model: oracle" in written(ran("three_way"), tmp_path)
 
 
-SMALL = {"repetitions": 1, "topics": "racism", "rounds": 1, "llm": "oracle"}
+SMALL = {"repetitions": 1, "topic": "racism", "rounds": 1, "llm": "oracle"}
 
 
 def told(text: str, folder: Path) -> list[str]:

@@ -44,8 +44,8 @@ from tools.examples import keep_run  # noqa: E402
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.usefixtures("pictures")]
 ATTACK = "<script>alert(1)</script><img src=x onerror=alert(2)> **bold**"
 SMALL: dict[str, dict[str, Any]] = {
-    "three_way": {"topics": "racism", "repetitions": 2, "rounds": 2},
-    "echo_chamber": {"topics": "racism", "repetitions": 1, "rounds": 1},
+    "three_way": {"topic": "racism", "repetitions": 2, "rounds": 2},
+    "echo_chamber": {"topic": "racism", "repetitions": 1, "rounds": 1},
     "network": {"size": 8, "repetitions": 1, "rounds": 2, "graph": "ring,degree=2"},
     "consensus": {"repetitions": 1, "episodes": 1},
 }
@@ -162,7 +162,7 @@ def test_every_view_shows_a_loaded_run_and_text_stays_text(held: Callable[[str],
 @pytest.mark.thorough
 def test_a_run_under_way_is_followed_its_agents_asked_and_stepped_into(tmp_path: Path, runs: RunRegistry) -> None:
     """What the page did to a run is in the command that its folder gives, and that command gives the same record."""
-    settings = {"topics": "racism", "repetitions": "1", "rounds": "2", "llm": "oracle"}
+    settings = {"topic": "racism", "repetitions": "1", "rounds": "2", "llm": "oracle"}
     live = runs.start(load_preset("three_way").with_settings(settings), tuple(settings))
     session = Session()
     session.open(str(live.folder))
@@ -204,7 +204,7 @@ def test_a_run_under_way_is_followed_its_agents_asked_and_stepped_into(tmp_path:
 def test_what_cannot_be_run_or_opened_is_told(tmp_path: Path) -> None:
     session = Session()
     assert "rounds must be a whole number" in plan_of(draft_of("three_way", {"rounds": "many"})).problem
-    assert plan_of(draft_of("three_way", {"topics": ""})).problem == "choose at least one topic"
+    assert plan_of(draft_of("three_way", {"topic": ""})).problem == "choose at least one topic"
     session.open(str(tmp_path / "none"))
     assert not session.is_run
     session.interview(1, "Hello?")
@@ -233,7 +233,7 @@ def test_every_field_of_a_preset_is_a_control_with_the_presets_value(preset: str
     given = {one.name: one.value for one in known}
     assert changed(known, given) == {}
     lists = {name: told for name, told in given.items() if name not in ("llms", "seats", "order")}
-    assert scenario.with_settings(lists).to_dict()["topics"] == scenario.to_dict()["topics"]
+    assert scenario.with_settings(lists).to_dict()["topic"] == scenario.to_dict()["topic"]
     assert changed(known, {"rounds": "7"}) == ({"rounds": "7"} if given["rounds"] != "7" else {})
     assert all(one.label and one.about for one in known if matters(one, scenario))
 

@@ -110,7 +110,7 @@ def held(tmp_path: Path) -> Path:
     def answer(request: Request) -> str:
         return request.answers[0] if request.answers else next(attacks)
 
-    settings = {"topics": "racism", "repetitions": 4, "rounds": 3}
+    settings = {"topic": "racism", "repetitions": 4, "rounds": 3}
     scenario = load_preset("three_way").with_settings(settings)
     run_scenario(RunSpec(scenario, tmp_path / "run", tuple(settings)), backend=Fake(answer))
     return tmp_path / "run"

@@ -231,7 +231,7 @@ def test_a_debate_on_a_real_model_has_every_rating(scenario: str) -> None:
     """A distribution behind every rating, whatever it covers."""
     recorder = MemoryRecorder()
     llm = f"gguf:{WEIGHTS},threads=1"
-    model = DebateModel(scenario, topics="climate_change", repetitions=1, rounds=1, llm=llm, recorder=recorder)
+    model = DebateModel(scenario, topic="climate_change", repetitions=1, rounds=1, llm=llm, recorder=recorder)
     model.run_model()
     ratings = [event for event in recorder.events if type(event).__name__ == "Rated"]
     assert ratings

@@ -56,7 +56,7 @@ class Listening(Wrapper):
 def test_a_reply_depends_on_its_request_alone(name: str, hf_spec: str) -> None:
     """The requests of a debate, in other orders, batches and pieces: the same words and the same probabilities, bit for bit."""
     spec = hf_spec if name == "hf" else name
-    changes = {"topics": "climate_change", "repetitions": 2, "rounds": 2, "max_tokens": 30}
+    changes = {"topic": "climate_change", "repetitions": 2, "rounds": 2, "max_tokens": 30}
     first = Listening(open_spec(spec))
     DebateModel(load_preset("three_way").with_settings(changes), backend=first).run()
     assert any(reply.answers for reply in first.replies)

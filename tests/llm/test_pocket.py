@@ -154,7 +154,7 @@ def test_a_whole_debate_and_the_same_again(small: Callable) -> None:
     records = []
     for _ in range(2):
         recorder = MemoryRecorder()
-        DebateModel(small(llm="pocket", topics="climate_change"), recorder=recorder).run()
+        DebateModel(small(llm="pocket", topic="climate_change"), recorder=recorder).run()
         records.append([event for event in recorder.events if isinstance(event, Rated | Utterance | Seated)])
     assert records[0] == records[1]
     assert all(event.text for event in records[0] if isinstance(event, Utterance))

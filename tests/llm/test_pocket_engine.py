@@ -61,7 +61,7 @@ def debated(rooms: int, rounds: int, **settings: Any) -> list[Request]:
     """What a debate asks; the oracle speaks in it."""
     backend, changes = (
         Listening(open_spec("oracle")),
-        {"topics": "climate_change", "repetitions": rooms, "rounds": rounds},
+        {"topic": "climate_change", "repetitions": rooms, "rounds": rounds},
     )
     DebateModel(load_preset("three_way").with_settings(changes | settings), backend=backend).run()
     return backend.asked

@@ -22,7 +22,7 @@ from parley.model import recorder
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
-SETTINGS = {"topics": "racism", "repetitions": 6, "rounds": 3, "llm": "oracle"}
+SETTINGS = {"topic": "racism", "repetitions": 6, "rounds": 3, "llm": "oracle"}
 OWN = {"platform": {"repetitions": 1, "size": 16, "activation": "every", "graph": "ring,degree=4"}}
 """Settings of a preset, besides."""
 

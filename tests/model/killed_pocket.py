@@ -21,7 +21,7 @@ from parley.model.scenario_run import RunSpec, run_scenario
 
 
 def scenario() -> Scenario:
-    changes = {"topics": "climate_change", "repetitions": 2, "rounds": 2, "llm": "pocket", "max_tokens": 40}
+    changes = {"topic": "climate_change", "repetitions": 2, "rounds": 2, "llm": "pocket", "max_tokens": 40}
     return load_preset("three_way").with_settings(changes)
 
 

@@ -27,7 +27,7 @@ def debate(
         asked.append(request)
         return replies[len(asked) - 1] if len(asked) <= len(replies) else LINE
 
-    fixed = {"topics": "racism", "repetitions": 1, "rounds": 1, "survey": "never", "llm": "fake"}
+    fixed = {"topic": "racism", "repetitions": 1, "rounds": 1, "survey": "never", "llm": "fake"}
     recorder = MemoryRecorder()
     scenario = load_preset(preset).with_settings({**fixed, **settings})
     DebateModel(scenario, backend=Fake(answer, in_flight=1), recorder=recorder, keep_going=True).run()

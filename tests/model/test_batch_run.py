@@ -16,7 +16,7 @@ from parley.model.scenario import Scenario
 OLD = tuple(map(int, mesa.__version__.split(".")[:2])) < (3, 4)
 PARAMETERS = {
     "preset": "two_way",
-    "topics": "racism",
+    "topic": "racism",
     "repetitions": 2,
     "rounds": [1, 2],
     "frame": ["debate", "conversation"],
@@ -41,8 +41,8 @@ def test_a_sweep_has_every_cell_and_ends_by_itself() -> None:
 
 def test_a_row_is_the_run_it_says_it_is() -> None:
     """Model and agent values in one row are of one and the same round, and equal to a run made by hand."""
-    rows = sweep({"preset": "three_way", "topics": "racism", "repetitions": 2, "rounds": 2}, [5])
-    model = DebateModel("three_way", topics="racism", repetitions=2, rounds=2, llm="oracle", rng=5)
+    rows = sweep({"preset": "three_way", "topic": "racism", "repetitions": 2, "rounds": 2}, [5])
+    model = DebateModel("three_way", topic="racism", repetitions=2, rounds=2, llm="oracle", rng=5)
     model.run()
     by_hand = {agent.unique_id: agent.attitude for agent in model.agents}
     assert {row["AgentID"]: row["attitude"] for row in rows} == by_hand
@@ -52,9 +52,7 @@ def test_a_row_is_the_run_it_says_it_is() -> None:
 
 
 def test_every_round_can_be_had() -> None:
-    rows = sweep(
-        {"preset": "two_way", "topics": "racism", "repetitions": 1, "rounds": 3}, [1], data_collection_period=1
-    )
+    rows = sweep({"preset": "two_way", "topic": "racism", "repetitions": 1, "rounds": 3}, [1], data_collection_period=1)
     assert sorted({row["round"] for row in rows}) == [0, 1, 2, 3]
 
 
@@ -66,7 +64,7 @@ def test_a_run_that_stopped_says_so_in_its_row(monkeypatch: pytest.MonkeyPatch) 
         raise RuntimeError("the model went away")
 
     monkeypatch.setattr(Oracle, "complete", broken)
-    fields = {"preset": "two_way", "topics": "racism", "repetitions": 1, "rounds": 1}
+    fields = {"preset": "two_way", "topic": "racism", "repetitions": 1, "rounds": 1}
     rows = sweep(fields | {"collect_errors": True}, [1])
     assert {row["stopped"] for row in rows} == {"RuntimeError: the model went away"}
     with pytest.raises(RuntimeError, match="went away"):
@@ -76,7 +74,7 @@ def test_a_run_that_stopped_says_so_in_its_row(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.thorough
 def test_a_sweep_runs_in_processes() -> None:
     """The model and its parameters can be pickled and imported by Mesa's spawned workers."""
-    rows = sweep({"preset": "two_way", "topics": "racism", "repetitions": 1, "rounds": 1}, [1, 2], number_processes=2)
+    rows = sweep({"preset": "two_way", "topic": "racism", "repetitions": 1, "rounds": 1}, [1, 2], number_processes=2)
     assert len({row["RunId"] for row in rows}) == 2
 
 

@@ -37,7 +37,7 @@ def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from parley.model.scenario import load_preset
 
     folder = tmp_path_factory.mktemp("runs") / "a"
-    settings = {"topics": "racism", "repetitions": 2, "rounds": 3, "llm": "oracle"}
+    settings = {"topic": "racism", "repetitions": 2, "rounds": 3, "llm": "oracle"}
     run_scenario(RunSpec(load_preset("three_way", settings), folder, tuple(settings)))
     return folder
 

@@ -22,7 +22,7 @@ from parley.model.scenario_blocks import People
 
 def test_over_forty_rooms_each_persona_has_each_seat_once_and_never_meets_itself() -> None:
     """D5 row 2: a seeded derangement gives 40 pairs, each persona once in each seat."""
-    scenario = load_preset("echo_chamber").with_settings({"topics": "racism"})
+    scenario = load_preset("echo_chamber").with_settings({"topic": "racism"})
     pairs = [
         [place.persona.id for place in table.places]
         for table in seat_rooms(scenario)
@@ -53,8 +53,8 @@ def test_another_seed_casts_others(small: Callable[..., Scenario]) -> None:
 
 def test_a_room_can_be_had_alone(small: Callable[..., Scenario]) -> None:
     """Leaving out topics or repetitions changes nothing in the rooms that stay (named streams)."""
-    some = {table.room: table for table in seat_rooms(small(topics="racism", repetitions=2))}
-    more = {table.room: table for table in seat_rooms(small(topics="gun_violence,racism", repetitions=4))}
+    some = {table.room: table for table in seat_rooms(small(topic="racism", repetitions=2))}
+    more = {table.room: table for table in seat_rooms(small(topic="gun_violence,racism", repetitions=4))}
     assert some.items() <= more.items()
 
 
@@ -72,7 +72,7 @@ def test_beyond_the_personas_the_same_people_meet_in_other_company() -> None:
     """Rooms of a second lap are not copies of the first: 120 repetitions give 120 different pairs."""
     for preset, settings in (("two_way", {}), ("echo_chamber", {"default_agent": "without", "parties": "democrat"})):
         scenario = load_preset(preset).with_settings(
-            {"topics": "racism", "repetitions": 120, "reference": "", **settings}
+            {"topic": "racism", "repetitions": 120, "reference": "", **settings}
         )
         pairs = {tuple(place.persona.id for place in table.places) for table in seat_rooms(scenario)}
         assert len(pairs) == 120
@@ -82,7 +82,7 @@ def test_beyond_the_personas_the_same_people_meet_in_other_company() -> None:
 def test_as_men_and_as_women_the_same_people_meet() -> None:
     """A difference between the two is one of gender, not of casting; nobody meets itself as the other gender."""
     scenario = load_preset("two_way").with_settings(
-        {"topics": "racism", "repetitions": 6, "personas": "simple", "reference": ""}
+        {"topic": "racism", "repetitions": 6, "personas": "simple", "reference": ""}
     )
 
     def met(seats: str) -> list[tuple[str, ...]]:
@@ -107,7 +107,7 @@ def test_a_fixed_cast_sits_in_every_room_and_nobody_meets_themselves() -> None:
     """The UCL study's Sam, Alex and Taylor; a second Republican is Riley, whichever variant of them sits there."""
     scenario = load_preset("structured_debate").with_settings(
         {
-            "topics": "racism",
+            "topic": "racism",
             "personas": "simple",
             "cast": "fixed",
             "seats": "default:female,republican:male,republican,republican:female,democrat",
@@ -128,7 +128,7 @@ def test_a_listed_cast_takes_the_next_of_the_file_whatever_the_seed() -> None:
     """So that conditions with a seed each have the same people in a repetition; nobody sits twice before all of a party have."""
 
     def names(seats: str, seed: int = 0) -> list[tuple[str, ...]]:
-        settings = {"topics": "racism", "personas": "twins", "cast": "listed", "seats": seats, "seed": seed}
+        settings = {"topic": "racism", "personas": "twins", "cast": "listed", "seats": seats, "seed": seed}
         rooms = seat_rooms(load_preset("structured_debate").with_settings({**settings, "repetitions": 12}))
         return [tuple(place.persona.name for place in table.places) for table in rooms]
 
@@ -145,7 +145,7 @@ def test_a_block_keeps_the_people_of_a_repetition_apart() -> None:
     """Rooms of one and of two Democrats have the same people in a repetition, and nobody of one sits in another."""
 
     def democrats(seats: str) -> list[set[str]]:
-        settings = {"topics": "racism", "cast": "listed", "block": 2, "seats": seats, "repetitions": 6}
+        settings = {"topic": "racism", "cast": "listed", "block": 2, "seats": seats, "repetitions": 6}
         rooms = seat_rooms(load_preset("three_way").with_settings(settings))
         return [{place.persona.id for place in table.places if place.persona.party == "democrat"} for table in rooms]
 
@@ -162,7 +162,7 @@ def test_every_cast_says_why_somebody_has_no_seat() -> None:
     """A run of few repetitions would end in a traceback after its last reply."""
     casts = get_args(get_type_hints(People)["cast"])
     assert set(casts) <= set(attendance.WHY)
-    few = load_preset("structured_debate").with_settings({"repetitions": 2, "topics": "racism"})
+    few = load_preset("structured_debate").with_settings({"repetitions": 2, "topic": "racism"})
     assert "6 of 60 personas sit" in attendance.attendance_lines(attendance.planned_attendance(few), few.people.cast)
 
 
@@ -243,7 +243,7 @@ def test_two_of_one_name_are_named(tmp_path: Path) -> None:
     for party in ("cdu", "spd"):
         (tmp_path / f"{party}.toml").write_text('[[persona]]\nname = "Ann"\nbackstory = "You."\n', encoding="utf-8")
     scenario = load_preset("three_way").with_settings(
-        {"personas": f"{tmp_path}/", "seats": "cdu,spd", "topics": "racism", "reference": ""}
+        {"personas": f"{tmp_path}/", "seats": "cdu,spd", "topic": "racism", "reference": ""}
     )
     with pytest.raises(UserError, match=r"two personas called Ann \(cdu and spd\) would meet in repetition 1: rename"):
         list(seat_rooms(scenario))
@@ -262,7 +262,7 @@ def test_two_of_one_name_are_named(tmp_path: Path) -> None:
 def test_a_plan_says_who_has_no_seat_and_why(tmp_path: Path, settings: dict[str, object], line: str) -> None:
     """A persona that never sits is no finding about it: the dry run counts and names them before anything is asked."""
     personas = written(tmp_path, {"cdu": 3, "spd": 5})
-    base = {"personas": personas, "seats": "cdu,spd", "topics": "racism", "reference": ""}
+    base = {"personas": personas, "seats": "cdu,spd", "topic": "racism", "reference": ""}
     scenario = load_preset("three_way").with_settings(base | settings)
     assert line in attendance.attendance_lines(attendance.planned_attendance(scenario), scenario.people.cast)
 

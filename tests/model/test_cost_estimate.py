@@ -142,7 +142,7 @@ def test_tokens_grow_with_the_length_of_replies(small: Callable[..., Scenario]) 
 
 def test_a_person_can_read_it() -> None:
     text = "\n".join(
-        estimate_lines(load_preset("echo_chamber").with_settings({"topics": "racism", "repetitions": 1}), {})
+        estimate_lines(load_preset("echo_chamber").with_settings({"topic": "racism", "repetitions": 1}), {})
     )
     assert "5 rooms, 11 agents; topics 1, repetitions 1, rounds 5" in text
 
@@ -268,7 +268,7 @@ def test_an_intervention_in_one_room_is_planned_in_that_room_alone(small: Callab
     """A dry run of the first repetition alone refused a room of the third."""
     room = "racism/republican+democrat+default/002"
     muted = [
-        small("three_way", topics="racism", repetitions=3, interventions=line)
+        small("three_way", topic="racism", repetitions=3, interventions=line)
         for line in ("", f"mute round=1 to=democrat rooms={room}")
     ]
     everywhere, there = [plan_run(scenario).replies for scenario in muted]

@@ -17,7 +17,7 @@ from parley.model.custom import FILE
 pytestmark = pytest.mark.thorough
 
 SMALL: dict[str, Any] = {
-    "llm": "oracle", "topics": "racism", "repetitions": 2, "rounds": 1, "reference": "", "progress": False,
+    "llm": "oracle", "topic": "racism", "repetitions": 2, "rounds": 1, "reference": "", "progress": False,
 }  # fmt: skip
 
 

@@ -282,7 +282,7 @@ def test_settings_reach_the_prompts(small: Small) -> None:
 
 def test_a_scenario_given_whole_keeps_its_own_repetitions() -> None:
     model = DebateModel(
-        load_preset("two_way").with_settings({"repetitions": 3, "topics": "racism", "rounds": 0}),
+        load_preset("two_way").with_settings({"repetitions": 3, "topic": "racism", "rounds": 0}),
         backend=Fake(opinionated),
     )
     assert len(model.rooms) == 6
@@ -346,7 +346,7 @@ def test_what_could_not_be_read_is_in_the_record(small: Small) -> None:
 
 
 def test_means_leave_out_those_asked_outside_and_tell_topics_apart(small: Small) -> None:
-    model, _ = held(small("two_way", topics="racism,abortion"))
+    model, _ = held(small("two_way", topic="racism,abortion"))
     names = set(model.datacollector.get_model_vars_dataframe().columns)
     assert {"mean_democrat", "mean_democrat_racism", "sd_republican_abortion"} <= names
     assert not any("default" in name for name in names)
@@ -363,9 +363,9 @@ class Schooled(Fake):
 def test_a_model_is_not_asked_about_what_it_was_not_taught(small: Small) -> None:
     """The model in the box would say of any other topic what it says of these; one of several is enough."""
     for backend in (Schooled(opinionated), RoutedBackend(Fake(opinionated), {"democrat": Schooled(opinionated)})):
-        DebateModel(small(topics=("racism",)), backend=backend)
+        DebateModel(small(topic=("racism",)), backend=backend)
         with pytest.raises(UserError, match="fake cannot speak about the topic inflation, only about racism, abortion"):
-            DebateModel(small(topics=("racism", "inflation")), backend=backend)
+            DebateModel(small(topic=("racism", "inflation")), backend=backend)
 
 
 def test_the_oracle_is_not_asked_about_what_nothing_is_planted_on(small: Small, tmp_path: Path) -> None:
@@ -376,14 +376,14 @@ def test_the_oracle_is_not_asked_about_what_nothing_is_planted_on(small: Small, 
         UserError,
         match=r"oracle cannot speak about the topic inflation, only about .*gun_violence, .* Choose another model",
     ):
-        run_scenario(RunSpec(small(topics=("inflation",), llm="oracle"), tmp_path / "run"), backend=oracle)
+        run_scenario(RunSpec(small(topic=("inflation",), llm="oracle"), tmp_path / "run"), backend=oracle)
     assert not (tmp_path / "run").exists()
-    run_scenario(RunSpec(small(topics=("racism",), llm="oracle"), tmp_path / "run"), backend=oracle)
+    run_scenario(RunSpec(small(topic=("racism",), llm="oracle"), tmp_path / "run"), backend=oracle)
 
 
 def test_the_oracle_takes_any_question_of_a_deliberation(small: Small) -> None:
     """What is planted there follows from any question that can be answered with yes or no."""
-    DebateModel(small("consensus", topics=(), episodes=1, llm="oracle"), backend=Oracle())
+    DebateModel(small("consensus", topic=(), episodes=1, llm="oracle"), backend=Oracle())
 
 
 @pytest.mark.parametrize(("closing", "last"), [(True, "closing statement"), (False, "Answer what was said")])
@@ -426,9 +426,7 @@ def test_genders_are_told_only_where_they_are_to_be(small: Small, disclose: str,
 def test_any_field_is_a_keyword() -> None:
     """Of the scenario or of its environment, with values of Python; a misspelt one is told with the nearest."""
     shock = "shock round=1 text='It rains in the hall.'"
-    model = DebateModel(
-        "two_way", topics="racism", rounds=1, llm="oracle", words=40, interventions=shock, order="fixed"
-    )
+    model = DebateModel("two_way", topic="racism", rounds=1, llm="oracle", words=40, interventions=shock, order="fixed")
     assert (model.setup.speech.words, model.setup.environment_spec.options["order"]) == (40, "fixed")
     assert [one.text for one in model.setup.interventions] == ["It rains in the hall."]
     with pytest.raises(UserError, match="did you mean memory"):

@@ -215,7 +215,7 @@ def test_a_fresh_cast_that_is_too_small_is_told() -> None:
 
 
 def test_topics_and_split_say_what_is_drawn_from() -> None:
-    drawn = [table.topic for table in seat_rooms(scenario(topics="voting,racism", split="train", repetitions=8))]
+    drawn = [table.topic for table in seat_rooms(scenario(topic="voting,racism", split="train", repetitions=8))]
     known = {one.id: one for one in load_questions()}
     assert {known[one].topic for one in drawn} == {"voting", "racism"}
     assert {known[one].split for one in drawn} == {"train"}
@@ -224,13 +224,13 @@ def test_topics_and_split_say_what_is_drawn_from() -> None:
 @check_each(
     ("settings", "words"),
     [
-        ({"topics": "votng"}, "did you mean voting"),
+        ({"topic": "votng"}, "did you mean voting"),
         ({"questions": ""}, "unknown probe of topic gun_violence 'position'"),
-        ({"questions": "", "topics": "racism", "probe": "attitude"}, "needs questions to deliberate on"),
+        ({"questions": "", "topic": "racism", "probe": "attitude"}, "needs questions to deliberate on"),
         ({"environment": "round_table"}, "debates topics and cannot use questions"),
         ({"questions": "no/such.toml"}, "cannot read no/such.toml"),
         ({"mediator": "habermaas"}, "did you mean habermas?"),
-        ({"topics": "defence", "split": "train"}, "3 episodes need as many questions"),
+        ({"topic": "defence", "split": "train"}, "3 episodes need as many questions"),
         ({"episodes": 0}, "episodes must be at least 1"),
         ({"size": 1}, "size must be at least 2"),
         ({"parties": "republican,republican"}, "each once"),
@@ -254,7 +254,7 @@ def test_the_public_set_is_drawn_from_where_it_lies(tmp_path: Path) -> None:
         for n in range(8)
     ]
     path.write_text(f"[{', '.join(entries)}]")
-    _, events = held(scenario(questions=str(path), topics="1"))
+    _, events = held(scenario(questions=str(path), topic="1"))
     assert {event.id for event in of(events, Posed)} <= {"Q1", "Q3", "Q5", "Q7"}
 
 

@@ -119,8 +119,8 @@ def test_a_text_without_embedding_is_ranked_by_what_is_known() -> None:
 
 
 def test_the_plan_counts_embeddings() -> None:
-    by_words = plan_run(load_preset("two_way", SMALL | {"relevance": "words", "topics": "racism"}))
-    assert plan_run(load_preset("two_way", SMALL | {"topics": "racism"})).notes == by_words.notes + 2 * 2 * 4
+    by_words = plan_run(load_preset("two_way", SMALL | {"relevance": "words", "topic": "racism"}))
+    assert plan_run(load_preset("two_way", SMALL | {"topic": "racism"})).notes == by_words.notes + 2 * 2 * 4
 
 
 def test_an_endpoint_that_embeds() -> None:

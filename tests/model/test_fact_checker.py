@@ -162,7 +162,7 @@ def test_its_call_is_journaled_counted_and_resumed(small: Small, tmp_path: Path)
 
 def test_where_nothing_is_public_it_is_refused(small: Small) -> None:
     with pytest.raises(UserError, match="private deliberations have none"):
-        small("consensus", topics="", interventions="fact_check round=1 llm=oracle")
+        small("consensus", topic="", interventions="fact_check round=1 llm=oracle")
 
 
 def test_a_checker_with_evidence_quotes_it_or_says_nothing(small: Small, tmp_path: Path) -> None:

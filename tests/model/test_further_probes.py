@@ -91,7 +91,7 @@ def test_a_preset_that_makes_no_sense_is_refused(small: Small) -> None:
 
 
 def test_deliberations_have_them_too(small: Small) -> None:
-    scenario = small("consensus", topics="", also="confidence,position:public", episodes=1, repetitions=1)
+    scenario = small("consensus", topic="", also="confidence,position:public", episodes=1, repetitions=1)
     events = held(scenario)[1]
     rated = [event.probe for event in events if isinstance(event, Rated)]
     assert [rated.count(name) for name in ("position", "confidence", "position:public")] == [20, 20, 20]
@@ -118,7 +118,7 @@ def test_a_trace_asks_everybody_after_every_turn(small: Small) -> None:
 
 @check_each("preset", ["three_way", "consensus", "echo_chamber"])
 def test_the_plan_counts_them_all(small: Small, preset: str) -> None:
-    topics, probe = ({"topics": ""}, "position") if preset == "consensus" else ({}, "attitude")
+    topics, probe = ({"topic": ""}, "position") if preset == "consensus" else ({}, "attitude")
     scenario = small(preset, also=f"confidence,{probe}:turns,confidence:turns", **topics)
     events = held(scenario, Fake(opinionated))[1]
     assert plan_run(scenario).ratings == sum(isinstance(event, Rated) for event in events)

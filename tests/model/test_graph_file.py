@@ -37,7 +37,7 @@ def network(folder: Path, people: dict[str, dict[str, str]] = PEOPLE, **settings
         text = "".join(f'[[persona]]\nname = "{party.title()}{one}"\nbackstory = "You."\n' for one in range(2))
         (folder / f"{party}.toml").write_text(text, encoding="utf-8")
     own = {"personas": f"{folder}/", "parties": "cdu,spd", "reference": "", "size": 4, "rounds": 1, "repetitions": 3}
-    graphed = {"graph": f"file,path={folder}/net.graphml", "topics": "racism", "llm": "fake"}
+    graphed = {"graph": f"file,path={folder}/net.graphml", "topic": "racism", "llm": "fake"}
     return load_preset("network").with_settings(own | graphed | settings)
 
 
@@ -115,7 +115,7 @@ def temporal(folder: Path, **attributes: object) -> nx.DiGraph:
 
 def timed(folder: Path, **settings: object) -> Scenario:
     own = {"personas": f"{folder}/", "parties": "cdu", "reference": "", "size": 3, "rounds": 3, "repetitions": 1}
-    graphed = {"graph": f"file,path={folder}/times.graphml", "topics": "racism", "llm": "fake"}
+    graphed = {"graph": f"file,path={folder}/times.graphml", "topic": "racism", "llm": "fake"}
     return load_preset("network").with_settings(own | graphed | settings)
 
 

@@ -46,7 +46,7 @@ def test_agents_of_ones_own_by_party(preset: str) -> None:
     asked: dict[str, list[str]] = {}
     model = parley.DebateModel(
         preset,
-        topics="racism",
+        topic="racism",
         repetitions=1,
         rounds=1,
         agent_class={"republican": Contrarian},
@@ -62,17 +62,17 @@ def test_agents_of_ones_own_by_party(preset: str) -> None:
 
 def test_first_and_second_are_the_debaters_of_the_society() -> None:
     """As everywhere else, `second` names a party of each society (in `us`, the democrats)."""
-    model = parley.DebateModel("two_way", topics="racism", llm="oracle", agent_class={"second": Contrarian})
+    model = parley.DebateModel("two_way", topic="racism", llm="oracle", agent_class={"second": Contrarian})
     assert {agent.party for agent in model.agents if isinstance(agent, Contrarian)} == {"democrat"}
 
 
 def test_one_class_for_everybody_and_what_is_none() -> None:
-    model = parley.DebateModel("two_way", topics="racism", llm="oracle", agent_class=Contrarian)
+    model = parley.DebateModel("two_way", topic="racism", llm="oracle", agent_class=Contrarian)
     assert all(isinstance(agent, Contrarian) for agent in model.agents)
     with pytest.raises(parley.UserError, match="unknown party of agent_class 'republicans': did you mean republican"):
-        parley.DebateModel("two_way", topics="racism", llm="oracle", agent_class={"republicans": Contrarian})
+        parley.DebateModel("two_way", topic="racism", llm="oracle", agent_class={"republicans": Contrarian})
     with pytest.raises(parley.UserError, match=r"must be a class made from parley\.Agent, not <class 'int'>"):
-        parley.DebateModel("two_way", topics="racism", llm="oracle", agent_class=int)  # type: ignore[arg-type]
+        parley.DebateModel("two_way", topic="racism", llm="oracle", agent_class=int)  # type: ignore[arg-type]
 
 
 def barbell(people: int) -> nx.Graph:
@@ -88,7 +88,7 @@ def test_a_graph_of_ones_own_is_who_hears_whom(given: object) -> None:
     size = {"size": 10} if callable(given) else {}
     model = parley.DebateModel(
         "network",
-        topics="racism",
+        topic="racism",
         repetitions=1,
         rounds=1,
         llm="oracle",
@@ -110,7 +110,7 @@ def test_people_stay_on_the_nodes_where_they_were_put() -> None:
     recorder = MemoryRecorder()
     model = parley.DebateModel(
         "network",
-        topics="racism",
+        topic="racism",
         repetitions=2,
         rounds=1,
         llm="oracle",
@@ -141,13 +141,13 @@ def test_people_stay_on_the_nodes_where_they_were_put() -> None:
 )
 def test_what_is_no_topology_is_told(preset: str, topology: object, says: str) -> None:
     with pytest.raises(parley.UserError, match=says):
-        parley.DebateModel(preset, topics="racism", llm="oracle", topology=topology)
+        parley.DebateModel(preset, topic="racism", llm="oracle", topology=topology)
 
 
 def test_reporters_of_ones_own_stand_beside_the_others() -> None:
     """Of the model and of agents, collected each round with the rest."""
     model = parley.DebateModel(
-        "two_way", topics="racism", repetitions=3, rounds=2, llm="oracle", rng=1,
+        "two_way", topic="racism", repetitions=3, rounds=2, llm="oracle", rng=1,
         model_reporters={"variance": variance}, agent_reporters={"name": lambda agent: agent.name},
     )  # fmt: skip
     model.run()
@@ -160,7 +160,7 @@ def test_reporters_of_ones_own_stand_beside_the_others() -> None:
 def test_contrarians_on_a_barbell_in_batch_run() -> None:
     """The experiment of docs/library.md: own agents, own graph, own reporter, two seeds, in one call of Mesa's."""
     fixed = {
-        "preset": "network", "topics": "racism", "repetitions": 1, "rounds": 2, "llm": "oracle", "reference": "",
+        "preset": "network", "topic": "racism", "repetitions": 1, "rounds": 2, "llm": "oracle", "reference": "",
         "topology": barbell(10), "agent_class": Contrarian, "model_reporters": {"variance": variance},
     }  # fmt: skip
     old = tuple(map(int, mesa.__version__.split(".")[:2])) < (3, 4)
@@ -187,7 +187,7 @@ def test_a_taken_name_is_one_line(name: str, value: object) -> None:
             setattr(self, name, value)
 
     with pytest.raises(parley.UserError, match=f"the agent class Own uses the name {name}, .* call it my_{name}"):
-        parley.DebateModel("two_way", topics="racism", llm="oracle", repetitions=1, agent_class=Own)
+        parley.DebateModel("two_way", topic="racism", llm="oracle", repetitions=1, agent_class=Own)
     with pytest.raises(parley.UserError, match=f"uses the name {name}"):
         type("Own", (parley.Agent,), {name: value})
 
@@ -201,7 +201,7 @@ def test_a_voice_that_is_no_model_of_the_run_is_one_line() -> None:
             self.voice = "deep"
 
     with pytest.raises(parley.UserError, match=r"unknown voice of \w+ 'deep'"):
-        parley.DebateModel("two_way", topics="racism", llm="oracle", repetitions=1, agent_class=Own)
+        parley.DebateModel("two_way", topic="racism", llm="oracle", repetitions=1, agent_class=Own)
 
 
 def test_a_private_name_of_ours_is_one_line() -> None:

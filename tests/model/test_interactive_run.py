@@ -43,7 +43,7 @@ class Watched:
 
 @pytest.fixture
 def scenario() -> Scenario:
-    settings = {"topics": "racism", "repetitions": 2, "rounds": 3, "llm": "oracle"}
+    settings = {"topic": "racism", "repetitions": 2, "rounds": 3, "llm": "oracle"}
     return load_preset("three_way").with_settings(settings)
 
 

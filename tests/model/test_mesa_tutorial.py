@@ -21,7 +21,7 @@ def test_solara_viz_shows_a_debate() -> None:
     """Space, plot and parameters as in the tutorial; the page renders before and after a step."""
     from mesa.visualization import SolaraViz, make_plot_component, make_space_component
 
-    debates = DebateModel("network", llm="oracle", topics="racism", rounds=1, repetitions=1, size=16)
+    debates = DebateModel("network", llm="oracle", topic="racism", rounds=1, repetitions=1, size=16)
     seed = {"type": "InputText", "value": 42, "label": "Random seed"}
     rounds = {"type": "SliderInt", "value": 1, "label": "Rounds", "min": 1, "max": 5, "step": 1}
     parameters = {"rng": seed, "rounds": rounds, "preset": "network", "llm": "oracle", "size": 16, "repetitions": 1}
@@ -36,7 +36,7 @@ def test_solara_viz_shows_a_debate() -> None:
 
 def test_agent_sets_select_group_and_add_up() -> None:
     """`model.agents` of the tutorial on agent management, and names that a reader of a notebook understands."""
-    debates = DebateModel("two_way", llm="oracle", topics="racism", rounds=1, repetitions=1)
+    debates = DebateModel("two_way", llm="oracle", topic="racism", rounds=1, repetitions=1)
     assert repr(debates) == "<DebateModel two_way on oracle, 2 rooms, round 0 of 1>"
     assert debates.agents.groupby("party").count() == {"republican": 1, "democrat": 1, "default": 1}
     republican = debates.agents.select(lambda agent: agent.party == "republican")[0]

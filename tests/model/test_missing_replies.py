@@ -174,7 +174,7 @@ def test_a_judge_that_says_nothing_is_asked_twenty_times(
     rubric: str, preset: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And not about every statement; what is missing is counted at the end where it goes on all the same."""
-    changes = {"two_way": {"topics": "racism", "repetitions": 3}, "news_evolution": {"size": 12, "repetitions": 1}}
+    changes = {"two_way": {"topic": "racism", "repetitions": 3}, "news_evolution": {"size": 12, "repetitions": 1}}
     run_scenario(RunSpec(load_preset(preset).with_settings({"llm": "oracle"} | changes[preset]), tmp_path))
     asking = ["study", "judge", str(tmp_path), *(["--rubric", rubric] if rubric else []), "--llm", "fake"]
     assert run.main(asking) == 2

@@ -30,7 +30,7 @@ backstory = "You are Bob, a Red."
 
 def rooms(**settings: object) -> Scenario:
     return load_preset("three_way").with_settings(
-        {"topics": "racism,abortion", "rounds": 0, "repetitions": 10, **settings}
+        {"topic": "racism,abortion", "rounds": 0, "repetitions": 10, **settings}
     )
 
 
@@ -57,7 +57,7 @@ def test_a_share_is_exact_and_the_same_on_every_topic() -> None:
 def test_the_record_says_which_model_speaks_for_whom(tmp_path: Path) -> None:
     """In the table of agents, for every agent; and calls and costs are counted by share."""
     scenario = rooms(
-        llm="oracle", llms=("democrat=oracle,kappa=0.1", "30%=fake"), reference="", rounds=1, topics="racism"
+        llm="oracle", llms=("democrat=oracle,kappa=0.1", "30%=fake"), reference="", rounds=1, topic="racism"
     )
     run_scenario(RunSpec(scenario, tmp_path / "run"))
     tables = load(tmp_path / "run")
@@ -70,7 +70,7 @@ def test_the_record_says_which_model_speaks_for_whom(tmp_path: Path) -> None:
 
 def test_reports_name_the_model_of_the_second_debater(tmp_path: Path) -> None:
     """`second=SPEC` is the model of that party: the record has its name, and captions and reports find it."""
-    scenario = rooms(llm="oracle", llms=("second=oracle,kappa=0.1",), reference="", repetitions=1, topics="racism")
+    scenario = rooms(llm="oracle", llms=("second=oracle,kappa=0.1",), reference="", repetitions=1, topic="racism")
     run_scenario(RunSpec(scenario, tmp_path / "run"))
     header = load(tmp_path / "run").header
     assert own_models(header) == {"democrat": "oracle,kappa=0.1"}

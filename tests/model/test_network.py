@@ -177,7 +177,7 @@ def test_the_order_of_completion_does_not_show(settings: dict[str, str]) -> None
 
 
 def test_the_graph_is_drawn_for_each_repetition_and_the_same_on_every_topic() -> None:
-    scenario = network(topics="racism,climate_change", repetitions=2, graph="small_world,degree=4", rounds=0)
+    scenario = network(topic="racism,climate_change", repetitions=2, graph="small_world,degree=4", rounds=0)
     model, events = held(scenario)
     first = {event.agent: event.room for event in of(Seated, events)}
     by_room = {}
@@ -295,7 +295,7 @@ def test_an_agent_that_is_removed_neither_speaks_nor_rates() -> None:
 @check_each("preset", ["herding", "trust_game", "platform", "news_evolution", "network", "three_way", "consensus"])
 def test_a_class_made_from_an_environment_of_ours_runs_as_it_does(preset: str, tmp_path: Path) -> None:
     """A user's environment begins as a subclass: its agents get the seats of the class that it is made from."""
-    small = {"llm": "oracle", "repetitions": 1, "rounds": 1, "topics": ",".join(load_preset(preset).subject.topics[:1])}
+    small = {"llm": "oracle", "repetitions": 1, "rounds": 1, "topic": ",".join(load_preset(preset).subject.topic[:1])}
     kind = type(load_preset(preset).environment)
     path = tmp_path / "mine.py"
     path.write_text(

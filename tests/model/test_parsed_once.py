@@ -14,7 +14,7 @@ from parley.model import validation
 from parley.model.scenario import Scenario, load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
-SETTINGS = {"llm": "oracle", "repetitions": 1, "rounds": 1, "topics": "racism"}
+SETTINGS = {"llm": "oracle", "repetitions": 1, "rounds": 1, "topic": "racism"}
 
 
 @pytest.fixture

@@ -150,7 +150,7 @@ def test_without_consent_nothing_is_asked(tmp_path: Path) -> None:
     assert unsaid == {"no_consent"}
 
 
-DEBATE = {"repetitions": 1, "rounds": 2, "topics": "racism", "llm": "oracle"}
+DEBATE = {"repetitions": 1, "rounds": 2, "topic": "racism", "llm": "oracle"}
 SPOKEN = ["I think we must act now.", "Still so."]
 
 

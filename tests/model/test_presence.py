@@ -202,7 +202,7 @@ def test_the_control_of_a_timetable(scenario: Scenario, small: Small) -> None:
     ("preset", "line"), [("consensus", "join round=1"), ("prior_beliefs", "leave round=2 to=republican")]
 )
 def test_where_it_has_no_meaning_it_is_refused(small: Small, preset: str, line: str) -> None:
-    more = {} if preset == "prior_beliefs" else {"topics": ""}
+    more = {} if preset == "prior_beliefs" else {"topic": ""}
     with pytest.raises(UserError, match="does not work in private deliberations or with sides=opposed"):
         small(preset, interventions=[line], **more)
 

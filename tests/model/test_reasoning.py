@@ -23,7 +23,7 @@ from parley.model.recorder import MemoryRecorder, to_line
 from parley.model.scenario import Scenario
 
 Small = Callable[..., Scenario]
-FITTING = {"consensus": {"topics": "", "episodes": 1}, "network": {"size": 8, "graph": "ring"}}
+FITTING = {"consensus": {"topic": "", "episodes": 1}, "network": {"size": 8, "graph": "ring"}}
 
 
 def held(scenario: Scenario, backend: object | None = None) -> list[Event]:
@@ -72,7 +72,7 @@ def test_one_note_before_every_utterance(small: Small, ability: str, preset: str
 @check_each("preset", ["three_way", "consensus"])
 def test_what_is_private_is_in_nobody_elses_prompt(small: Small, ability: str, preset: str) -> None:
     """Every prompt of the run is searched: a note is sent to the one who made it, between that note and its next one."""
-    topics = {"topics": "", "mediator": "draft_revise"} if preset == "consensus" else {}
+    topics = {"topic": "", "mediator": "draft_revise"} if preset == "consensus" else {}
     asked, events = spied(small(preset, think=ability, repetitions=1, **topics))
     secrets = {
         text.split("secret")[1].split("end")[0]: request.messages[0] for request, text in asked if "secret" in text
@@ -92,7 +92,7 @@ def test_what_is_private_is_in_nobody_elses_prompt(small: Small, ability: str, p
 
 def test_the_note_of_the_known_truth_says_its_attitude(small: Small) -> None:
     """oracle: the belief is the stance sentence at the attitude that its next rating has, whole point for whole point."""
-    events = held(small(topics="racism", think="bdi", rounds=1, repetitions=4))
+    events = held(small(topic="racism", think="bdi", rounds=1, repetitions=4))
     before = {event.agent: event for event in of(events, Rated) if event.round == 0}
     first = [
         note for note in of(events, Private) if note.iteration == 1
@@ -114,7 +114,7 @@ def test_an_unread_note_is_recorded_and_the_debate_goes_on(small: Small) -> None
 
 def test_the_order_in_which_replies_land_changes_nothing(small: Small) -> None:
     """Notes of those who speak at once are asked at once, each under a seed of its own."""
-    scenario = small("consensus", topics="", think="bdi", memory="summary:1", repetitions=1)
+    scenario = small("consensus", topic="", think="bdi", memory="summary:1", repetitions=1)
     lines = [
         [to_line(event) for event in held(scenario, backend)]
         for backend in (Fake(opinionated), Scrambled(opinionated, 7, 1))
@@ -124,7 +124,7 @@ def test_the_order_in_which_replies_land_changes_nothing(small: Small) -> None:
 
 @pytest.mark.parametrize("preset", ["three_way", "consensus"])
 def test_the_plan_counts_notes(small: Small, preset: str) -> None:
-    scenario = small(preset, think="latent", **({"topics": ""} if preset == "consensus" else {}))
+    scenario = small(preset, think="latent", **({"topic": ""} if preset == "consensus" else {}))
     events = held(scenario, Fake(opinionated))
     assert plan_run(scenario).calls == len(of(events, Called))
     assert plan_run(scenario).notes == len(of(events, Private))
@@ -148,7 +148,7 @@ def test_retrieval_reflection_and_importance_in_a_run(small: Small) -> None:
 
 def test_a_deliberation_is_remembered_too(small: Small) -> None:
     """The mediator's statements can be read; a critique says no stance, and has no importance then: never a made-up one."""
-    events = held(small("consensus", topics="", repetitions=1, episodes=1, rounds=3, **RETRIEVES | {"reflect": 2}))
+    events = held(small("consensus", topic="", repetitions=1, episodes=1, rounds=3, **RETRIEVES | {"reflect": 2}))
     notes = of(events, Private)
     for note in notes:
         told = note.purpose == "reflection" or (note.of or "").startswith("Mediator: ")

@@ -17,7 +17,7 @@ from parley.model.run_registry import RunRegistry
 from parley.model.scenario import Scenario, load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
-SETTINGS = {"topics": "racism", "repetitions": 2, "rounds": 2, "llm": "oracle"}
+SETTINGS = {"topic": "racism", "repetitions": 2, "rounds": 2, "llm": "oracle"}
 
 
 @pytest.fixture

@@ -37,8 +37,8 @@ def test_every_preset_runs(name: str, fake: object) -> None:
         ({"fram": "x"}, "unknown field 'fram': did you mean frame"),
         ({"seets": "x"}, "did you mean seats"),
         ({"order": "fixd"}, "unknown value of order 'fixd': did you mean fixed?"),
-        ({"topics": "climate"}, "unknown topic 'climate': did you mean climate_change"),
-        ({"topics": "racism,racism"}, "each once"),
+        ({"topic": "climate"}, "unknown topic 'climate': did you mean climate_change"),
+        ({"topic": "racism,racism"}, "each once"),
         ({"rounds": "many"}, "rounds must be a whole number, not 'many'"),
         ({"rounds": "2.5"}, "rounds must be a whole number"),
         ({"rounds": "true"}, "rounds must be a whole number"),
@@ -77,7 +77,7 @@ def test_a_preset_of_another_society_has_its_topics(tmp_path: Path) -> None:
 
 def test_no_topics_are_those_of_the_society() -> None:
     """A society names the topics that are debated where nobody chooses."""
-    assert load_preset("three_way").with_settings({"topics": ""}).subject.topics == load_society().topics
+    assert load_preset("three_way").with_settings({"topic": ""}).subject.topic == load_society().topics
 
 
 @check_each(
@@ -86,7 +86,7 @@ def test_no_topics_are_those_of_the_society() -> None:
         (GOOD + "rounds = [", "not valid TOML"),
         (GOOD + "roundz = 3", "unknown field 'roundz': did you mean rounds"),
         (GOOD + "rounds = '3.5'", "rounds must be a whole number"),
-        (GOOD + "topics = [1]", "topics must be a list of names"),
+        (GOOD + "topic = [1]", "topic must be a list of names"),
         (GOOD + "[options]\nsize = 3", "unknown option of round_table"),
         (GOOD.replace("round_table", "sofa"), "unknown environment 'sofa'"),
         ('title = "t"\n', "needs a line each for source, environment"),
@@ -137,8 +137,8 @@ def test_settings_need_an_equals_sign() -> None:
 def test_text_and_toml_values_mean_the_same() -> None:
     """`--set rounds=3` and `rounds = 3` in a preset are one scenario with one digest."""
     base = load_preset("echo_chamber")
-    text = base.with_settings({"rounds": "3", "temperature": "1", "topics": "racism,abortion", "size": "3"})
-    plain = base.with_settings({"rounds": 3, "temperature": 1.0, "topics": ["racism", "abortion"], "size": 3})
+    text = base.with_settings({"rounds": "3", "temperature": "1", "topic": "racism,abortion", "size": "3"})
+    plain = base.with_settings({"rounds": 3, "temperature": 1.0, "topic": ["racism", "abortion"], "size": 3})
     assert text.digest() == plain.digest() != base.digest()
 
 

@@ -311,7 +311,7 @@ def test_other_personas_are_another_experiment_and_unused_files_are_not(
     """A changed file that the run uses locks its folder; a new topic beside it does not."""
     folder, home = tmp_path / "run", tmp_path / "own"
     shutil.copytree(load_society().folder, home)
-    task = RunSpec(small(society=str(home), topics=f"{home}/racism"), folder)
+    task = RunSpec(small(society=str(home), topic=f"{home}/racism"), folder)
     run_scenario(task, backend=fake)
     (home / "topics" / "new.toml").write_text("title = 'x'")
     assert run_scenario(task, backend=fake).already

@@ -25,12 +25,12 @@ from parley.model.scenario_run import RunSpec, run_scenario
 from parley.model.sent_requests import SentRequests, sent_requests
 
 RUNS: dict[str, dict[str, Any]] = {
-    "three_way": {"topics": "racism", "repetitions": 2, "rounds": 2},
+    "three_way": {"topic": "racism", "repetitions": 2, "rounds": 2},
     "network": {"size": 8, "repetitions": 1, "rounds": 2, "graph": "ring,degree=2"},
     "consensus": {"repetitions": 1, "episodes": 1},
     "representatives": {"repetitions": 1, "episodes": 2},
-    "recollection": {"topics": "racism", "repetitions": 1, "rounds": 2},
-    "intervention": {"topics": "racism", "repetitions": 1, "rounds": 4},
+    "recollection": {"topic": "racism", "repetitions": 1, "rounds": 2},
+    "intervention": {"topic": "racism", "repetitions": 1, "rounds": 4},
     "dyads": {"repetitions": 1, "rounds": 2},
 }
 

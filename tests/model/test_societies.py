@@ -46,7 +46,7 @@ def test_every_society_debates_with_its_own_parties_and_nothing_is_missing() -> 
         scenario = load_preset("three_way", {"society": name, "llm": "oracle", "repetitions": 2, "rounds": 2})
         first, second = load_society(name).debaters
         assert [group.seats for group in scenario.groups] == [(first, second, DEFAULT)]
-        assert scenario.subject.topics == tuple(map(load_society(name).qualified, load_society(name).topics))
+        assert scenario.subject.topic == tuple(map(load_society(name).qualified, load_society(name).topics))
         recorder = debated(scenario)
         assert [event.reason for event in of_kind(recorder, Rated) if event.rating is None] == []
         assert [event.reason for event in of_kind(recorder, Utterance) if event.text is None] == []
@@ -70,11 +70,11 @@ def test_the_first_ratings_are_those_that_are_planted() -> None:
             assert event.expected == pytest.approx(expected, abs=1e-6), (who.topic, who.persona)
         levels = {
             (topic, party): fmean(expected_start(banks(name), one.backstory, topic, law[topic]) for one in everybody)
-            for topic in scenario.subject.topics
+            for topic in scenario.subject.topic
             for party in parties
             if (everybody := [one for one in people.values() if one.party == party])
         }
-        for topic in scenario.subject.topics:
+        for topic in scenario.subject.topic:
             ordered = sorted(parties, key=lambda party: levels[topic, party])
             assert levels[topic, ordered[-1]] - levels[topic, ordered[0]] > 3, topic
 
@@ -109,17 +109,17 @@ def test_a_society_is_changed_with_one_setting() -> None:
     assert [group.seats[:1] for group in uk.groups][:1] == [("conservative",)]
     assert uk.models.llm == "oracle,society=uk"
     assert uk.with_settings({"society": "us"}) == us
-    kept = load_preset("two_way", {"society": "uk", "seats": "green,reform", "topics": "small_boats"})
+    kept = load_preset("two_way", {"society": "uk", "seats": "green,reform", "topic": "small_boats"})
     assert kept.seats == ["default", "green", "reform"]
-    assert kept.subject.topics == ("uk/small_boats",)
+    assert kept.subject.topic == ("uk/small_boats",)
     assert heading(kept) == "A Green and a Reform voter in a debate"
 
 
 def test_a_preset_whose_topics_are_elsewhere_takes_those_of_the_society() -> None:
-    assert load_preset("network", {"society": "germany"}).subject.topics[0] == "germany/tempolimit"
+    assert load_preset("network", {"society": "germany"}).subject.topic[0] == "germany/tempolimit"
     assert load_preset("structured_debate", {"society": "uk"}).people.personas == "voters"
     with pytest.raises(UserError, match="unknown topic of germany 'racism'"):
-        load_preset("two_way", {"society": "germany", "topics": "racism"})
+        load_preset("two_way", {"society": "germany", "topic": "racism"})
     with pytest.raises(UserError, match="republican"):
         load_preset("two_way", {"society": "germany", "seats": "republican,cdu"})
 
@@ -176,7 +176,7 @@ def test_a_society_is_the_same_however_its_path_is_written(tmp_path: Path, monke
     write_skeleton("society", tmp_path / "same")
     topic = "same/topics/library.toml"
     for society, topics in (("./same", ()), ("./same", topic), ("same/", topic), (str(tmp_path / "same"), topic)):
-        check_scenario(load_preset("three_way", {"society": society, **({"topics": topics} if topics else {})}))
+        check_scenario(load_preset("three_way", {"society": society, **({"topic": topics} if topics else {})}))
     assert load_topic("./same/library").society.name == "./same"
     with pytest.raises(UserError, match=r"is of the society \./same, and the people are of uk"):
-        check_scenario(load_preset("three_way", {"society": "uk", "topics": "./same/library"}))
+        check_scenario(load_preset("three_way", {"society": "uk", "topic": "./same/library"}))

@@ -59,7 +59,7 @@ def written(
 def mixed(file: Path, *who: str, size: int = 12, **settings: Any) -> Scenario:
     """A network in which these parties or seats are held by the surrogate."""
     own = tuple(f"{one}=surrogate:{file}" for one in who)
-    small = {"topics": "racism", "size": size, "graph": "ring,degree=4", "repetitions": 1, "rounds": 3, "reference": ""}
+    small = {"topic": "racism", "size": size, "graph": "ring,degree=4", "repetitions": 1, "rounds": 3, "reference": ""}
     return load_preset("network").with_settings({"llm": "oracle", **small, "llms": own, **settings})
 
 
@@ -216,7 +216,7 @@ def test_further_questions_have_no_answer(tmp_path: Path) -> None:
     ("who", "settings", "match"),
     [
         (("republican",), {"survey": "ends"}, "set survey=rounds"),
-        (("republican",), {"topics": "climate_change"}, "climate_change"),
+        (("republican",), {"topic": "climate_change"}, "climate_change"),
         (("default",), {"parties": "republican,default"}, "cannot play a default"),
         (("nobody",), {}, "nobody"),
         (
@@ -258,7 +258,7 @@ def test_a_place_without_a_file_is_not_filled_by_a_model() -> None:
     """`--llm republican=surrogate:` asked the real model, without a word."""
     for who in ("republican", "republican 2"):
         with pytest.raises(UserError, match=f"write {who}=surrogate:FILE"):
-            load_preset("network").with_settings({"topics": "racism", "llms": (f"{who}=surrogate:",)})
+            load_preset("network").with_settings({"topic": "racism", "llms": (f"{who}=surrogate:",)})
 
 
 def test_a_seat_with_a_model_of_its_own_is_asked(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from parley.model.sweep.cell_runner import CellResult, CellTask, SweepJob, run_c
 from parley.model.sweep.design import SweepCell, check_sweep_manifest, parse_seeds, parse_vary, sweep_cells
 from parley.model.sweep.runner import run_cells, run_on_processes
 
-BASE = load_preset("two_way").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
+BASE = load_preset("two_way").with_settings({"topic": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
 
 
 def jobs(folder: Path, base: Scenario = BASE, seeds: int = 3, **varied: tuple[str, ...]) -> list[SweepJob]:
@@ -49,8 +49,8 @@ def calls(folder: Path) -> int:
     ("pairs", "varied"),
     [
         (["rounds=1,2"], {"rounds": ("1", "2")}),
-        (["topics=racism,abortion;gun_violence"], {"topics": ("racism,abortion", "gun_violence")}),
-        (["topics=racism,abortion;"], {"topics": ("racism,abortion",)}),
+        (["topic=racism,abortion;gun_violence"], {"topic": ("racism,abortion", "gun_violence")}),
+        (["topic=racism,abortion;"], {"topic": ("racism,abortion",)}),
         (
             ["llm=oracle,kappa=0;oracle", "frame=debate , talk"],
             {"llm": ("oracle,kappa=0", "oracle"), "frame": ("debate", "talk")},

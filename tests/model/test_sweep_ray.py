@@ -42,7 +42,7 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def swept(folder: Path, ray: str | None, most: int | None = None) -> list[CellResult]:
-    base = load_preset("two_way").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
+    base = load_preset("two_way").with_settings({"topic": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
     jobs = [SweepJob(cell, folder) for cell in sweep_cells(base, {"rounds": ("1", "2")}, range(2))]
     found = dict(run_cells(jobs, record, 2, Budget(calls=most), ray, lambda number: None, print))
     return [found[place] for place in range(len(jobs))]

@@ -31,7 +31,7 @@ def test_a_group_is_called_as_one_says_it(group: str, title: str) -> None:
 
 def test_a_title_of_many_groups_names_their_parties_once() -> None:
     """Seven parties with and without a Default are fourteen groups: their names filled 390 characters of a heading."""
-    settings = {"society": "germany", "topics": "germany/tempolimit", "parties": "spd,cdu,gruene,fdp,linke,afd,default"}
+    settings = {"society": "germany", "topic": "germany/tempolimit", "parties": "spd,cdu,gruene,fdp,linke,afd,default"}
     title = "14 groups of SPD, Default, CDU, Grüne, FDP, Linke and AfD in a debate"
     assert heading(load_preset("echo_chamber", settings)) == title
 
@@ -44,7 +44,7 @@ def test_a_scenario_with_other_seats_has_another_title(tmp_path: Path) -> None:
         (tmp_path / "parties" / f"{party}.toml").write_text(about, encoding="utf-8")
     shutil.copytree(TOPICS, tmp_path / "topics")
     (tmp_path / "society.toml").write_text('debaters = ["cdu", "spd"]\n', encoding="utf-8")
-    own = {"society": str(tmp_path), "topics": "racism", "reference": ""}
+    own = {"society": str(tmp_path), "topic": "racism", "reference": ""}
     three = load_preset("three_way")
     assert heading(three.with_settings({"rounds": 2})) == three.title
     assert heading(three.with_settings(own | {"seats": "cdu,spd"})) == "A Die CDU and an SPD in a debate"

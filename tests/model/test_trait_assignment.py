@@ -19,7 +19,7 @@ from parley.model.recorder import MemoryRecorder, from_line, to_line
 from parley.model.scenario import Scenario
 
 Small = Callable[..., Scenario]
-FITTING = {"consensus": {"topics": "", "episodes": 1}, "network": {"size": 8, "graph": "ring"}}
+FITTING = {"consensus": {"topic": "", "episodes": 1}, "network": {"size": 8, "graph": "ring"}}
 
 
 def held(scenario: Scenario, backend: object | None = None) -> list[Event]:
@@ -72,15 +72,15 @@ def test_nothing_given_is_nothing_recorded(small: Small) -> None:
 
 def test_a_drawn_temperament_is_the_persons_own(small: Small) -> None:
     """The same persona has the same one on every topic and in every run with the seed; others have others."""
-    events = held(small(traits="drawn", topics="racism,abortion", repetitions=4, rounds=0))
+    events = held(small(traits="drawn", topic="racism,abortion", repetitions=4, rounds=0))
     persona = {event.agent: event.persona for event in of(events, Seated)}
     by_persona: dict[str, set[tuple]] = {}
     for event in of(events, Endowed):
         by_persona.setdefault(persona[event.agent], set()).add(tuple(event.traits.items()))
     assert {len(found) for found in by_persona.values()} == {1}
     assert len(set.union(*by_persona.values())) > len(by_persona) / 2
-    assert held(small(traits="drawn", topics="racism", repetitions=4, rounds=0, seed=1)) != held(
-        small(traits="drawn", topics="racism", repetitions=4, rounds=0)
+    assert held(small(traits="drawn", topic="racism", repetitions=4, rounds=0, seed=1)) != held(
+        small(traits="drawn", topic="racism", repetitions=4, rounds=0)
     )
 
 
@@ -138,7 +138,7 @@ def test_what_makes_no_sense_is_refused(small: Small, given: dict[str, str], tol
 def test_a_drawn_role_is_one_of_those_named(small: Small) -> None:
     """As often as it is named, about; the seat's own in a repetition, on every topic; an unknown one among them is told."""
     settings = {
-        "topics": "racism,abortion",
+        "topic": "racism,abortion",
         "repetitions": 2,
         "rounds": 0,
         "size": 40,

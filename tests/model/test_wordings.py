@@ -16,7 +16,7 @@ from parley.model.scenario import load_preset
 
 def run_two(**settings: str) -> tuple[list[float | None], list[str | None], set[str]]:
     """The ratings, the lines, and the digests of all prompts of a small debate on the oracle."""
-    recorder, known = MemoryRecorder(), {"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"}
+    recorder, known = MemoryRecorder(), {"topic": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"}
     model = DebateModel(load_preset("two_way", {**known, **settings}), recorder=recorder)
     model.run()
     ratings = [event.attitude for event in recorder.events if isinstance(event, Rated)]

@@ -80,7 +80,7 @@ def test_intervals_of_text_shrink_with_rooms() -> None:
     from parley.model.scenario import load_preset
 
     def reach(rooms: int) -> pd.Series:
-        scenario = load_preset("three_way").with_settings({"topics": "racism", "repetitions": rooms, "rounds": 3})
+        scenario = load_preset("three_way").with_settings({"topic": "racism", "repetitions": rooms, "rounds": 3})
         return text_figures(hold_debates(scenario, open_spec("oracle"))).set_index("figure")["reach"]
 
     few, many = reach(10), reach(40)

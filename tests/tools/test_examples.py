@@ -24,7 +24,7 @@ LARGEST = 3 << 20
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A short run on the oracle, in a folder inside of another, as those of a study are."""
     folder = tmp_path_factory.mktemp("study")
-    scenario = load_preset("two_way", {"topics": "racism", "repetitions": 1, "rounds": 1, "llm": "oracle"})
+    scenario = load_preset("two_way", {"topic": "racism", "repetitions": 1, "rounds": 1, "llm": "oracle"})
     run_scenario(RunSpec(scenario, folder / "arm"))
     return folder
 

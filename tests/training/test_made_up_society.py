@@ -162,7 +162,7 @@ def test_debates_are_held_in_the_society_of_the_training(land: Society, tmp_path
 
 def test_the_table_has_the_names_and_the_sides_of_the_society(land: Society, tmp_path: Path) -> None:
     """The badgers are on the side of the herons, who are nearer to them."""
-    base = load_preset("fine_tuned", {"society": land.name, "topics": f"{land.name}/racism", "llm": "oracle"})
+    base = load_preset("fine_tuned", {"society": land.name, "topic": f"{land.name}/racism", "llm": "oracle"})
     pipelines = [SimpleNamespace(base=SimpleNamespace(name="oracle"), adapter=lambda recipe: Path(recipe.name))]
     study = sweep(base, "oracle", "badger", cells((2,), 2, 1)[1:2], cast(Any, pipelines), cast(Any, None))
     with pytest.raises(UserError, match="adapters"):  # the oracle has none

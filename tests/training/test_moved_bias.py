@@ -33,7 +33,7 @@ PARTIES = load_society().debaters
 pytestmark = pytest.mark.nightly
 SEEDS, RANKS = (0, 1, 2), (2, 16, 32)
 TOPICS = tuple(topic_names())
-DEBATES = {"topics": ",".join(TOPICS), "repetitions": 20}
+DEBATES = {"topic": ",".join(TOPICS), "repetitions": 20}
 
 
 @pytest.fixture(scope="module")

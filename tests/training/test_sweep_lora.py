@@ -16,7 +16,7 @@ from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 from parley.training.sweep_lora import cells, report, sweep, table
 
-BASE = load_preset("fine_tuned").with_settings({"topics": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
+BASE = load_preset("fine_tuned").with_settings({"topic": "racism", "repetitions": 2, "rounds": 1, "llm": "oracle"})
 
 
 def test_every_model_is_trained_with_every_seed_and_dpo_has_an_sft_of_its_rank() -> None:

@@ -35,7 +35,7 @@ TRANSCRIPTS = 20
 
 def scenarios(rooms: int) -> dict[str, Scenario]:
     """The debates that are compared: three in a room, two in a room, echo chambers."""
-    common = {"topics": ",".join(topic_names()), "repetitions": rooms, "probe": PROBE}
+    common = {"topic": ",".join(topic_names()), "repetitions": rooms, "probe": PROBE}
     return {
         "three_way": load_preset("three_way").with_settings(common),
         "two_way": load_preset("two_way").with_settings({**common, "survey": "ends"}),

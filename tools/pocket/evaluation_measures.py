@@ -90,7 +90,7 @@ def counterfactual(
         (event.room, event.agent, event.round): event.text or "" for event in events if isinstance(event, Utterance)
     }
     alone = scenario.with_settings({"rounds": 0, "survey": "never"})
-    probes = {slug: load_topic(slug).probe(scenario.surveys.probe) for slug in scenario.subject.topics}
+    probes = {slug: load_topic(slug).probe(scenario.surveys.probe) for slug in scenario.subject.topic}
     rows = []
     for grade in (None, *GRADES):
         requests, about = [], []

@@ -57,7 +57,7 @@ def first_ratings(spec: str, probe: str = "attitude_labelled", adapter: str = ""
     for slug in topic_names():
         survey_probe = load_topic(slug).probe(probe)
         scenario = load_preset("three_way").with_settings(
-            {"topics": slug, "repetitions": 1, "rounds": 0, "probe": probe}
+            {"topic": slug, "repetitions": 1, "rounds": 0, "probe": probe}
         )
         model = DebateModel(scenario, backend=backend)
         requests = [

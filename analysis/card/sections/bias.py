@@ -56,7 +56,7 @@ def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     ratings = answers(study)
     by_topic = [
         claim
-        for topic in base.subject.topics
+        for topic in base.subject.topic
         for claim in _topic(ratings[ratings["topic"] == topic], topic, base.society)
     ]
     unread = CardEstimate("unread", unit=estimates.RATING)
@@ -133,7 +133,7 @@ class Leanings(NamedTuple):
 
 def widened(claims: Sequence[CardEstimate], first: Batch) -> list[CardEstimate]:
     """How much nearer the Default's answer is to the second party than to the first, with intervals that all hold at once."""
-    topics = first.base.subject.topics
+    topics = first.base.subject.topic
     return estimates.simultaneous(
         [claim for topic in topics if (claim := find_estimate(claims, "nearer_second", topic))]
     )
@@ -186,6 +186,6 @@ def slots(first: Batch) -> dict[str, str]:
 
 def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    readable = [claim for topic in first.base.subject.topics if (claim := find_estimate(claims, "default", topic))]
+    readable = [claim for topic in first.base.subject.topic if (claim := find_estimate(claims, "default", topic))]
     parts = [f"{format_number(claim.estimate)} on {load_topic(claim.topic).title}" for claim in readable]
     return f"Asked without a party role, the model answers {join_phrases(parts)}." if parts else ""

@@ -73,7 +73,7 @@ DIFFER = (
 
 
 def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    passages, topics = room_passages(study, ("three", "two", "same")), base.subject.topics
+    passages, topics = room_passages(study, ("three", "two", "same")), base.subject.topic
     by_topic: list[CardEstimate] = []
     for topic in topics:
         by_topic += _fitted([passage for passage in passages if passage.topic == topic], (topic,), topic)
@@ -91,7 +91,7 @@ def _by_party(study: ConditionRecords, base: Scenario) -> tuple[list[CardEstimat
     """
     passages, parties = room_passages(study, ("two", "same")), study.parties
     names = [f"{rate}_{which}" for rate in ("kappa", "mu") for which in ("first", "second")]
-    fit, blocks, reason = _fit(passages, base.subject.topics, kinds=parties)
+    fit, blocks, reason = _fit(passages, base.subject.topic, kinds=parties)
     if fit is None:
         return [CardEstimate(name, n=blocks, reason=reason) for name in (*names, "closed_apart")], False
     places = [influence.place(rate, kind, 2) for rate in (influence.KAPPA, influence.MU) for kind in (0, 1)]
@@ -249,7 +249,7 @@ def _empty_talk(study: ConditionRecords, base: Scenario) -> CardEstimate:
     """The pull where there is no influence: one party of each room is rated, and the partners' lines have no content."""
     passages = room_passages(study, [name for name in study.records if name.startswith("empty")])
     seats = range(len(passages[0].before)) if passages else ()
-    fit, blocks, reason = _fit(passages, base.subject.topics, seats, learning=False)
+    fit, blocks, reason = _fit(passages, base.subject.topic, seats, learning=False)
     claim = CardEstimate("mu_empty")
     return (
         _rate(claim, influence.fit_plain(fit, influence.MU), blocks) if fit else replace(claim, n=blocks, reason=reason)

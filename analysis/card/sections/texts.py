@@ -75,7 +75,7 @@ def _in_points(
     spoken: pd.DataFrame, study: ConditionRecords, base: Scenario, faults: Mapping[str, str]
 ) -> Iterator[CardEstimate]:
     """Lines compared with ratings, on topics whose survey asks what the judge scores; over all topics if that holds for all."""
-    scored_topics = [topic for topic in base.subject.topics if judge_quality.comparable(topic, base.surveys.probe)]
+    scored_topics = [topic for topic in base.subject.topic if judge_quality.comparable(topic, base.surveys.probe)]
     topics = [topic for topic in scored_topics if topic not in faults]
     rows = lines(spoken[spoken["topic"].isin(topics)], study.ratings("three"))
     apart = rows.assign(value=rows["text"] - rows["rating"])
@@ -84,9 +84,9 @@ def _in_points(
         "text_apart": apart.assign(value=apart["value"].abs()),
         "text_toward": toward(apart, directions(study), "value"),
     }
-    reason = OTHER if len(scored_topics) < len(base.subject.topics) else MISREAD
+    reason = OTHER if len(scored_topics) < len(base.subject.topic) else MISREAD
     for name, quantity_lines in values.items():
-        complete = len(topics) == len(base.subject.topics)
+        complete = len(topics) == len(base.subject.topic)
         yield _mean(CardEstimate(name), quantity_lines) if complete else CardEstimate(name, reason=reason)
         for topic in topics:
             yield _mean(CardEstimate(name, topic), quantity_lines[quantity_lines["topic"] == topic])

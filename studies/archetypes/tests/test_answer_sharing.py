@@ -34,7 +34,7 @@ from parley.studies.archetypes.measures import (
 
 pytestmark = pytest.mark.usefixtures("pictures")
 
-SMALL = {"topics": "racism", "repetitions": 8, "rounds": 2, "llm": "oracle"}
+SMALL = {"topic": "racism", "repetitions": 8, "rounds": 2, "llm": "oracle"}
 
 
 @pytest.fixture(scope="module")

@@ -29,7 +29,7 @@ def calibrated(tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
 
 def base(**settings: object) -> object:
     return load_preset("three_way").with_settings(
-        {"topics": "climate_change", "repetitions": 30, "rounds": 5} | settings
+        {"topic": "climate_change", "repetitions": 30, "rounds": 5} | settings
     )
 
 

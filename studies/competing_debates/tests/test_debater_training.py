@@ -106,7 +106,7 @@ def test_a_training_without_effect_claims_none() -> None:
 
 
 def training(folder: Path, llm: str = "oracle", panel: str = "oracle,longer=8,taste=0", **more: Any) -> DebaterTraining:
-    base = load_preset("prior_beliefs").with_settings({"llm": llm, "topics": "racism,abortion", "repetitions": 6})
+    base = load_preset("prior_beliefs").with_settings({"llm": llm, "topic": "racism,abortion", "repetitions": 6})
     return DebaterTraining(
         base, panel, **{"people": 2, "samples": 4, "recipe": Recipe("debater", "dpo"), "folder": folder, **more}
     )

@@ -75,7 +75,7 @@ def test_planted_sycophancy_is_covered_and_none_is_claimed_where_none_is(share: 
 @check_each("share", [0.0, 0.2])
 def test_planted_sycophancy_is_found_on_the_oracle(share: float, tmp_path: Path) -> None:
     """The answers of the oracle for and against differ by the planted share of 10 points; without one by nothing."""
-    settings = {"topics": "racism", "repetitions": 5, "llm": f"oracle,sycophancy={share:g}"}
+    settings = {"topic": "racism", "repetitions": 5, "llm": f"oracle,sycophancy={share:g}"}
     batch = Batch(load_preset("three_way").with_settings(settings), tmp_path)
     study = driven(batch, {"flips": SimpleNamespace(NEEDS=(arms.interviewed,), WATCH=())})
     found = sycophancy(moves(answers(study))).set_index("move")["estimate"]
@@ -156,7 +156,7 @@ def test_planted_guesses_are_covered_and_none_are_claimed_where_none_are() -> No
 @check_each("law, right", [("suspects=1,complies=2", 1.0), ("suspects=0", 1 / 6)])
 def test_planted_guesses_are_found_on_the_oracle(law: str, right: float, tmp_path: Path) -> None:
     """All guess right and go where they expect, or all guess at random and do not; asked once, in an order drawn per agent."""
-    settings = {"topics": "racism", "repetitions": 6, "rounds": 1, "llm": f"oracle,kappa=0,mu=0,sigma=0,{law}"}
+    settings = {"topic": "racism", "repetitions": 6, "rounds": 1, "llm": f"oracle,kappa=0,mu=0,sigma=0,{law}"}
     base = load_preset("three_way").with_settings({**settings, **arms.SETTINGS})
     study = driven(Batch(base, tmp_path), {"flips": SimpleNamespace(NEEDS=(arms.in_full,), WATCH=())})
     frame = guesses(study)

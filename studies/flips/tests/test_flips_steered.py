@@ -31,7 +31,7 @@ BIASED = {"confirmation_bias": ("strong",)}
 
 def base(llm: str = "oracle", blocks: int = 5, **settings: object) -> Scenario:
     """A debate of three on racism, one round, asked as `run.py study flips` asks."""
-    small = {"topics": "racism", "repetitions": blocks, "rounds": 1, "llm": llm}
+    small = {"topic": "racism", "repetitions": blocks, "rounds": 1, "llm": llm}
     return load_preset("three_way").with_settings({**small, **arms.SETTINGS, **settings})
 
 
@@ -109,7 +109,7 @@ def system_messages(scenario: Scenario) -> list[str]:
 
 def test_no_prompt_of_a_struck_run_steers() -> None:
     """Every system message of the town's people is without their steering sentences; with steering=given these are there."""
-    town = {"society": "neutral", "topics": (), "personas": "simple", "repetitions": 1, "rounds": 1, "llm": "oracle"}
+    town = {"society": "neutral", "topic": (), "personas": "simple", "repetitions": 1, "rounds": 1, "llm": "oracle"}
     scenario = load_preset("three_way").with_settings(town)
     assert any(phrase.endswith("personas") for phrase in steering_of(scenario))
     assert any(steering_sentences(text, ENGLISH) for text in system_messages(scenario))
@@ -135,7 +135,7 @@ def test_the_arm_is_the_debate_without_the_setting(tmp_path: Path) -> None:
 
 def test_a_language_without_a_list_strikes_settings_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its personas stay as they are, and are not said to steer; a run that strikes them is refused in one line."""
-    town = {"society": "neutral", "topics": (), "personas": "simple", "llm": "oracle", "confirmation_bias": ("strong",)}
+    town = {"society": "neutral", "topic": (), "personas": "simple", "llm": "oracle", "confirmation_bias": ("strong",)}
     scenario = load_preset("three_way").with_settings(town)
     for module in ("analysis.steering", "agents.steering"):
         monkeypatch.setattr(f"parley.{module}.has_list", lambda language: False)

@@ -23,7 +23,7 @@ from parley.model.population import PopulationModel
 from parley.model.titles import seat_title
 from parley.studies.network_export.graph import _links, _opinions, network_of, room_graph
 
-SMALL: dict[str, Any] = {"llm": "oracle", "topics": "racism", "repetitions": 2, "rounds": 3, "reference": ""}
+SMALL: dict[str, Any] = {"llm": "oracle", "topic": "racism", "repetitions": 2, "rounds": 3, "reference": ""}
 
 
 def friends() -> nx.DiGraph:

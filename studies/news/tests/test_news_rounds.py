@@ -139,7 +139,7 @@ def test_who_cannot_write_goes_on_carrying_what_it_carried() -> None:
 
 def test_the_same_command_writes_the_same_record(tmp_path: Path) -> None:
     """Byte for byte, also in German."""
-    for name, settings in (("en", {}), ("de", {"society": "germany", "topics": "germany/bridge"})):
+    for name, settings in (("en", {}), ("de", {"society": "germany", "topic": "germany/bridge"})):
         scenario = story(**settings, rounds=2, llm="oracle,drift=1")
         for number in (1, 2):
             run_scenario(RunSpec(scenario, tmp_path / f"{name}{number}", ()))
@@ -150,7 +150,7 @@ def test_the_same_command_writes_the_same_record(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"topics": "racism"}, "racism is none: set topics=blackout"),
+        ({"topic": "racism"}, "racism is none: set topic=blackout"),
         ({"believers": 2}, "believers must be from 0 to 1"),
         ({"format": "structured"}, "set format=free"),
         ({"origins": 0}, "origins must be from 1"),

@@ -38,7 +38,7 @@ from parley.studies.news.versions import (
     verdicts,
 )
 
-SMALL = {"topics": "bridge", "size": 10, "repetitions": 5, "rounds": 3}
+SMALL = {"topic": "bridge", "size": 10, "repetitions": 5, "rounds": 3}
 
 
 def quiet(title: str, total: int, unit: str = "call") -> contextlib.AbstractContextManager:

@@ -280,7 +280,7 @@ def test_parties_are_found_in_the_votes_of_a_run(tmp_path: Path) -> None:
         "--llm",
         "oracle",
         "--set",
-        f"topics={topics}",
+        f"topic={topics}",
         "--set",
         "repetitions=20",
         "--set",

@@ -140,7 +140,7 @@ def test_a_speaker_that_ignores_what_it_is_given_is_caught(
 ) -> None:
     """Planted: an oracle that ignores that it believes a story. Without the fault, belief is kept. All else is as fixed."""
     monkeypatch.setattr(attributes, "TOLERANCE", 2.0)
-    settings = {"topics": "blackout", "repetitions": 5, "rounds": 2, "interventions": (), "traits": ()}
+    settings = {"topic": "blackout", "repetitions": 5, "rounds": 2, "interventions": (), "traits": ()}
     shown_by = {}
     for llm in ("oracle", "oracle,ignores=belief"):
         folder = ran("fake_news", llm=llm, **settings)

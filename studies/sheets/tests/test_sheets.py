@@ -53,7 +53,7 @@ def test_facts_are_those_of_the_record(ran: Callable[..., Path]) -> None:
 
 def test_guesses_are_evidence_and_a_folder_of_several_runs_is_refused(tmp_path: Path) -> None:
     """All 4 agents choose the first option, which is the right one. A sweep has no sheet of its own."""
-    given = {"repetitions": 1, "topics": "racism,abortion", "rounds": 1, "also": "studied:end,expected:end"}
+    given = {"repetitions": 1, "topic": "racism,abortion", "rounds": 1, "also": "studied:end,expected:end"}
     answer = Fake(lambda request: request.answers[0] if request.answers else "I see.")
     run_scenario(RunSpec(load_preset("two_way").with_settings(given), tmp_path / "r", ()), backend=answer)
     found = FACTS["guessed"](SheetRun(tmp_path / "r"))
@@ -74,9 +74,7 @@ def test_text_of_a_model_is_escaped_and_hints_are_found(tmp_path: Path) -> None:
     def speak(request: Request) -> str:
         return request.answers[0] if request.answers else HOSTILE
 
-    scenario = load_preset("two_way").with_settings(
-        {"repetitions": 1, "topics": "racism", "rounds": 2, "llm": "oracle"}
-    )
+    scenario = load_preset("two_way").with_settings({"repetitions": 1, "topic": "racism", "rounds": 2, "llm": "oracle"})
     run_scenario(RunSpec(scenario, tmp_path / "r", ()), backend=Fake(speak))
     pages = write_sheets(tmp_path / "r", load_forms("pimmur"), {("pimmur", "realism"): HOSTILE}, HOSTILE)
     html, markdown = pages[0].read_text(encoding="utf-8"), pages[0].with_suffix(".md").read_text(encoding="utf-8")

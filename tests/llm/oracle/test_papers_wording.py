@@ -42,7 +42,7 @@ def test_a_debate_of_rule_based_speakers_is_the_same_in_both_wordings() -> None:
 
     def lines(wording: str) -> list[str | None]:
         settings = {
-            "topics": "racism",
+            "topic": "racism",
             "repetitions": 1,
             "rounds": 2,
             "survey": "never",

@@ -32,7 +32,7 @@ class Conformity(Bias):
     def measure(self, spec: str, folder: Path) -> Size:
         settings = {
             "llm": spec,
-            "topics": TOPICS,
+            "topic": TOPICS,
             "repetitions": BLOCKS,
             "rounds": ROUNDS,
             "probe": "attitude_labelled",

@@ -89,7 +89,7 @@ def reference(spec: str) -> str:
 
 
 def _base(spec: str) -> Scenario:
-    settings = {"llm": spec, "topics": (TOPIC,), "repetitions": BLOCKS, "probe": "attitude_labelled"}
+    settings = {"llm": spec, "topic": (TOPIC,), "repetitions": BLOCKS, "probe": "attitude_labelled"}
     return load_preset("three_way").with_settings(settings)
 
 
