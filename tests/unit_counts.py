@@ -1,13 +1,17 @@
-"""Rules of what is written: a table with an interval says over how many units it is, and "In short" is short."""
+"""Rules of what is written: a table with an interval says over how many units it is, an interval has its estimate within it
+and ends where the quantity ends, and "In short" is short."""
 
 from __future__ import annotations
 
 import csv
+import math
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 UNITS = (
     "blocks|cases|debates|differences|groups|items|levels|messages|n|of|pairings|pairs|people|posts|problems|questions|repetitions|"
@@ -27,6 +31,46 @@ def lacks_count(columns: Iterable[object]) -> bool:
     """
     names = [str(name) for name in columns]
     return any(re.fullmatch("(.*_)?low", name) for name in names) and not any(map(COUNT.fullmatch, names))
+
+
+ENDS = {
+    re.compile(r"(.*_)?(share|accuracy|sensitivity|specificity|power|coverage)"): (0.0, 1.0),
+    re.compile(r"(.*_)?(correlation|tau|rho)"): (-1.0, 1.0),
+    re.compile(r"(.*_)?(alpha|kappa|ac1)"): (-math.inf, 1.0),
+}
+"""Where quantities end, by the names of their columns."""
+ROUNDING = 1e-6
+
+
+def wrong_intervals(frame: pd.DataFrame) -> list[str]:
+    """Return what is wrong with the intervals of a table: ends in the wrong order, an estimate outside, an end that cannot be.
+
+    >>> wrong_intervals(pd.DataFrame({"share": [0.9], "share_low": [0.7], "share_high": [1.2], "rooms": [5]}))
+    ['share_high is up to 1.2, and share ends at 1.0']
+    >>> wrong_intervals(pd.DataFrame({"estimate": [0.9, None], "low": [1.0, None], "high": [1.2, None], "rooms": [5, 5]}))
+    ['estimate 0.9 lies outside its interval (1.0 to 1.2)']
+    """
+    numbers = frame.apply(pd.to_numeric, errors="coerce")
+    return [fault for name in map(str, frame) if re.fullmatch("(.*_)?low", name) for fault in _faults(numbers, name)]
+
+
+def _faults(numbers: pd.DataFrame, name: str) -> Iterator[str]:
+    stem = name.removesuffix("low").removesuffix("_")
+    low, high = numbers[name], numbers.get(f"{stem}_high" if stem else "high")
+    estimate = numbers.get(stem or "estimate")
+    if high is None or COUNT.fullmatch(stem):  # an interval over these units, beside another over others
+        return
+    if (low > high + ROUNDING).any():
+        yield f"{name} lies above its high end"
+    if estimate is None:
+        return
+    for outside in numbers.index[(estimate < low - ROUNDING) | (estimate > high + ROUNDING)]:
+        yield f"{estimate.name} {estimate[outside]} lies outside its interval ({low[outside]} to {high[outside]})"
+    for kind, (lowest, highest) in ENDS.items():
+        if kind.fullmatch(stem) and low.min() < lowest - ROUNDING:
+            yield f"{low.name} is down to {low.min()}, and {stem} begins at {lowest}"
+        if kind.fullmatch(stem) and high.max() > highest + ROUNDING:
+            yield f"{high.name} is up to {high.max()}, and {stem} ends at {highest}"
 
 
 def tables_without_counts(folder: Path) -> list[str]:
@@ -53,6 +97,7 @@ def check_what_is_written() -> None:
 
     def checked(frame: Any) -> Any:
         assert not lacks_count(frame), f"a table with an interval has no count of units (rooms, people): {list(frame)}"
+        assert not (wrong := wrong_intervals(frame)), f"a table of {list(frame)}: {'; '.join(wrong[:5])}"
         return harmless(frame)
 
     checked.checked = True  # type: ignore[attr-defined]

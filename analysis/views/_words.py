@@ -60,7 +60,7 @@ def topic_words(scenario: dict[str, Any]) -> str:
     if scenario["questions"]:
         return f"{scenario['episodes']} questions"
     if len(scenario["topic"]) > SHOWN_TOPICS:
-        return f"{len(scenario['topics'])} topics"
+        return f"{len(scenario['topic'])} topics"
     topics = [topic_title(slug) for slug in scenario["topic"]]
     return topics[0] if len(topics) == 1 else f"{', '.join(topics[:-1])} and {topics[-1]}"
 
