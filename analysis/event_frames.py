@@ -36,19 +36,22 @@ def _fields_frame(rows: Sequence[Any], kind: type) -> pd.DataFrame:
     columns = {}
     for field in fields(kind):
         values, dtype = [getattr(row, field.name) for row in rows], TYPES.get(str(field.type), "object")
-        columns[field.name] = pd.Series(map(storable, values) if dtype == "object" else values, dtype=dtype)
+        columns[field.name] = _column(values, dtype)
     return pd.DataFrame(columns)
 
 
-def storable(value: Any) -> Any:
-    """Replace half a surrogate pair, which JSON may hold and no file can, by the replacement character."""
-    if isinstance(value, str) and not value.isascii():
-        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return value
+def _column(values: Sequence[Any], dtype: str) -> pd.Series:
+    return text_column(values) if dtype == "object" else pd.Series(values, dtype=dtype)
 
 
 def text_column(values: Iterable[Any]) -> pd.Series:
-    return pd.Series(list(values), dtype="object")
+    """Return a column of any values; in a text, half a surrogate pair, which JSON may hold and no file can, is replaced."""
+    plain = [value if not isinstance(value, str) or value.isascii() else _storable(value) for value in values]
+    return pd.Series(plain, dtype="object")
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def json_column(values: Iterable[Any]) -> pd.Series:
@@ -76,7 +79,7 @@ def with_nodes(agents: pd.DataFrame, nodes: Sequence[events.Node]) -> pd.DataFra
     """Add each agent's node and its attributes as JSON; empty unless a graph was read from a file."""
     by_seat = {(node.room, node.agent): node for node in nodes}
     seated = [by_seat.get(key) for key in zip(agents["room"], agents["agent"], strict=True)]
-    agents["node"] = text_column(storable(node.node) if node else None for node in seated)
+    agents["node"] = text_column(node.node if node else None for node in seated)
     agents["attributes"] = text_column(
         json.dumps(node.attributes) if node and node.attributes else None for node in seated
     )
@@ -89,7 +92,7 @@ def agent_models(agents: pd.DataFrame, header: events.Header, own_models: Sequen
     by_agent = {(own_model.room, own_model.agent): own_model.llm for own_model in own_models}
     for row in agents[["room", "agent", "seat", "party"]].itertuples(index=False):
         models = named.get(row.seat), by_agent.get((row.room, row.agent)), named.get(row.party)
-        yield storable(next(filter(None, models), header.scenario["llm"]))
+        yield next(filter(None, models), header.scenario["llm"])
 
 
 def character_frame(frame: pd.DataFrame) -> pd.DataFrame:
@@ -182,6 +185,5 @@ def mean_answer(shares: str | None, low: int = 1) -> float:
 
 
 def typed_table(rows: Sequence[tuple[Any, ...]], **types: str) -> pd.DataFrame:
-    columns = zip(*rows, strict=True) if rows else [()] * len(types)
-    named = zip(types.items(), columns, strict=True)
-    return pd.DataFrame({name: pd.Series(list(values), dtype=dtype) for (name, dtype), values in named})
+    columns = enumerate(types.items())
+    return pd.DataFrame({name: _column([row[place] for row in rows], dtype) for place, (name, dtype) in columns})

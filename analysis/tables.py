@@ -225,8 +225,9 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
     agents, calls = with_nodes(frames[events.Seated](), kinds[events.Node]), frames[events.Called]()
     agents["llm"] = text_column(agent_models(agents, header, kinds[events.OwnModel]))
     notes = calls.pop("notes")
+    noted = set().union(*notes)
     for name in NOTED:
-        calls[name] = pd.Series([note.get(name, 0) for note in notes], dtype="int64")
+        calls[name] = pd.Series([note.get(name, 0) for note in notes] if name in noted else 0, calls.index, "int64")
     calls["served"] = text_column(served_by(note) or None for note in notes)
     rated = with_opinions(rating_frame(frames[events.Rated]()), agents, str(header.scenario.get("measure", "mean")))
     ratings = with_keys(rated, agents)

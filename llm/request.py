@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol, cast
 
 from parley.llm.purposes import Facts
 from parley.llm.seeding import derive, digest
-from parley.llm.value_types import check_types
+from parley.llm.value_types import read_json, typed
 
 
 class Message(NamedTuple):
@@ -229,14 +229,8 @@ class Reply:
 
     @classmethod
     def from_json(cls, line: str) -> Reply:
-        """Return the reply of a line. Errors: ValueError or TypeError where a value has another type than its field."""
-        fields = json.loads(line)
-        failure = Failure(*fields["failure"]) if fields["failure"] else None
-        usage = Usage(*fields["usage"])
-        fields |= {"failure": failure, "usage": usage}
-        for kind, values in ((cls, fields), (Usage, usage._asdict()), (Failure, failure._asdict() if failure else {})):
-            check_types(kind, values)
-        return cls(**fields)
+        """Return the reply of a line. Errors: ValueError where a value has another type than its field."""
+        return typed(cls, read_json(line))
 
 
 class Backend(Protocol):

@@ -1,76 +1,52 @@
-"""Checks values that were read from a file against the annotations of the class that they are for."""
+"""Reads JSON, and makes objects of a dataclass of its values: each has the type that the annotation of its field says."""
 
 from __future__ import annotations
 
+import json
 import math
-import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from dataclasses import fields
 from functools import cache
-from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar
 
-Check = Callable[[Any], bool]
-_PLAIN: Mapping[Any, Check] = {
-    Any: lambda value: True,
-    str: lambda value: type(value) is str,
-    bool: lambda value: type(value) is bool,
-    int: lambda value: type(value) is int,
-    float: lambda value: type(value) is int or (type(value) is float and math.isfinite(value)),
-    type(None): lambda value: value is None,
-}
-_EXACT = frozenset((str, bool, int, type(None)))
-"""Types of which a value has exactly one: a float may be written as a whole number."""
+import msgspec
+
+Kind = TypeVar("Kind")
 
 
-def check_types(cls: type, values: Mapping[str, Any]) -> None:
-    """Check values by the names of a class's fields; unknown names are left to the class. Errors: ValueError."""
-    checks = _checks_of(cls)
-    for name, value in values.items():
-        if name in checks and not checks[name](value):
-            raise ValueError(f"{name} of {cls.__name__} cannot be {str(value)[:40]!r}")
+def read_json(text: str) -> Any:
+    """Return the value of a text in JSON. Errors: ValueError, also for a number that is not finite."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):  # it refuses half a surrogate pair
+        try:
+            return json.loads(text, parse_float=_finite, parse_constant=_finite)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text} is no finite number")
+    return number
+
+
+def typed(cls: Callable[..., Kind], values: Any) -> Kind:
+    """Return the object of a dataclass that has these values by name. Lists become tuples where the class has tuples.
+
+    A float may be written as a whole number; an int is no bool. Errors: ValueError for an unknown, a missing or a wrong value.
+    """
+    if not isinstance(values, dict):
+        raise ValueError("no object")
+    if unknown := values.keys() - _names(cls):
+        raise ValueError(f"unknown: {', '.join(sorted(unknown))}")
+    try:
+        made: Kind = msgspec.convert(values, cls)
+    except msgspec.ValidationError as error:
+        raise ValueError(str(error)) from error
+    return made
 
 
 @cache
-def _checks_of(cls: type) -> Mapping[str, Check]:
-    return {name: check_of(hint) for name, hint in get_type_hints(cls).items() if get_origin(hint) is not ClassVar}
-
-
-def check_of(hint: Any) -> Check:
-    """Return a function that says whether a value has a type: one of _PLAIN, a class, or a union, tuple or mapping of them.
-
-    A float is finite and may be a whole number; an int is no bool.
-
-    >>> check_of(tuple[float, ...] | None)((1, 2.5)), check_of(int)(True), check_of(dict[str, int])({"a": "b"})
-    (True, False, False)
-    """
-    origin, parts = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        return _union(parts)
-    if origin is tuple:
-        return _tuple(check_of(parts[0])) if parts[-1] is ... else _row([check_of(argument) for argument in parts])
-    if isinstance(origin, type) and issubclass(origin, Mapping):
-        return _mapping(check_of(parts[1]))
-    return _PLAIN.get(hint) or (lambda value: isinstance(value, hint))
-
-
-def _union(kinds: Sequence[Any]) -> Check:
-    checks = [check_of(kind) for kind in kinds]
-    exact = frozenset(kinds)
-    if exact <= _EXACT:  # most fields: one look at the type
-        return lambda value: type(value) in exact
-    return lambda value: any(check(value) for check in checks)
-
-
-def _tuple(check: Check) -> Check:
-    return lambda value: type(value) is tuple and all(map(check, value))
-
-
-def _row(checks: Sequence[Check]) -> Check:
-    return lambda value: (
-        type(value) is tuple
-        and len(value) == len(checks)
-        and all(check(each) for check, each in zip(checks, value, strict=True))
-    )
-
-
-def _mapping(check: Check) -> Check:
-    return lambda value: type(value) is dict and all(map(check, value.values()))
+def _names(cls: Any) -> frozenset[str]:
+    return frozenset(field.name for field in fields(cls))

@@ -9,11 +9,11 @@ from contextlib import AbstractContextManager
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from parley.llm.errors import UserError
 from parley.llm.trust import note_named
-from parley.llm.value_types import check_types
+from parley.llm.value_types import read_json, typed
 from parley.model.events import KINDS, SCHEMA, Event, Header, kind_of_event
 from parley.model.files import file_errors
 
@@ -117,30 +117,17 @@ def from_line(line: str) -> Event:
     """Return the event of a line. Errors: ValueError for a torn line, an unknown kind or field, a value of a type that the field
     does not have, another schema.
     """
-    try:
-        values = json.loads(line)
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
-    if isinstance(values, dict):
-        values = {name: _frozen(value) if isinstance(value, list) else value for name, value in values.items()}
+    values = read_json(line)
     kind = values.pop("kind", None) if isinstance(values, dict) else None
     cls = kind_of_event(kind) if isinstance(kind, str) else None
     if cls is None:
         raise ValueError("no event")
     if values.get("schema", SCHEMA) != SCHEMA:
         raise ValueError(f"record schema {values['schema']}; this version reads {SCHEMA}")
-    check_types(cls, values)
-    if cls is Header:
-        note_named(values.get("scenario"))
-    try:
-        return cls(**values)
-    except TypeError as error:
-        raise ValueError(str(error)) from error
-
-
-def _frozen(values: list[Any]) -> tuple[Any, ...]:
-    """Turn a list into a tuple, and lists in it into tuples."""
-    return tuple([tuple(value) if isinstance(value, list) else value for value in values])
+    event = typed(cls, values)
+    if isinstance(event, Header):
+        note_named(event.scenario)
+    return event
 
 
 def read_lines(path: Path) -> Iterator[Event]:

@@ -7,6 +7,7 @@ line, a thousand lines would take seconds.
 from __future__ import annotations
 
 import base64
+import json
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -60,9 +61,9 @@ def _Table(header: list[str], rows: list[list[Cell]], label: str, sorts: bool, e
 
 
 @solara.component_vue("lines.vue")
-def _Lines(lines: list[Line], label: str, upto: float, most: int, mark: str, empty: str, event_look: Look,
+def _Lines(lines: str, label: str, upto: float, most: int, mark: str, empty: str, event_look: Look,
            event_room: Callable[[str], None]) -> None:  # fmt: skip
-    """Every line has a tag, a class, a name, a speaker, a text and perhaps a colour, and a moment from which it is shown.
+    """lines: JSON of lines as of `line`, because Vue would watch every value of a list.
 
     mark: a word that is highlighted. empty: what is shown while there is no line.
     """
@@ -122,7 +123,8 @@ def log(
 
     upto: the moment where the page has no clock. Lines with a moment are in its order. The keyboard can scroll the lines.
     """
-    return _Lines(lines=list(lines[-SENT:]), label=label, upto=upto, most=MOST, mark=mark, empty=empty, event_look=look,
+    text = json.dumps(lines[-SENT:], separators=(",", ":"))
+    return _Lines(lines=text, label=label, upto=upto, most=MOST, mark=mark, empty=empty, event_look=look,
                   event_room=to_room)  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import solara
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
@@ -107,11 +108,11 @@ def history(tables: Tables, network: Population) -> dict[str, Any]:
     at the surveys; None where one is missing.
     """
     attitudes = network.room.attitudes
-    links, before = list[list[list[int]] | None](), None
-    for round_ in range(network.last + 1):
-        now = np.stack(network.links(round_), axis=1).tolist()
-        links.append(None if now == before else now)
-        before = now
+    changed = {0, *network.changes["round"]}
+    links = [
+        np.stack(network.links(round_), axis=1).tolist() if round_ in changed else None
+        for round_ in range(network.last + 1)
+    ]
     return {
         "links": links,
         "used": used_links(tables, network),
@@ -124,16 +125,22 @@ def used_links(tables: Tables, network: Population) -> list[list[list[float]]]:
     """Return by round the links through which a line was heard, each once: reader, author and moment, in the order of turns."""
     heard, turns = (frame[frame["room"] == network.room.name] for frame in (tables.heard, tables.utterances))
     place = {agent: number for number, agent in enumerate(network.room.parties.index)}
-    author = dict(zip(turns["iteration"].tolist(), turns["agent"].map(place).tolist(), strict=True))
-    rounds: list[list[list[float]]] = []
-    for round_ in range(network.last + 1):
-        round_turns = turns.loc[turns["round"] == round_, "iteration"].tolist()
-        when = {turn: round(moment(round_, number, len(round_turns)), 4) for number, turn in enumerate(round_turns, 1)}
-        here = heard[heard["round"] == round_].sort_values("iteration", kind="stable")
-        pairs: dict[tuple[int, int], float] = {}
-        for reader, turn in zip(here["agent"].map(place).tolist(), here["iteration"].tolist(), strict=True):
-            pairs.setdefault((reader, author[turn]), when.get(turn, float(round_)))  # an older post is shown at the end
-        rounds.append(sorted(([*pair, at] for pair, at in pairs.items()), key=lambda link: link[2]))
+    spoken = turns.groupby("round")["iteration"]
+    when = pd.Series(moment(turns["round"], spoken.cumcount() + 1, spoken.transform("size"))).round(4)
+    said = pd.DataFrame({"iteration": turns["iteration"], "author": turns["agent"].map(place), "at": when})
+    links = (
+        heard.assign(reader=heard["agent"].map(place))
+        .merge(said, on="iteration")
+        .sort_values("iteration", kind="stable")
+    )
+    links = links.drop_duplicates(["round", "reader", "author"])
+    links["at"] = links["at"].where(
+        links["at"] > links["round"] - 1, links["round"]
+    )  # an older post is shown at the end
+    rounds: list[list[list[float]]] = [[] for _ in range(network.last + 1)]
+    columns = (links.sort_values("at", kind="stable")[name].tolist() for name in ("round", "reader", "author", "at"))
+    for round_, *link in zip(*columns, strict=True):
+        rounds[round_].append(link)
     return rounds
 
 

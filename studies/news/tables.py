@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from parley.analysis.event_frames import storable, text_column, typed_table
+from parley.analysis.event_frames import typed_table
 from parley.analysis.run_tables import Events, RunTable
 from parley.model.events import Endowed, Utterance
 from parley.model.events.texts import RETELLING
@@ -28,9 +28,7 @@ def version_frame(record: Events) -> pd.DataFrame:
         rows.append((got.room, got.agent, roles.get((got.room, got.agent)), got.round, got.version, got.source, *told))
     numbers = dict.fromkeys(("round", "received", "source"), "int64")
     types = {"room": "object", "agent": "int64", "role": "object"} | numbers | {"iteration": "Int64", "depth": "int64"}
-    table = typed_table(rows, **types, text="object", reason="object")
-    table["text"] = text_column(map(storable, table["text"]))
-    return table
+    return typed_table(rows, **types, text="object", reason="object")
 
 
 VERSIONS = RunTable(version_frame, "versions of a story")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -86,7 +87,7 @@ def seen(session: Session, last: int = 2) -> Shown:
 
 def texts(widget: Any) -> list[str]:
     """Every text that stands in a widget or in what is inside it."""
-    found = [line["text"] for line in getattr(widget, "lines", [])]
+    found = [line["text"] for line in json.loads(getattr(widget, "lines", "[]"))]
     for child in getattr(widget, "children", []):
         found += [child] if isinstance(child, str) else texts(child)
     return found
