@@ -13,7 +13,7 @@ REFERENCE = "reference"
 DASH = "–"
 MOST_DIGITS = 6
 MARKUP = re.compile(r"([\\`*{}\[\]#|~!]|(?<=\])\(|(?<![^\W_])_|_(?![^\W_]))")
-SENTENCE_END = re.compile(r"(?:(?<=[.!?])(?<!al\.)|(?<=[.!?]\*\*)|(?<=[.!?]”))\s+(?=[\W\dA-ZÄÖÜ])")
+SENTENCE_END = re.compile(r"(?:(?<=[.!?])(?<!al\.)|(?<=[.!?]\*\*)|(?<=[.!?][”)])|(?<=[.!?]\)\*\*))\s+(?=[\W\dA-ZÄÖÜ])")
 """Between two sentences."""
 AFTER = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 """Positions where a backslash prevents a link from a bare address."""
@@ -175,6 +175,8 @@ def sentences_of(text: str) -> list[str]:
 
     >>> sentences_of("**Up.** It rose by 0.4 (Hobolt et al. 2023). 3 of 4 fell.")
     ['**Up.**', 'It rose by 0.4 (Hobolt et al. 2023).', '3 of 4 fell.']
+    >>> len(sentences_of("**Do they? (Chambers: below.)** They do."))
+    3
     """
     return SENTENCE_END.split(text.strip()) if text.strip() else []
 

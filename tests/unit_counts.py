@@ -130,8 +130,11 @@ def _check_pages(reports: Any) -> None:
 
     def checked(report: Any) -> Path:
         path: Path = write(report)
-        count = sentences_in_short(path.read_text(encoding="utf-8"))
-        assert count is None or 1 <= count <= 5, f"{count} sentences in the section In short of {path.name}"
+        page = path.read_text(encoding="utf-8")
+        count = sentences_in_short(page)
+        assert count is None or 1 <= count <= 5, (
+            f"{count} sentences under In short of {path.name}: {SHORT.findall(page)}"
+        )
         return path
 
     checked.checked = True  # type: ignore[attr-defined]

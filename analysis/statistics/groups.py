@@ -14,10 +14,11 @@ from dataclasses import asdict, dataclass, fields, replace
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import brentq
 from scipy.special import stdtr, stdtrit
-from scipy.stats import levene, ttest_1samp, ttest_ind
+from scipy.stats import levene, ncf, ttest_1samp, ttest_ind
 from statsmodels.stats.multitest import multipletests
-from statsmodels.stats.oneway import anova_oneway, confint_effectsize_oneway
+from statsmodels.stats.oneway import anova_oneway
 
 from parley.analysis.statistics.intervals import FEWEST, NONE, Floats, is_even
 from parley.llm.seeding import derive
@@ -172,11 +173,27 @@ def level(effect: str, groups: Groups, unit: str, equal: bool = False) -> Result
 
 def _omega_squared(ratio: float, freedom: tuple[float, float], units: int) -> tuple[float, float, float]:
     """Omega squared of an F and the ends of its interval; NaN ends where both would be 0, which would look certain."""
-    with np.errstate(divide="ignore"):  # statsmodels divides by a lower end of 0 on the way to another effect size
-        low, high = confint_effectsize_oneway(ratio, freedom, nobs=units).eta2
     excess = freedom[0] * (ratio - 1)
     estimate = max(0.0, excess / (excess + units)) if math.isfinite(ratio) else math.nan
-    return (estimate, float(low), float(high)) if high > 0 else (estimate, math.nan, math.nan)
+    low, high = (end / (end + units) for end in (_noncentrality(ratio, freedom, level) for level in (0.975, 0.025)))
+    return (estimate, low, high) if high > 0 else (estimate, math.nan, math.nan)
+
+
+def _noncentrality(ratio: float, freedom: tuple[float, float], level: float) -> float:
+    """The noncentrality at which an F of at most `ratio` has the probability `level`; 0 where none is that likely.
+
+    scipy's own inverse (ncfdtrinc) ends at 10,000, so that the interval of a large effect did not reach its estimate.
+    """
+
+    def excess(noncentrality: float) -> float:
+        return float(ncf.cdf(ratio, *freedom, noncentrality)) - level
+
+    if not math.isfinite(ratio) or excess(0.0) <= 0:
+        return 0.0
+    most = 2 * freedom[0] * ratio + 1
+    while excess(most) > 0:
+        most *= 2
+    return float(brentq(excess, 0.0, most))
 
 
 def spread(effect: str, groups: Groups, unit: str, of: str = "", least: int = FEWEST_SPREAD) -> Result:

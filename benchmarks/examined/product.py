@@ -21,7 +21,7 @@ CALLS = frozenset(
         "sf",
         "proportion_confint",
         "conf_int",
-        "confint_effectsize_oneway",
+        "brentq",
         "confidence_interval",
         "cohens_kappa",
         "permutation",

@@ -56,6 +56,14 @@ def test_welchs_anova_beside_scipys() -> None:
     assert (found.statistic, found.p) == (pytest.approx(second.statistic), pytest.approx(second.pvalue))
 
 
+@check_each("apart", [1.0, 30.0, 1000.0])
+def test_omega_squared_lies_within_its_interval(apart: float) -> None:
+    """Of conditions far apart too: the inverse of noncentral F in scipy ends at 10,000, and so did the interval."""
+    scores = {str(place): np.array([-1.0, 0.0, 1.0, 2.0, -2.0]) + place * apart for place in range(3)}
+    result = level("x", scores, "run")
+    assert result.low < result.estimate < result.high < 1
+
+
 def test_the_interval_of_omega_squared_is_that_of_the_test() -> None:
     """Equal means, five units of SD 4 and twice 20 of SD 1: pooled F gave intervals above 0 in 28% (Welch's p: 4.5%)."""
     rng = np.random.default_rng(3)
