@@ -16,7 +16,6 @@ from scipy.stats import binom
 
 from examined import ENTRIES
 from examined.columns import registered
-from examined.product import ELSEWHERE
 from parley.analysis.figures import KINDS as FORMATS
 from parley.analysis.figures import RC, TWO_COLUMNS
 from parley.analysis.formatting import markdown_table
@@ -101,9 +100,7 @@ def write_page(table: pd.DataFrame, path: Path) -> None:
         "kappa": _cell(table[(table["statistic"] == "kappa") & (table["units"] == 10)]),
         "reports": _reports(path.with_name("exam_reports.csv")),
         "nothing": f"{len(NOTHING)}",
-        "elsewhere": _elsewhere(),
         "columns": _columns(),
-        "mended": (HERE / "mended.md").read_text(encoding="utf-8").strip(),
         "limits": (HERE / "limits.md").read_text(encoding="utf-8").strip(),
     }  # fmt: skip
     path.write_text(template.format(**slots), encoding="utf-8")
@@ -137,12 +134,6 @@ def _columns() -> str:
         f"{kinds.count('elsewhere')} by a benchmark or a test of their own, and {kinds.count('no claim')} make no claim, "
         "such as the range of a null beside a result."
     )
-
-
-def _elsewhere() -> str:
-    """Return the table of functions that a benchmark or a test of their own examines."""
-    rows = [[name, where] for name, where in ELSEWHERE.items() if "benchmarks/" in where or "tests/" in where]
-    return markdown_table(["function", "examined by"], rows)
 
 
 def power(counted: pd.DataFrame, rate: float) -> float:
