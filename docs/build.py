@@ -36,6 +36,7 @@ GENERATED = {
     "__init__.py": "api.md",
     "studies": "studies.md",
     "analysis/schemas/columns.toml": "tables.md",
+    "agents/society_keys.toml": "society_keys.md",
     "llm/__init__.py": "code.md",
     **{f"docs/{path.name}": f"{path.stem}.md" for path in NOTEBOOKS},
     **{f"analysis/schemas/{path.name}": path.name for path in SCHEMAS},
@@ -81,6 +82,7 @@ def stage(folder: Path) -> None:
         shutil.copy(path, folder)
     (folder / "scenarios").mkdir()
     (folder / "fields.md").write_text(pages.fields_page(), encoding="utf-8")
+    (folder / "society_keys.md").write_text(pages.society_keys_page(), encoding="utf-8")
     (folder / "tables.md").write_text(tables_page.tables_page(), encoding="utf-8")
     (folder / "prompts.md").write_text(pages.prompts_page(), encoding="utf-8")
     (folder / "code.md").write_text(pages.code_page(), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Pages that are generated: scenarios, from presets and docs/presets.md; studies, from declarations; fields; lists of pages."""
+"""Pages that are generated: scenarios, from presets and docs/presets.md; studies, from declarations; fields; keys; lists."""
 
 from __future__ import annotations
 
@@ -112,6 +112,21 @@ def fields_page() -> str:
         "An environment has options of its own, set the same way: they are on the page of each scenario.\n\n"
         "| field | default | what it is |\n|---|---|---|\n" + "\n".join(rows) + "\n"
     )
+
+
+def society_keys_page() -> str:
+    """Every key of the files of a society, from agents/society_keys.toml; docs/societies.md has those of a party."""
+    tables = tomllib.loads((ROOT / "agents" / "society_keys.toml").read_text(encoding="utf-8"))
+    parts = [
+        "# Keys of a society\n\nThe files of a society and what they hold (docs/societies.md). A key is required if its last "
+        'column is empty. For any other key Parley stops with one line, such as "unknown key in society.toml of mycountry '
+        "'demonim': did you mean demonym?\". The keys of `parties/<code>.toml` are under [Add a party](societies.md#add-a-party)."
+    ]
+    for title, rows in tables.items():
+        lines = [f"| {' | '.join(cells)} |" for cells in rows]
+        head = "| key | what it holds | example | without the key |\n|---|---|---|---|\n"
+        parts.append(f"## {title}\n\n{head}" + "\n".join(lines))
+    return "\n\n".join(parts) + "\n"
 
 
 def fields() -> list[tuple[str, str, str]]:

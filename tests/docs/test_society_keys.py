@@ -1,4 +1,4 @@
-"""docs/societies.md has a table for each file of a society: every key that the reader takes is in it, and no other."""
+"""Each file of a society has a table of its keys: every key that the reader takes is in it, and no other."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from docs import pages
 from parley.agents.datafiles import HERE, read_toml
 from parley.agents.news import NewsItem
 from parley.agents.persona import Persona
@@ -21,14 +22,15 @@ from parley.agents.society import SOCIETIES, Party, Society
 from parley.agents.topic import Topic
 from parley.llm.backends.oracle.bank_files import OraclePart, ParametersFile, TopicFile, TopicParameters
 
-PAGE = (HERE.parent / "docs" / "societies.md").read_text(encoding="utf-8")
+PAGE = (HERE.parent / "docs" / "societies.md").read_text(encoding="utf-8") + pages.society_keys_page()
 PARTY, ORACLE = "new party` names the party", "The part `[oracle]` is for `--llm oracle` alone:"
 """Lines above the tables of a party's file."""
 
 
 def documented(above: str) -> set[str]:
     """The keys in the first column of the first table below a line that begins with `above`."""
-    rows = PAGE[PAGE.index(above) :].partition("\n|---")[2].partition("\n\n")[0].splitlines()[1:]
+    start = PAGE.index(above if above in (PARTY, ORACLE) else f"## {above}")
+    rows = PAGE[start:].partition("\n|---")[2].partition("\n\n")[0].splitlines()[1:]
     cells = [row.split("|")[1] for row in rows]
     return {key.strip("[]") for cell in cells for key in re.findall(r"`([^`]+)`", cell)}
 
