@@ -335,9 +335,9 @@ def test_the_report_is_whole_and_the_same_twice(run: Runs, mediator: str) -> Non
     for words in (
         "agreement with the revision",
         "known-truth speaker",
-        "+0.137",
+        "was 0.137 (1,047 rounds",
         "There are 2 groups and 6 episodes",
-        "Nothing: 120 ratings, 72 replies",
+        "Nothing is missing: 120 ratings, 72 replies",
         "answers about oneself",
         f"--set {shlex.quote(f'mediator={mediator}')}",
     ):

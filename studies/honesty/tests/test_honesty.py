@@ -65,7 +65,7 @@ def test_a_planted_shift_is_found_and_other_frames_show_none() -> None:
     assert row["p_holm"] < 0.001
     assert all(toward(found, frame)["p_holm"] > 0.05 for frame in ("order", "exclusion", "audience"))
     said_ = sentences(found, level, 0.0)
-    assert said_[0].startswith("In the frame reward, lines are ")
+    assert said_[0].startswith("In the frame reward, lines shift ")
     assert "no shift of lines" in said_[1]
     assert "no effect that is distinguishable" in said_[4]
 
