@@ -57,7 +57,7 @@ def run(tmp_path: Path) -> Runs:
 
     def made(backend: object | None = None, calls: int | None = None, **settings: object) -> Path:
         folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
-        given = ("repetitions", "llm", "topics", *settings)
+        given = ("repetitions", "llm", "topic", *settings)
         task = RunSpec(scenario(**settings), folder, given, Budget(calls, keep_going=True))
         run_scenario(task, backend=backend or open_spec("oracle"))  # type: ignore[arg-type]
         return folder
