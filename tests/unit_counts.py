@@ -67,6 +67,8 @@ def _faults(numbers: pd.DataFrame, name: str) -> Iterator[str]:
         return
     for outside in numbers.index[(estimate < low - ROUNDING) | (estimate > high + ROUNDING)]:
         yield f"{estimate.name} {estimate[outside]} lies outside its interval ({low[outside]} to {high[outside]})"
+    if "share_reason" in numbers:  # the share of a movement has no ends: a part of it may go against the whole
+        return
     for kind, (lowest, highest) in ENDS.items():
         if kind.fullmatch(stem) and low.min() < lowest - ROUNDING:
             yield f"{low.name} is down to {low.min()}, and {stem} begins at {lowest}"
