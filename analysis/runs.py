@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
 from parley.analysis import tables as record
-from parley.analysis.formatting import count_phrase
+from parley.analysis.formatting import count_phrase, size_of
 from parley.analysis.metrics import METRICS
 from parley.analysis.notebook import draw_named, html_card
 from parley.analysis.run_report import SUMMARY, figures, write_report
@@ -91,12 +91,12 @@ class Run:
 
     def _repr_html_(self) -> str:
         header, tables = self.tables.header, self.tables
-        rooms, ratings = tables.agents["room"].nunique(), len(tables.attitudes)
+        ratings = len(tables.attitudes)
         missing = int(tables.attitudes["rating"].isna().sum())
         lines = [
             "" if tables.finished else "Unfinished: the same call continues it.",
             (disclaimers.short_disclaimer(header) or "").replace("**", ""),
-            f"{count_phrase(rooms, 'room')}, {count_phrase(len(tables.utterances), 'utterance')}; "
+            f"{size_of(tables.agents)}, {count_phrase(len(tables.utterances), 'utterance')}; "
             f"{missing:,} of {ratings:,} ratings are missing.",
             f"Folder {self.folder}. Tables: {', '.join(self._names)}.",
         ]

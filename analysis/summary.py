@@ -279,14 +279,13 @@ def _mended_replies(turns: pd.DataFrame) -> list[tuple[str, int, pd.Series, pd.S
 def run_on(report: Report, tables: Tables, prices: Prices, changed: Mapping[str, str] | None = None) -> None:
     """Add the models, people, settings, calls and costs of the run. `changed`: rows with other text, or further rows."""
     scenario, calls, seats = tables.header.scenario, asked_of_model(tables.calls), tables.agents
-    rooms = seats.loc[seats["group"] != REFERENCE, "room"].nunique()
     models = [scenario["llm"], *[f"{who}: {spec}" for who, spec in disclaimers.own_models(tables.header).items()]]
     think = scenario.get("think", "none")
     rows = {
         "model": "; ".join(models),
         "groups": "; ".join(_group(tables, group) for group in tables.groups),
         "topics": ", ".join(tables.title(topic) for topic in tables.topics),
-        "rooms": f"{rooms:,} ({scenario['repetitions']} per topic and group), {len(seats):,} agents",
+        "rooms": f"{words.size_of(seats)} ({words.count_phrase(scenario['repetitions'], 'room')} per topic and group)",
         "personas": _personas(tables),
         "weights of links": "recorded; debates ignore them" if tables.links["weight"].notna().any() else "",
         "signs of links": "recorded; debates ignore them" if tables.links["sign"].notna().any() else "",

@@ -98,7 +98,7 @@ class Ledger:
                 f"this server does not report token use, so {self._uncountable} cannot work. All {self.calls} calls are saved: "
                 f"repeat the command with --max-calls instead to continue"
             )
-        spent = f"{self.calls} calls, {self.tokens} tokens" + (f", cost {dollars(self.cost)}" if self.cost else "")
+        spent = f"{self.calls:,} calls, {self.tokens:,} tokens" + (f", cost {dollars(self.cost)}" if self.cost else "")
         return (
             f"the budget {self._reached()} is spent ({spent}); "
             "all replies are saved: repeat the command with a higher limit to continue"

@@ -52,11 +52,7 @@ class CommandProcess:
         """Why the command ended before its end; "" while it runs, after it was stopped, and at its end."""
         if self.running or self.stopped or self._process.returncode == 0:
             return ""
-        try:
-            lines = (self.folder / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        except OSError:
-            lines = []
-        return lines[-1][-LONGEST:] if lines else f"the command ended with code {self._process.returncode}"
+        return last_line(self.folder) or f"the command ended with code {self._process.returncode}"
 
     def stop(self) -> None:
         """End the command as Ctrl-C does: every answer that came in is kept."""
@@ -67,6 +63,15 @@ class CommandProcess:
     def wait(self, seconds: float) -> None:
         """Wait until it has ended."""
         self._process.wait(seconds)
+
+
+def last_line(folder: Path) -> str:
+    """Return the last line that a command printed in a folder; "" where it printed nothing."""
+    try:
+        lines = (folder / LOG).read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    except OSError:
+        lines = []
+    return lines[-1][-LONGEST:] if lines else ""
 
 
 def _program() -> list[str]:

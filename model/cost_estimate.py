@@ -36,7 +36,7 @@ from parley.model.own_graph import mix_lines, own_graph_lines
 from parley.model.recorder import MemoryRecorder
 from parley.model.run_time import latest_journal, machine_lines
 from parley.model.scenario import Scenario
-from parley.model.titles import header_parties, heading
+from parley.model.titles import header_parties, heading, size_phrase
 
 TOKENS_PER_WORD = 4 / 3
 """A rule of thumb for English."""
@@ -92,6 +92,21 @@ class RunPlan:
     @property
     def calls(self) -> int:
         return self.replies + self.ratings + self.others + self.acts + self.notes
+
+    @property
+    def debates(self) -> int:
+        """The rooms with a debate. In the others, the reference, one agent alone answers the surveys."""
+        return self.rooms - self._alone
+
+    @property
+    def size(self) -> str:
+        """The rooms and agents in words."""
+        return size_phrase(self.debates, self.agents - self._alone, self._alone)
+
+    @property
+    def _alone(self) -> int:
+        scenario = self.scenario
+        return len(scenario.people.reference) * len(scenario.subject.topic) * scenario.repetitions
 
     @property
     def scripted_calls(self) -> int:
@@ -271,10 +286,7 @@ def estimate_lines(scenario: Scenario, prices: Prices, checks: Sequence[Check] =
     if subject.questions:
         subjects = f"questions {len(subject.question_pool)}, episodes {subject.episodes}"
     yield f"{scenario.name}: {heading(scenario)}"
-    yield (
-        f"  {plan.rooms:,} rooms, {plan.agents:,} agents; {subjects}, "
-        f"repetitions {scenario.repetitions}, rounds {scenario.rounds}"
-    )
+    yield (f"  {plan.size}; {subjects}, repetitions {scenario.repetitions}, rounds {scenario.rounds}")
     seated, names = attendance.planned_attendance(scenario), PartyNames.from_header(header_parties(scenario))
     yield f"  {attendance.attendance_lines(seated, attendance.cast_name(scenario), names)}"
     more = f", and {plan.others:,} of other kinds ({', '.join(plan.other_purposes)})" if plan.others > 0 else ""

@@ -11,15 +11,15 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.llm.budget import NO_LIMIT, Budget
-from parley.llm.driver import ask, drive
+from parley.llm.driver import Bar, ask, drive
 from parley.llm.errors import UserError
 from parley.llm.journal import Journal
 from parley.llm.pending import Pending
@@ -32,6 +32,8 @@ from parley.model.interventions.base import Intervention
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import Branch, RunSpec, run_scenario
 
+Check = Callable[[RunSpec, Bar, Backend | None], tuple[RunSpec, Backend | None]]
+"""What is done before the debates: returns the run as its model is to be asked, and the model if it had to be opened."""
 Phase = Literal["ready", "running", "paused", "stopped", "done", "failed"]
 
 
@@ -85,7 +87,7 @@ class InteractiveRun:
     are the fields that were set over the preset. `pace` is a pause between rounds in seconds. A request of the user ends it.
     `version` grows with everything new. `finish` gets the folder when the record is complete, and writes what a folder gets
     besides its record; where that fails, `problem` says why. `seconds` is the time in which the run did not wait for its user.
-    `branch` and `start`: as of `RunSpec`, where the run is a branch of another one.
+    `branch` and `start`: as of `RunSpec`, where the run is a branch of another one. `check`: what comes before the debates.
     """
 
     def __init__(
@@ -100,6 +102,7 @@ class InteractiveRun:
         total: int = 0,
         branch: Branch | None = None,
         start: Path | None = None,
+        check: Check | None = None,
     ):
         self.scenario, self.folder = scenario, folder
         self.total = total or plan_run(scenario).calls
@@ -111,7 +114,7 @@ class InteractiveRun:
         self.interventions: list[SteppedIn] = []
         self.given, self.pace = given, 0.0
         self._watcher, self._backend, self._finish = changed, backend, finish
-        self._branch, self._start = branch, start
+        self._branch, self._start, self._check = branch, start, check
         self._early: dict[int, Utterance] = {}
         self._askers: dict[int, int] = {}
         self._pending: Pending | None = None
@@ -218,10 +221,13 @@ class InteractiveRun:
 
     def _run(self) -> None:
         spec = RunSpec(self.scenario, self.folder, self.given, self.budget, start=self._start, branch=self._branch)
-        before = self._before_round
+        before, backend = self._before_round, self._backend
         try:
+            if self._check:
+                spec, backend = self._check(spec, self._bar, backend)
+                self.scenario, self.given = spec.scenario, spec.given
             hooks: dict[str, Any] = {"on_end": self._after_end, "watcher": self, "wrap": self._watched}
-            outcome = run_scenario(spec, self._count_calls, before, self._backend, **hooks)
+            outcome = run_scenario(spec, self._count_calls, before, backend, **hooks)
             self.error = outcome.stopped or ""
             if outcome.already:
                 self._finish_folder()
@@ -235,6 +241,11 @@ class InteractiveRun:
             self.error = f"{type(error).__name__}: {error}"
             self._show("failed")
             raise
+
+    @contextmanager
+    def _bar(self, title: str, total: int, unit: str = "call") -> Iterator[Callable[[int], object]]:
+        """Count the calls of the check among those of the run."""
+        yield self._count_calls
 
     def _set(self, **values: Any) -> None:
         """Set what the user wants, from another thread."""

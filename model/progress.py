@@ -148,7 +148,7 @@ class Progress:
         from parley.model.cost_estimate import plan_run
 
         plan = plan_run(self.scenario)
-        self.rooms = plan.rooms
+        self.rooms = plan.debates
         self.bar = meter(self.title, plan.calls, postfix=f"{self.rooms} rooms")
         return self
 

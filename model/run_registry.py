@@ -13,14 +13,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.errors import UserError
 from parley.model.branching import BranchPlan
 from parley.model.events import Event, Header
 from parley.model.files import RECORD
-from parley.model.interactive_run import InteractiveRun
+from parley.model.interactive_run import Check, InteractiveRun
 from parley.model.run_folder import LABEL, LOCK
 from parley.model.run_listing import is_locked, read_header, save_prices, saved_prices, scenario_of, walk
 from parley.model.scenario import Scenario
@@ -43,7 +42,8 @@ class PageRun(InteractiveRun):
 class RunRegistry:
     """All runs of a process, in folders under `root`.
 
-    finish: writes the report of a finished run. whole: whether a folder may be deleted, because it is no part of another.
+    finish: writes the report of a finished run. whole: whether a folder may be deleted, because it is no part of another. check:
+    what comes before the debates of a new run.
     """
 
     def __init__(
@@ -51,19 +51,24 @@ class RunRegistry:
         root: Path,
         finish: Callable[[Path], object] = lambda folder: None,
         whole: Callable[[Path], bool] = lambda folder: (folder / LABEL).is_file(),
+        check: Check | None = None,
     ):
-        self.root, self._finish, self._whole = root, finish, whole
+        self.root, self._finish, self._whole, self._check = root, finish, whole, check
         self._runs: dict[Path, InteractiveRun] = {}
         self._lock, self._number = threading.Lock(), count(1)
         # a thread takes over the context of the browser tab in which it is made; those of a pool have none
         self._maker = ThreadPoolExecutor(1, "runs")
 
     def start(
-        self, scenario: Scenario, given: tuple[str, ...], budget: Budget = NO_LIMIT, total: int = 0, folder: str = ""
-    ) -> InteractiveRun:
-        """Return a new run, which waits for `play`. total: its calls, where they are known. Errors: UserError."""
+        self, scenario: Scenario, given: tuple[str, ...], budget: Budget = NO_LIMIT, total: int = 0, folder: str = "",
+        checked: bool = True,
+    ) -> InteractiveRun:  # fmt: skip
+        """Return a new run, which waits for `play`. total: its calls, where they are known. checked: whether `check` comes first.
+
+        Errors: UserError.
+        """
         name = folder or f"app-{time.strftime('%Y%m%d-%H%M%S')}-{next(self._number)}"
-        return self._add(scenario, self.root / name, given, budget, total)
+        return self._add(scenario, self.root / name, given, budget, total, check=self._check if checked else None)
 
     def start_branch(self, plan: BranchPlan, budget: Budget = NO_LIMIT) -> InteractiveRun:
         """Return the branch of a plan, which waits for `play`. Errors: UserError where its folder is not under `root`."""
@@ -131,17 +136,13 @@ class RunRegistry:
         total: int = 0,
         branch: Branch | None = None,
         start: Path | None = None,
+        check: Check | None = None,
     ) -> InteractiveRun:
-        more: dict[str, Any] = {
-            "budget": budget,
-            "finish": self._finish,
-            "total": total,
-            "branch": branch,
-            "start": start,
-        }
-
         def make() -> InteractiveRun:
-            return PageRun(scenario, folder, given=given, **more)
+            return PageRun(
+                scenario, folder, given=given, budget=budget, finish=self._finish, total=total, branch=branch, start=start,
+                check=check,
+            )  # fmt: skip
 
         run = self._maker.submit(make).result()
         with self._lock:  # two pages may start a run in the same folder

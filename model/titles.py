@@ -110,6 +110,17 @@ def seat_label(row: Mapping[Any, Any], names: PartyNames) -> str:
     return f"{seat}, node {node}" if isinstance(node, str) else seat
 
 
+def size_phrase(rooms: int, agents: int, alone: int) -> str:
+    """Return how many rooms debate, with how many agents, and in how many reference rooms one agent alone answers the surveys.
+
+    >>> size_phrase(1, 100, 1), size_phrase(2, 6, 0)
+    ('1 room, 100 agents and 1 reference room', '2 rooms, 6 agents')
+    """
+    counts = [f"{number:,} {noun}{'s' * (number != 1)}"
+              for number, noun in ((rooms, "room"), (agents, "agent"), (alone, "reference room"))]  # fmt: skip
+    return f"{counts[0]}, {join_phrases(counts[1:] if alone else counts[1:2])}"
+
+
 def join_phrases(parts: Sequence[str]) -> str:
     """Return `a, b and c`."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

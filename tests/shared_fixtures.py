@@ -81,3 +81,36 @@ def small() -> Callable[..., Scenario]:
         return preset.with_settings({"topic": topic, "repetitions": 2, "rounds": rounds, "llm": "oracle"} | settings)
 
     return make
+
+
+MODEL = """
+from parley.llm.backends.oracle import open_backend
+
+
+def open_model(deaf: int = 0):
+    oracle = open_backend("", **({"ignores": "party"} if deaf else {}))
+    return Named(oracle, deaf)
+
+
+class Named:
+    in_flight = 0
+    asked = 0
+
+    def __init__(self, inner, deaf):
+        self.inner, self.identity = inner, {"backend": "new", "deaf": deaf}
+
+    def seedless(self, request):
+        return self.inner.seedless(request)
+
+    def complete(self, requests):
+        Named.asked += len(requests)
+        return self.inner.complete(requests)
+"""
+
+
+@pytest.fixture
+def new_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A model of the user that Parley knows nothing about: the oracle behind another name."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "new.py").write_text(MODEL)
+    return f"{tmp_path / 'new.py'}:open_model"

@@ -2,39 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from urllib.parse import parse_qs, quote, urlencode
 
 import solara
 
-COMPARE = "?compare="
 
+def place_of(**named: object) -> str:
+    """Return the place of the page that names these values: the end of its address.
 
-def encoded(place: str) -> str:
-    """Return a place as the end of an address. Of `compare_place` it is one already."""
-    key, _, value = place.removeprefix("?").partition("=")
-    if not place or place.startswith(COMPARE):
-        return place
-    return f"?{urlencode({key: value}, quote_via=quote, safe='/')}" if value else place
-
-
-def run_place(folder: object) -> str:
-    """Return the place of a run."""
-    return f"?run={folder}"
-
-
-def branch_place(folder: object) -> str:
-    """Return the place of the form of a branch."""
-    return f"?branch={folder}"
-
-
-def compare_place(folders: Sequence[object]) -> str:
-    """Return the place of a comparison. The first run is the one with which the others are compared.
-
-    >>> compare_place(["runs/a", "runs/b&c"])
-    '?compare=runs/a&compare=runs/b%26c'
+    >>> place_of(compare=["runs/a", "runs/b&c"]), place_of(audit="oracle", topic="Ban cars?")
+    ('?compare=runs/a&compare=runs/b%26c', '?audit=oracle&topic=Ban%20cars%3F')
     """
-    return f"?{urlencode([('compare', str(folder)) for folder in folders], quote_via=quote, safe='/')}"
+    return f"?{urlencode(named, doseq=True, quote_via=quote, safe='/')}"
 
 
 def named_in(search: str, key: str) -> list[str]:
@@ -45,4 +25,4 @@ def named_in(search: str, key: str) -> list[str]:
 def use_go() -> Callable[[str], None]:
     """Return a function that opens a place of the page. (A hook of Solara.)"""
     router = solara.use_router()
-    return lambda place: router.push(f"/{encoded(place)}")
+    return lambda place: router.push(f"/{place}")

@@ -16,7 +16,7 @@ from parley.analysis.branches import branch_folder
 from parley.analysis.formatting import count_phrase
 from parley.analysis.serving.own_files import check_named
 from parley.analysis.tables import Tables, load
-from parley.analysis.views._address import named_in, run_place
+from parley.analysis.views._address import named_in, place_of
 from parley.analysis.views._form import UNANSWERED, Start, limits_of
 from parley.analysis.views._html import element
 from parley.analysis.views._intervene import InterventionFields, rooms_of_debates
@@ -190,7 +190,7 @@ def _start(session: Session, plan: Planned, draft: BranchDraft, go: Callable[[st
     run.pace = session.pace
     if not draft.paused:
         run.play()
-    go(run_place(run.folder))
+    go(place_of(run=run.folder))
 
 
 def _parent(folder: Path) -> Tables | str:

@@ -13,7 +13,7 @@ import solara
 import solara.lab
 
 from parley.analysis.provenance import names_of_runs, settings_table
-from parley.analysis.result_folders import CARD, kind_of
+from parley.analysis.result_folders import CARD, StudyRow, kind_of
 from parley.analysis.run_comparison import compare_runs, last_differences
 from parley.analysis.run_comparison_page import (
     difference_rows,
@@ -21,7 +21,7 @@ from parley.analysis.run_comparison_page import (
     sentences,
 )
 from parley.analysis.tables import Tables, load
-from parley.analysis.views._address import named_in
+from parley.analysis.views._address import named_in, place_of, use_go
 from parley.analysis.views._chart import Chart, Drawn
 from parley.analysis.views._download import Download
 from parley.analysis.views._html import ONE_FIGURE_AT_A_TIME, element, table
@@ -65,38 +65,60 @@ def in_words(value: str) -> str:
 
 
 @solara.component_vue("choice.vue")
-def Choice(rows: str, chosen: list[str], event_put: Callable[[list[str]], None]) -> None:
-    """rows: JSON of runs, each with folder, title and facts. Each has a check box."""
+def Choice(title: str, rows: str, chosen: list[str], event_put: Callable[[list[str]], None]) -> None:
+    """rows: JSON of `choices`. Each has a check box."""
 
 
 @solara.component
 def Chooser(mine: str, chosen: list[str], put: Callable[[list[str]], None]) -> None:
-    """The list of runs to choose from, without `mine`."""
-    rows = solara.use_memo(lambda: [row for row in listed(choice)[0] if row["folder"] != mine], [mine])
+    """The list of what `mine` can be compared with: runs for a run, bias cards for a bias card."""
+    rows, noun = solara.use_memo(lambda: choices(mine), [mine]), noun_of(mine)
     if not rows:
-        element("p", f"There is no other run in {ROOT}/ yet.")
+        element("p", f"There is no other {noun} in {ROOT}/ yet.")
         return
-    Choice(rows=json.dumps(rows), chosen=chosen, event_put=lambda folders: put([str(folder) for folder in folders]))
+    Choice(
+        title=f"Compare this {noun} with",
+        rows=json.dumps(rows),
+        chosen=chosen,
+        event_put=lambda folders: put([str(folder) for folder in folders]),
+    )
 
 
-def choice(run: RunRow) -> dict[str, str]:
-    """Return a run as a line of the list."""
+def choices(mine: str) -> list[dict[str, str]]:
+    """Return what a run or a bias card can be compared with, as lines of the list: folder, title and facts."""
+    rows, _ = listed(_choice, _study_choice)
+    return [row for row in rows if row["folder"] != mine and row["noun"] == noun_of(mine)]
+
+
+def _choice(run: RunRow) -> dict[str, str]:
     facts = " · ".join([model_of(run.header), size_words(run.header.scenario), f"seed {run.header.scenario['seed']}"])
-    return {"folder": str(run.folder), "title": run_title(run.header), "facts": facts}
+    return {"folder": str(run.folder), "title": run_title(run.header), "facts": facts, "noun": "run"}
+
+
+def _study_choice(study: StudyRow) -> dict[str, str]:
+    noun = study.kind.noun if study.state == "done" else ""
+    return {"folder": str(study.folder), "title": study.title, "facts": study.sentence, "noun": noun}
+
+
+def noun_of(folder: str) -> str:
+    """Return what a folder holds: a run, or a kind of study."""
+    kind = kind_of(Path(folder))
+    return kind.noun if kind else "run"
 
 
 @solara.component
 def ComparedRuns(search: str) -> None:
     """The place `/?compare=runs/a&compare=runs/b`. Only runs in the folder of runs are opened."""
-    folders = named_in(search, "compare")
+    go, folders = use_go(), named_in(search, "compare")
     element("h1", "Compare runs")
     outside = [folder for folder in folders if not Path(folder).resolve().is_relative_to(ROOT.resolve())]
     if outside:
         element("p", element("bdi", f"{outside[0]} is not in {ROOT}/: choose runs there."), css="wrong", role="alert")
-    elif len(folders) < 2:
-        element("p", "Tick two or more runs, or two or more bias cards, in Your runs, and choose Compare.")
     elif problem := mixed(folders):
         element("p", element("bdi", problem), css="wrong", role="alert")
+    elif len(folders) < 2:
+        element("p", element("bdi", folders[0], css="folder"))
+        Chooser(folders[0], [], lambda others: go(place_of(compare=[folders[0], *others])))
     elif kind_of(Path(folders[0])):
         solara.Style(STYLE)
         report_frame(folders, 0, f"Comparison of {join_phrases(folders)}")
@@ -106,7 +128,7 @@ def ComparedRuns(search: str) -> None:
 
 def mixed(folders: Sequence[str]) -> str:
     """Return why these folders cannot be compared, as they hold runs and studies, or studies other than bias cards; "" if not."""
-    kinds = {folder: kind.noun if (kind := kind_of(Path(folder))) else "run" for folder in folders}
+    kinds = {folder: noun_of(folder) for folder in folders}
     other = next((folder for folder, noun in kinds.items() if noun not in ("run", CARD)), None)
     if other:
         return f"{other} is a {kinds[other]}. Runs are compared with runs, and bias cards with bias cards: tick two of one kind."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl
@@ -13,12 +13,15 @@ import solara
 import solara.lab
 
 from parley.agents.own_topic import topic_text
+from parley.agents.topic import Topic
 from parley.analysis.disclaimers import OWN_TOPIC
 from parley.analysis.serving.own_files import check_named
-from parley.analysis.views._fields import ABOUT, ADVANCED, GROUPS, Field, changed, fields_of, matters
+from parley.analysis.views._address import named_in, place_of
+from parley.analysis.views._fields import ADVANCED, GROUPS, Field, changed, fields_of, matters
 from parley.analysis.views._gallery import gallery_names
 from parley.analysis.views._html import element
 from parley.analysis.views._models import ModelPicker
+from parley.analysis.views._next_steps import OWN
 from parley.analysis.views._plan import HERE, Plan, plan_of, preset_of
 from parley.analysis.views._runs import registry
 from parley.analysis.views._session import Draft, Session
@@ -58,11 +61,13 @@ def Start(
 @solara.component
 def NewRun(session: Session, go: Callable[[str], None]) -> None:
     """The form, its plan, and the button that starts. go opens a place of the page."""
-    draft = session.draft.value
+    draft, asking = session.draft.value, bool(named_in(solara.use_router().search or "", OWN))
     assert draft
     shape = solara.use_memo(lambda: _controls(draft), [draft.preset, *(draft.given.get(name) for name in SHAPING)])
     task = solara.lab.use_task(
-        lambda: plan_of(draft), dependencies=[draft.preset, sorted(draft.given.items()), draft.price], raise_error=False
+        lambda: plan_of(draft),
+        dependencies=[draft.preset, sorted(draft.given.items()), draft.price, draft.checked],
+        raise_error=False,
     )
     plan = (task.value if task.finished else None) or Plan()
     element("h1", "New run")
@@ -92,6 +97,7 @@ def NewRun(session: Session, go: Callable[[str], None]) -> None:
     state = {
         "preset": draft.preset, "presets": [[name, preset_title(name, name)] for name in names],
         "about": scenario.title, "source": scenario.source, "groups": _groups(scenario, controls, draft.given, differences),
+        "asking": asking,
     }  # fmt: skip
     Fields(
         state=json.dumps(state),
@@ -121,14 +127,14 @@ def start(session: Session, draft: Draft, plan: Plan, go: Callable[[str], None],
         return
     budget = Budget(draft.most_calls, None, draft.most_cost, plan.prices or {})
     try:
-        run = registry().start(plan.scenario, tuple(settings_of(draft)), budget, plan.calls)
+        run = registry().start(plan.scenario, tuple(settings_of(draft)), budget, plan.calls, checked=draft.checked)
     except UserError as error:
         session.fail(str(error))
         return
     run.pace = session.pace
     if not draft.paused:
         run.play()
-    go(f"?run={run.folder}")
+    go(place_of(run=run.folder))
 
 
 def settings_of(draft: Draft) -> dict[str, str]:
@@ -149,6 +155,7 @@ def wanted(search: str) -> Draft | None:
     """Return the form of the page's address, `?scenario=echo_chamber&rounds=2`; None where it names no scenario."""
     settings = dict(parse_qsl(search, keep_blank_values=True))
     preset = settings.pop("scenario", "")
+    settings.pop(OWN, None)
     return draft_of(preset, settings) if preset else None
 
 
@@ -186,26 +193,26 @@ def _groups(
 ) -> list[dict[str, Any]]:
     """Return the groups of fields for the form."""
     shown = [control for control in controls if matters(control, scenario) or control.name in differences]
+    if scenario.subject.questions:
+        topics: dict[str, Any] = {"note": "None chosen: all topics."}
+    else:
+        topics = own_topics(scenario.subject.all_topics, given.get("llm", MODEL))
     groups = []
     for title in GROUPS:
         rows = [
             control._asdict()
             | {"value": given.get(control.name, control.value), "changed": control.name in differences}
+            | (topics if control.name == "topic" else {})
             for control in shown
             if control.group == title
         ]
-        note = "None chosen: all topics." if title == ABOUT and scenario.subject.questions else ""
-        own = _own_topics(scenario) if title == ABOUT and not scenario.subject.questions else None
-        if own and given.get("llm", MODEL).startswith(MODEL):
-            note = OWN_TOPIC
-        groups.append({"title": title, "fields": rows, "note": note, "own": own, "folded": title == ADVANCED})
+        groups.append({"title": title, "fields": rows, "folded": title == ADVANCED})
     return [group for group in groups if group["fields"]]
 
 
-def _own_topics(scenario: Scenario) -> list[dict[str, str]]:
-    """Return each topic in one line: what agents are asked about it, and the file that it would be."""
-    topics = [topic for topic in scenario.subject.all_topics if topic.line]
-    return [
+def own_topics(topics: Sequence[Topic], llm: str) -> dict[str, Any]:
+    """Return what the field of topics says of each that is a sentence: what agents are asked about it, and its file."""
+    own = [
         {
             "line": topic.line,
             "asked": topic.probe("attitude").question,
@@ -213,7 +220,9 @@ def _own_topics(scenario: Scenario) -> list[dict[str, str]]:
             "name": f"{re.sub(r'[^a-z0-9]+', '_', topic.line.lower()).strip('_')[:40]}.toml",
         }
         for topic in topics
+        if topic.line
     ]
+    return {"own": own, "note": OWN_TOPIC if own and llm.startswith(MODEL) else ""}
 
 
 def _start_state(draft: Draft, plan: Plan, pending: bool, labels: list[str]) -> dict[str, Any]:
@@ -221,7 +230,7 @@ def _start_state(draft: Draft, plan: Plan, pending: bool, labels: list[str]) -> 
     return {
         "plan": plan.text, "problem": plan.problem, "pending": pending, "question": plan.question, "changed": labels,
         "most_calls": draft.most_calls or "", "most_cost": draft.most_cost or "", "paused": draft.paused,
-        "priced": bool(plan.cost), "source": draft.source, "others": others,
+        "priced": bool(plan.cost), "source": draft.source, "others": others, "check": plan.check, "checked": draft.checked,
     }  # fmt: skip
 
 
@@ -235,4 +244,4 @@ def limits_of(values: dict[str, Any]) -> dict[str, Any]:
             except (ValueError, TypeError):
                 number = 0
             limits[name] = number if number > 0 else None
-    return limits | ({"paused": bool(values["paused"])} if "paused" in values else {})
+    return limits | {name: bool(values[name]) for name in ("paused", "checked") if name in values}

@@ -11,8 +11,8 @@ from typing import Any
 
 import solara
 
+from parley.analysis.views._address import place_of
 from parley.analysis.views._html import element
-from parley.analysis.views._next_steps import MeasureButton
 from parley.analysis.views._runs import EXAMPLE, ROOT, registry, write_files
 from parley.analysis.views._session import Session
 from parley.analysis.views._thumbnail import thumbnail
@@ -54,7 +54,7 @@ def FirstScreen(session: Session, go: Callable[[str], None], start: Callable[[st
         try:
             if not there:
                 example().play()
-            go(f"?run={ROOT / EXAMPLE}")
+            go(place_of(run=ROOT / EXAMPLE))
         except UserError as error:
             session.error = str(error)
 
@@ -64,14 +64,14 @@ def FirstScreen(session: Session, go: Callable[[str], None], start: Callable[[st
         with solara.Row(classes=["drive"], gap="8px"):
             solara.Button("Explore an example run", explore, color="primary", classes=["big"])
             solara.Button("Set up a new run", lambda: go("?new"))
-            MeasureButton("", "Measure the bias of a model")
+            solara.Button("Measure the bias of a model", lambda: go("?audit"))
         made = "" if there else " It is made now, in a few seconds."
         speaker = "The example is written by the rule-based speaker, not by a language model."
         element("p", f"{speaker}{made} It shows what every view does.", css="soft")
         RealRuns(session, go)
     element("h2", "Scenarios")
     element("p", DEFAULT, css="soft")
-    Gallery(cards=cards(), first=FIRST, event_start=start, event_edit=lambda name: go(f"?scenario={name}"))
+    Gallery(cards=cards(), first=FIRST, event_start=start, event_edit=lambda name: go(place_of(scenario=name)))
 
 
 @solara.component
@@ -84,7 +84,7 @@ def RealRuns(session: Session, go: Callable[[str], None]) -> None:
             if not folder.exists():
                 restore_run(EXAMPLES / name, folder)
                 write_files(folder)
-            go(f"?run={folder}")
+            go(place_of(run=folder))
         except UserError as error:
             session.error = str(error)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import solara
 
 from parley.analysis.deliberation.consensus_report import deliberates
-from parley.analysis.formatting import count_phrase
-from parley.analysis.views._address import branch_place
+from parley.analysis.formatting import count_phrase, size_of
+from parley.analysis.views._address import place_of
 from parley.analysis.views._fields import plain_value
 from parley.analysis.views._form import draft_of
 from parley.analysis.views._html import element
@@ -64,7 +64,7 @@ def RunHeader(session: Session, go: Callable[[str], None]) -> None:
                 go("?new")
             return
         if name == "Branch":
-            go(branch_place(session.folder))
+            go(place_of(branch=session.folder))
             return
         buttons: dict[str, Callable[[], None]] = {
             "Play": session.play, "Step": session.step, "Pause": session.pause, "Stop": session.stop,
@@ -115,12 +115,9 @@ def bar_state(session: Session) -> dict[str, Any]:
 
 def about(header: Header, tables: Tables) -> str:
     """Return the size, the model and the seed of a run in a line."""
-    agents = tables.agents
-    rooms = (
-        f"{count_phrase(agents['room'].nunique(), 'room')}, {count_phrase(len(agents), 'agent')}" if len(agents) else ""
-    )
+    size = size_of(tables.agents) if len(tables.agents) else ""
     rounds = count_phrase(int(header.scenario["rounds"]), "round")
-    parts = [rooms, rounds, model_of(header), f"seed {header.scenario['seed']}"]
+    parts = [size, rounds, model_of(header), f"seed {header.scenario['seed']}"]
     return " · ".join(filter(None, parts))
 
 
@@ -133,7 +130,8 @@ def status(session: Session) -> str:
         return "Finished." if session.loaded.finished else f"Unfinished. {RESUMABLE}"
     rounds, replies = live.scenario.rounds, f"{live.calls:,} of {live.total:,} replies"
     if live.phase == "running" and not live.events:
-        return "Opening the model and checking what it can do…"
+        asked = f" {count_phrase(live.calls, 'question')} so far." if live.calls else ""
+        return f"Opening the model and checking what it can do…{asked}"
     if live.phase == "running" and live.calls >= live.total and live.round >= rounds:
         return f"All {live.calls:,} replies are there. Writing tables, figures and summary…"
     return {

@@ -7,8 +7,10 @@ checked again when it is read there, as any form is (docs/files.md).
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,14 @@ from typing import Any
 import solara
 import solara.lab
 
-from parley.agents.society import US, load_society
+from parley.agents.own_topic import split_topics
+from parley.agents.society import US, is_sentence, load_society
+from parley.agents.topic import load_topic
 from parley.analysis.serving.own_files import check_named
-from parley.analysis.views._address import named_in, run_place
-from parley.analysis.views._form import MODEL, UNANSWERED, Start, limits_of
-from parley.analysis.views._html import Select, element
+from parley.analysis.views._address import named_in, place_of
+from parley.analysis.views._fields import Field
+from parley.analysis.views._form import MODEL, UNANSWERED, Fields, Start, limits_of, own_topics
+from parley.analysis.views._html import element
 from parley.analysis.views._models import ModelPicker
 from parley.analysis.views._plan import HERE, Plan, check_local, priced
 from parley.analysis.views._repeated import use_repeated
@@ -28,7 +33,7 @@ from parley.analysis.views._runs import ROOT
 from parley.analysis.views._words import topic_title
 from parley.llm.errors import UserError
 from parley.llm.trust import key_for
-from parley.model.command_process import CommandProcess
+from parley.model.command_process import CommandProcess, last_line
 from parley.model.files import write_whole
 
 SHORT, WHOLE = "Short: one topic, three questions", "Whole: all topics, all sections"
@@ -41,6 +46,8 @@ SECTIONS = "bias,pull,null_conditions"
 FORM = "audit-form.json"
 """The file in the folder of an audit with the form that started it."""
 LONGEST = 5_000
+SPENT = re.compile(r"the budget --max-(calls|cost) \S+ is spent \((.+?)\)")
+"""What a command says last where a limit has ended it (`Ledger.describe`)."""
 REFRESH = 1.0
 """Seconds between two looks at an audit."""
 _audits: dict[Path, CommandProcess] = {}
@@ -48,7 +55,7 @@ _audits: dict[Path, CommandProcess] = {}
 
 @dataclass(frozen=True)
 class AuditDraft:
-    """The form of an audit. topic: of the short one. calls: those planned, once it has begun."""
+    """The form of an audit. topic: of the short one, a name or a sentence. calls: those planned, once it has begun."""
 
     llm: str = MODEL
     scope: str = SHORT
@@ -61,7 +68,7 @@ class AuditDraft:
     @property
     def words(self) -> list[str]:
         """The words of the command, without its folder."""
-        short = ["--sections", SECTIONS, "--topic", self.topic, "--blocks", "5"] if self.scope == SHORT else []
+        short = ["--sections", SECTIONS, f"--topic={self.topic}", "--blocks", "5"] if self.scope == SHORT else []
         limits = {"--max-calls": self.most_calls, "--max-cost": self.most_cost}
         given = [word for name, value in limits.items() if value for word in (name, str(value))]
         price = ["--price", ",".join(map(str, self.price))] if self.price else []
@@ -70,9 +77,8 @@ class AuditDraft:
 
 @solara.component
 def NewAudit(search: str, go: Callable[[str], None]) -> None:
-    """The place `/?audit=MODEL`: what is measured, what it needs, and the button that starts it."""
-    named = named_in(search, "audit")[0]
-    draft, problem = solara.use_reactive(AuditDraft(named or MODEL, topic=topics()[0])), solara.use_reactive("")
+    """The place `/?audit=MODEL&topic=TOPIC`: what is measured, what it needs, and the button that starts it."""
+    draft, problem = solara.use_reactive(wanted_audit(search)), solara.use_reactive("")
     key = [draft.value.llm, draft.value.scope, draft.value.topic, draft.value.price]
     task = solara.lab.use_task(lambda: plan_of(draft.value), dependencies=key, raise_error=False)
     plan = (task.value if task.finished else None) or Plan()
@@ -85,21 +91,18 @@ def NewAudit(search: str, go: Callable[[str], None]) -> None:
             problem.set(UNANSWERED)
             return
         try:
-            go(run_place(start(replace(draft.peek(), calls=plan.calls))))
+            go(place_of(run=start(replace(draft.peek(), calls=plan.calls))))
         except UserError as error:
             problem.set(str(error))
 
     element("h1", "Measure the bias of a model")
-    with solara.Column(classes=["group"]):
-        Select("What to measure", list(ABOUT), draft.value.scope, lambda to: change(scope=to))
-        element("p", ABOUT[draft.value.scope], css="soft")
-        if draft.value.scope == SHORT:
-            titles = {topic_title(slug): slug for slug in topics()}
-            Select("Topic", list(titles), topic_title(draft.value.topic), lambda title: change(topic=titles[title]))
-    ModelPicker(
-        draft.value.llm, draft.value.price, lambda llm: change(llm=llm), lambda price: change(price=price), "",
-        "The audit checks that first",
-    )  # fmt: skip
+    rows = solara.use_memo(lambda: rows_of(draft.value), [draft.value.scope, draft.value.topic, draft.value.llm])
+    Fields(
+        state=json.dumps({"groups": [{"title": "What to measure", "fields": rows, "folded": False}]}),
+        event_put=lambda pair: change(**{name: str(pair[1]) for name in ("scope", "topic") if pair[0] == name}),
+        event_choose=lambda _: None,
+    )
+    ModelPicker(draft.value.llm, draft.value.price, lambda llm: change(llm=llm), lambda price: change(price=price), "")
     state = {
         "plan": plan.text, "problem": problem.value or plan.problem, "pending": task.pending, "question": plan.question,
         "changed": [], "most_calls": draft.value.most_calls or "", "most_cost": draft.value.most_cost or "",
@@ -111,6 +114,37 @@ def NewAudit(search: str, go: Callable[[str], None]) -> None:
         event_start=begin,
         event_reset=lambda _: None,
     )
+
+
+def wanted_audit(search: str) -> AuditDraft:
+    """Return the form of the page's address; with the first topic where it names none, or one that an audit cannot take."""
+    named = {name: (named_in(search, name) or [""])[0] for name in ("audit", "topic")}
+    draft = AuditDraft(named["audit"] or MODEL, topic=named["topic"])
+    try:
+        check_topic(draft.topic)
+    except UserError:
+        return replace(draft, topic=topics()[0])
+    return draft
+
+
+def rows_of(draft: AuditDraft) -> list[dict[str, Any]]:
+    """Return the fields of the form besides the model, for form.vue."""
+    scopes = Field(
+        "scope",
+        draft.scope,
+        "",
+        "Length of the audit",
+        "select",
+        ABOUT.get(draft.scope, ""),
+        tuple(zip(ABOUT, ABOUT, strict=True)),
+    )
+    titles, own = {slug: topic_title(slug) for slug in topics()}, own_topics([], draft.llm)
+    with suppress(UserError):  # the plan says what is wrong with the topic
+        check_topic(draft.topic)
+        titles.setdefault(draft.topic, topic_title(draft.topic))
+        own = own_topics([load_topic(draft.topic)], draft.llm)
+    topic = Field("topic", draft.topic, "", "Topic", "select", "", tuple(titles.items()))
+    return [scopes._asdict(), *([topic._asdict() | own] if draft.scope == SHORT else [])]
 
 
 def topics() -> tuple[str, ...]:
@@ -140,8 +174,17 @@ def plan_of(draft: AuditDraft) -> Plan:
 def check_draft(draft: AuditDraft) -> None:
     """Errors: UserError where the form names a model, a server, a key or a file that the page may not open."""
     check_named({"llm": draft.llm}, HERE)
-    if draft.scope not in ABOUT or (draft.scope == SHORT and draft.topic not in topics()):
-        raise UserError(f"{HERE} names an unknown topic or kind of audit")
+    if draft.scope not in ABOUT:
+        raise UserError(f"{HERE} names an unknown kind of audit")
+    if draft.scope == SHORT:
+        check_topic(draft.topic)
+
+
+def check_topic(topic: str) -> None:
+    """Errors: UserError for anything but a topic of the society, or one topic in a sentence."""
+    check_named({"topic": topic}, HERE)
+    if topic not in topics() and not (is_sentence(topic) and split_topics(topic) == (topic,)):
+        raise UserError(f"{HERE} names an unknown topic: choose one, or write a question that yes or no answers")
 
 
 def start(draft: AuditDraft, folder: Path | None = None) -> Path:
@@ -183,6 +226,15 @@ def kept_draft(folder: Path) -> AuditDraft | None:
         return None
 
 
+def spent_of(folder: Path) -> tuple[str, str] | None:
+    """Return the limit that ended the audit of a folder, `most_calls` or `most_cost`, and what was spent: `100 calls, 52 tokens`.
+
+    None where no limit has ended it.
+    """
+    found = SPENT.search(last_line(folder))
+    return (f"most_{found[1]}", found[2]) if found else None
+
+
 @solara.component
 def Progress(folder: Path, unfinished: bool) -> None:
     """How far the audit of a folder is, with Stop and Resume. unfinished: it has no card, and no process works on it."""
@@ -190,15 +242,6 @@ def Progress(folder: Path, unfinished: bool) -> None:
     tick.get()
     use_repeated(REFRESH, lambda: tick.set(tick.peek() + 1))
     audit, draft = audit_of(folder), kept_draft(folder)
-
-    def resume() -> None:
-        try:
-            if draft:
-                start(draft, folder)
-            problem.set("")
-        except UserError as error:
-            problem.set(str(error))
-
     if audit and audit.running:
         replies, planned = audit.replies, max(draft.calls if draft else 0, 1)
         on_its_way = f"Measuring. {replies:,} of about {planned:,} replies."
@@ -208,10 +251,40 @@ def Progress(folder: Path, unfinished: bool) -> None:
         element("progress", max="100", value=share, **{"aria-label": "Replies of the audit so far"}).key("bar")
         solara.Button("Stop", audit.stop).key("stop")
         return
-    for text in filter(None, (problem.value, audit.problem if audit else "")):
+    spent = spent_of(folder)
+    for text in filter(None, (problem.value, audit.problem if audit and not spent else "")):
         element("p", element("bdi", text), css="wrong", role="alert").key(text)
-    if unfinished and draft:
-        element("p", "Stopped before its end. Every reply is saved, and none is requested twice.", css="status").key(
-            "over"
+    if draft and (unfinished or spent):
+        Resume(folder, draft, spent, problem.set).key("resume")
+
+
+@solara.component
+def Resume(folder: Path, draft: AuditDraft, spent: tuple[str, str] | None, fail: Callable[[str], None]) -> None:
+    """Go on with an audit, after a limit with twice that limit, or with what the user writes. fail: shows why it cannot."""
+    limit, used = spent or ("", "")
+    limits: dict[str, Any] = {limit: 2 * (getattr(draft, limit) or 0) or None} if spent else {}
+    higher = solara.use_reactive(replace(draft, **limits))
+
+    def resume(_: Any) -> None:
+        try:
+            start(higher.peek(), folder)
+            fail("")
+        except UserError as error:
+            fail(str(error))
+
+    said = "The audit stopped before its end. Every reply is saved, and none is requested twice."
+    if spent:
+        said = (
+            f"The audit stopped at its limit, after {used}. Every reply is saved, and none is requested twice. "
+            "Resume goes on up to the limit below."
         )
-        solara.Button("Resume", resume).key("resume")
+    state: dict[str, Any] = {
+        "plan": said, "problem": "", "pending": False, "question": "", "changed": [], "label": "Resume",
+        "unfolded": bool(spent), "most_calls": higher.value.most_calls or "", "most_cost": higher.value.most_cost or "",
+    }  # fmt: skip
+    Start(
+        state=json.dumps(state),
+        event_limit=lambda values: higher.set(replace(higher.peek(), **limits_of(values))),
+        event_start=resume,
+        event_reset=lambda _: None,
+    )

@@ -48,12 +48,8 @@ def ModelPicker(
     put: Callable[[str], None],
     put_price: Callable[[Any], None],
     problem: str,
-    unchecked: str = "Its first run with run.py, or an audit, checks that",
 ) -> None:
-    """The picker. put gets a spec; put_price gets money per million tokens in and out, or None.
-
-    unchecked: what finds out whether a model of which nothing is known can play people.
-    """
+    """The picker. put gets a spec; put_price gets money per million tokens in and out, or None."""
     tested = solara.use_reactive(0)
     picked = picked_of(spec)
     result = solara.lab.use_task(
@@ -61,9 +57,7 @@ def ModelPicker(
     )
     server_says: dict[str, Any] = (result.value or {}) if result.finished else {}
 
-    known = solara.lab.use_task(
-        lambda: plays_people(spec, unchecked), dependencies=[spec, unchecked], raise_error=False
-    )
+    known = solara.lab.use_task(lambda: plays_people(spec), dependencies=[spec], raise_error=False)
 
     def change(values: dict[str, str]) -> None:
         if {"price_in", "price_out"} & values.keys():
@@ -122,7 +116,7 @@ def check_server(picked: dict[str, str]) -> dict[str, Any]:
     return server_says
 
 
-def plays_people(spec: str, unchecked: str = "") -> str:
+def plays_people(spec: str) -> str:
     """Return the kept verdict on whether a model can play people, or that nothing is known; "" for speakers of known bias."""
     from parley.agents.society import US
     from parley.analysis.formatting import plain
@@ -140,7 +134,7 @@ def plays_people(spec: str, unchecked: str = "") -> str:
     except UserError:
         return ""  # the form says what is wrong with the model
     if result is None:
-        return f"Whether this model can play people is not checked yet. {unchecked}, with {calls} questions."
+        return f"Whether this model can play people is not checked yet. Its first run or audit asks {calls} questions first."
     return plain(headline("this model", list(result.verdicts)))
 
 

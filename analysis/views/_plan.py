@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from parley.analysis.views._words import cost_words
 from parley.llm.backends import check_reached, open_spec, split_spec
 from parley.llm.budget import FREE, Price, load_prices
 from parley.llm.errors import UserError
+from parley.llm.request import NOTHING, total
 from parley.model.scenario import Scenario, load_preset
 from parley.model.validation import check_taught, check_topics, topics_to_know
 
@@ -31,7 +32,9 @@ REACHED = ("config.json", "adapter_config.json")
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of a draft. `problem` says in one line why it cannot start; `cost` is None where no price is known."""
+    """The plan of a draft. `problem` says in one line why it cannot start; `cost` is None where no price is known. `check`: the
+    questions and the time of the check of a new model; "" where nothing is to be checked.
+    """
 
     text: str = ""
     problem: str = ""
@@ -39,6 +42,7 @@ class Plan:
     calls: int = 0
     cost: float | None = 0.0
     prices: Mapping[str, Price] | None = None
+    check: str = ""
 
     @property
     def question(self) -> str:
@@ -52,15 +56,20 @@ class Plan:
 
 def plan_of(draft: Draft) -> Plan:
     """Return the plan of the form. Whatever a user got wrong is its `problem`."""
+    from parley.analysis.qualify.before_run import planned_checks
     from parley.model.cost_estimate import plan_run
 
     try:
         scenario = scenario_of_draft(draft)
         if problem := model_problem(scenario):
             return Plan(problem=problem)
-        plan = plan_run(scenario)
-        size = f"{_number(plan.rooms, 'room')}, {_number(plan.agents, 'agent')}, {plan.calls:,} replies"
-        return priced(plan, draft.price, size)
+        plan, checks = plan_run(scenario), planned_checks([scenario], skipped=False)
+        for check in checks if draft.checked else ():
+            used = total([plan.tokens.get("", NOTHING), check.usage])
+            plan = replace(plan, others=plan.others + check.calls, tokens={**plan.tokens, "": used})
+        shown = priced(plan, draft.price, f"{plan.size}, {plan.calls:,} replies")
+        first = [f"{check.calls:,} questions, {time_words(scenario, check.calls)}" for check in checks]
+        return replace(shown, check=first[0] if first else "")
     except UserError as error:
         return Plan(problem=str(error))
 
@@ -71,8 +80,6 @@ def priced(
     """Return the plan of a dry run with its time and cost. size: what the text says first. given: the price that the form has;
     more: prices that are known from an earlier run, by voice. Errors: UserError.
     """
-    from parley.model.run_time import duration, measured_rate
-
     scenario = plan.scenario
     own_prices = load_prices(scenario.models.llm, scenario.llm_by_party, None, Price(*given) if given else None)
     all_prices = own_prices | {
@@ -81,11 +88,17 @@ def priced(
     missing = [voice for voice in plan.tokens if all_prices.get(voice, FREE) is None]
     prices = {voice: price for voice, price in all_prices.items() if price is not None}
     cost = None if missing else sum(prices.get(voice, FREE).of(used) for voice, used in plan.tokens.items())
+    amount = f"about {cost_words(cost)}" if cost else cost_words(cost)
+    return Plan(f"{size}, {time_words(scenario, plan.calls)}, {amount}", "", scenario, plan.calls, cost, prices)
+
+
+def time_words(scenario: Scenario, calls: int) -> str:
+    """Return how long calls to the model of a scenario take, as in its latest run."""
+    from parley.model.run_time import duration, measured_rate
+
     specs = {scenario.models.llm, *scenario.llm_by_party.values()}
     rate = measured_rate(scenario.models.llm) if len(specs) == 1 else None
-    time = f"about {duration(plan.calls / rate[0])}" if rate else "time not known yet"
-    amount = f"about {cost_words(cost)}" if cost else cost_words(cost)
-    return Plan(f"{size}, {time}, {amount}", "", scenario, plan.calls, cost, prices)
+    return f"about {duration(calls / rate[0])}" if rate else "time not known yet"
 
 
 def preset_of(name: str) -> Scenario:
@@ -152,7 +165,3 @@ def _in_cache(model: str) -> bool:
         return isinstance(try_to_load_from_cache(model, REACHED[0]), str)
     except (ImportError, ValueError):  # HFValidationError, for a path, is a ValueError
         return False
-
-
-def _number(number: int, what: str) -> str:
-    return f"{number:,} {what}{'s' * (number != 1)}"

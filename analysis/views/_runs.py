@@ -30,10 +30,11 @@ EXAMPLE = "example"
 @cache
 def registry() -> RunRegistry:
     """Return the runs of this process. (Loaded at the first use: it imports Mesa, and the first screen needs none.)"""
+    from parley.analysis.qualify.before_run import qualified_run
     from parley.analysis.result_folders import is_whole
     from parley.model.run_registry import RunRegistry
 
-    return RunRegistry(ROOT, write_files, lambda folder: is_whole(folder, ROOT))
+    return RunRegistry(ROOT, write_files, lambda folder: is_whole(folder, ROOT), qualified_run)
 
 
 def resume(folder: Path) -> None:

@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 
 import solara
 
+from parley.analysis.formatting import REFERENCE
 from parley.analysis.serving.own_files import check_named
 from parley.analysis.views._runs import registry, resume
 from parley.llm.errors import UserError
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Draft", "Person", "Session", "Shown", "debates", "rooms", "surveyed"]
 Person = tuple[str, int]
 """An agent of the run shown: its room and its number."""
-REFERENCE = "reference"
 _read: WeakKeyDictionary[InteractiveRun, tuple[int, Tables]] = WeakKeyDictionary()
 """The tables of each run under way, with the number of events they are of. All tabs share them."""
 
@@ -44,7 +44,8 @@ class Shown:
 class Draft:
     """The next run as the form has it: a preset, the settings over it, the limits, and the price of a model on a server.
 
-    `origin` is what the form began with, so that changed fields can be marked; `source` says where that came from.
+    `origin` is what the form began with, so that changed fields can be marked; `source` says where that came from. `checked`:
+    whether a new model is checked before its first run.
     """
 
     preset: str
@@ -55,6 +56,7 @@ class Draft:
     most_cost: float | None = None
     price: tuple[float, float] | None = None
     paused: bool = False
+    checked: bool = True
 
 
 class Session:

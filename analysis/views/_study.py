@@ -15,7 +15,7 @@ from parley.analysis.result_folders import (
     study_row,
 )
 from parley.analysis.serving.reports import report_address
-from parley.analysis.views._address import run_place
+from parley.analysis.views._address import place_of
 from parley.analysis.views._html import element
 from parley.analysis.views._measure import Progress, audit_of, kept_draft
 from parley.analysis.views._population import PopulationField
@@ -86,7 +86,7 @@ def RunsInside(folder: Path, changed: float, go: Callable[[str], None]) -> None:
         return
     with solara.Details(f"Runs of this study ({len(rows):,})"), solara.Column(gap="4px", align="start"):
         for inner, title in rows[:MOST]:
-            solara.Button(title, lambda inner=inner: go(run_place(inner)), text=True)
+            solara.Button(title, lambda inner=inner: go(place_of(run=inner)), text=True)
         if len(rows) > MOST:
             element("p", f"The first {MOST} of {len(rows):,}; the others can be opened by their address.", css="soft")
 

@@ -10,7 +10,7 @@ from typing import Any
 import solara
 
 from parley.analysis.branches import BranchNode, branch_trees
-from parley.analysis.views._address import run_place, use_go
+from parley.analysis.views._address import place_of, use_go
 from parley.analysis.views._html import element
 from parley.analysis.views._runs import ROOT
 from parley.analysis.views._timetable import changes_in_words
@@ -31,7 +31,7 @@ def BranchTree(folder: Path, now: object) -> None:
     rows = solara.use_memo(lambda: tree_rows(folder), [str(folder), now])
     if len(rows) > 1:
         element("h2", "Branches")
-        Tree(rows=json.dumps(rows), here=str(folder), event_open=lambda to: go(run_place(to)))
+        Tree(rows=json.dumps(rows), here=str(folder), event_open=lambda to: go(place_of(run=to)))
 
 
 def tree_rows(folder: Path) -> list[dict[str, Any]]:

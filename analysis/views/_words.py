@@ -24,6 +24,11 @@ MODELS = {
     "chatter": "stand-in that answers by chance",
     "replay": "replayed replies",
 }
+PLANTED = {
+    "bias": "opinion of its own", "kappa": "influence of others", "mu": "pull to the opinion of its own", "sigma": "noise",
+    "epsilon": "largest distance at which others have influence",
+}  # fmt: skip
+"""What the settings of the rule-based speaker are."""
 STATES = {"ready": "ready", "running": "running", "paused": "paused", "unfinished": "unfinished", "stopped": "stopped",
           "done": "done", "failed": "failed", "elsewhere": "running elsewhere"}  # fmt: skip
 MOST_SEATS = 100_000
@@ -91,17 +96,25 @@ def society_title(name: str) -> str:
 
 
 def model_words(spec: str) -> str:
-    """Return a model in words: `rule-based speaker (oracle)`, `gpt-4o-mini`."""
+    """Return a model in words.
+
+    >>> model_words("oracle,kappa=0"), model_words("openai:gpt-4o-mini")
+    ('rule-based speaker (oracle, influence of others: kappa = 0)', 'gpt-4o-mini')
+    """
     name, model, options = parse_spec(spec)
-    settings = [f"{key}={value}" for key, value in options.items() if key not in ("base_url", "society")]
-    label = f"{MODELS[name]} ({','.join([name, *settings])})" if name in MODELS else (model.rsplit("/", 1)[-1] or name)
+    settings = [
+        f"{PLANTED[key]}: {key} = {value}" if key in PLANTED else f"{key}={value}"
+        for key, value in options.items()
+        if key not in ("base_url", "society")
+    ]
+    label = f"{MODELS[name]} ({', '.join([name, *settings])})" if name in MODELS else (model.rsplit("/", 1)[-1] or name)
     return f"{label} at {options['base_url']}" if "base_url" in options else label
 
 
 def size_words(scenario: dict[str, Any]) -> str:
     """Return how long a run is: `5 repetitions, 5 rounds`."""
     size = scenario["options"].get("size") if scenario["environment"] == "network" else None
-    parts = [f"{size} people"] if size else []
+    parts = [f"{size} agents"] if size else []
     many = scenario["repetitions"]
     return ", ".join(
         [

@@ -31,8 +31,9 @@ from parley.analysis.run_report import figures
 from parley.analysis.summary import NO_COMMAND
 from parley.analysis.table_export import write_table
 from parley.analysis.tables import Tables
+from parley.analysis.views._columns import column_rows, table_title
 from parley.analysis.views._download import Download
-from parley.analysis.views._html import KINDS, ONE_FIGURE_AT_A_TIME, Select, element, painted
+from parley.analysis.views._html import KINDS, ONE_FIGURE_AT_A_TIME, Select, element, painted, table
 from parley.analysis.views._session import Shown
 from parley.analysis.views.attitudes import drawable
 from parley.llm.errors import UserError
@@ -128,20 +129,20 @@ def Whole(folder: Path, now: list[object], going: bool) -> None:
 
 @solara.component
 def TableFiles(files: Files, folder: Path, now: list[object]) -> None:
-    """Every table, as CSV or Parquet."""
+    """Every table, as CSV or Parquet, with what its columns are."""
     named = files.tables
     chosen = solara.use_reactive("attitudes")
     name = chosen.value if chosen.value in named else next(iter(named))
-    Select("Table", list(named), chosen)
+    titles = {table_title(table): table for table in named}
+    Select("Table", list(titles), table_title(name), lambda title: chosen.set(titles[title]))
     with solara.Row(classes=["actions"], gap="6px"):
         for kind, mime in TYPES.items():
             label = f"Table ({'CSV' if kind == 'csv' else 'Parquet'})"
             Download(table_maker(named[name], kind), f"{folder.name}-{name}.{kind}", mime, label, [*now, name])
-    element(
-        "p",
-        f"{len(named)} tables, of all rounds so far. analysis/schemas/columns.toml explains their columns.",
-        css="soft",
-    )
+    element("p", f"{len(named)} tables, of all rounds so far.", css="soft")
+    if rows := solara.use_memo(lambda: column_rows(name), [name]):
+        with solara.Details("Columns of this table"):
+            table(["what it is", "column"], rows, f"Columns of {table_title(name)}")
 
 
 @solara.component
@@ -150,7 +151,8 @@ def FigureFiles(files: Files, folder: Path, now: list[object]) -> None:
     drawn = files.figures
     chosen = solara.use_reactive(next(iter(drawn)))
     name = chosen.value if chosen.value in drawn else next(iter(drawn))
-    Select("Figure", list(drawn), chosen)
+    titles = {figure.replace("_", " ").capitalize(): figure for figure in drawn}
+    Select("Figure", list(titles), name.replace("_", " ").capitalize(), lambda title: chosen.set(titles[title]))
     with solara.Row(classes=["actions"], gap="6px"):
         for kind, mime in KINDS.items():
             label = f"Figure ({kind.upper()})"

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 import solara
 import solara.lab
 
-from parley.analysis.views._address import encoded
+from parley.analysis.views._address import place_of
 from parley.analysis.views._form import NewRun, draft_of, start, wanted
 from parley.analysis.views._gallery import FirstScreen
 from parley.analysis.views._html import element
@@ -63,7 +63,7 @@ def Page() -> None:
 
     def go(place: str) -> None:
         session.error = ""
-        router.push(f"/{encoded(place)}")
+        router.push(f"/{place}")
 
     use_repeated(REFRESH, lambda: session.seen.set(session.version))
     solara.use_memo(lambda: _arrive(session, search), [search])
@@ -187,6 +187,6 @@ def _start_at_once(session: Session, name: str, go: Callable[[str], None]) -> No
     draft = draft_of(name)
     plan = plan_of(draft)
     if plan.problem or plan.question or not plan.scenario:
-        go(f"?scenario={name}")
+        go(place_of(scenario=name))
     else:
         start(session, draft, plan, go)

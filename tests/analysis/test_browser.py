@@ -162,6 +162,25 @@ def test_a_feed_a_tree_and_choices_follow_the_round(visits: Callable[..., Visit]
         page.keyboard.press("Escape")
 
 
+def test_next_steps_lead_to_their_field(visits: Callable[..., Visit]) -> None:
+    """`Debate a question of my own` opened the top of the form, and the audit measured another topic than the user's."""
+    visit, own = visits(), "Should cities ban cars?"
+    page = visit.load("three_way")
+    visit.press("Debate a question of my own")
+    field = page.get_by_label("Or ask a question of your own")
+    field.wait_for()
+    expect(field).to_be_focused()
+    expect(field).to_be_in_viewport()
+    visit.load("three_way")
+    visit.press("Measure this model's bias")
+    field.wait_for()
+    expect(page.get_by_label("Topic", exact=True)).to_have_value("racism")
+    field.fill(own)
+    field.press("Enter")
+    page.get_by_text("Agents are asked").wait_for()
+    expect(page.get_by_label("Topic", exact=True)).to_have_value(own)
+
+
 def test_two_runs_on_the_same_axes(visits: Callable[..., Visit]) -> None:
     visit = visits()
     visit.load("three_way")

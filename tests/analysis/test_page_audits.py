@@ -8,14 +8,29 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("solara", reason="the [app] extra is not installed")
+import solara
+
 from parley.analysis.result_folders import kind_of, list_results
 from parley.analysis.views import _comparison, _measure, _run_table, _runs
-from parley.analysis.views._measure import FORM, AuditDraft, audit_of, kept_draft, plan_of, start
+from parley.analysis.views._measure import (
+    FORM,
+    AuditDraft,
+    audit_of,
+    kept_draft,
+    plan_of,
+    rows_of,
+    spent_of,
+    start,
+    wanted_audit,
+)
+from parley.analysis.views._next_steps import MEASURE, audit_place
 from parley.llm import trust
+from parley.llm.budget import Budget, Ledger
 from parley.llm.errors import UserError
 from parley.model import command_process
 from parley.model.command_process import CommandProcess
@@ -23,6 +38,7 @@ from parley.model.files import JOURNAL
 
 DRAFT = AuditDraft("oracle", topic="racism")
 WAIT = 120
+OWN = "Should cities ban cars, and vans, from their centres?"
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +56,55 @@ def test_the_plan_is_that_of_the_command() -> None:
     assert (plan.problem, plan.calls, plan.cost) == ("", 1340, 0)
     assert plan.text.startswith("1 topic, 5 groups of people, 1,340 replies, ")
     assert "topic" in plan_of(replace(DRAFT, topic="nothing")).problem
+
+
+def test_an_audit_takes_the_topic_of_the_run_that_it_begins_at() -> None:
+    """The form measured the model on another topic than the one that the user had debated."""
+    run = {"llm": "oracle,kappa=0", "topic": [OWN, "racism"], "society": "us"}
+    draft = wanted_audit(audit_place(run).removeprefix("?"))
+    assert (draft.llm, draft.topic) == ("oracle,kappa=0", OWN)
+    assert f"--topic={OWN}" in draft.words
+    plan = plan_of(draft)
+    assert (plan.problem, plan.text.startswith("1 topic, 5 groups of people, ")) == ("", True)
+    topic = rows_of(draft)[1]
+    assert topic["own"][0]["asked"] == f'How much do you agree that the answer to "{OWN}" is yes?'
+    assert OWN in dict(topic["choices"])
+    elsewhere = {**run, "topic": ["brexit"], "society": "uk"}
+    assert wanted_audit(audit_place(elsewhere).removeprefix("?")).topic in dict(topic["choices"])
+
+
+@pytest.mark.parametrize("topic", ["", "nothing", "./evil.toml", "racism,abortion", "Is it?,/etc/evil.toml x?"])
+def test_an_audit_takes_one_topic_and_no_file(topic: str) -> None:
+    assert plan_of(replace(DRAFT, topic=topic)).problem
+    assert not rows_of(replace(DRAFT, topic=topic))[1]["own"]
+    assert wanted_audit(f"audit=oracle&topic={topic}").topic != topic
+
+
+@pytest.mark.parametrize(("limit", "budget"), [("most_calls", Budget(calls=7)), ("most_cost", Budget(cost=0.5))])
+def test_an_audit_whose_limit_is_spent_says_so_and_goes_on_with_twice_the_limit(
+    limit: str, budget: Budget, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had a card of what was finished, so it looked done: there was no Resume."""
+    begun: list[list[str]] = []
+    monkeypatch.setattr(_measure, "CommandProcess", lambda words, folder, withheld: begun.append(words))
+    folder, ledger = root / "audit", Ledger(budget)
+    draft = replace(DRAFT, most_calls=7 if budget.calls else None, most_cost=budget.cost)
+    start(draft, folder)
+    assert spent_of(folder) is None
+    ledger.spend(7, 90, 0.6)
+    (folder / command_process.LOG).write_text(f"folder   x\nrun.py: {ledger.describe()}\n")
+    assert spent_of(folder) == (limit, "7 calls, 90 tokens, cost $0.60")
+    shown: list[dict[str, Any]] = []
+    monkeypatch.setattr(_measure, "Start", lambda **given: shown.append(given))
+    _, context = solara.render(_measure.Progress(folder, unfinished=False), handle_error=False)
+    context.close()
+    state = json.loads(shown[0]["state"])
+    assert state["plan"].startswith(
+        "The audit stopped at its limit, after 7 calls, 90 tokens, cost $0.60. Every reply is saved"
+    )
+    assert (state["label"], state[limit]) == ("Resume", 14 if budget.calls else 1.0)
+    shown[0]["event_start"]("")
+    assert begun[-1] == replace(draft, **{limit: state[limit]}).words
 
 
 @pytest.mark.parametrize(
@@ -90,6 +155,8 @@ def test_an_audit_is_stopped_resumed_and_opened_at_its_end(root: Path, monkeypat
         True,
     )
     assert list_results(root).runs == []
+    assert [label for label, _ in listed["steps"]] == ["Open", "Compare with another", MEASURE]
+    assert listed["steps"][-1][1] == "?audit=oracle&topic=racism"
 
 
 @pytest.mark.thorough
@@ -146,7 +213,7 @@ def test_whether_a_model_plays_people_is_said_before_its_first_run(
     assert plays_people("oracle") == plays_people("openai:m,base_url=http://evil.example/v1") == ""
     trust.trust("127.0.0.1:11434")
     monkeypatch.setattr(kept, "user_cache", lambda: tmp_path)
-    assert plays_people(spec, "The audit checks that first").endswith("The audit checks that first, with 84 questions.")
+    assert plays_people(spec).endswith("Its first run or audit asks 84 questions first.")
     verdict = WayVerdict("numbers", IGNORES, 32, 0, 48, 0.5, ends=0.2, p=0.5)
     kept.Qualification((verdict,), 3, short=True).write(kept.kept_path(kept.spec_identity(spec), US))
     assert plays_people(spec).startswith(

@@ -9,13 +9,16 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("solara", reason="the [app] extra is not installed")
-from parley.analysis.views import _branch, _form, _runs
+from parley.analysis.qualify.before_run import qualified_run
+from parley.analysis.qualify.kept import FILE
+from parley.analysis.views import _branch, _form, _plan, _runs
 from parley.analysis.views._form import UNANSWERED, draft_of
 from parley.analysis.views._header import bar_state
 from parley.analysis.views._plan import Plan, plan_of
-from parley.analysis.views._session import Session
+from parley.analysis.views._session import Draft, Session
 from parley.llm.errors import UserError
 from parley.model.files import PARTIAL, RECORD
+from parley.model.interactive_run import InteractiveRun
 from parley.model.run_registry import RunRegistry
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunSpec, run_scenario
@@ -98,3 +101,31 @@ def test_a_run_of_a_stranger_is_not_resumed_with_its_own_server(
     with pytest.raises(UserError, match=r"names the server 127\.0\.0\.1:9 and the key HOME"):
         _runs.resume(runs.root / "a")
     assert runs.live == []
+
+
+def test_a_new_model_is_checked_before_its_first_run_unless_the_user_says_no(
+    new_model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`run.py` checked it, and the page did not: its report could not say whether the ratings mean anything."""
+    monkeypatch.setattr(_plan, "check_named", lambda values, source: None)  # the model is a file of the test
+    made = RunRegistry(tmp_path / "runs", check=qualified_run)
+    monkeypatch.setattr(_form, "registry", lambda: made)
+    draft, session, went = draft_of("two_way", SMALL | {"llm": new_model}), Session(), list[str]()
+
+    def held(draft: Draft) -> Path:
+        _form.start(session, draft, plan_of(draft), went.append)
+        run = made._runs[Path(went[-1].removeprefix("?run=")).resolve()]
+        run.join(60)
+        assert (run.phase, run.error) == ("done", "")
+        return run.folder
+
+    monkeypatch.setattr(InteractiveRun, "_after_end", lambda run, model: None)  # it would wait for questions
+    unchecked = replace(draft, checked=False)
+    offered, left_out = plan_of(draft), plan_of(unchecked)
+    assert offered.check == left_out.check == "84 questions, time not known yet"
+    assert offered.calls == left_out.calls + 84
+    assert not (held(unchecked) / FILE).exists()
+    folder = held(draft)
+    assert (folder / FILE).exists()
+    assert made._runs[folder.resolve()].calls == offered.calls
+    assert plan_of(draft).check == "", "the result is kept"

@@ -22,38 +22,6 @@ from parley.llm.errors import UserError
 from parley.llm.journal import usage_of_journal
 from parley.model.files import JOURNAL
 
-MODEL = """
-from parley.llm.backends.oracle import open_backend
-
-
-def open_model(deaf: int = 0):
-    oracle = open_backend("", **({"ignores": "party"} if deaf else {}))
-    return Named(oracle, deaf)
-
-
-class Named:
-    in_flight = 0
-    asked = 0
-
-    def __init__(self, inner, deaf):
-        self.inner, self.identity = inner, {"backend": "new", "deaf": deaf}
-
-    def seedless(self, request):
-        return self.inner.seedless(request)
-
-    def complete(self, requests):
-        Named.asked += len(requests)
-        return self.inner.complete(requests)
-"""
-
-
-@pytest.fixture
-def new_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A model of the user that Parley knows nothing about: the oracle behind another name."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "new.py").write_text(MODEL)
-    return f"{tmp_path / 'new.py'}:open_model"
-
 
 def debate(model: str, out: Path, *more: str) -> int:
     common = ["--scenario", "two_way", "--topic", "racism", "--repetitions", "6", "--rounds", "1", "--llm", model]
@@ -186,19 +154,16 @@ def test_a_report_says_that_lines_do_not_go_with_ratings(new_model: str, tmp_pat
     assert lines_sentence(found.lines) == ""
 
 
-def test_the_way_that_serves_the_model_is_asked_in_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_way_that_serves_the_model_is_asked_in_the_run(new_model: str, tmp_path: Path) -> None:
     """A kept result chooses phrases: the run asks in phrases, says so in its header, and resumes; a way of the user stays."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "new.py").write_text(MODEL)
-    model = f"{tmp_path / 'new.py'}:open_model"
     weak = WayVerdict("numbers", WEAK, 32, 0, 48, 0.7, ends=0.2, p=0.001)
     strong = WayVerdict("phrases", FOLLOWS, 32, 0, 48, 1.0, ends=7.0, p=0.001)
     for name, more in (("a", ()), ("b", ("--set", "asked=numbers"))):
         Qualification((weak, strong), 2, short=True).write(tmp_path / name / FILE)
-        assert debate(model, tmp_path / name, *more) == 0
+        assert debate(new_model, tmp_path / name, *more) == 0
     headers = [load(tmp_path / name).header.scenario["asked"] for name in "ab"]
     assert headers == ["phrases", "numbers"]
-    assert debate(model, tmp_path / "a") == 0
+    assert debate(new_model, tmp_path / "a") == 0
 
 
 def test_a_bias_card_asks_in_the_way_that_serves_the_model(new_model: str, tmp_path: Path) -> None:
@@ -273,14 +238,12 @@ def test_a_sweep_asks_each_new_model_once(new_model: str, tmp_path: Path, capsys
     assert found.plays
 
 
-def test_the_verdict_is_that_of_the_way_in_which_the_run_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_verdict_is_that_of_the_way_in_which_the_run_asked(new_model: str, tmp_path: Path) -> None:
     """A model that can be asked in phrases alone: a run in numbers is withheld, and says what to set."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "new.py").write_text(MODEL)
     deaf = WayVerdict("numbers", IGNORES, 32, 0, 48, 0.5, ends=0.1, ends_low=-0.1, ends_high=0.3, p=0.5)
     strong = WayVerdict("phrases", FOLLOWS, 32, 0, 48, 1.0, ends=7.0, p=0.001)
     Qualification((deaf, strong), 2, short=True).write(tmp_path / "run" / FILE)
-    assert debate(f"{tmp_path / 'new.py'}:open_model", tmp_path / "run", "--set", "asked=numbers") == 0
+    assert debate(new_model, tmp_path / "run", "--set", "asked=numbers") == 0
     lines = first_sentences(load(tmp_path / "run").header, tmp_path / "run")
     assert lines[0].startswith("**The ratings of this model do not depend on who it plays**")
     assert lines[1] == "Asked in phrases they do: `--set asked=phrases`."

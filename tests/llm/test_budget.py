@@ -134,7 +134,7 @@ def test_money_is_counted_per_million_tokens_and_stops_the_run() -> None:
     for request in questions(4):
         limits.complete([request])
     assert limits.cost == pytest.approx(0.012)
-    with pytest.raises(BudgetSpent, match=r"--max-cost 0.01 is spent \(4 calls, 4400 tokens, cost \$0.012\)"):
+    with pytest.raises(BudgetSpent, match=r"--max-cost 0.01 is spent \(4 calls, 4,400 tokens, cost \$0.012\)"):
         limits.complete(questions(1))
 
 
