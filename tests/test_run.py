@@ -263,7 +263,7 @@ def test_the_progress_bar_is_for_terminals_only(tmp_path: Path) -> None:
             pass
         assert loud.wait(timeout=120) == 0
     text = shown.decode()
-    assert "4 rooms" in text
+    assert "2 rooms" in text
     assert "call/s" in text or "s/call" in text
 
 
