@@ -34,7 +34,7 @@ def lacks_count(columns: Iterable[object]) -> bool:
 
 
 ENDS = {
-    re.compile(r"(.*_)?(share|accuracy|sensitivity|specificity|power|coverage)"): (0.0, 1.0),
+    re.compile(r"(.*_)?(share|accuracy|sensitivity|specificity|power)"): (0.0, 1.0),
     re.compile(r"(.*_)?(correlation|tau|rho)"): (-1.0, 1.0),
     re.compile(r"(.*_)?(alpha|kappa|ac1)"): (-math.inf, 1.0),
 }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from parley.analysis import disclaimers
 from parley.analysis.figures import OTHERS, STYLES, add_legend, new_figure, plot_line
@@ -140,6 +141,9 @@ def figure(points: pd.DataFrame, floors: float, caption: str) -> Figure:
             axis.plot([0], [0], ".", color="#333333", markersize=5)
             axis.axhline(floors, color="#888888", linewidth=0.7, linestyle=":")
             axis.set(ylim=(-0.05 * top, 1.05 * top), xlabel="Day", title=title)
+            axis.xaxis.set_major_locator(
+                MaxNLocator(integer=True)
+            )  # where nothing was read, days are no fractions either
             axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
         left.set(ylabel="Points from the report (of 10)")
         add_legend(drawn, [left, right], 3)
