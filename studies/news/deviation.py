@@ -141,9 +141,7 @@ def figure(points: pd.DataFrame, floors: float, caption: str) -> Figure:
             axis.plot([0], [0], ".", color="#333333", markersize=5)
             axis.axhline(floors, color="#888888", linewidth=0.7, linestyle=":")
             axis.set(ylim=(-0.05 * top, 1.05 * top), xlabel="Day", title=title)
-            axis.xaxis.set_major_locator(
-                MaxNLocator(integer=True)
-            )  # where nothing was read, days are no fractions either
+            axis.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))  # also where no day was read
             axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
         left.set(ylabel="Points from the report (of 10)")
         add_legend(drawn, [left, right], 3)
