@@ -110,7 +110,7 @@ def BranchForm(session: Session, folder: Path, parent: Tables, go: Callable[[str
     )
     with solara.Details(f"Add an intervention before round {mine.round}"):
         InterventionFields(
-            parent, "Add", True, lambda intervention: change(interventions=(*draft.peek().interventions, intervention))
+            parent, "Add", lambda intervention: change(interventions=(*draft.peek().interventions, intervention))
         )
     with solara.Details("Speak through another model from this round on"):
         llm = str(scenario["llm"])

@@ -113,7 +113,8 @@ def test_a_run_under_way_says_what_is_known_so_far(visits: Callable[..., Visit])
     visit.press("Play")
     visit.status("Finished.")
     expect(visit.page.get_by_text("So far, up to round")).to_have_count(0)
-    assert visit.page.get_by_role("tab").all_inner_texts() == before
+    after = [title for title in before if title != "Step in"]
+    assert visit.page.get_by_role("tab").all_inner_texts() == after != before
     assert before[0] == "What came out"
 
 
@@ -269,7 +270,7 @@ def test_an_attack_stays_text_and_fits_a_phone(visits: Callable[..., Visit], que
     page.get_by_text("Findings").or_(page.get_by_text("What changes")).or_(
         page.get_by_text("What differs")
     ).first.wait_for(state="attached")
-    for title in ("Compare", "Step in", "Export") if "run=" in query else ():
+    for title in ("Compare", "Export") if "run=" in query else ():
         visit.view(title)
     assert page.locator("iframe, main script, img[onerror], svg[onload]").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
