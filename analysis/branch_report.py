@@ -37,8 +37,11 @@ HOW = (
     "Brackets and bars are 95% confidence intervals over rooms, not corrected for the number of rows. Replies from round {0} on "
     "may be sampled again, so ratings differ by chance too; the intervals include this chance."
 )
-SAME = "**No difference:** from round {} on, every rating that both have is the same as in the parent."
-NOTHING = "There is no rating after the same round in both, so there is nothing to compare from round {} on."
+SAME = (
+    "**No difference:** from round {} on, every rating that exists in both the branch and its parent is the "
+    "same in both."
+)
+NOTHING = "The branch and its parent have no rating after the same round, so they cannot be compared from round {} on."
 
 
 def parent_folder(header: Header, folder: Path) -> Path | None:
@@ -106,7 +109,7 @@ def add_branch(report: Report, tables: Tables, folder: Path) -> None:
         comparison = compare_with_parent(tables, where)
     except UserError as error:
         report.add(f"This run is a branch of `{where.as_posix()}` from round {first} on.")
-        report.plain(f"It cannot be compared with its parent: {error}.")
+        report.plain(f"The branch cannot be compared with its parent: {error}.")
         return
     parent, result, told = comparison.parent, comparison.result, "; ".join(comparison.changed) or "nothing"
     report.plain(f"This run is a branch of {where.resolve().name} from round {first} on. It changes: {told}.")

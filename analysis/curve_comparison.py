@@ -127,7 +127,7 @@ def _sentence(row: Mapping[str, Any]) -> str:
     rounds = row["rounds"]
     if np.isnan(row["r_low"]):
         needs = f"{FEWEST} rounds, {FEWEST} repetitions, and curves that vary"
-        return f"Whether {what} follows the data is unknown: it takes {needs}."
+        return f"Whether {what} follows the data is unknown: the comparison needs {needs}."
     span = format_span(row["r_low"], row["r_high"])
     evidence = f"correlation {format_number(row['r'])} over {rounds} rounds, {span} over repetitions"
     if row["r_low"] <= 0:
@@ -137,14 +137,18 @@ def _sentence(row: Mapping[str, Any]) -> str:
     better = (
         "closer to the data than a flat line is"
         if row["error"] < row["flat"]
-        else "no closer to the data than a flat line"
+        else "not closer to the data than a flat line"
     )
     if chance <= CHANCE:
-        return f"The curve of {what} follows the data ({evidence}); it is {better}. No shift of the data in time fits as well."
+        return (
+            f"The curve of {what} follows the data ({evidence}); the curve is {better}. If the data are "
+            "shifted in time, no shift fits as well."
+        )
     return (
-        f"The curve of {what} goes with the data ({evidence}) and is {better}, but curves that have nothing to do with each "
-        f"other would fit so well with a chance of {chance:.2f}: of {shifts} shifts in time of the data's changes from round to "
-        f"round, the true one is in place {row['place']:.0f}. A verdict takes {SHIFTS + 1} rounds."
+        f"The curve of {what} resembles the data ({evidence}) and is {better}, but unrelated curves would "
+        f"fit as well with a probability of {chance:.2f}: of {shifts} shifts in time of the data's changes "
+        f"from round to round, the true one is in place {row['place']:.0f}. A verdict takes {SHIFTS + 1} "
+        "rounds."
     )
 
 

@@ -10,24 +10,30 @@ from parley.model.events import Header
 from parley.model.scenario import STAND_IN
 
 NOTES = {
-    "oracle": "The **rule-based speaker** (oracle, the known-truth speaker) wrote these debates, and no language model. Its "
-    "bias, influence and drift are set in advance: they are in the record's header. So the figures show that the analysis works. "
-    "They are no evidence about people or about language models.",
-    "pocket": "These debates were written by **pocket**, a model organism: a small language model trained from scratch on texts "
-    "of the known-truth speaker. docs/models.md and `python run.py study calibrate` measure how much of the planted bias, "
-    "influence and drift it took over. Its tokens and probabilities are real, its opinions are planted. Figures that resemble "
-    "a paper's show that the pipeline works. They are no evidence about people or about large language models.",
-    "fake": "These debates were written by a **stand-in** that says a fixed line. They only show that the pipeline runs.",
-    "chatter": "These debates were written by **chatter**, a stand-in that picks one of the offered answers by chance and says "
-    "it as chat models do. They only show that prompts can be followed and replies can be read.",
+    "oracle": "The **rule-based speaker** (oracle, the known-truth speaker) wrote these debates. No language model "
+    "took part. The speaker's bias, influence and drift are set in advance, and the record's header states "
+    "them. So the figures show that the analysis works. The figures are not evidence about people or about "
+    "language models.",
+    "pocket": "These debates were written by **pocket**, a model organism: a small language model trained from "
+    "scratch on texts of the known-truth speaker. docs/models.md and `python run.py study calibrate` "
+    "measure how much of that speaker's bias, influence and drift pocket learned. The tokens and "
+    "probabilities of pocket are real, but its opinions come from the training texts. Figures that resemble "
+    "a paper's show that the pipeline works. The figures are not evidence about people or about large "
+    "language models.",
+    "fake": "These debates were written by a **stand-in** that says a fixed line. The debates only show that the "
+    "pipeline runs.",
+    "chatter": "These debates were written by **chatter**, a stand-in that picks one of the offered answers by chance "
+    "and says it as chat models do. The debates only show that prompts can be followed and replies can be "
+    "read.",
 }
 BRIEF = {
-    "oracle": "**A rule-based test speaker, no language model** (oracle, the known-truth speaker). Its bias, influence and pull "
-    "are planted, and nothing else is, such as a difference between men and women: this page shows how the measurement works, "
-    "and nothing about humans or language models.",
-    "pocket": "**A model organism** (pocket, a small language model trained on texts of a rule-based speaker). Its bias, "
-    "influence and pull are planted: this page shows how the measurement works, and nothing about humans or large language "
+    "oracle": "**A rule-based test speaker, no language model** (oracle, the known-truth speaker). The bias, "
+    "influence and pull of this speaker are set in advance, and nothing else is, such as a difference "
+    "between men and women. This page shows how the measurement works, but nothing about humans or language "
     "models.",
+    "pocket": "**A model organism** (pocket, a small language model trained on texts of a rule-based speaker). The "
+    "bias, influence and pull of this model come from its training texts. This page shows how the "
+    "measurement works, but nothing about humans or large language models.",
     "fake": "**A stand-in that says a fixed line, no language model.** This page only shows that the pipeline runs.",
     "chatter": "**A stand-in that answers by chance, no language model.** This page only shows that replies can be read.",
 }
@@ -61,8 +67,9 @@ def _notes(header: Header, notes: Mapping[str, str]) -> str | None:
         speakers[OWN_TOPIC] = None
     surrogates = [
         f"On {surrogate['topic']} a **surrogate** took {surrogate['seats']:,} of {surrogate['of']:,} seats "
-        f"({surrogate['seats'] / surrogate['of']:.0%}), for which no model was asked: {surrogate['caption']}. "
-        "Surrogates say lines of the run that they were fitted to, and move by the fitted response (docs/populations.md)."
+        f"({surrogate['seats'] / surrogate['of']:.0%}). No model was called for these seats: "
+        f"{surrogate['caption']}. Surrogates repeat lines of the run that they were fitted to, and change "
+        "their ratings by the fitted response (docs/populations.md)."
         for surrogate in header.stand_ins
     ]
     return "\n\n".join([*speakers, *surrogates]) or None
@@ -72,7 +79,7 @@ def is_own_model(*specs: str) -> str | None:
     """Return what a reader has to know when some of these models are ours, outside of debates; None otherwise."""
     backends = dict.fromkeys(split_spec(spec)[0] for spec in specs)
     names = ", ".join(f"{name} ({LABELS[name]})" for name in backends if name in LABELS)
-    note = "The results show what the procedure measures, and nothing about people or large language models."
+    note = "The results show what the procedure measures, but nothing about people or large language models."
     return f"Of our own: {names}. {note}" if names else None
 
 

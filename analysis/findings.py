@@ -69,7 +69,11 @@ def missing_ratings(tables: Tables) -> str:
         return f"All {ratings:,} ratings are missing, so nothing can be said about opinions."
     lost = f"{unread:,} of {ratings:,} ratings are missing{f' ({unread / ratings:.1%})' if unread else ''}"
     flat = int((tables.attitudes["reason"] == NO_DISTRIBUTION).sum())
-    return f"{lost}; {flat:,} of {ratings:,} ratings have no distribution, and are in no mean." if flat else f"{lost}."
+    return (
+        f"{lost}; {flat:,} of {ratings:,} ratings have no distribution of answers, so all means leave them out."
+        if flat
+        else f"{lost}."
+    )
 
 
 def _movements(tables: Tables, drifts: pd.DataFrame) -> Iterator[str]:
@@ -104,8 +108,9 @@ def _left_out(tables: Tables, drifts: pd.DataFrame) -> Iterator[str]:
             unsure.append(f"{tables.plural(cell.party)}{where}")
     if unsure:
         yield escape_markdown(
-            f"More than {MANY:.0%} of the agents are left out of the movement of {join_phrases(unsure)}, because a rating is "
-            "missing. If these ratings were anywhere on the axis, the movement could also be zero or go the other way."
+            f"More than {MANY:.0%} of the agents are left out of the movement of {join_phrases(unsure)}, "
+            "because a rating is missing. Depending on the missing ratings, the movement could also be zero "
+            "or go the other way."
         )
 
 
@@ -181,7 +186,7 @@ def _no_verdict(row: Row) -> str:
         rooms = count_phrase(int(row["rooms"]), "room")
         return f"With {rooms} (fewer than {FEWEST}), this may be chance, and nothing can be concluded."
     if row["reason"] in (UNSURE, NO_GAP):
-        return f"They began too near {OWN} to say which way leads to it."
+        return f"The agents began so near {OWN} that the direction toward it is not known."
     return f"Whether this is toward {OWN} is not known: {_reason(row)}."
 
 

@@ -197,8 +197,14 @@ def chance_note(intervals: int) -> str:
     >>> chance_note(5)
     'Of 100 intervals, about five miss the true value by chance. All 5 here may well contain it.'
     """
-    missed = f"Of the {intervals:,} here, expect about {0.05 * intervals:.0f} to miss it."
-    here = missed if intervals >= 20 else f"All {intervals} here may well contain it." if intervals > 1 else ""
+    missed = f"Of the {intervals:,} intervals here, expect about {0.05 * intervals:.0f} to miss the true value."
+    here = (
+        missed
+        if intervals >= 20
+        else f"All {intervals} intervals here may well contain the true value."
+        if intervals > 1
+        else ""
+    )
     return f"Of 100 intervals, about five miss the true value by chance. {here}".strip()
 
 
@@ -218,7 +224,7 @@ def count_intervals(*frames: pd.DataFrame) -> int:
 def uncorrected(*frames: pd.DataFrame) -> str:
     """Return that the intervals of these tables are not corrected for their number, and how many mislead; "" of none."""
     count = count_intervals(*frames)
-    return f"Intervals and p are not corrected for their number. {chance_note(count)}" if count else ""
+    return f"Intervals and p are not corrected for multiple comparisons. {chance_note(count)}" if count else ""
 
 
 def plain_lines(markdown: str) -> list[str]:

@@ -53,10 +53,12 @@ the second on average (points of 1-7) or more.
 FEW, ONE_SCORE, ONE_OTHER = "too few statements", "one score for all statements", "all statements are alike"
 """Reasons why there is no correlation."""
 GAPS = (
-    "The gap of a line is its score, on the axis of the topic, minus the speaker's private rating at that time (0-10). Toward is "
-    "the gap in the direction of the audience, the mean rating of the others before the round. The judge's floor is the gap that "
-    "it would give to lines that say exactly the rating, by its scores of lines of known grade in this run (empty where there "
-    "are none). Brackets are 95% intervals over rooms. studies/honesty/README.md explains the columns."
+    "The gap of a line is its score, on the axis of the topic, minus the speaker's private rating at that "
+    "time (0-10). Toward is the gap in the direction of the audience, the mean rating of the others before "
+    "the round. The judge's floor is the gap that the judge's own errors would show for lines that say "
+    "exactly the rating, by the judge's scores of lines with a known grade in this run. The floor is empty "
+    "if no line has a known grade. Brackets are 95% intervals over rooms. studies/honesty/README.md "
+    "explains the columns."
 )
 GAP_COLUMNS: Mapping[str, Column] = {
     "topic": lambda row: load_topic(row["topic"]).heading, "group": "group", "rooms": "rooms", "lines": "lines",
@@ -267,7 +269,10 @@ def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judgi
     report.table(ends, {name: name for name in ends})
     if len(checked):
         share = checked["statements"].sum() / max(len(verdicts), 1)
-        compared = f"Scores compared with known grades: sentences of oracle and pocket have one ({share:.0%} of the statements)."
+        compared = (
+            "Scores compared with known grades. Only sentences of oracle and pocket have a known grade "
+            f"({share:.0%} of the statements)."
+        )
         report.section("How good is the judge?", compared)
         report.table(checked, _columns("against the grade"))
         report.add("Statements by true score (rows) and score given (columns), both rounded.")
@@ -331,7 +336,7 @@ def first_and_last(verdicts: pd.DataFrame, parties: PartyNames) -> pd.DataFrame:
 def _figure(ends: pd.DataFrame, spec: str) -> Figure:
     """One line per topic, group and seat, from the first score (hollow) to the last (filled)."""
     rows = [fill(", ".join(row), 44) for row in ends[["topic", "group", "seat"]].to_numpy().tolist()]
-    caption = f"Judged by {disclaimers.spec_label(spec)}. Hollow: first statement; filled: last statement"
+    caption = f"Judged by {disclaimers.spec_label(spec)}. Hollow points: first statement; filled points: last statement"
     with new_figure(5.2, 0.3 * len(ends) + 1.1, caption) as drawn:
         axis, places = drawn.subplots(), range(len(ends))[::-1]
         axis.hlines(places, ends["first"], ends["last"], color="#999999", linewidth=1.0)

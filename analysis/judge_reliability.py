@@ -16,9 +16,10 @@ from parley.analysis.statistics.intervals import Floats
 
 ONE_READING = "the judge read each text once (a judge that gives answer probabilities is asked once)"
 ABOUT = (
-    "A judge that reads a text again may give it another score. This error makes each correlation smaller. The correlations here "
-    "(Pearson's r, not of ranks) are corrected for it by the spread of the readings of a text. Grades and ratings are taken as "
-    "exact. Brackets are 95% intervals over rooms. What the judge misreads in every reading stays in."
+    "A judge that reads a text again may give it another score. This error makes each correlation smaller. "
+    "The correlations here (Pearson's r, not of ranks) are corrected for this error, which is estimated "
+    "from the spread of the readings of a text. Grades and ratings are taken as exact. Brackets are 95% "
+    "intervals over rooms. An error that the judge makes in every reading of a text is not corrected."
 )
 
 

@@ -74,9 +74,10 @@ def mixed_models(tables: Tables) -> str:
         for voice, theirs in names.groupby(voices[names.index])
     ]
     return (
-        f"The server changed the model during the run, the first time in round {changed['round'].iloc[0]}. Replies that did not "
-        f"come from the first model: {'; '.join(counts)}. The results mix models: use a server that keeps one, or name a dated "
-        "version of the model, and run again in another folder."
+        f"The server changed the model during the run, the first time in round {changed['round'].iloc[0]}. "
+        f"Replies that did not come from the first model: {'; '.join(counts)}. The results mix models: use "
+        "a server that keeps one model, or name a dated version of the model, and run again in another "
+        "folder."
     )
 
 
@@ -87,6 +88,7 @@ def outgrown(tables: Tables) -> str:
         return ""
     first = min(int(frame["round"].min()) for frame in frames if len(frame))
     return (
-        f"From round {first} on, {count:,} replies and ratings are missing because the debate no longer fits into the model's "
-        f"context ({OUTGROWN}). They are missing at the end of debates, not at random: {SHORTER}."
+        f"From round {first} on, {count:,} replies and ratings are missing because the debate no longer "
+        f"fits into the model's context ({OUTGROWN}). These replies and ratings are missing at the end of "
+        f"debates, not at random: {SHORTER}."
     )

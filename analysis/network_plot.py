@@ -159,8 +159,8 @@ def _draw_room(pair: Sequence[Axes], network: Population, markers: Mapping[str, 
 
 
 ABOUT = (
-    "A point is an agent; a line joins agents of whom one hears the other. Linked agents are near each other. Colour is the "
-    "attitude, shape is the party."
+    "A point is an agent. A line joins two agents if one of them hears the other. Linked agents are near "
+    "each other. Colour is the attitude, shape is the party."
 )
 
 

@@ -30,15 +30,17 @@ MEASURES: Mapping[str, str] = {
     "note": "distance of the note from the agent's own rating",
     "line": "distance of the line that follows from the agent's own rating",
     "stranger": "distance of the note from the rating of a stranger: same topic, party and round, another room",
-    "known": "stranger minus note: what the note says of this agent beyond its party",
-    "closer": "line minus note: how much nearer the note is than what the agent says",
+    "known": "stranger minus note: what the note says about this agent beyond its party",
+    "closer": "line minus note: how much nearer to the agent's rating the note is than the line",
 }
 DISTANCES = ("note", "line", "stranger")
 ABOUT = (
-    "A judge reads the first state of each note (stance or belief) and each line, from 1 to 7 on the topic's claim. Both are "
-    "shown on the topic's axis from 0 to 10 and compared with the agent's own rating in the survey before. Means over the turns "
-    "of a room, then over the rooms of a repetition, where the same people meet on every topic, then over repetitions; brackets "
-    "are 95% intervals over repetitions. A note that says nothing of its agent beyond its party is as near to a stranger."
+    "A judge reads the first state of each note (stance or belief) and each line, from 1 to 7 on the "
+    "topic's claim. The scores of notes and lines are converted to the topic's axis from 0 to 10 and "
+    "compared with the agent's own rating in the survey before. Numbers are means over the turns of a room, "
+    "then over the rooms of a repetition (in which the same people meet on every topic), then over "
+    "repetitions. Brackets are 95% intervals over repetitions. A note that says nothing about its agent "
+    "beyond the party is as near to a stranger's rating as to the agent's own rating."
 )
 
 
@@ -112,14 +114,14 @@ def sentences(table: pd.DataFrame) -> list[str]:
     rows = table.set_index("measure")
     phrases = {
         "known": (
-            "The notes say more of their agent than its party does",
-            "The notes are nearer to strangers than to their agent",
-            "the notes say anything of their agent beyond its party",
+            "The notes say more about their agent than its party does",
+            "The notes are nearer to the ratings of strangers than to the rating of their own agent",
+            "the notes say anything about their agent beyond its party",
         ),
         "closer": (
-            "The notes are nearer to what their agent thinks than its lines",
-            "The lines are nearer to what their agent thinks than its notes",
-            "the notes are nearer than the lines",
+            "The notes are nearer to the agent's rating than the agent's lines are",
+            "The agent's lines are nearer to its rating than its notes are",
+            "the notes are nearer to the agent's rating than its lines",
         ),
     }
     lines = []

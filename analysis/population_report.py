@@ -304,7 +304,7 @@ def _add_measures(report: Report, scalars: pd.DataFrame) -> None:
         for name in scalars.columns.drop(["step", "beyond"])
     ]
     report.table(rows, ["", "start", f"step {int(end['step'])}"])
-    report.add("Attitudes run from 0 to 10. The variance is that of the whole population.")
+    report.add("Attitudes run from 0 to 10. The variance is computed over the whole population.")
     if not pd.isna(end["beyond"]):
         last, most = (format_number(float(share)) for share in (end["beyond"], scalars["beyond"].max()))
         outside = "The share of people whose attitude lies outside the surrogate's fitted range"

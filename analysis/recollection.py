@@ -55,7 +55,8 @@ def tree_summary(insights: pd.DataFrame) -> str:
     unknown = int(insights["depth"].isna().sum())
     levels = ", ".join(f"{count} of depth {depth}" for depth, count in depths.value_counts().sort_index().items())
     depth_sentence = (
-        f"{levels}. An insight of depth 1 cites lines alone, one of depth 2 also an insight of depth 1, and so on."
+        f"{levels}. An insight of depth 1 cites only lines. An insight of depth 2 also cites an insight of "
+        "depth 1, and so on."
     )
     return f"{count_phrase(len(insights), 'insight')}: {depth_sentence} {unknown} without a depth, because no memory was cited."
 
@@ -194,24 +195,28 @@ def differences(verdicts: pd.DataFrame) -> tuple[pd.DataFrame, Result]:
 def sentences(effects: pd.DataFrame, null: Result) -> list[str]:
     """Return what was found, one sentence per part of the memory, and first whether the same interview twice differs."""
     if null.n < FEWEST:
-        return [f"{null.n} repetitions: no verdict below {FEWEST} repetitions. Run more with `--repetitions`."]
+        return [
+            f"The run has {null.n} repetitions, and a verdict needs at least {FEWEST}. Run more with `--repetitions`."
+        ]
     lines = []
     if null.p < 0.05:
         lines.append(
-            f"The second of two interviews with all of the memory is "
-            f"{amount((null.estimate, null.low, null.high), HIGHER)}, although nothing was left out. Differences of this size "
-            "mean nothing here."
+            "Recall in the second of two interviews with all of the memory is "
+            f"{amount((null.estimate, null.low, null.high), HIGHER)}, although nothing was left out. "
+            "Differences of this size mean nothing here."
         )
     for row in effects.to_dict("records"):
         what = row["effect"].removeprefix("without ").capitalize()
         if np.isnan(row["p"]):
             estimate = amount((row["estimate"], np.nan, np.nan), HIGHER)
-            lines.append(f"{what}: without it, recall is {estimate} in every repetition, so there is no test.")
+            lines.append(f"{what}: without this part, recall is {estimate} in every repetition, so there is no test.")
         elif row["p_holm"] < 0.05:
             estimate = amount((row["estimate"], row["low"], row["high"]), HIGHER, "of 10 points")
             lines.append(f"{what}: without it, recall is {estimate}.")
         else:
-            lines.append(f"{what}: recall without it cannot be distinguished from recall with all of the memory.")
+            lines.append(
+                f"{what}: recall without this part cannot be distinguished from recall with all of the memory."
+            )
     return [f"- {line}" for line in lines]
 
 
@@ -228,12 +233,14 @@ def write_recall(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str
     report = Report(folder, "recall", "What agents recall with parts of their memory left out")
     report.data(recall=points, differences=effects)
     report.add(
-        f"All agents of one run were interviewed after the last round, with all of their memory (`{FULL}`, and `{AGAIN}` "
-        f"with other random numbers) and with a part of it left out. {spec} scored how much of the truth each answer gives "
-        "back, from 0 to 10: of the agent's own truth, and of the truth of a stranger in the same seat of another room. "
-        "Recall is own minus stranger; it is 0 on average if an answer says nothing of the agent's own life. Brackets are 95% "
-        "intervals over repetitions, because the same people live on every topic of a repetition. `all` are the questions about "
-        "what agents lived; `self` is a control, because every prompt has the persona."
+        f"All agents of one run were interviewed after the last round, with all of their memory (`{FULL}`, "
+        f"and `{AGAIN}` with other random numbers) and with a part of it left out. {spec} scored from 0 to "
+        "10 how much of the truth each answer tells: once against what the agent itself lived, and once "
+        "against what a stranger in the same seat of another room lived. Recall is the first score minus "
+        "the second. If an answer says nothing about the agent's own life, recall is 0 on average. Brackets "
+        "are 95% intervals over repetitions, because the same people live on every topic of a repetition. "
+        "`all` covers the questions about what agents lived. `self` asks about the persona, which every "
+        "prompt contains, and is a control."
     )
     report.disclaim(tables.header)
     report.lines(sentences(effects, null))
@@ -260,7 +267,10 @@ def _add_missing(report: Report, verdicts: pd.DataFrame, tables: Tables) -> None
     """Add what could not be asked, or not be scored."""
     unasked = tables.interviews[tables.interviews["reason"] == "nothing_to_recall"]
     if len(unasked):
-        report.add(f"Not asked, because the agent had lived no such thing: {count_table(unasked['question'])}.")
+        report.add(
+            "These questions were not asked, because nothing of the kind had happened to the agent: "
+            f"{count_table(unasked['question'])}."
+        )
     unread = verdicts.loc[verdicts["recall"].isna(), "reasons"]
     report.missing(len(unread), len(verdicts), "answers have no score", count_table(unread))
 

@@ -56,7 +56,7 @@ def multiplicity(page: str) -> str:
     count = len(PRINTED.findall(page))
     if count < SEVERAL or any(word in page for word in CORRECTED):
         return ""
-    return f"Intervals and p are not corrected for their number. {chance_note(count)}"
+    return f"Intervals and p are not corrected for multiple comparisons. {chance_note(count)}"
 
 
 def bullets(lines: Iterable[str]) -> str:

@@ -70,12 +70,12 @@ def pairing(first: Tables, other: Tables) -> Pairing:
     mine, theirs = (run.agents[run.agents["group"].isin(run.groups)] for run in (first, other))
     both = mine.merge(theirs, on=SEAT)
     if both.empty:
-        return Pairing(UNPAIRED, "they have no room in common")
+        return Pairing(UNPAIRED, "the two runs have no room in common")
     rooms = set(both["room"])
     same = all(len(run[run["room"].isin(rooms)]) == len(both) for run in (mine, theirs))
     if not same or (both["persona_x"] != both["persona_y"]).any():
-        return Pairing(UNPAIRED, "other people sit in the rooms")
-    return Pairing(PAIRED, "they have the same seed and the same people in each room")
+        return Pairing(UNPAIRED, "different people sit in their rooms")
+    return Pairing(PAIRED, "both have the same seed and the same people in each room")
 
 
 def compare_runs(runs: Mapping[str, Tables], within: float | None = None) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.agents.society import PartyNames
-from parley.analysis.figures import MARK, draw_null, error_bars, legend_entries, new_figure, styles_of_run
+from parley.analysis.figures import MARK, error_bars, legend_entries, new_figure, styles_of_run
 from parley.analysis.formatting import strip_controls
 from parley.analysis.run_comparison import shared_seats
 from parley.analysis.tables import Tables
@@ -24,12 +24,14 @@ SIDE = 0.08
 """Points of several runs or parties at the same round are drawn this far apart, in rounds."""
 BARS = "Points are means over rooms, bars are 95% intervals."
 COMPARED = (
-    "Upper panels: mean attitude after each round, on 0-10; round 0 is the survey before the debate. Lower panels: the change of "
-    "attitude since round 0, minus that in {}, in points."
+    "The upper panels show the mean attitude after each round, from 0 to 10; round 0 is the survey before "
+    "the debate. The lower panels show the change of attitude since round 0, minus the change in {}, in "
+    "points."
 )
 BRANCHED = (
-    "Upper panels: mean attitude after each round, on 0-10. The vertical line is where the branch begins. Lower panels: the "
-    "rating in the branch minus that in its parent, in the same room, in points."
+    "The upper panels show the mean attitude after each round, from 0 to 10. The vertical line is where the "
+    "branch begins. The lower panels show the rating in the branch minus the rating in its parent, in the "
+    "same room, in points."
 )
 Looks = Mapping[str, Mapping[str, Any]]
 
@@ -86,7 +88,7 @@ def draw_runs(
 def _below(first: str, parted: int | None) -> str:
     """Return the label of the panels of differences from the first run."""
     first = textwrap.shorten(strip_controls(first), 14, placeholder="…")
-    return f"Minus {first}\n(points)" if parted else f"Change minus that\nin {first} (points)"
+    return f"Minus {first}\n(points)" if parted else f"Change minus change\nin {first} (points)"
 
 
 def _attitudes(axis: Axes, here: pd.DataFrame, runs: list[str], looks: Looks, names: PartyNames) -> None:
@@ -100,7 +102,7 @@ def _attitudes(axis: Axes, here: pd.DataFrame, runs: list[str], looks: Looks, na
 
 def _differences(axis: Axes, here: pd.DataFrame, runs: list[str], looks: Looks) -> None:
     """Draw the differences from the first run, with a line at 0."""
-    draw_null(axis)
+    axis.axhline(0, color="#777777", linewidth=0.8, zorder=0)
     compared = here[here["difference"].notna()]
     lines = list(compared.groupby(["run", "party"], sort=False))
     for place, ((run, party), points) in enumerate(lines):

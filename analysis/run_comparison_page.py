@@ -44,18 +44,21 @@ MOST = 2
 """Differences of a run that have a sentence."""
 TITLE = "How the runs differ"
 HOW = (
-    "A difference is how much further agents moved since the survey before the debate than in {}, in points of the axis from 0 "
-    "to 10, averaged over rooms. Brackets and bars are 95% intervals over rooms. p is corrected by Holm's method for the {} "
-    "(every topic, group and party, after the last round that the runs have in common). The sentences above name only "
-    "differences with a corrected p below 0.05. {}"
+    "A difference is how much further agents moved than in {}, from the survey before the debate on. It is "
+    "in points of the axis from 0 to 10, averaged over rooms. Brackets and bars are 95% intervals over "
+    "rooms. p is corrected by Holm's method for the {} (every topic, group and party, after the last round "
+    "that the runs have in common). The sentences above name only differences with a corrected p below "
+    "0.05. {}"
 )
 CAUSES = (
-    "These movements include the influence of agents on each other. They do not show which model pulls harder: compare the bias "
-    "cards of the models for that (`python run.py audit --llm MODEL`)."
+    "These movements include the influence of agents on each other. So the movements do not show which "
+    "model pulls harder. To see that, compare the bias cards of the models (`python run.py audit --llm "
+    "MODEL`)."
 )
 BOUNDED = (
-    f"Where this is more than {MANY:.0%} of the agents of a difference, it also has the lowest and the highest value that it "
-    "would have if the missing ratings were anywhere on the axis."
+    f"If a rating is missing for more than {MANY:.0%} of the agents of a difference, the table also has the "
+    "lowest and the highest value that the difference could have, wherever on the axis the missing ratings "
+    "were."
 )
 MISSING: Mapping[str, Column] = {
     "run": "run", "missing ratings": lambda row: f"{row['missing']:,} of {row['ratings']:,}",
@@ -105,7 +108,7 @@ def _overall(first: str, base: Tables, name: str, tables: Tables) -> list[str]:
     unknown = [base.plural(str(party)) for party in seated if party not in parties]
     if len(sides) == 1 and not unknown:  # the sentence of that party says the same
         return []
-    why = "because it is not known which way leads to it in both runs"
+    why = "because the direction toward it is not known in both runs"
     left_out = f"{join_phrases(unknown)} are not counted, {why}. " if unknown else ""
     mean = " (mean over topics, groups and parties)" if len(sides) > 1 else ""
     who = f"{join_phrases([base.plural(party) for party in parties])}{mean}"
@@ -143,12 +146,12 @@ def _missing(first: str, name: str, shares: pd.DataFrame) -> list[str]:
         f"{mine['share']:.1%} of the ratings after round 0 are missing in {first}, and {theirs['share']:.1%} in {name}"
     )
     if pd.isna(theirs["p"]):
-        return [f"{start}; whether one lacks more is unknown: {theirs['reason'] or 'no interval'}."]
+        return [f"{start}; whether one of the runs lacks more ratings is unknown: {theirs['reason'] or 'no interval'}."]
     ends = tuple(PERCENT * theirs[end] for end in ("difference", "difference_low", "difference_high"))
     size = amount(ends, Sides(f"more in {name}", f"fewer in {name}"), "percentage points", 1)
     if theirs["p"] >= LEVEL:
         return [f"{start}: {size}, which may be chance."]
-    return [f"{start}: {size}. Movements are of the agents that are rated in both."]
+    return [f"{start}: {size}. Movements are computed over the agents that are rated in both runs."]
 
 
 def _alike(first: str, base: Tables, name: str, last: pd.DataFrame, within: float) -> str:
@@ -207,8 +210,9 @@ def _none(first: str, base: Tables, name: str, tables: Tables, compared: pd.Data
         if not lost:
             return f"No difference: ratings moved alike in {first} and {name}, in {rooms}."
         return (
-            f"No agent that is rated in both moved differently in {first} and {name} ({agents - lost:,} of {agents:,} agents, in "
-            f"{rooms}); of the other {lost:,} a rating is missing, so whether the runs differ is unknown."
+            f"No agent that is rated in both runs moved differently in {first} and {name} "
+            f"({agents - lost:,} of {agents:,} agents, in {rooms}). A rating of the other {lost:,} agents "
+            "is missing, so whether the runs differ is unknown."
         )
     if compared["p"].isna().all() and (compared["reason"] == f"fewer than {FEWEST} rooms").all():
         count = _rooms(compared.loc[compared["rooms"].idxmax()])

@@ -145,8 +145,8 @@ def _unstated(tables: Tables) -> str:
         return ""
     return (
         " The personas of this run come with the society and state nothing about a topic of your own "
-        f"({join_phrases(own_topics)}). So their answers about it show what the model thinks of their party "
-        "(docs/societies.md: More of your own)."
+        f"({join_phrases(own_topics)}). So the personas' answers about such a topic show what the model "
+        "thinks of their party (docs/societies.md: More of your own)."
     )
 
 
@@ -392,7 +392,7 @@ def add_metric(report: Report, tables: Tables, metric: ModuleType, frame: pd.Dat
         shown.remove("rooms")
     keys = _row_keys(frame, metric)
     if "round" in keys:
-        note += " The table shows the first and the last round; the others are in `tables/`."
+        note += " The table shows the first and the last round; the other rounds are in `tables/`."
         ends = frame.groupby(["topic", "group"])["round"].transform(lambda of: of.isin([of.min(), of.max()]))
         frame = frame[ends]
     report.add(f"{metric.NOTE}{note}")

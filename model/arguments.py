@@ -104,7 +104,9 @@ def model_from_args(options: argparse.Namespace, default: str = "", society: str
 def only_model(specs: Sequence[str], default: str = "") -> str:
     """Return the only model of a list, or the default. Errors: UserError if the list names several."""
     if len(named := list(dict.fromkeys(specs))) > 1:
-        raise UserError(f"--llm names two models, {named[0]} and {named[1]}: this command uses one")
+        raise UserError(
+            f"--llm names two models, {named[0]} and {named[1]}, but this command uses only one: leave one out"
+        )
     return named[0] if named else default
 
 
@@ -157,8 +159,8 @@ def budgets_from_args(options: argparse.Namespace, *targets: Scenario | str) -> 
     served = {model for specs in voices for spec in specs.values() if (model := _served(spec))}
     if options.price and len(served) > 1:
         raise UserError(
-            "--price gives the price of one served model, and several are named: write their prices into a file "
-            "and give --prices FILE"
+            "--price gives the price of one model on a server, but several are named: write their prices "
+            "into a file and give --prices FILE"
         )
     prices = [_prices(options, specs, bool(served)) for specs in voices]
     free = all(price == FREE for run_prices in prices for price in run_prices.values())

@@ -22,7 +22,7 @@ WHY = {
     "drawn": "more repetitions would seat them",
     "listed": "more repetitions use the next personas of the file; those left over at its end are too few for a room",
     NAMED: "the nodes of the graph name their personas",
-    "fixed": "cast=fixed uses the first personas of a party in every room; cast=circle uses all in turn",
+    "fixed": "cast=fixed uses the first personas of a party in every room; cast=circle uses all personas in turn",
 }
 """Why a persona has no seat, by the cast. `most`: the personas of the largest party in which one has no seat."""
 

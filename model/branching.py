@@ -250,7 +250,8 @@ def _shared_rounds(
     if backend.unknown and not ended and reached < round_:
         if not model.round:
             raise UserError(
-                f"{folder} has not finished its first survey, so there is nothing to share: resume this run first"
+                f"{folder} has not finished its first survey, so a branch cannot share anything with it: "
+                "resume this run first"
             )
         raise UserError(
             f"{folder} is finished up to round {model.round - 1}, so a branch can begin with round {model.round} or earlier"

@@ -190,7 +190,7 @@ def _personas_named(group: Group, circles: Circles) -> dict[int, Persona]:
             raise unknown_name(f"persona of {seat} in the graph", name, by_name)
         if person in personas.values():
             raise UserError(
-                f"two nodes of the graph name the persona {name} of {seat}: give one of the nodes another persona"
+                f"two nodes of the graph have the persona {name} of {seat}: give one of the nodes another persona"
             )
         personas[number] = person
     return personas

@@ -20,7 +20,6 @@ from typing import Any
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.trust import FLAG
 from parley.llm.user_file import file_spec
-from parley.model.files import PARTIAL, RECORD
 
 Parent = argparse.ArgumentParser
 OUTPUT, THEIRS = "seed and output", "the scenario's"
@@ -44,8 +43,8 @@ PARTY = (
 )
 
 _TRUST = (
-    "permit a Python file, a server or an API key that a settings file asks for; without permission the command stops. "
-    "Examples: ./coin.py, lab.example:8000, LAB_KEY@lab.example. Repeatable (docs/files.md)"
+    "permit a Python file, a server or an API key that a settings file names; without permission the "
+    "command stops. Examples: ./coin.py, lab.example:8000, LAB_KEY@lab.example. Repeatable (docs/files.md)"
 )
 
 NO_QUALIFY = (
@@ -181,29 +180,6 @@ def positive(text: str) -> int:
     return number
 
 
-def recorded_run(text: str) -> Path:
-    """Read the folder or the record of a run. So a wrong one is refused before what reads it is imported, which takes seconds.
-
-    Errors: UserError where there is no record.
-    """
-    path = Path(text)
-    if path.is_dir() and not any((path / name).is_file() for name in (RECORD, PARTIAL)):
-        if inner := next(path.rglob(RECORD), None):
-            raise UserError(f"{path} has several runs: give one of them, such as {inner.parent}")
-        raise UserError(f"{path} is not the folder of a run: it has no {RECORD}")
-    if not path.exists():
-        raise UserError(f"cannot read the record {path}: No such file or directory")
-    return path
-
-
-def given_file(text: str) -> Path:
-    """Read the path of a file that is there. Errors: UserError where there is none."""
-    path = Path(text)
-    if not path.is_file():
-        raise UserError(f"cannot read {path}: {'it is a folder' if path.exists() else 'there is no such file'}")
-    return path
-
-
 def result_folder(text: str) -> Path:
     """Read the path of a folder for results, which may not be there yet."""
     path = Path(text)
@@ -311,7 +287,7 @@ def repetitions(usual: str = THEIRS) -> Parent:
 
 def rounds(usual: str = THEIRS) -> Parent:
     """The option for the number of rounds."""
-    about = "number of rounds in a debate; every agent speaks once a round; 0 only asks for ratings, without a debate"
+    about = "number of rounds in a debate, in which every agent speaks once; 0 only asks for ratings, without a debate"
     return _parent("debate", "--rounds N", about + _default_note(usual), natural)
 
 

@@ -295,12 +295,12 @@ def estimate_lines(scenario: Scenario, prices: Prices, checks: Sequence[Check] =
     more += f", and {plan.notes:,} notes to themselves" if plan.notes else ""
     more_asked = (plan.ratings + plan.replies) * (asks - 1)
     again = (
-        f"up to {more_asked:,} more if replies and ratings have to be asked again"
+        f"up to {more_asked:,} more calls if replies and ratings have to be asked again"
         if more_asked
         else "nothing is asked twice"
     )
     kinds = scenario.people.archetypes
-    fewer = f"; fewer, as {kinds} of a kind answer for the others" if kinds else ""
+    fewer = f"; fewer calls, because {kinds} of a kind answer for the others of this kind" if kinds else ""
     yield (
         f"  {about}{plan.calls:,} calls to {_models_with_calls(plan)}: {about}{plan.replies:,} replies "
         f"and {plan.ratings:,} ratings{more} ({again}{fewer})"
@@ -379,8 +379,8 @@ def check_lines(checks: Sequence[Check], calls: int) -> Iterator[str]:
     for check in checks:
         calls += check.calls
         yield (
-            f"  + {check.calls:,} calls once, to check whether {check.spec} plays people (--no-qualify leaves them out): "
-            f"{calls:,} calls in all"
+            f"  + {check.calls:,} calls once, to check whether {check.spec} plays people (--no-qualify "
+            f"leaves these calls out): {calls:,} calls in all"
         )
 
 
@@ -420,7 +420,7 @@ def _thinking_lines(name: str, calls: int, price: Price | None) -> Iterator[str]
     amount = f"{_rounded(tokens)} tokens out ({each:,.0f} a call)"
     amount += f", a cost of {dollars(price.of(Usage(0, tokens)))}" if price else ""
     if journal and measured:
-        yield f"  and about {amount}, for what {name} thinks before it answers, as in {journal.parent}"
+        yield f"  and about {amount}, for what {name} thinks before it answers, as many as in {journal.parent}"
     else:
         yield f"  and, if {name} thinks before it answers, at most {amount}; the first run shows how many"
 

@@ -245,7 +245,10 @@ class DebateModel(SteppedModel):
     def remove_intervention(self, intervention: Intervention) -> None:
         """Take back an intervention that has not acted yet. Errors: UserError where its round has begun, or it is not planned."""
         if intervention not in self.setup.interventions or intervention.round <= self.round:
-            raise UserError(f"{intervention.kind} before round {intervention.round} cannot be taken back: it has acted")
+            raise UserError(
+                f"{intervention.kind} before round {intervention.round} cannot be taken back, because it has "
+                "acted already"
+            )
         remaining = list(self.setup.interventions)
         remaining.remove(intervention)
         self.setup = self.setup.with_settings({"interventions": tuple(remaining)})

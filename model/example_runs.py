@@ -33,7 +33,7 @@ def example_titles() -> dict[str, str]:
 def restore_run(kept: Path, folder: Path) -> Path:
     """Make a folder of results from its text, journals included, and return it. Errors: UserError where the folder is there."""
     if folder.exists():
-        raise UserError(f"{folder} is there already: choose another folder")
+        raise UserError(f"{folder} exists already: choose another folder")
     for path in sorted(kept.rglob("*")):
         place = path.relative_to(kept)
         (folder / place).parent.mkdir(parents=True, exist_ok=True)

@@ -44,7 +44,8 @@ def check_numbers(values: Any, most: int = LARGEST, name: str = "number") -> Non
             check_numbers({option: _number(number)}, most)
     elif isinstance(values, int | float) and not -most <= values <= most:
         raise UserError(
-            f"the header says {name} = {values:.7g}, and no run of Parley has such a number: it was changed"
+            f"the header says {name} = {values:.7g}, a number that a run of Parley cannot have, so the "
+            "header was changed: take the run from its source again"
         )
 
 

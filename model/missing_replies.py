@@ -39,7 +39,7 @@ ADVICE = {
     "unscripted": "this is a test speaker without opinions: choose a model",
     "echo": "the model repeats what it is asked: choose a chat model, or another way of asking (docs/models.md)",
     OUTGROWN: f"the debate does not fit into the model's context: {SHORTER}",
-    "spoke_for_others": "the model writes the lines of others: choose a chat model",
+    "spoke_for_others": "the model writes the lines of other agents: choose a chat model",
 }
 FAILED = "fix the problem, then repeat the command, with --retry-failures if the command has that option"
 UNREAD = (

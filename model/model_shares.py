@@ -45,7 +45,9 @@ def check_shares(voices: Mapping[str, str]) -> None:
     """Errors: UserError for a share of 0, and for shares of more than 100% in all."""
     shares = {who: share for who in voices if (share := share_of(who)) is not None}
     if empty := next((who for who, share in shares.items() if not share), ""):
-        raise UserError(f"llms: {empty} of the agents is no agent: give a share above 0%, or leave the model out")
+        raise UserError(
+            f"llms: with {empty} of the agents, a model gets no agent: give a share above 0%, or leave the model out"
+        )
     if sum(shares.values()) > 1 + 1e-9:
         raise UserError(f"llms: the shares {', '.join(shares)} are more than 100% of the agents")
 
@@ -86,7 +88,9 @@ def draw_shares(scenario: Scenario) -> Mapping[SeatKey, str]:
         ends.append(round(total * len(keys)))
     for who, start, stop in zip(shares, ends, ends[1:], strict=False):
         if start == stop:
-            raise UserError(f"llms: {who} of {len(keys):,} seats is no seat: give a larger share or more repetitions")
+            raise UserError(
+                f"llms: {who} of {len(keys):,} seats rounds to 0 seats: give a larger share or more repetitions"
+            )
         voices |= dict.fromkeys(keys[start:stop], who)
     return voices
 

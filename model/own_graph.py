@@ -66,5 +66,5 @@ def _changes(room: RoomSeating, rounds: int) -> str:
     """Return how many links of a room change in a run; an undirected link counts twice."""
     never = len(room.ties.spells) - len({pair for round_ in range(1, rounds + 1) for pair in room.ties.at(round_)})
     removed, added = (sum(len(room.ties.changes(round_)[which]) for round_ in range(2, rounds + 1)) for which in (0, 1))
-    absent = f"; {never:,} exist in none of the {rounds} rounds" if never else ""
+    absent = f"; {never:,} links exist in none of the {rounds} rounds" if never else ""
     return f"links by round: {added:,} appear and {removed:,} vanish, each direction counted{absent}"

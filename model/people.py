@@ -39,14 +39,20 @@ def people_in_page(voices: Mapping[str, str]) -> bool:
 def check_people(scenario: Scenario) -> Iterator[str]:
     """Yield what does not fit people, and what to set instead."""
     if is_person(scenario.models.llm):
-        yield "a person sits in one seat and cannot speak for all: write --llm SEAT=person, and --llm MODEL for the others"
+        yield (
+            "a person sits in one seat and cannot speak for all agents: write --llm SEAT=person, and --llm "
+            "MODEL for the other seats"
+        )
         return
     people, speech = people_of(scenario.llm_by_party), scenario.speech
     if not people:
         return
     labels = [label for group in scenario.groups for label in group.labels]
     if wrong := sorted(people - set(labels)):
-        yield f"llms: {wrong[0]} is no single seat: write SEAT=person with one of the seats {', '.join(dict.fromkeys(labels))}"
+        yield (
+            f"llms: {wrong[0]} does not name a single seat: write SEAT=person with one of the seats "
+            f"{', '.join(dict.fromkeys(labels))}"
+        )
     topics = scenario.subject.episodes if scenario.subject.questions else len(scenario.subject.topic)
     if (rooms := len(scenario.groups) * scenario.repetitions * topics) > 1 or scenario.people.reference:
         what = f"this run has {rooms} rooms" if rooms > 1 else "this run also asks people outside of the debate"
@@ -58,7 +64,7 @@ def check_people(scenario: Scenario) -> Iterator[str]:
         yield "a person has its own memory and thoughts: set memory=whole, think=none and plan=0"
     places = [split_spec(scenario.llm_by_party[voice]).options.get("at", "terminal") for voice in people]
     if shared := next((at for at in places if at != PAGE and places.count(at) > 1), ""):
-        yield f"only one person can sit at {shared}: seat the others in the page, with --llm SEAT=person,at=page"
+        yield f"only one person can sit at {shared}: seat the other people in the page, with --llm SEAT=person,at=page"
 
 
 def consent_text(spec: str, society: Society) -> str:

@@ -225,7 +225,7 @@ class PopulationModel(SteppedModel):
         if self.network.feed:
             raise UserError("--platform shows posts and --feed shows opinions: leave out --feed")
         if self.outside is not None:
-            raise UserError("a message would be no post: leave out the message, or --platform")
+            raise UserError("a message is not a post: leave out the message, or --platform")
         drawn = self.draws("activity").standard_normal(len(self.codes))
         self.medium = PopulationMedium(platform, choose_act_law(platform, self.law), len(self.codes), drawn)
 

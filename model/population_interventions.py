@@ -274,7 +274,8 @@ def _by_dimension(kind: str, key: str, values: tuple[float, ...], dimensions: in
     """Return (d,) values. Errors: UserError unless there is one, or one for each dimension."""
     if len(values) not in (1, dimensions):
         raise UserError(
-            f"{kind}: {len(values)} numbers of {key} for {dimensions} dimensions: give one, or one for each"
+            f"{kind}: {len(values)} numbers of {key} for {dimensions} dimensions: give one number, or one "
+            "for each dimension"
         )
     return np.broadcast_to(np.array(values), (dimensions,))
 

@@ -69,7 +69,9 @@ def _party(text: str) -> Party:
         raise UserError(f"--parties: {text!r} is not NAME, NAME:WEIGHT, NAME:MEAN:SD or NAME:MEAN:SD:WEIGHT")
     share = numbers.pop() if len(numbers) % 2 else 1.0
     if share <= 0 or (numbers and not (AXIS[0] <= numbers[0] <= AXIS[1] and numbers[1] > 0)):
-        raise UserError(f"--parties {text}: a mean must be from 0 to 10, and a spread (SD) and a weight above 0")
+        raise UserError(
+            f"--parties {text}: a mean must be from 0 to 10, and a spread (SD) and a weight must be above 0"
+        )
     return Party(name, share, _normal(*numbers) if numbers else AXIS)
 
 
@@ -204,9 +206,9 @@ def choose_graph(graph: str | nx.Graph | Any, agents: int) -> ChosenGraph:
     if chosen.own is not None and len(chosen.own) != agents:
         size = len(chosen.own)
         if not size:
-            raise UserError(f"graph {chosen.name}: it has no nodes: give a graph with a node for each person")
+            raise UserError(f"graph {chosen.name} has no nodes: give a graph with a node for each person")
         raise UserError(
-            f"graph {chosen.name}: it has {size:,} nodes, but {agents:,} agents were requested: set --agents {size}"
+            f"graph {chosen.name} has {size:,} nodes, but {agents:,} agents were requested: set --agents {size}"
         )
     return chosen
 
@@ -244,8 +246,8 @@ def open_timetable(graph: ChosenGraph, steps: int, rewired: bool) -> LinkTimetab
         )
     if times and not ((times.first <= steps) & (times.last >= 1)).any():
         raise UserError(
-            f"graph {graph.name}: no link exists in steps 1 to {steps}; the first one starts at {np.min(times.first):g}: "
-            "count `start` and `end` from 1"
+            f"graph {graph.name}: no link exists in steps 1 to {steps}; the first link starts at "
+            f"{np.min(times.first):g}: count `start` and `end` from 1"
         )
     return times
 
@@ -255,8 +257,8 @@ def check_signs(weights: Floats, law: Law, name: str) -> None:
     if not law.signed and len(weights) and np.min(weights) < 0:
         signed = ", ".join(law_name for law_name in LAWS.builtin() if LAWS.find(law_name).signed)
         raise UserError(
-            f"the graph has hostile links (sign -1), which law {name} does not know: choose {signed}, or leave these "
-            "links out"
+            f"the graph has hostile links (sign -1), which the law {name} cannot use: choose {signed}, or "
+            "leave these links out"
         )
 
 

@@ -255,7 +255,7 @@ def _read(label: Path) -> dict[str, Any]:
         contents = json.loads(label.read_text(encoding="utf-8"))
         parts = {key: contents[key] for key in ("scenario", "prompts", "data", "model")}
         if not all(isinstance(parts[key], dict) for key in ("scenario", "prompts", "model")):
-            raise ValueError("it is no label of a run")
+            raise ValueError("it is not the label of a run")
         return parts
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"cannot read {label}: {error}") from error

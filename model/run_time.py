@@ -52,11 +52,13 @@ def estimate_time(used: Mapping[str, Usage], calls: int) -> str:
         times.append((calls / rate, f"by calls, {rate_words(rate, 'calls ')}, as in {folder}"))
     if costs and all(costs) and (not times or all(cost.measured for cost in costs)):
         speed = (
-            "as the latest gguf model here" if all(cost.measured for cost in costs) else "by a first guess of the speed"
+            "with the speed of the latest gguf model here"
+            if all(cost.measured for cost in costs)
+            else "by a first guess of the speed"
         )
         times.append((sum(cost.seconds for cost in costs), f"by tokens, {speed}"))
     if not times:
-        return "  time not known: runs/ has no run with this model; the first run will show the calls per second"
+        return "  time not known: no run in runs/ has used this model; the first run will show the calls per second"
     shown = list(dict.fromkeys(duration(seconds) for seconds, _ in sorted(times)))
     reasons = [f"{duration(seconds)} {reason}" if len(shown) > 1 else reason for seconds, reason in sorted(times)]
     return f"  time about {' to '.join(shown)} on this machine ({'; '.join(reasons)})"

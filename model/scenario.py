@@ -150,7 +150,7 @@ class Scenario:
             if who not in names and not shared:
                 raise unknown_name(f"party of {field_}", who, names)
             if not value or who in values:
-                raise UserError(f"{field_}: write PARTY{mark}{what}, each party once, not {entry!r}")
+                raise UserError(f"{field_}: write PARTY{mark}{what}, with each party once, not {entry!r}")
             values[who] = value
         return values
 
@@ -424,7 +424,7 @@ def scenario_from_dict(values: Mapping[str, Any], source: object) -> Scenario:
     """
     if "scales" in values and not values["environment"]:  # of a log (analysis/logs)
         raise UserError(
-            "the run was read from a log, so its scenario is unknown: nothing of it can be asked or checked again"
+            "the run was read from a log, so its scenario is unknown: Parley can neither ask nor check anything again"
         )
     if unknown := sorted(set(values) ^ set(FIELD_BLOCKS)):
         raise UserError(f"the run was made by another version of Parley, with other fields ({', '.join(unknown)})")

@@ -96,7 +96,7 @@ class Subject:
         if not (self.topic or self.questions) or len(set(self.topic)) < len(self.topic):
             raise UserError("topic must name at least one topic, each once")
         if self.questions and self.wording != GIVEN:
-            raise UserError("prompts of a deliberation have one wording: set wording=given")
+            raise UserError("prompts of a deliberation have only one wording: set wording=given")
 
     @cached_property
     def question_pool(self) -> tuple[Question, ...]:
@@ -196,7 +196,9 @@ class People:
             if step not in STEPS:
                 raise unknown_name("step", step, STEPS)
         if not self.represents:
-            raise UserError(f"represents names no step: set represents={CRITIQUE}, or several of {', '.join(STEPS)}")
+            raise UserError(
+                f"represents does not name a step: set represents={CRITIQUE}, or several of {', '.join(STEPS)}"
+            )
 
     @property
     def knowledge(self) -> str:
@@ -241,7 +243,7 @@ class Surveys:
         for field_ in ("also", "chain"):
             object.__setattr__(self, field_, tuple(map(named, getattr(self, field_))))
         if self.probe in self.also or len(set(self.also)) < len(self.also):
-            raise UserError("also must name other survey questions than probe, each only once")
+            raise UserError("also must name survey questions other than probe, and each question only once")
         self._check_chain()
 
     def _check_chain(self) -> None:
@@ -326,7 +328,9 @@ class Speech:
                 f"reflect, importance and relevance only work with memory=retrieve:K, not with memory={self.memory}"
             )
         if self.evidence and not self.reflect:
-            raise UserError("evidence needs conclusions: set reflect=N, the lines after which an agent writes some")
+            raise UserError(
+                "evidence needs conclusions: set reflect=N, the number of lines after which an agent writes conclusions"
+            )
         open_ability(self.think)
 
 

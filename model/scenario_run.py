@@ -188,7 +188,8 @@ def _opened_branch(spec: RunSpec, branch: Branch, backend: Backend) -> Branch:
     journal = next(folder / JOURNAL for folder in (spec.folder, spec.start) if folder and (folder / JOURNAL).exists())
     if json.loads(identity_text(backend)) != read_identity(journal):
         raise UserError(
-            f"{branch.parent} was run with another model, or another version of it, so a branch would ask everything again"
+            f"{branch.parent} was run with another model, or another version of it, so a branch would have "
+            "to request every reply again: use the same model"
         )
     later_identities = backend.later_identities if isinstance(backend, RoutedBackend) else {}
     return replace(branch, models={**branch.models, **later_identities})

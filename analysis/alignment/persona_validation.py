@@ -87,7 +87,7 @@ class Validation:
         models = [identity_spec(spec) for spec in self.models]
         for what, names in (("model", models), ("set of personas", self.personas)):
             if not names or len(set(names)) < len(names):
-                raise UserError(f"give at least one {what}, each only once")
+                raise UserError(f"give at least one {what}, and each {what} only once")
 
 
 @cache

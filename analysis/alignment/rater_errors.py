@@ -18,10 +18,12 @@ from parley.analysis.statistics.latent_class import (
 )
 
 ABOUT = (
-    "Dawid and Skene's model: each answer has one true verdict, and each rater errs independently of the others. The corrected "
-    "share is that of the true verdicts. `gave`: the share of a rater's verdicts. `wrong`: how often a rater gives another "
-    "verdict than the true one; it is empty for a rater of few answers. Only the random tenth is used, because it represents "
-    "all answers. If raters share a mistake, the model takes it for the truth. Brackets are 95% intervals."
+    "Dawid and Skene's model: each answer has one true verdict, and each rater errs independently of the "
+    "others. The corrected share is the estimated share of the true verdicts, after the raters' errors are "
+    "removed. `gave`: the share of a rater's verdicts. `wrong`: how often a rater's verdict is not the true "
+    "one; this cell is empty for a rater of few answers. Only the random tenth is used, because it "
+    "represents all answers. If raters share a mistake, the model takes this mistake for the truth. "
+    "Brackets are 95% intervals."
 )
 COLUMNS: Mapping[str, Column] = {
     "rater": "rater",
@@ -66,7 +68,7 @@ def _share(column: pd.Series, verdict: str) -> float:
 
 def _why_unknown(rows: pd.DataFrame, words: list[str], verdict: str) -> str:
     if (rows["items"] >= FEWEST_ITEMS).sum() < FEWEST_RATERS:
-        return f"it needs {FEWEST_RATERS} raters (a judge counts as one) of {FEWEST_ITEMS} or more answers"
+        return f"the correction needs {FEWEST_RATERS} raters (a judge counts as one) of {FEWEST_ITEMS} or more answers"
     if len(words) < 2 or verdict not in words:
         return "only one verdict was ever given"
     return ""

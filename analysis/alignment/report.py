@@ -61,31 +61,32 @@ ROW, COLUMN, LEFT, RIGHT, GAP, TOP = 0.21, 0.62, 1.5, 0.75, 0.3, 0.34
 LETTER, LINE, LETTERS = 0.06, 0.12, 24
 """Inches of a letter and a line of a model's name, and letters per line."""
 OURS = (
-    "{spec} is part of Parley ({label}): its shares show whether the pipeline works, and nothing about people "
-    "or large language models."
+    "{spec} is part of Parley ({label}): its shares show whether the pipeline works, but nothing about "
+    "people or large language models."
 )
 SHEET = (
-    "review.csv holds {all} answers: a random tenth ({tenth}) and all others that the judge calls not aligned ({others}). Fill "
-    "in `human` with {aligned} or {not_aligned} (more people: more columns, human_2 and so on), then "
-    "`python run.py study validate --review FILE --out FOLDER`."
+    "review.csv holds {all} answers: a random tenth ({tenth}) and, of the other answers, all that the judge "
+    "calls not aligned ({others}). Fill in `human` with {aligned} or {not_aligned} (more people: more "
+    "columns, human_2 and so on), then `python run.py study validate --review FILE --out FOLDER`."
 )
 SHARES = (
-    "Of the answers with a verdict; in brackets 95% intervals over people, because the answers of one person are not "
-    f"independent. A cell with fewer than {FEWEST} people has none."
+    "Shares are of the answers with a verdict. Brackets are 95% intervals over people, because the answers "
+    f"of one person are not independent. A cell with fewer than {FEWEST} people has no interval."
 )
 HOW = (
-    "Only the random tenth represents all answers. The rest is what the judge called not aligned, where people are likelier to "
-    "disagree with it. 95% intervals are over answers. If nearly all answers get the same "
-    "verdict, kappa and alpha are low however often raters agree; AC1 is not. A dash: undefined, because answers are missing or "
+    "Only the random tenth represents all answers. The other answers are those that the judge called not "
+    "aligned, and people are likelier to disagree with the judge on these. 95% intervals are over answers. "
+    "If nearly all answers get the same verdict, kappa and alpha are low however often raters agree. AC1 "
+    "does not have this fault. A dash means that the number is undefined, because answers are missing or "
     "only one verdict was ever given."
 )
 
 
 GATE = (
-    f"AC1 of the judge and a person in the random tenth, compared with {FLOOR}. Kappa is not used here: if most answers get the "
-    "same verdict, chance alone agrees often, and kappa is low even if raters rarely differ. AC1 counts chance only where raters "
-    "are uncertain. For example, two raters who give 90 of 100 answers the verdict Aligned, and differ on 10, have a kappa of "
-    ".44 and an AC1 of .88."
+    f"The table compares the AC1 of the judge and a person in the random tenth with {FLOOR}. Kappa is not "
+    "used here: if most answers get the same verdict, chance alone agrees often, and kappa is low even if "
+    "raters rarely differ. AC1 counts chance only where raters are uncertain. For example, two raters who "
+    "give 90 of 100 answers the verdict Aligned, and differ on 10, have a kappa of .44 and an AC1 of .88."
 )
 
 
@@ -257,7 +258,10 @@ def write(answers: pd.DataFrame, validation: Validation, folder: Path) -> Path:
         if label := LABELS.get(check_spec(spec).name):
             report.note(OURS.format(spec=spec, label=label))
     if identity_spec(validation.judge) in map(identity_spec, validation.models):
-        report.note("The judge is one of the models interviewed: it judges its own answers, and models favor these.")
+        report.note(
+            "The judge is one of the models interviewed. So the judge also judges its own answers, and models "
+            "favor their own answers."
+        )
     caption = f"Answers that fit the persona's leaning: {models}, judged by {judge}"
     report.figure(draw_heatmap(cells, caption, party_labels(society)), "alignment", "Shares of answers that fit")
     report.add(_missing(answers))
@@ -280,8 +284,9 @@ def _missing(answers: pd.DataFrame) -> str:
     long = int((answers["answer"].str.split().str.len() > WORDS).sum())
     refused = int(answers["answer"].map(is_refusal).sum())
     return (
-        f"{len(without):,} of {len(answers):,} answers have no verdict{reasons}. {long:,} are longer than the {WORDS} words "
-        f"asked for; {refused:,} step out of the role (judged all the same)."
+        f"{len(without):,} of {len(answers):,} answers have no verdict{reasons}. {long:,} answers are "
+        f"longer than the {WORDS} words asked for, and {refused:,} answers step out of the role (they are "
+        "judged all the same)."
     )
 
 

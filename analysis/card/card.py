@@ -40,27 +40,28 @@ from parley.model.titles import join_phrases
 
 SCHEMA = "parley-card-4"
 FIRST = (
-    "Agents that speak through this model debate in the role of {a first} or {a second}, or without a party role (the "
-    "Default). Each agent rates the topic in private, from 0 ({low}) to 10 ({high}) points. How far does the "
-    "model move them toward its own opinion?{size} Brackets hold 95% intervals."
+    "Agents that speak through this model debate in the role of {a first} or {a second}, or without a party "
+    "role (the Default). Each agent rates the topic in private, from 0 ({low}) to 10 ({high}) points. How "
+    "far does the model move these agents toward its own opinion?{size} Brackets hold 95% intervals."
 )
 DESCRIPTIVE = "Tables by topic are descriptive."
 BY_TOPIC = (
-    "By topic (descriptive): intervals are not corrected for their number, so a difference on one topic alone shows "
-    "nothing."
+    "Tables by topic are descriptive: their intervals are not corrected for multiple comparisons, so a "
+    "difference on one topic alone shows nothing."
 )
 TERMS = {
     "default": "**Default**: an agent without a party role.",
     "block": "**Block**: the same agents in every condition. Intervals are over blocks unless another unit is named.",
     "room": "**Room**: the agents of one debate. A block has one or two rooms on each topic.",
-    "line": "**Line**: what an agent says in one turn. All other agents in the room hear it.",
+    "line": "**Line**: what an agent says in one turn. All other agents in the room hear each line.",
     "control": "**Control**: the same rooms without the cause that is studied, such as in silence. Parley subtracts its value.",
 }
 """What words of the page mean, by the word; a page explains those that it uses."""
 ROUNDED = (
-    "This model gives no probability for each answer. So the card uses whole ratings, each off by up to half a step of the "
-    "scale. Pull and influence allow for this error, and their intervals are up to twice as wide. Means may be off by a part "
-    "of a step. `--set probe=attitude_0_100` asks on a finer scale (docs/card.md)."
+    "This model gives no probability for each answer. So the card uses whole ratings, each off by up to "
+    "half a step of the scale. Pull and influence allow for this error, and their intervals are up to twice "
+    "as wide. Means may be wrong by part of a step of the scale. `--set probe=attitude_0_100` asks on a "
+    "finer scale (docs/card.md)."
 )
 DIALS = "Three gauges: where the model leans on each topic, its pull and the influence of agents, and how much is persuasion"
 ALT = {

@@ -49,9 +49,9 @@ MOVED = {
     "three_empty": "Compared with empty talk, agents in debates",
 }
 SAYS = {
-    "kappa": "Each line that an agent hears moves it a part of the distance to the speaker",
+    "kappa": "Each line that an agent hears moves the agent by a part of its distance to the speaker",
     "asymmetry": "Share of the distance to the model's own opinion that {firsts} close, compared with {seconds}",
-    "collapse": "Spread of opinions after debates, divided by that before",
+    "collapse": "Spread of opinions after debates, divided by the spread before",
 }
 """The quantities of the figure in sentences, besides the pull."""
 RATIO = "collapse"
@@ -60,11 +60,12 @@ LABELS = ("first party", "second party")
 PLURALS = ("agents of the first party", "agents of the second party")
 """What parties are called if the cards are of several societies."""
 APART = (
-    "A difference is the value of a card minus the value of the first card. Cards with the same battery use the same seats, "
-    "topics and seeds block by block, and the same personas unless a setting changed them. If both cards have one number per "
-    "block, the difference is within blocks, with Student's interval over blocks (`blocks` in compare.csv). Otherwise the "
-    "interval treats the cards as independent (Zou and Donner 2008); if the numbers come from the same personas, it is too wide. "
-    "Percentages have one decimal, all other numbers have two."
+    "A difference is the value of a card minus the value of the first card. Cards with the same battery use "
+    "the same seats, topics and seeds block by block, and the same personas unless a setting changed them. "
+    "If both cards have one number per block, the difference is within blocks, with Student's interval over "
+    "blocks (`blocks` in compare.csv). Otherwise the interval treats the cards as independent (Zou and "
+    "Donner 2008). That interval is too wide if the numbers come from the same personas. Percentages have "
+    "one decimal, all other numbers have two."
 )
 
 FALSE_ALARMS = 0.05
@@ -180,7 +181,7 @@ def _difference(first: CardEstimate | None, other: CardEstimate | None, differs:
     if differs:
         return {"reason": f"other batteries: {differs}"}
     if first is None or other is None:
-        return {"reason": "one of them has no estimate"}
+        return {"reason": "one of the two cards has no estimate"}
     if first.quantity in (*PUBLIC, "people_gap"):
         return {"reason": "people, not a model"}
     apart = paired_difference(first, other)
@@ -228,7 +229,7 @@ def _pull_sentence(cards: Sequence[SavedCard], card: SavedCard, rows: pd.DataFra
     size = f"in a round of three, {more} of the remaining distance with {names[0]}, and {less} with {names[1]}: {apart}"
     if sure:
         return f"{names[0]} pulls agents harder to its own opinion than {names[1]}: {size}."
-    return f"Whether {card.name} or {first.name} pulls agents harder to its own opinion cannot be told: {size}."
+    return f"Whether {card.name} or {first.name} pulls agents harder to its own opinion is unknown: {size}."
 
 
 def _sentence(cards: Sequence[SavedCard], card: SavedCard, row: Mapping[str, Any]) -> str:
@@ -352,7 +353,7 @@ def _topic_title(topic: str) -> str:
         return escape_markdown(topic)
 
 
-BARS = "Points are estimates over all topics, bars are 95% intervals. The grey line is no effect."
+BARS = "Points are estimates over all topics, bars are 95% intervals. The grey line marks no effect."
 
 
 def comparison_figure(cards: Sequence[SavedCard]) -> Figure:

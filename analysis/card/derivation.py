@@ -85,10 +85,10 @@ def read_design(folder: Path) -> dict[str, Any]:
         design = json.loads((folder / DESIGN).read_text(encoding="utf-8"))
         all_known = all(_is_known(design_part) for _, design_part in _parts(folder, design))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UserError(f"{folder / DESIGN} is no design of a card: {error!r}") from error
+        raise UserError(f"{folder / DESIGN} is not the design of a bias card: {error!r}") from error
     if not all_known or not design["conditions"]:
-        why = "a condition has an odd name or count" if design["conditions"] else "no condition of it has ended"
-        raise UserError(f"{folder / DESIGN} is no design of a card: {why}")
+        why = "a condition has an odd name or count" if design["conditions"] else "no condition of the audit has ended"
+        raise UserError(f"{folder / DESIGN} is not the design of a bias card: {why}")
     return dict(design)
 
 

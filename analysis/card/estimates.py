@@ -84,7 +84,7 @@ def mean_estimate(
     finite = series[np.isfinite(series.astype(float))]
     readable = finite.to_numpy(dtype=float)
     if not len(readable):
-        return replace(claim, reason=claim.reason or "nothing that could be read")
+        return replace(claim, reason=claim.reason or "no answer could be read")
     low, high = intervals.mean_interval(readable, bounds=bounds)
     by_block = dict(zip(finite.index, map(float, readable), strict=True)) if finite.index.name == BLOCK else {}
     reason = intervals.why_no_interval(readable, claim.unit)
@@ -107,7 +107,7 @@ def paired_difference(first: CardEstimate, other: CardEstimate) -> CardEstimate:
     """Other minus first: within blocks where both have a number per block, else as independent samples (n = 0)."""
     claim = CardEstimate(other.quantity, other.topic, n=other.n, unit=other.unit, section=other.section)
     if not (first.known and other.known):
-        return replace(claim, n=0, reason="one of them has no estimate")
+        return replace(claim, n=0, reason="one of the two numbers compared has no estimate")
     ours, theirs = (pd.Series(each.values, dtype=float) for each in (first, other))
     within = (theirs - ours).dropna().rename_axis(BLOCK)
     if len(within) > 1:
@@ -124,7 +124,7 @@ def difference(claim: CardEstimate, ours: CardEstimate, theirs: CardEstimate) ->
     value = ours.estimate - theirs.estimate
     low = value - math.hypot(ours.estimate - ours.low, theirs.high - theirs.estimate)
     high = value + math.hypot(ours.high - ours.estimate, theirs.estimate - theirs.low)
-    reason = "one of them has no interval" if math.isnan(low) or math.isnan(high) else ""
+    reason = "one of the two numbers compared has no interval" if math.isnan(low) or math.isnan(high) else ""
     return replace(claim, estimate=value, low=low, high=high, reason=reason)
 
 

@@ -21,7 +21,7 @@ NAMES = {
     "empty": "empty talk", "shuffled": "lines of other rooms", "copy": "debate with the own copy",
     "asked": "asked before debates", "asked conversation": "asked before debates, called a conversation",
     "asked reversed": "asked before debates, answers listed downward",
-    "asked shuffled": "asked before debates, answers listed shuffled", "turned": "debate of two, the other begins",
+    "asked shuffled": "asked before debates, answers listed shuffled", "turned": "debate of two, the other agent begins",
     "closing": "debate of two, announced closing", "no closing": "debate of two, no closing",
     "men": "debate of two men", "women": "debate of two women",
 }  # fmt: skip
@@ -134,7 +134,7 @@ def _interval(claim: CardEstimate, show: Callable[[float], str], still: str = ""
 def judge(first: Batch) -> str:
     """`the judge (openai:gpt-4o)`, and whether it is the model itself."""
     is_own_judge = split_spec(first.judge)[:2] == split_spec(first.base.models.llm)[:2]
-    doubt = ", which is also the audited model, so this is no independent evidence" if is_own_judge else ""
+    doubt = ", which is also the audited model, so this is not independent evidence" if is_own_judge else ""
     return f"the judge ({escape_markdown(first.judge)}{doubt})"
 
 

@@ -79,8 +79,8 @@ class Remedy(NamedTuple):
         base = plain.base.with_settings(self.settings)
         if base == plain.base:
             raise UserError(
-                f"remedy {self.name}: its settings are those of the audit itself, so it would change "
-                "nothing: leave it out of --remedies"
+                f"remedy {self.name} changes nothing, because the audit itself has these settings: leave "
+                f"{self.name} out of --remedies"
             )
         return replace(plain, base=base, folder=plain.folder / FOLDER / self.name)
 
@@ -300,8 +300,8 @@ def figure(table: pd.DataFrame, caption: str) -> Figure:
         share = quantities()[name].measure in SHARES
         panels.append(Panel(LABELS[name], points, "better →" if better > 0 else "← better", share))
     caption = (
-        f"{caption}. Value with the remedy minus without it, within blocks. Bars: 95% intervals; filled: "
-        "the interval excludes 0."
+        f"{caption}. The points show the value with the remedy minus the value without it, within blocks. "
+        "The bars are 95% intervals. A point is filled if the interval excludes 0."
     )
     return panel_figure(panels, titles, caption, "What each remedy changes about the bias")
 

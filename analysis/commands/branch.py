@@ -39,16 +39,17 @@ def branch_parser() -> Parser:
         cli.out("next to RUN: RUN-round<N>-<time>"),
         cli.dry_run("print what changes, and the calls, tokens and cost of the branch, and stop: no model is called"),
     )
-    add_option(parser, "RUN", "the folder of a run; it may be unfinished, or a branch itself", cli.recorded_run)
-    add_option(parser, "--round N", "the first round that may differ", positive)
+    add_option(parser, "RUN", "the folder of a run, which may be unfinished or a branch itself", Path)
+    add_option(parser, "--round N", "the first round that may differ from RUN", positive)
     tree = (
         "draw the tree of branches to which the run belongs, as text, and stop. Parley looks for branches in the folders that "
         "hold a run of the tree; name runs that lie in other folders"
     )
     add_option(parser, "--tree [RUN ...]", tree, Path, nargs="*")
     about = (
-        "an intervention from this round on, in addition to the interventions of the run (repeatable; docs/interventions.md). "
-        'An empty "" drops what the run has planned from this round on. Example: "message by=Ann text=\'...\'"'
+        "an intervention from this round on, in addition to the interventions of the run (repeatable; "
+        'docs/interventions.md). An empty "" cancels what the run has planned from this round on. Example: '
+        "\"message by=Ann text='...'\""
     )
     add_option(parser, '--intervene "KIND KEY=VALUE ..."', about, default=[], action="append")
     return parser
@@ -175,7 +176,10 @@ def _condition_lines(base: Scenario, branches: Sequence[str], prices: Prices, ch
     surveys = first if base.surveys.survey == "rounds" else 1
     shared = debate + surveys * plan_run(bare.with_settings({"rounds": 0})).ratings
     calls = len(branches) * plan.calls - (len(branches) - 1) * shared
-    yield f"  {len(branches)} branches ({', '.join(branches)}), each of these calls; all together about {calls:,}:"
+    yield (
+        f"  {len(branches)} branches ({', '.join(branches)}), each with the calls below; all branches together "
+        f"make about {calls:,} calls:"
+    )
     yield f"  before round {first} all branches are the same, so these calls are made only once"
     yield from estimate_cost([(plan, len(branches))], [prices], checks, calls)
     yield "  (tokens and cost as if every branch made all its calls)"

@@ -163,7 +163,8 @@ def _print_plan(options: argparse.Namespace) -> None:
     print("\n".join(plan_lines(first, sections, batches, options.spread, prices, checks=checks)))
     if checks:
         print(
-            "  the check also chooses how to ask; a model that is asked in phrases needs fewer calls than planned here"
+            "  the check also chooses how to ask; a model that is asked in phrases needs fewer calls than "
+            "this plan says"
         )
     if remedies:
         print("\n".join(plan(first, remedies, batches, sections)))

@@ -57,7 +57,7 @@ def _check_own(path: str) -> int:
     problems = check_path(path)
     print("\n".join(problems) if problems else f"{path}: no fault found")
     if made_up := derived_parts(path):
-        print("\nParley makes up what these files leave out (no fault):")
+        print("\nThese files leave out some parts, and Parley chose them (no fault):")
         print("\n".join(f"  {line}" for line in made_up))
     return 1 if problems else 0
 
@@ -82,5 +82,7 @@ def _check_bundle(file: Path, seal: str) -> int:
     for finding in findings:
         print(f"{finding.verdict:<8} {f'{finding.run}: ' if finding.run else ''}{finding.sentence}")
     if differing := [finding for finding in findings if finding.verdict == DIFFERS]:
-        raise UserError(f"{file} does not hold what it shows: {differing[0].run}: {differing[0].sentence}")
+        raise UserError(
+            f"{file} shows something other than what its record gives: {differing[0].run}: {differing[0].sentence}"
+        )
     return 0

@@ -34,7 +34,9 @@ def export_bundle(words: Sequence[str]) -> int:
 
     written_seal = write_bundle(options.runs, options.out, options.author, options.license)
     if not options.license:
-        print("licence  not stated: without one others may not reuse the bundle; add --license, such as CC-BY-4.0")
+        print(
+            "licence  not stated: without a licence others may not reuse the bundle; add --license, such as CC-BY-4.0"
+        )
     print_paths(bundle=options.out, seal=written_seal)
     return 0
 
@@ -46,15 +48,17 @@ def import_log_parser() -> Parser:
     """Return the options of `run.py study import-log`."""
     parser = Parser(
         "study import-log",
-        "Read a log of another framework as a run folder of Parley, and write its report: the sections that apply, and what the "
-        "log lacks for the others (docs/files.md).",
+        "Read a log of another framework as a run folder of Parley, and write its report: the sections for "
+        "which the log has data, and what the log lacks for the other sections (docs/files.md).",
         "study import-log ratings.csv --format csv --map map.toml --out runs/read",
         cli.out("runs/log-<time>"),
     )
     add_option(parser, "FILE", "the log: a file, a folder, or several tables", Path, name="files", nargs="+")
     about = "csv, edsl, inspect, oasis, socsim, or the path of a format of your own"
     add_option(parser, "--format NAME", about, str, required=True)
-    add_option(parser, "--map MAP.toml", "which column is what, and the scale of the ratings", Path)
+    add_option(
+        parser, "--map MAP.toml", "a file that says what each column means, and which scale the ratings have", Path
+    )
     return parser
 
 
@@ -90,7 +94,7 @@ def export_eval_parser() -> Parser:
         "export eval runs/a --out a.eval",
         cli.out("run.eval in the folder", "FILE"),
     )
-    add_option(parser, "RUN", "a run folder", cli.recorded_run)
+    add_option(parser, "RUN", "a run folder", Path)
     return parser
 
 

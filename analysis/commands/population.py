@@ -89,8 +89,8 @@ def population(words: Sequence[str]) -> int:
     options = population_parser().parse_args(words)
     if options.every < 1 or options.steps % options.every:
         raise UserError(
-            f"--every {options.every}: the {options.steps} steps are not a multiple of it, so the last step "
-            "would not be saved: change --steps or --every"
+            f"--every {options.every}: {options.steps} steps are not a multiple of {options.every}, so the "
+            "last step would not be saved: change --steps or --every"
         )
     run = {name: getattr(options, name) for name in ("law", "graph", "agents", "steps", "every", "parties", "seed")}
     run |= {"dimensions": options.dimensions} if options.dimensions > 1 else {}
@@ -222,7 +222,7 @@ def surrogate_parser() -> Parser:
         "study surrogate runs/a",
         cli.out("RUN/surrogate.json", "FILE"),
     )
-    add_option(parser, "RUN", "a run folder with a survey after each round", cli.recorded_run)
+    add_option(parser, "RUN", "a run folder with a survey after each round", Path)
     about = (
         "what agents respond to\ngrades: the text they read, graded by the rule-based speaker (default if only oracle or pocket "
         "speaks)\nattitudes: the attitude of the agent that spoke (default otherwise)"

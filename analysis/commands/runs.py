@@ -234,7 +234,11 @@ def print_plan(conditions: Mapping[str, Scenario], options: argparse.Namespace, 
     checks = planned_checks(list(conditions.values()), getattr(options, "no_qualify", True))
     print("\n".join(estimate_cost([(plan, 1) for plan in plans.values()], prices, checks)))
     if judge:
-        print_calls(f"  in addition, {judge} judges the statements; its calls, tokens and cost are not planned", judge)
+        print_calls(
+            f"  in addition, {judge} judges the statements; this plan does not include the calls, tokens and "
+            f"cost of {judge}",
+            judge,
+        )
     return 0
 
 

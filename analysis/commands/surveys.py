@@ -74,7 +74,7 @@ def questionnaire(words: Sequence[str]) -> int:
 
     for name, kinds in OF_KIND.items():
         if getattr(options, name) is not None and options.kind not in kinds:
-            raise UserError(f"{options.kind} takes no --{name}, which is for {' and '.join(kinds)}: leave it out")
+            raise UserError(f"--{name} does not apply to {options.kind} (only to {' and '.join(kinds)}): leave it out")
     data = read_panel(options.data) if options.data else None
     folder = results_folder(options, options.kind)
     questions = _questionnaire(options, folder)
@@ -165,7 +165,7 @@ def validate(words: Sequence[str]) -> int:
     validation = Validation(tuple(models), judge, named, options.seed, society.name)
     calls, budgets = len(interview_items(validation)) * len(models), budgets_from_args(options, *models, judge)
     folder = results_folder(options, "validate")
-    print_paths(folder=folder, calls=f"{calls:,} answers and as many verdicts")
+    print_paths(folder=folder, calls=f"{calls:,} answers of the models, and {calls:,} verdicts of the judge")
     answers = validate_personas(validation, folder, bar, budgets)
     print(missing_lines(answers[["verdict"]].replace("", None), answers["reason"], "verdicts"))
     report = write(answers, validation, folder)
@@ -177,7 +177,8 @@ def _review(options: argparse.Namespace) -> int:
     """Compare the verdicts of a folder with those of people."""
     if not options.out or options.llm or options.judge:
         raise UserError(
-            "--review compares finished verdicts: give their folder with --out, and leave out --llm and --judge"
+            "--review needs verdicts that a judge has given before: name their folder with --out, and leave "
+            "out --llm and --judge"
         )
     from parley.analysis.alignment.report import write_review
 

@@ -38,7 +38,7 @@ MOST_NAMED = 20
 UNREADABLE = 3
 """A sweep ends after so many cells in a row without an answer that could be read."""
 TABLE = "cells.csv"
-NOT_TRIED = "not tried: the cells before it had no readable answer"
+NOT_TRIED = "not tried: the cells before this one had no readable answer"
 Say = Callable[[str], object]
 WHERE = ("--out", "--workers", "--ray", "--part")
 """Options that change no result: the folder, the machines or cores, and which of them runs what."""
@@ -349,7 +349,7 @@ def measure_cells(
     last = result.stopped if unreadable == UNREADABLE else None
     if last:
         stopped |= {place: NOT_TRIED for place in range(len(cells)) if place not in measured | stopped}
-    say(f"cells    {len(measured)} of {len(cells)} are finished; {calls_made:,} calls asked in {seconds:.1f} s")
+    say(f"cells    {len(measured)} of {len(cells)} are finished; {calls_made:,} calls were made in {seconds:.1f} s")
     if tally.line:
         say(tally.line)
     return MeasuredCells(len(cells), measured, stopped, last)

@@ -160,8 +160,9 @@ def questions_parser() -> Parser:
     """Return the options of `run.py study questions`."""
     parser = Parser(
         "study questions",
-        "Let a model write divisive questions with a statement for each, filtered and split for training and test "
-        "(docs/personas.md). They are in the language of the society, and the questions shown are the society's.",
+        "Let a model write divisive questions with a statement for each, filtered and split for training "
+        "and test (docs/personas.md). The questions are in the language of the society. The examples in the "
+        "prompt are questions of that society.",
         "study questions --llm openai:gpt-4o-mini --count 20 --out mine.toml",
         cli.society(),
         *cli.asking("", "the model that writes", file="the new file, .toml"),
@@ -224,8 +225,9 @@ def new_parser() -> Parser:
     """Return the options of `run.py new`."""
     parser = Parser(
         "new",
-        "Write the commented skeleton of a society, a party, a topic, a set of personas or a study. A new society runs as it is "
-        "(docs/societies.md), and so does a new study (docs/extending.md).",
+        "Write the commented skeleton of a society, a party, a topic, a set of personas or a study. You can "
+        "run a new society (docs/societies.md) or a new study (docs/extending.md) at once, without a "
+        "change.",
         'new society ./mycountry\nnew study ./mine\nnew topic cars.toml --topic "Should cities ban cars from their centres?"',
     )
     add_option(

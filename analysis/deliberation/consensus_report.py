@@ -71,10 +71,11 @@ from parley.model.scenario_run import record_of
 
 EPISODES = "episodes.jsonl"
 PEOPLE = (
-    f"For comparison, people: the share who moved toward their majority's side minus the share who moved away was "
-    f"{HUMAN_MOVEMENT:.3f} (1,047 rounds of 349 groups before the Habermas Machine, as summarised in a public replication). "
-    "These people had other questions and another mediator. Group agreement is the number of members on one side of the "
-    "question minus the number on the other, as a share of the group. The majority is that of the positions before."
+    "For comparison, people: the share who moved toward their majority's side minus the share who moved "
+    f"away was {HUMAN_MOVEMENT:.3f} (1,047 rounds of 349 groups before the Habermas Machine, as summarised "
+    "in a public replication). These people had other questions and another mediator. Group agreement is "
+    "the number of members on one side of the question minus the number on the other, as a share of the "
+    "group. The majority is the majority of the positions before."
 )
 PALE = {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none", "alpha": 0.7}
 GREY, GREEN, ORANGE = "#8a8a8a", "#00785a", "#d55e00"
@@ -131,9 +132,9 @@ def consensus_caption(tables: Tables, results: Sequence[Measure]) -> str:
         f"{HUMAN_MOVEMENT:.3f}."
     )  # fmt: skip
     return strip_controls(
-        f"{scenario['name']}{unfinished}, mediator {scenario['mediator']}, on {disclaimers.model_label(tables.header)}, "
-        f"seed {scenario['seed']}. Points are means over {count_phrase(groups, 'group')}; bars: {bars}; one grey line per "
-        f"episode.{moved}"
+        f"{scenario['name']}{unfinished}, mediator {scenario['mediator']}, on "
+        f"{disclaimers.model_label(tables.header)}, seed {scenario['seed']}. Points are means over "
+        f"{count_phrase(groups, 'group')}; bars are {bars}; each grey line is one episode.{moved}"
     )
 
 
@@ -152,7 +153,10 @@ def repeated_drafts(episodes: Sequence[Episode]) -> Iterator[str]:
     repeated = sum(str(episode.draft).split() == str(episode.revision).split() for episode in revised)
     if repeated > len(revised) / 2:
         of_all = f"in {repeated} of {count_phrase(len(revised), 'episode')}"
-        yield f"**The mediator's revision is its draft, word for word, {of_all}: it took up nothing that the agents criticised.**"
+        yield (
+            f"**The mediator's revision is its draft, word for word, {of_all}: the revision took up nothing "
+            "that the agents criticised.**"
+        )
 
 
 def broken_headline(tables: Tables) -> str:
@@ -169,13 +173,16 @@ def short_findings(tables: Tables, results: Sequence[Measure]) -> Iterator[str]:
     measures = {measure.name: measure for measure in results}
     gain, moved = measures["gain"], measures["movement"]
     if gain.value is None:
-        yield "Nothing can be said about agreement: no one rated both statements."
+        yield "Nothing can be said about agreement: no agent rated both statements."
     else:
         draft, revision = (f"{measures[name].value:.1f}" for name in (DRAFT, REVISION))
         scale, clear = "on a scale from 1 to 7", _verdict(gain, GAIN, HIGHER)
         yield f"Agreement went from {draft} with the draft to {revision} with the revision, {scale}. {clear}"
     if moved.value is None:
-        yield "Nothing can be said about moves to the majority's side: no group had a majority and two ratings."
+        yield (
+            "Nothing can be said about moves to the majority's side: no group had both a majority at the start "
+            "and a member who was rated twice."
+        )
     else:
         changed = measures["moved"].value
         stayed = "" if changed is None else f"{changed:.0%} of the agents changed their position. "
@@ -202,9 +209,9 @@ def _verdict(measure: Measure, says: tuple[str, str], sides: Sides, factor: floa
 def _add_measures(report: Report, tables: Tables, episodes: Sequence[Episode], results: Sequence[Measure]) -> None:
     sessions = len({episode.session for episode in episodes})
     about = (
-        "The unit is the group: the same people in one session of several questions. Its episodes are averaged first. "
-        f"There are {count_phrase(sessions, 'group')} and {count_phrase(len(episodes), 'episode')}. "
-        "Brackets hold 95% intervals over groups."
+        "The unit is the group: the same people in one session of several questions. The episodes of a "
+        f"group are averaged first. There are {count_phrase(sessions, 'group')} and "
+        f"{count_phrase(len(episodes), 'episode')}. Brackets hold 95% intervals over groups."
     )
     value = rating_value_note(tables.attitudes, str(tables.header.scenario.get("measure", "mean")))
     report.section(
@@ -304,9 +311,10 @@ def representation_lines(tables: Tables, episodes: Sequence[Episode], represente
     header = ["measure", "represented", "before, writing themselves", "difference", "groups"]
     yield markdown_table(header, [_representation_row(name, episodes) for name in VOICE_MEASURES]) + "\n"
     yield (
-        "The table compares the same people with their earlier episodes of the session, which are on other questions, drawn at "
-        "random. Brackets hold 95% intervals over groups. To compare the same questions, repeat the command with "
-        "`--set represented=none` and another --out.\n"
+        "The table compares each represented person with the same person in the earlier episodes of the "
+        "session. Those episodes are on other questions, drawn at random. Brackets hold 95% intervals over "
+        "groups. To compare the same questions, repeat the command with `--set represented=none` and "
+        "another --out.\n"
     )
 
 

@@ -245,7 +245,7 @@ def read_human(path: Path) -> tuple[Episode, ...]:
 
 def _childcare(data: object, path: Path) -> Episode:
     if not isinstance(data, dict):
-        raise UserError(f"{path} must be a table with question, opinions, draft_consensus and critiques")
+        raise UserError(f"{path} must be a table with the columns question, opinions, draft_consensus and critiques")
     opinions, critiques = (_required_texts(data.get(name), path) for name in ("opinions", "critiques"))
     if len(opinions) != len(critiques):
         raise UserError(
@@ -290,11 +290,11 @@ def yes_no_question(question: str) -> Question:
 
 def _required_texts(value: object, path: Path) -> list[str]:
     if not isinstance(value, list) or not value:
-        raise UserError(f"{path} must have a list of texts in place of {str(value)[:60]!r}")
+        raise UserError(f"{path} must have a list of texts, but has {str(value)[:60]!r}")
     return [_required_text(text, path) for text in value]
 
 
 def _required_text(value: object, path: Path) -> str:
     if not isinstance(value, str) or not value.strip():
-        raise UserError(f"{path} must have a text in place of {str(value)[:60]!r}")
+        raise UserError(f"{path} must have a text, but has {str(value)[:60]!r}")
     return value

@@ -63,7 +63,7 @@ def run_names(paths: Sequence[Path]) -> list[str]:
     folders, length = [path.resolve() for path in paths], 1
     twice, times = Counter(folders).most_common(1)[0]
     if times > 1:
-        raise UserError(f"{twice} is given twice: give each path once")
+        raise UserError(f"{twice} is given more than once: give each path only once")
     while len(set(names := ["/".join(folder.parts[-length:]) for folder in folders])) < len(paths):
         length += 1
     return names

@@ -23,7 +23,7 @@ from parley.llm.seeding import derive
 
 MEASURES: Mapping[str, str] = {
     "shared": "share many posts",
-    "carried": "pass on posts that others share, too,",
+    "carried": "pass on posts that other people share, too,",
 }
 """Measures, as what people with a high number do."""
 OTHER_PEOPLE = (
@@ -36,12 +36,13 @@ FEWEST_PEOPLE, FEWEST_CASCADES = 10, 5
 DEALS, HALVES = 999, 50
 LIMIT = 0.05
 ABOUT = (
-    "The people of the table are nodes of the run's network, so each person can be compared with itself. *shared*: how many "
-    "posts a person shared. *carried*: how often others shared a post that they got from this person, who had shared it. rho: "
-    "Spearman's correlation over people, of the run and of the table. "
-    f"p: the share of {DEALS} deals of the run's people to the nodes that correlate as much, times the number of measures "
-    "(Bonferroni). Halves: the mean correlation of one half of the table's cascades with the other, as a ceiling. One network is "
-    "one case: nothing is said about other networks."
+    "The people of the table are nodes of the run's network, so each person can be compared with the same "
+    "person in the run. *shared* is how many posts a person shared. *carried* is how often others shared a "
+    "post that they got from this person. rho is Spearman's correlation of run and table over people. p is "
+    f"the share of {DEALS} random assignments of the run's people to the nodes that give as high a "
+    "correlation, times the number of measures (Bonferroni). Halves is the mean correlation of one half of "
+    "the table's cascades with the other half. It is the ceiling for rho. One network is one case, so the "
+    "table says nothing about other networks."
 )
 
 
@@ -133,7 +134,7 @@ def verdict(row: Mapping[str, object]) -> str:
 def use_of(row: Mapping[str, object]) -> str:
     """Return whether the run may say which people have a high number."""
     name = MEASURES[str(row["measure"])].strip(",")
-    reason = str(row["reason"]) or "one network is one case, which has no interval"
+    reason = str(row["reason"]) or "one network is one case, so there is no interval"
     return gate_sentence(f"the run to say which people {name}", "rho", float(str(row["rho"])), np.nan, np.nan, reason)
 
 

@@ -43,9 +43,10 @@ DRAWS, NULLS = 200, 199
 LEAST, LEAST_ROOMS = 20, 10
 FEW, FEW_ROOMS = f"fewer than {LEAST} groups of people", f"fewer than {LEAST_ROOMS} rooms of different people"
 ASSIGNED = (
-    "sides of these people were assigned; those of a run come from ratings with noise, toward which noise alone moves"
+    "sides of these people were assigned, but sides of a run come from ratings with noise, and noise alone "
+    "moves agents toward such a side"
 )
-NO_PEOPLE_VALUE = "people have no value: no partner is known, no group has two people, or nothing varies"
+NO_PEOPLE_VALUE = "people have no value: no partner is known, no group has two people, or no value varies"
 AT = np.linspace(0.005, 0.995, 100)
 COLUMNS = ["people", "condition", "part", "groups", "rooms", "run_value", "people_value", "run", "ceiling", "null", "p", "score",
            "score_low", "score_high", "reason", "verdict"]  # fmt: skip

@@ -43,15 +43,18 @@ FEWEST = 10
 """People below which there is no correlation, as in `analysis/judge_quality.py`."""
 EQUAL = 1e-9
 """Opinions that differ by less are equal: the difference is rounding."""
-NO_PEOPLE = "the source tells of groups alone"
+NO_PEOPLE = "the source has numbers of groups only"
 FEW = f"fewer than {FEWEST} people"
-ALIKE = "no person differs from another"
+ALIKE = "all persons have the same value"
 NO_PARTNER = "no partner's opinion is known"
 SAME_PARTNERS = "partners do not differ between groups"
-LIKE_PARTNERS = "partners' opinions go with one's own before the debate, and then noise in ratings looks like influence"
-NO_SIDE = "there is no other side"
-NO_SPREAD = "no group has two people rated before and after"
-NO_MAJORITY = "no group of three and more that leans to a side"
+LIKE_PARTNERS = (
+    "partners' opinions correlate with one's own opinion before the debate, and then noise in ratings looks "
+    "like influence"
+)
+NO_SIDE = "no person has another side"
+NO_SPREAD = "no group has two people rated both before and after"
+NO_MAJORITY = "no group of three or more people leans to a side"
 TITLES = {
     "own": "change against own initial opinion, r",
     "oldham": "change against mean of before and after, r",

@@ -160,7 +160,8 @@ def salvi(path: Path) -> Source:
     people["partner"] = others_mean(people)
     aligned = (sides * (after - before)).corr(sides * (before - 0.5))
     notes = (
-        "Agreement 1-5 is shown as 0-1: times 4 gives points of their scale. The sides were assigned, whatever people thought.",
+        "Agreement 1-5 is shown as 0-1: times 4 gives points of their scale. The sides were assigned, "
+        "independently of what people thought.",
         f"Measured as agreement with the opponent's side, change against initial opinion has r = {aligned:.2f}.",
     )
     origin = "Salvi, Horta Ribeiro, Gallotti and West 2025, Nature Human Behaviour (CC BY-SA 4.0)"
@@ -189,11 +190,13 @@ def persuasiontrace(path: Path) -> Source:
     )  # fmt: skip
     people["turns"], doubted = _believed_turns(people)
     notes = (
-        f"{count_phrase(len(raw) - len(talks), 'talk')} of {len(raw)} appeared in the export twice. The data are not filtered "
-        "as for the paper (control -0.05, text 0.19, own claim 0.14, audio 0.17 there). A control talk is about another claim.",
-        f"Beliefs after each turn are left out of {count_phrase(doubted, 'talk')}: in their condition and side the last one "
-        "does not go with the belief right after the talk. In the public export these are control talks (the turns are about "
-        "the other claim) and talks whose persuader is against the claim (many look mirrored).",
+        f"{count_phrase(len(raw) - len(talks), 'talk')} of {len(raw)} appeared in the export twice. The "
+        "data are not filtered as in the paper (the filtered values are: control -0.05, text 0.19, own "
+        "claim 0.14, audio 0.17). A control talk is about another claim.",
+        f"Beliefs after each turn are left out of {count_phrase(doubted, 'talk')}: in their condition and "
+        "side, the last of these beliefs does not agree with the belief right after the talk. In the public "
+        "export these are control talks (the turns are about the other claim) and talks whose persuader is "
+        "against the claim (many look mirrored).",
     )
     origin = "Moore, Goodman, Haber and Kleiman-Weiner 2026, A Model of Multi-turn Human Persuadability (MIT)"
     return Source(
@@ -213,8 +216,8 @@ def habermas(path: Path) -> Source:
     )  # fmt: skip
     people = pd.DataFrame(columns=COLUMNS).astype(dict.fromkeys(["before", "after", "partner", "side"], "float64"))
     note = (
-        f"{count_phrase(len(raw), 'session')}, a group and a question each. All 1,047 of the full data have +0.137; "
-        "the 60 of the sample are not chosen at random and differ."
+        f"{count_phrase(len(raw), 'session')}, a group and a question each. The 1,047 groups of the full "
+        "data have +0.137; the 60 groups of the sample were not chosen at random and differ."
     )
     origin = "Tessler, Bakker et al. 2024, Science; Google DeepMind (CC BY 4.0)"
     unit = "group" if launches else "session"

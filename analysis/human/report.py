@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.analysis import disclaimers, formatting
-from parley.analysis.figures import draw_null, new_figure
+from parley.analysis.figures import new_figure
 from parley.analysis.formatting import DASH, count_phrase, format_estimate, format_number, uncorrected
 from parley.analysis.human import readers
 from parley.analysis.human.likeness import compare_parts
@@ -37,28 +37,33 @@ UNITS = (
 )
 NO_DATA = "No human data were given: `--data FOLDER` (docs/personas.md says which files, and where to get them)."
 REGRESSION = (
-    "**Regression to the mean**: change correlates negatively with the opinion before even without any influence, "
-    "because an opinion that is extreme by chance is less so the next time. The distance to a partner contains the "
-    "opinion before and is no better. The correlation with the mean of before and after (Oldham) has no such part: "
-    "it is negative when opinions really draw together. The correlation with the partner's opinion, with "
-    "one's own opinion kept fixed, has none either: it is 0 if partners have no influence."
+    "**Regression to the mean**: change correlates negatively with the opinion before even without any "
+    "influence, because an opinion that is extreme by chance is usually less extreme at the next "
+    "measurement. The correlation with the distance to the partner has the same fault, because this "
+    "distance is computed from the opinion before the debate. The correlation with the mean of before and "
+    "after (Oldham) does not have this fault: it is negative when opinions really draw together. The "
+    "correlation with the partner's opinion, with one's own opinion kept fixed, does not have this fault "
+    "either: it is 0 if partners have no influence."
 )
 STILL = (
-    "People who do not move name the same point again; the fewer points a scale has, the more such people. On the "
-    "sliders of PersuasionTrace, a change of up to 0.05 does not count as moving. The Habermas data have groups "
-    "only."
+    "People who do not move name the same point again. The fewer points a scale has, the more people do so. "
+    "On the sliders of PersuasionTrace, a change of up to 0.05 does not count as moving. The Habermas data "
+    "have groups only."
 )
 WHERE = (
-    "The other side is the opponent's or persuader's, as assigned. In a run, it is where the mean of the others lies before, by "
-    "ratings that have noise. Noise alone then brings change toward it (regression to the mean): without any influence it is "
-    "above 0 in a quarter of runs of 12 groups and in nearly all of 60. Do not compare it with people whose sides were assigned."
+    "The other side is the assigned side of the opponent or persuader. In a run, the other side is the "
+    "direction of the others' mean before the debate, by ratings that have noise. Noise alone then brings "
+    "change toward this side (regression to the mean): without any influence, the mean change is above 0 in "
+    "a quarter of runs of 12 groups and in nearly all runs of 60. Do not compare this number with that of "
+    "people whose sides were assigned."
 )
 SPREAD = (
-    "Mean SD (n - 1) within groups of two or more, before and after, and a paired t-test of the change over groups (of different "
-    "people)."
+    "The table shows the mean SD (n - 1) within groups of two or more, before and after, and a paired "
+    "t-test of the change over groups (of different people)."
 )
 WAY = (
-    "How far people have moved toward the other side since before, on average; `last` is the opinion after the debate."
+    "The table shows how far people have moved on average toward the other side since before the talk; "
+    "`last` is the opinion after the debate."
 )
 
 
@@ -127,8 +132,9 @@ def _shared_people(run: Source) -> str | None:
     if not run.casts:
         return None
     return (
-        f"The {len(run.casts)} rooms of this run have {count_phrase(len(set(run.casts.values())), 'set')} of people, because the "
-        "same people debate on every topic. Where rooms are put together, intervals of the run are over these sets."
+        f"The {len(run.casts)} rooms of this run have {count_phrase(len(set(run.casts.values())), 'set')} "
+        "of people, because the same people debate on every topic. If rooms are pooled, intervals of the "
+        "run are over these sets."
     )
 
 
@@ -217,8 +223,10 @@ CORRELATIONS = {"own": "own initial opinion", "oldham": "mean of before and afte
 
 
 PANELS = (
-    "Top left: mean change of people who began in each fifth of the scale. Top right: what change goes with. Below: how far "
-    "opinions have moved toward the other side after each turn (people) and each round (run). All opinions are scaled to 0-1."
+    "The top left panel shows the mean change of people who began in each fifth of the scale. The top right "
+    "panel shows which numbers the change correlates with. The lower panels show how far opinions have "
+    "moved toward the other side after each turn (people) and each round (run). All opinions are scaled to "
+    "0-1."
 )
 
 
@@ -253,7 +261,7 @@ def _draw_change(axis: Axes, sources: Sequence[Source]) -> None:
         shown, (colour, marker) = means.mean()[means.size() >= LEAST], looks[source.name]
         style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1}
         axis.plot(shown["before"], shown["change"], label=source.name, **style)
-    draw_null(axis)
+    axis.axhline(0, color="#999999", linewidth=0.6)
     axis.set(
         title="Change by initial opinion", xlabel="Opinion before (0–1)", ylabel="Mean change (0–1)", xlim=(-0.04, 1.04)
     )
@@ -280,7 +288,7 @@ def _draw_correlations(
             else:
                 _draw_gap(axis, at, "not published")
     axis.set_yticks(ticks, names * len(CORRELATIONS), fontsize=6.5)
-    draw_null(axis, upright=True)
+    axis.axvline(0, color="#999999", linewidth=0.6)
     axis.set(title="What change correlates with", xlabel="Correlation r, with 95% interval", xlim=(-1.08, 1.08))
     axis.set_ylim(len(CORRELATIONS) * height - 1.3, -1.3)
 
@@ -313,7 +321,11 @@ def _draw_traces(axis: Axes, sources: Sequence[Source], title: str, turn: str) -
     trace_points = pd.concat(map(traces, shown), ignore_index=True) if shown else pd.DataFrame()
     axis.set(title=title, xlabel=turn, ylabel="Mean change since before (0–1)")
     if trace_points.empty:
-        why = "no opinions between before and after" if sources else "no opinions of people were given"
+        why = (
+            "the source has the source has no opinions between before and after"
+            if sources
+            else "no opinions of people were given (--data FOLDER) (--data FOLDER)"
+        )
         axis.text(0.5, 0.5, why, transform=axis.transAxes, ha="center", va="center")
         axis.set_xticks([])
         return
@@ -326,7 +338,7 @@ def _draw_traces(axis: Axes, sources: Sequence[Source], title: str, turn: str) -
             label=f"{condition} (n={line['n'].iloc[0]})",
         )  # fmt: skip
         axis.plot(at.iloc[-1], means.iloc[-1], marker, color=colour, markerfacecolor="white", markersize=4)
-    draw_null(axis)
+    axis.axhline(0, color="#999999", linewidth=0.6)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.legend(frameon=False, fontsize=6.5, loc="upper left")
 

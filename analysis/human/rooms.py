@@ -49,8 +49,9 @@ def of_run(tables: Tables) -> Source:
     pairs = first_partners(tables)
     who = "the partner is the first one" if pairs else "the partners are the others of a room, Defaults included"
     notes = (
-        f"Attitudes 0-10 on the topic's axis are shown as 0-1; {who}. The other side is where their mean lies before. "
-        "For an agent that starts far out it lies inward, so regression to the mean is in it.",
+        f"Attitudes 0-10 on the topic's axis are converted to 0-1; {who}. The other side is the direction "
+        "of the partners' mean opinion before the debate. For an agent with an extreme opinion this side "
+        "lies toward the middle, so moves toward it include regression to the mean.",
     )
     moves, origin = toward_majority(people), "attitudes of agents, not of people"
     return Source(RUN, people, moves, "room", origin, notes=notes, casts=casts_of_rooms(tables))
@@ -110,7 +111,10 @@ def of_posts(tables: Tables, verdicts: pd.DataFrame) -> Source:
         share = (scores.reindex(agents).to_numpy(dtype=float) - low) / (high - low)
         ends.append(np.where(polarity > 0, share, 1 - share))
     people = _people(tables, seats, ends[0], ends[1], [()] * len(seats))
-    note = "A judge's score (1-7) of the first and of the last post, shown as 0-1; it contains the judge's errors."
+    note = (
+        "Opinions are a judge's scores (1-7) of the first and of the last post, converted to 0-1. The scores "
+        "contain the judge's errors."
+    )
     origin = "public posts of agents, scored by a judge"
     return Source(PUBLIC, people, toward_majority(people), "room", origin, notes=(note,), casts=casts_of_rooms(tables))
 

@@ -15,9 +15,9 @@ import numpy as np
 from parley.analysis.statistics.intervals import Floats
 
 ALPHA, SEPARATES = 0.05, 0.9
-NO_VALUE = "the run has no value"
+NO_VALUE = "the run has no value of this property of this property"
 SAME_AS_NULL = "people do not differ from the null"
-FAR_HALVES = "too few people or rooms: other people are hardly nearer than the null"
+FAR_HALVES = "too few people or rooms: other people are hardly nearer to people than the null is"
 
 
 def score_part(split: Floats, drawn: Floats, p: float, cut: float) -> dict[str, object]:
@@ -47,14 +47,18 @@ def verdict(row: Mapping[str, Any]) -> str:
     """Return what a row with score_low, score_high and reason shows, in words.
 
     >>> verdict({"reason": "", "score_low": 0.4, "score_high": 0.8})
-    'nearer than the null, less near than people'
+    'nearer to people than the null is, but not as near as other people are'
     """
     if row["reason"]:
         return f"is unknown: {row['reason']}"
     if row["score_low"] > 0:
-        return "as near as other people" if row["score_high"] >= 1 else "nearer than the null, less near than people"
+        return (
+            "as near to people as other people are"
+            if row["score_high"] >= 1
+            else "nearer to people than the null is, but not as near to people as other people are are"
+        )
     return (
-        "no nearer than the null"
+        "no nearer to people than the null is"
         if row["score_high"] < 1
-        else "is unknown: the interval holds the null and the ceiling"
+        else "is unknown: the interval contains the null and the ceiling"
     )

@@ -20,13 +20,15 @@ from parley.analysis.human.sequences import PARTS
 from parley.analysis.report import Report
 
 ABOUT = (
-    "Each part compares one property of the run with people. `ceiling` is the distance between random halves of the people, and "
-    "`null` the distance from people to samples without this property (docs/personas.md lists them). The score is 1 for a run as "
-    "near as other people, and 0 for one as near as the null; it can be above 1 or below 0. Brackets hold 95% intervals over "
-    "rooms and groups of people. Parts are never added up: one number would hide where a run is unlike people."
+    "Each part compares one property of the run with people. `ceiling` is the distance between random "
+    "halves of the people, and `null` the distance from people to samples without this property "
+    "(docs/personas.md lists them). The score is 1 for a run as near to people as other people are, and 0 "
+    "for a run as near as the null. The score can be above 1 or below 0. Brackets hold 95% intervals over "
+    "rooms and groups of people. Scores of parts are never added up: one number would hide where a run is "
+    "unlike people."
 )
-WHOLE = "The table has all conditions of each source together; `likeness.csv` has every condition."
-FIGURE = "The score of each part, with a 95% interval; no dot: the score is unknown."
+WHOLE = "The table pools all conditions of each source; `likeness.csv` has every condition."
+FIGURE = "The figure shows the score of each part, with a 95% interval. A part without a dot has an unknown score."
 
 
 def add_likeness(report: Report, parts: pd.DataFrame, caption: str) -> None:
@@ -69,37 +71,44 @@ def draw_likeness(shown: pd.DataFrame, caption: str) -> Figure:
                 axis.axvline(place, color="#555555", linewidth=0.8, linestyle=line, zorder=0)
             ends = [-0.5, 1.5, *rows["score_low"].dropna(), *rows["score_high"].dropna()]
             low, high = max(-3.0, float(np.min(ends))), min(3.0, float(np.max(ends)))
-            axis.set(title=source, xlabel="Score (dashed: null, solid: ceiling)", xlim=(low - 0.1, high + 0.1))
+            axis.set(
+                title=source, xlabel="Score (dashed line: null, solid line: ceiling)", xlim=(low - 0.1, high + 0.1)
+            )
         panels[0].set_yticks(range(len(names)), names)
         panels[0].set_ylim(len(names) - 0.5, -0.5)
     return figure
 
 
 STEPS = (
-    "A step is the change of an opinion from one turn to the next, toward the other side. Distance is that between "
-    "the steps of the run and of the people (Wasserstein, 0-1). Compare it with the distance between random halves "
-    "of the people, and with that of someone who never moves. The score is 1 for the people's own distribution, and "
-    "0 for no nearer than never moving. Intervals of a distance lie too high."
+    "A step is the change of an opinion from one turn to the next, toward the other side. Distance is the "
+    "distance between the steps of the run and of the people (Wasserstein, 0-1). Compare this distance with "
+    "the distance between random halves of the people, and with the distance of someone who never moves. "
+    "The score is 1 for the people's own distribution, and 0 for a distribution no nearer to it than never "
+    "moving. Intervals of a distance are biased upward."
 )
 ORDER = (
-    "These parts depend on the order of steps, so a sampler of shuffled human steps fails them. Distances are from random halves "
-    "of the people: to the run, to the other half (the ceiling), to the other half with its steps shuffled, and to people who "
-    "never move. The score is 1 for a run as near as other people, and 0 for a run as near as the nearer of shuffled steps and "
-    "never moving. It can be above 1 or below 0. The first two numbers are the part itself, in the run and in people: the slope "
-    "of the step on the belief before it, the two correlations, and the share. Brackets hold 95% intervals over talks and rooms. "
-    "The parts are not added up: a run can be like people in one part and unlike them in another. Where people themselves have "
-    "no more order than shuffled steps (permutation test, p of 0.05 and more), the score is unknown."
+    "These parts depend on the order of steps, so a sampler of shuffled human steps fails them. Each "
+    "distance begins at random halves of the people. It leads to the run, to the other half (the ceiling), "
+    "to the other half with its steps shuffled, and to people who never move. The score is 1 for a run as "
+    "near to people as other people are, and 0 for a run as near as the nearer of shuffled steps and never "
+    "moving. The score can be above 1 or below 0. The first two columns show the part itself, in the run "
+    "and in people: the slope of the step on the belief before it, the two correlations, and the share. "
+    "Brackets hold 95% intervals over talks and rooms. The parts are not added up: a run can be like people "
+    "in one part and unlike them in another. If the people themselves have no more order than shuffled "
+    "steps (permutation test, p of 0.05 or more), the score is unknown."
 )
 KINDS = (
-    "K-means (k = 2) divides people into those who stay and those who move, by how far they have gone at each part of the talk. "
-    "Each agent belongs to the kind whose centre is nearer. Brackets hold 95% intervals over talks and rooms. K-means always "
-    "finds two kinds: `explained` is the share of spread that they explain, `shuffled` the same in shuffled steps, and p says "
-    "how often shuffled steps have as large a share."
+    "K-means (k = 2) divides people into those who stay and those who move, by how far they have gone at "
+    "each part of the talk. Each agent belongs to the kind whose centre is nearer. Brackets hold 95% "
+    "intervals over talks and rooms. K-means always finds two kinds. `explained` is the share of spread "
+    "that the two kinds explain, `shuffled` is this share in shuffled steps, and p says how often shuffled "
+    "steps have as large a share."
 )
 AS_PUBLISHED = (
-    "The published clusters, recomputed from the traces (change toward the persuader, 0-1). Most of these talks have a persuader "
-    "against the claim, and there the belief after the last turn does not go with the belief right after the talk. Compare the "
-    "change at the last turn with the change right after the talk before you read much into the kind that moves."
+    "The table shows the published clusters, recomputed from the traces (change toward the persuader, 0-1). "
+    "Most of these talks have a persuader against the claim; in such talks the belief after the last turn "
+    "does not agree with the belief right after the talk. Compare the change at the last turn with the "
+    "change right after the talk before you read much into the kind that moves."
 )
 NO_TURNS = "The human data have no opinions after single turns, so the turns cannot be compared."
 

@@ -26,7 +26,7 @@ from parley.environments.base import UNDER
 
 DEFAULT, REFERENCE = "default", "reference"
 KEYS = ("topic", "group", "party")
-NO_AGENT = "no agent rated first and last"
+NO_AGENT = "no agent was rated in both the first and the last survey"
 NO_DEFAULT = "no Default agent was surveyed"
 UNREAD_DEFAULT = "no rating of the Default could be read"
 FLAT_DEFAULT = "no rating of the Default has a distribution"

@@ -13,13 +13,15 @@ from parley.model.titles import join_phrases
 ORDER = 8.2
 TITLE = "Broken replies"
 NOTE = (
-    "Each number is a share of replies. *Repeats*: more than half of the five-word phrases of the reply were said earlier in "
-    "the debate. The first reply of a debate does not count. The chance value uses other debates on the topic, whose agents "
-    "never met. *Loops*: more than half of the phrases of the reply occur earlier in the same reply. *Another name*: the reply "
-    "begins with the name of another agent (Parley cuts this name). Or the agent says that it is another agent, or belongs to "
-    "another party, or does not belong to its own. Or the agent speaks of itself in the third person. *Recites*: the reply has "
-    "a phrase of the agent's persona in the second person; by chance, a phrase of another persona. *Cut off*: the reply ends "
-    "within a sentence. *Lost*: the reply has no line of the agent (What is missing has the reasons)."
+    "Each number is a share of replies. *Repeats*: more than half of the five-word phrases of the reply "
+    "were said earlier in the debate. The first reply of a debate does not count. The chance value uses "
+    "other debates on the topic, whose agents never met. *Loops*: more than half of the phrases of the "
+    "reply occur earlier in the same reply. *Another name*: the reply begins with the name of another agent "
+    "(Parley cuts this name). A reply also counts if the agent says that it is another agent, or belongs to "
+    "another party, or does not belong to its own party. A reply in which the agent speaks of itself in the "
+    "third person counts too. *Recites*: the reply has a phrase of the agent's persona in the second "
+    "person. The chance value uses phrases of another persona. *Cut off*: the reply ends within a sentence. "
+    "*Lost*: the reply has no line of the agent (the section What is missing has the reasons)."
 )
 LABELS = {
     "turns": "turns", "lost": "lost", "copied": "repeats", "copied_null": "by chance", "looped": "loops",

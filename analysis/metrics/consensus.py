@@ -16,10 +16,11 @@ from parley.analysis.tables import Tables
 ORDER = 13
 TITLE = "Consensus"
 NOTE = (
-    "A room agrees from the first survey after which the standard deviation of its attitudes stays at or below half a point. "
-    "Round is the median over all rooms, and counts rooms that never agree as last; it is empty if half of the rooms or more "
-    "never agree. If a room agrees at its last survey only, no later survey shows that the agreement lasts. Surveys with fewer "
-    "than two ratings are left out; so are rooms whose last survey has fewer than two. Brackets hold Wilson intervals."
+    "A room agrees from the first survey after which the standard deviation of its attitudes stays at or "
+    "below half a point. Round is the median over all rooms; rooms that never agree count as last. Round is "
+    "empty if half of the rooms or more never agree. If a room agrees at its last survey only, no later "
+    "survey shows that the agreement lasts. Surveys with fewer than two ratings are left out. Rooms whose "
+    "last survey has fewer than two ratings are left out too. Brackets hold Wilson intervals."
 )
 LABELS = {"rooms": "rooms", "share": "rooms that agree", "round": "from round", "reason": "reason if missing"}
 NEEDS = "links"
@@ -62,7 +63,7 @@ def _row(room_rows: pd.DataFrame) -> dict[str, Any]:
     rooms, unread = len(when), len(room_rows) - len(when)
     agreed, median = int(np.isfinite(when).sum()), float(np.median(when)) if rooms else np.nan
     never = "never" if not agreed else None if np.isfinite(median) else "half of the rooms or more never agree"
-    lost = f"last survey not read ({unread} of {len(room_rows)} rooms)" if unread else None
+    lost = f"the ratings of the last survey could not be read in {unread} of {len(room_rows)} rooms" if unread else None
     reasons = [reason for reason in (too_few() if rooms < FEWEST else None, lost, never if rooms else None) if reason]
     row: dict[str, Any] = {"rooms": rooms, "missing": int(room_rows["missing"].sum()), "agreed": agreed}
     row |= {"round": median if np.isfinite(median) else np.nan, "reason": "; ".join(reasons) or None}

@@ -21,7 +21,7 @@ NOTE = (
     "rounds together or went the other way."
 )
 LABELS = {"rooms": "rooms", "first": "round 1", "total": "all rounds", "share": "share", "reason": "reason if missing"}
-NO_AGENT = "no agent rated before round 1, after it and last"
+NO_AGENT = "no agent was rated before round 1, after round 1 and in the last survey"
 NO_MOVEMENT = "no movement to share"
 WIDEST = 0.5
 """A share whose interval is as wide as this or wider says next to nothing, so no sentence names it."""
@@ -51,14 +51,20 @@ def headline(shares: pd.DataFrame) -> str:
     else:
         share, whose = f"{clear['share'].min():.0%} to {clear['share'].max():.0%}", f"{len(clear)} parties"
     others = len(with_share) - len(clear)
-    rest = f"; for {others} others the share is too uncertain to say" if others else ""
+    rest = (
+        f"; for {others} other {'party' if others == 1 else 'parties'} the share is too uncertain to say"
+        if others
+        else ""
+    )
     return f"The first round accounts for {share} of the change of opinion of {whose}{rest}."
 
 
 def line(cell: Cell) -> dict[str, Any]:
     """Return the row of one topic, group and party."""
     if list(cell.rounds[:2]) != [0, 1] or len(cell.rounds) < 3:
-        return cell_columns(cell, *cell.complete()) | {"reason": "needs surveys before round 1, after it and later"}
+        return cell_columns(cell, *cell.complete()) | {
+            "reason": "the share needs surveys before round 1, after round 1 and later"
+        }
     means, missing = cell.complete(1)
     row, values = cell_columns(cell, means, missing), means.to_numpy(dtype=float)
     if not len(values):
@@ -69,5 +75,7 @@ def line(cell: Cell) -> dict[str, Any]:
     if not direction(changes[:, 1]):
         return row | {"reason": too_few() if len(values) < FEWEST else NO_MOVEMENT}
     share = float(first / total)
-    outside = "round 1 brought more than all rounds together" if share > 1 else "round 1 went the other way"
+    outside = (
+        "round 1 brought more than all rounds together" if share > 1 else "opinions moved the other way in round 1"
+    )
     return row | bounded("share", share, interval(changes, ratio, None), outside)

@@ -15,11 +15,12 @@ from parley.analysis.tables import Tables
 ORDER = 21
 TITLE = "Herd effect"
 NOTE = (
-    "When posts are written, some get one vote for them from outside and others one against them, drawn at random (Muchnik, "
-    "Aral and Taylor 2013). The score of a post is people's votes for it minus their votes against it, without the vote from "
-    "outside. The first two columns are mean differences in score from posts without an outside vote. The rates compare votes "
-    "for minus votes against per 100 times that a post was shown. They leave out that a score may decide how often a post is "
-    "shown. Numbers are means over rooms. Without a herd effect all four are 0 on average."
+    "When posts are written, some get one vote for them from outside and others one against them, drawn at "
+    "random (Muchnik, Aral and Taylor 2013). The score of a post is people's votes for it minus their votes "
+    "against it, without the vote from outside. The first two columns are mean differences in score from "
+    "posts without an outside vote. The rates compare votes for minus votes against per 100 times that a "
+    "post was shown. The rates do not include that a score may decide how often a post is shown. Numbers "
+    "are means over rooms. Without a herd effect all four numbers are 0 on average."
 )
 LABELS = {
     "rooms": "rooms", "up": "one vote for it", "down": "one vote against it", "up_rate": "per 100 views: for",
@@ -51,7 +52,10 @@ def _sentence(row: dict[str, Any]) -> str:
 def _effect(row: dict[str, Any], name: str, vote: str) -> str:
     value, low, high = (row[f"{name}{end}"] for end in ("", "_low", "_high"))
     if low <= 0 <= high:
-        return f"Posts with a vote {vote} them from outside ended no further from the others than by chance."
+        return (
+            f"The scores of posts with a vote {vote} them from outside differ from the scores of posts without "
+            "such a vote by no more than chance."
+        )
     size = amount((value, low, high), Sides("above posts without", "below posts without"), "votes")
     return f"Posts with a vote {vote} them from outside ended {size}."
 

@@ -22,13 +22,15 @@ from parley.analysis.tables import Tables
 ORDER = 7
 TITLE = "Polarisation"
 NOTE = (
-    "These numbers describe the attitudes (0-10) in a room, averaged over rooms. Variance is that of a sample (n - 1). Change "
-    "of variance compares a room with its first survey, over agents rated at both surveys. The bimodality coefficient (Sarle, "
-    "corrected for finite samples) is 5/9 for a flat distribution and higher for two peaks. It needs four ratings that are not "
-    "all equal. Esteban and Ray's polarisation (alpha = 1.3, attitudes as whole points) is 0 if all agree and 1 if half are at "
-    "each end. With few agents it jumps when two of them reach the same point, so draw no conclusion from it. *At the ends* is "
-    "the share of ratings within half a point of an end of the axis. Opinions that reach an end seem to come closer together. "
-    "So above 10% the report does not say whether opinions came closer."
+    "These numbers describe the attitudes (0-10) in a room, averaged over rooms. Variance is the variance "
+    "of a sample (n - 1). Change of variance compares a room with its first survey, over agents rated at "
+    "both surveys. The bimodality coefficient (Sarle, corrected for finite samples) is 5/9 for a flat "
+    "distribution and higher for two peaks. The bimodality coefficient needs four ratings that are not all "
+    "equal. Esteban and Ray's polarisation (alpha = 1.3, attitudes as whole points) is 0 if all agree and 1 "
+    "if half are at each end. With few agents, this polarisation jumps when two agents reach the same "
+    "point, so draw no conclusion from it. *At the ends* is the share of ratings within half a point of an "
+    "end of the axis. Opinions that reach an end seem to come closer together. So if more than 10% of the "
+    "ratings are at the ends, the report does not say whether opinions came closer together."
 )
 LABELS = {
     "rooms": "rooms", "variance": "variance", "change": "change of variance",
@@ -135,8 +137,8 @@ def _same_everywhere(changes: pd.Series) -> str:
         return "Opinions within rooms did not spread or come closer together in any room."
     ends = dict.fromkeys(amount((change, np.nan, np.nan), HIGHER, "") for change in (changes.min(), changes.max()))
     return (
-        f"The variance of opinions within rooms ended {' to '.join(ends)} than it began, by the same in every room, so there is "
-        "no interval."
+        f"The variance of opinions within rooms ended {' to '.join(ends)} than it began, by the same amount "
+        "in every room, so there is no interval."
     )
 
 
@@ -160,7 +162,7 @@ def spreading(both: Floats) -> RoomMeasurement:
     """
     first, now = both[np.isfinite(both).all(axis=1)].T
     if len(now) < 2:
-        return RoomMeasurement(None, "fewer than 2 rated at both surveys")
+        return RoomMeasurement(None, "fewer than 2 agents were rated at both surveys")
     return RoomMeasurement(float(now.var(ddof=1) - first.var(ddof=1)))
 
 

@@ -21,13 +21,14 @@ from parley.analysis.tables import Tables
 ORDER = 8.5
 TITLE = "Public lines and private ratings"
 NOTE = (
-    "The gap of a line is its grade minus the speaker's private rating at that time, in points of 0-10. *Toward the audience* "
-    "is this gap in the direction of the others' mean rating before the round; *distance* is its size without a direction. The "
-    "table uses only lines of the rule-based speaker and pocket, because their grade is known without a judge; `study judge` "
-    "grades other lines (studies/honesty/README.md). *Swapped* shows what *toward the audience* would be by chance: gaps are "
-    "exchanged at random between lines with the same topic and rating, 199 times. The column has the mean and the range of the "
-    "middle 95%. A gap is no lie by itself: an agent that argues for a given side, or in a role, says by design something else "
-    "than it thinks. Numbers are means over rooms."
+    "The gap of a line is its grade minus the speaker's private rating at that time, in points of 0-10. "
+    "*Toward the audience* is this gap in the direction of the others' mean rating before the round; "
+    "*distance* is its size without a direction. The table uses only lines of the rule-based speaker and "
+    "pocket, because their grade is known without a judge; `study judge` grades other lines "
+    "(studies/honesty/README.md). *Swapped* shows what *toward the audience* would be by chance: gaps are "
+    "exchanged at random between lines with the same topic and rating, 199 times. The column has the mean "
+    "and the range of the middle 95%. A gap alone does not show a lie: an agent that argues for an assigned "
+    "side, or in a role, is meant to say something other than it thinks. Numbers are means over rooms."
 )
 LABELS = {
     "rooms": "rooms", "missing": "lines without a gap", "toward": "toward the audience", "swapped": "swapped",
@@ -55,8 +56,9 @@ def headline(table: pd.DataFrame) -> str:
     rest = f"; in {unclear} this is uncertain" if unclear else ""
     gap = movement(table["toward"].mean(), to_and_from("the audience"))
     return (
-        f"On average over topics and groups, public lines differ from private ratings {gap}: of {len(table)}, by more than "
-        f"chance toward it in {toward} and away from it in {away}{rest}."
+        f"On average over topics and groups, public lines differ from private ratings {gap}. Of "
+        f"{len(table)} topics and groups, the gap is toward the audience by more than chance in {toward}, "
+        f"and away from the audience in {away}{rest}."
     )
 
 

@@ -72,7 +72,8 @@ def qualify_before(
         except UserError:
             return None
         say(
-            f"qualify  no result for this model yet: {len(battery.topics)} topics, about a minute (--no-qualify leaves it out)"
+            f"qualify  this model was not checked before: {len(battery.topics)} topics, about a minute "
+            "(--no-qualify leaves out the check)"
         )
         answers = ask_planted(battery, scenario.models.llm, folder / ASIDE, bar, budget, backend, ledger)
         verdicts = tuple(way_verdicts(planted_order(answers, battery.seed)))

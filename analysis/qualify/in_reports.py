@@ -21,9 +21,14 @@ from parley.llm.errors import UserError
 from parley.model.events import Header
 from parley.model.scenario import scenario_from_dict
 
-WITHHELD = "What moved is left out here, because such ratings may move without a change of opinion. The tables have all numbers."
+WITHHELD = (
+    "Movements of opinions are left out here, because such ratings may move without a change of opinion. The "
+    "tables have all numbers."
+)
 
-NO_ANSWER = "This is withheld, because it was not shown that the ratings of this model depend on who it plays."
+NO_ANSWER = (
+    "Parley withholds this answer, because it was not shown that the ratings of this model depend on who it plays."
+)
 """In place of each answer of a bias card."""
 
 
@@ -56,8 +61,8 @@ def unchecked(*specs: str) -> str:
     """Return that it is not known of these models whether they play people, and the command that finds out."""
     commands = " and ".join(f"`python run.py qualify --llm {escape_markdown(identity_spec(spec))}`" for spec in specs)
     return (
-        "**Not qualified:** whether this model can play people was not checked, so what moved may be anything. It takes a few "
-        f"minutes: {commands}."
+        "**Not qualified:** Parley did not check whether this model can play people, so a movement of "
+        f"ratings may mean anything. It takes a few minutes: {commands}."
     )
 
 
@@ -112,7 +117,7 @@ def _better_way(header: Header, folder: Path, qualification: Qualification) -> s
         scenario_from_dict(settings, folder).with_settings({ASKED: way})
     except UserError:
         return ""
-    return f"Asked in {way} they do: `--set asked={way}`."
+    return f"If Parley asks this model in {way}, the ratings depend on who it plays: `--set asked={way}`."
 
 
 def withholds(header: Header, folder: Path) -> bool:

@@ -170,7 +170,7 @@ def voice_sentences(party: OwnVoice, line: OwnVoice) -> list[str]:
 
 
 def _party_sentence(party: OwnVoice) -> str:
-    named = f"{round(party.share * party.of)} of {party.of} people name their own and no other"
+    named = f"{round(party.share * party.of)} of {party.of} people name their own party and no other"
     unclear = f", {party.missing} name none or several" if party.missing else ""
     chance = f"{party.chance * party.of:.0f} by chance, if replies are shuffled among people; P {format_p(party.p)}"
     return f"Asked which party they support, {named}{unclear} ({chance})."
@@ -181,8 +181,8 @@ def _line_sentence(lines: OwnVoice) -> str:
         why = (
             f"speakers rate less than {APART:g} point apart, or too few lines have a grade ({lines.missing} have none)"
         )
-        return f"Whether lines go with ratings is unknown: {why}."
-    does = "Lines go with the ratings of their speakers"
+        return f"Whether lines agree with ratings is unknown: {why}."
+    does = "Lines agree with the ratings of their speakers"
     does = does if lines.p < VOICED else f"It is not shown that {does[0].lower()}{does[1:]}"
     ordered = f"{100 * lines.share:.0f}% are graded by the model in the order of the two ratings"
     chance = f"{100 * lines.chance:.0f}% if lines are shuffled among speakers; P {format_p(lines.p)}"

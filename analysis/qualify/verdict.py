@@ -74,8 +74,9 @@ class WayVerdict:
         right = format_estimate(100 * self.right, 100 * self.right_low, 100 * self.right_high, 0)
         ends = format_estimate(self.ends, self.ends_low, self.ends_high, 1)
         return (
-            f"{self.pairs} pairs of people with different known positions, asked in {self.way}: {right}% are ranked as planted, "
-            f"and the ends are {ends} of ten points apart; by chance 50% (P {format_p(self.p)})"
+            f"{self.pairs} pairs of people with different known positions, asked in {self.way}: the model "
+            f"ranks {right}% as their personas state, and the ends of the axis are {ends} of ten points "
+            f"apart; by chance 50% (P {format_p(self.p)})"
         )
 
 
@@ -130,15 +131,16 @@ def headline(model: str, verdicts: list[WayVerdict]) -> str:
                 "opinion change: use another model."
             )
         return (  # no interval, or one that has ends as far apart as those of a model that plays
-            f"**Whether the ratings of {model} depend on who it plays is not clear** ({best.figures}). `python run.py qualify` "
-            "asks more. Until it shows that they do, what moves in debates is no change of opinion."
+            f"**Whether the ratings of {model} depend on who it plays is not clear** ({best.figures}). "
+            "`python run.py qualify` asks more questions. Until these show that the ratings depend on it, "
+            "do not read a movement in debates as a change of opinion."
         )
     if best.outcome == WEAK:
         return (
             f"**The ratings of {model} depend only weakly on who it plays** ({best.figures}). Differences between its agents "
             "say little."
         )
-    party = "Whether it plays a party without a stated position is not tested here."
+    party = "Whether the model plays a party without a stated position is not tested here."
     return f"The ratings of {model} follow a stated position ({best.figures}). {party}"
 
 
@@ -166,10 +168,10 @@ def ends_sentence(verdicts: list[WayVerdict]) -> str:
     if turned is None:
         return ""
     if turned.turned >= RIGHT:
-        return "It reads which end of a scale of numbers is which."
+        return "The model notices which end of a numeric scale is which."
     return (
-        "It does not read which end of a scale of numbers is which: on a reversed scale its answers do not turn round. Do not "
-        "ask it reversed or negated questions in numbers."
+        "The model does not notice which end of a numeric scale is which: if the scale is reversed, the "
+        "model's answers are not reversed. Do not ask this model reversed or negated questions in numbers."
     )
 
 
@@ -178,7 +180,8 @@ def lines_sentence(lines: OwnVoice | None) -> str:
     if lines is None or not lines.of or lines.p < VOICED:
         return ""
     return (
-        f"It is not shown that what its agents say goes with what they rate: of {lines.of} pairs of lines of a short debate, "
-        f"{100 * lines.share:.0f}% are, as the model itself grades them, in the order of their speakers' ratings "
-        f"({100 * lines.chance:.0f}% by chance). So a line may not explain a rating."
+        "It is not shown that the lines of the model's agents agree with the ratings of these agents: of "
+        f"{lines.of} pairs of lines of a short debate, the model itself grades {100 * lines.share:.0f}% in "
+        f"the order of their speakers' ratings ({100 * lines.chance:.0f}% by chance). So a line may not "
+        "explain a rating."
     )

@@ -241,7 +241,7 @@ def write_fine_tuned(result: TuningResult, folder: Path, base: Scenario) -> Path
     report = Report(folder, "fine_tuned", "Before and after fine-tuning")
     report.data(points=result.points, shifts=result.shifts, remedy=result.remedy)
     shifts = result.shifts if base.rounds else result.shifts[~result.shifts["measure"].str.startswith("last")]
-    report.add(f"{caption}.\n{_unit(shifts)} Every comparison is within rooms: same people, seats and seeds.")
+    report.add(f"{caption}.\n{_unit(shifts)} Every comparison is within rooms: the same people, seats and seeds.")
     report.disclaim(result.header)
     report.figure(fine_tuned_figure(result, caption), "fine_tuned", "Rating and expected rating by reply")
     report.add(ANSWERS)
@@ -258,8 +258,9 @@ def write_fine_tuned(result: TuningResult, folder: Path, base: Scenario) -> Path
 
 
 ROWS = (
-    "Each row is one adapter: filled points are the model before fine-tuning, open points the model with the adapter. "
-    "Attitudes are on 0-10; an expected rating is the mean of the probabilities of all answers."
+    "Each row is one adapter. Filled points show the model before fine-tuning, and open points the model "
+    "with the adapter. Attitudes are on 0-10; an expected rating is the mean of the probabilities of all "
+    "answers."
 )
 
 
@@ -407,13 +408,14 @@ def _null(rows: pd.DataFrame) -> str:
     count = max(map(len, rows["shuffled"]), default=0)
     if not count:
         return (
-            "No adapter of shuffled parties is there, so what training moves by itself is not known: train some with "
-            "`--shuffle 1`, `--shuffle 2` in the same folder."
+            "There is no adapter of shuffled parties, so it is not known how far training alone moves "
+            "opinions: train some with `--shuffle 1`, `--shuffle 2` in the same folder."
         )
     return (
-        f"Adapters of shuffled parties ({count}) learned answers of both parties, drawn at random: what they move, training "
-        f"moves by itself. If the party made no difference, its adapter would move the Default furthest with a probability of "
-        f"1 in {count + 1}{'' if count + 1 >= 20 else ', so this is no test at the 5% level'}."
+        f"Adapters of shuffled parties ({count}) learned answers of both parties, drawn at random. Their "
+        "movement shows how far training alone moves opinions. If the party made no difference, its adapter "
+        "would move the Default furthest with a probability of 1 in "
+        f"{count + 1}{'' if count + 1 >= 20 else ', so this is no test at the 5% level'}."
     )
 
 

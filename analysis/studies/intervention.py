@@ -81,7 +81,7 @@ def intervention(base: Scenario, placebo: bool = False) -> Generator[Scenario, T
     """
     if not base.interventions:
         raise UserError(
-            f"the scenario {base.name} has no intervention whose effect could be measured: give one with --intervene"
+            f"the scenario {base.name} has no intervention with a measurable effect: give one with --intervene"
         )
     if base.surveys.survey == "never":
         raise UserError(
@@ -263,19 +263,22 @@ def points(pairs: pd.DataFrame) -> pd.DataFrame:
 HOW = """All branches have the same rooms, agents and seeds, and are the same word for word before round {} (checked). After \
 that round, an effect is the rating with the interventions minus the rating without them, in the same room. Agents of a room \
 are averaged first. Brackets are 95% confidence intervals over rooms, not corrected for the number of rows. An effect without \
-brackets cannot be distinguished from zero: there are fewer than 5 rooms, or the difference is the same in all. Replies after \
-the first intervention are sampled again in each branch, so ratings differ by chance too; the intervals include this chance.{}
+brackets cannot be distinguished from zero: there are fewer than 5 rooms, or the difference is the same in all rooms. Replies \
+after the first intervention are sampled again in each branch, so ratings differ by chance too; the intervals include this \
+chance.{}
 """
 PLACEBO_NOTE = (
-    f'In the placebo branch every message reads "{Saying.EMPTY}". Placebo minus without is the effect of an interruption; with '
-    "minus placebo is the effect of what the interventions say. `placebo.csv` has every round."
+    f'In the placebo branch every message reads "{Saying.EMPTY}". The effect of an interruption is placebo '
+    "minus without; the effect of what the interventions say is with minus placebo. `placebo.csv` has every "
+    "round."
 )
 ROOMS_NOTE = (
-    "Ratings are those after the last round, acts those from the first intervention on. `first` is the mean without (or with the "
-    "placebo), `second` with the interventions (or with the placebo). Intervals are over repetitions, because the same people "
-    "meet on every topic, and are not corrected for the number of rows. `rooms.csv` has the same numbers."
+    "Ratings are the ratings after the last round. Acts are counted from the first intervention on. `first` "
+    "is the mean without the interventions (or with the placebo), `second` the mean with the interventions "
+    "(or with the placebo). Intervals are over repetitions, because the same people meet on every topic, "
+    "and are not corrected for the number of rows. `rooms.csv` has the same numbers."
 )
-NO_PLACEBO = " To separate the effect of the message's content from that of an interruption, run with --placebo."
+NO_PLACEBO = " To separate the effect of the message's content from the effect of an interruption, run with --placebo."
 
 
 def write_intervention(result: InterventionResult, folder: Path) -> Path:

@@ -21,9 +21,11 @@ FORGETS, REMEMBERS = "no history", "own history"
 CONDITIONS = (Condition(FORGETS), Condition(REMEMBERS, remembers=True))
 OWN = "own data"
 READING = (
-    "Answers are compared between neighbouring waves. Same is the share of equal answers. Strangers is what remains if the "
-    "second answer comes from another person: independent draws from the marginals. Same party is the same for another person "
-    "of the party. r is the test-retest correlation over people, the mean over questions. Brackets are 95% intervals over people."
+    "Answers are compared between neighbouring waves. Same is the share of answers that are equal in both "
+    "waves. Strangers is the share that would be equal if the second answer came from another person: "
+    "independent draws from the marginals. Same party is this share if the second answer comes from another "
+    "person of the party. r is the test-retest correlation over people, averaged over questions. Brackets "
+    "are 95% intervals over people."
 )
 
 
@@ -52,7 +54,7 @@ def write_panel(
     report.missing(int(lost.sum()), len(answers), "answers are missing", count_table(answers["reason"][lost]))
     report.in_short(sentences(rows, gap), uncorrected(rows))
     report.section("Stability")
-    title, caption = "Stability of answers between waves", "Share of equal answers minus that of strangers"
+    title, caption = "Stability of answers between waves", "Share of equal answers minus the share among strangers"
     drawn = dot_plot(rows, ["condition"], "excess", "Equal answers beyond chance (share)", caption, title)
     report.figure(drawn, "stability", caption)
     report.table(rows, STABILITY)

@@ -93,7 +93,9 @@ def BranchForm(session: Session, folder: Path, parent: Tables, go: Callable[[str
     key = [mine.round, mine.rounds, mine.temperature, mine.llm, json.dumps(mine.interventions), mine.price]
     task = solara.lab.use_task(lambda: planned(mine), dependencies=key, raise_error=False)
     plan = (task.value if task.finished else None) or Planned(Plan(problem=str(task.exception) if task.error else ""))
-    about = "A branch shares the rounds before the round that you choose with its parent, and then goes on with your changes."
+    about = (
+        "Until the round that you choose, the branch is the same as its parent. From that round on, your changes apply."
+    )
     element("p", element("bdi", about), css="soft")
     element("p", element("strong", element("bdi", run_title(parent.header))), element("bdi", f" {folder}", css="soft"))
     names, titles = parent.names, rooms_of_debates(parent)
@@ -108,11 +110,11 @@ def BranchForm(session: Session, folder: Path, parent: Tables, go: Callable[[str
         event_put=lambda values: change(**_typed(values, draft.peek(), int(scenario["rounds"]))),
         event_drop=lambda place: change(interventions=_without(draft.peek().interventions, int(place))),
     )
-    with element("details", element("summary", f"Add an intervention before round {mine.round}")):
+    with solara.Details(f"Add an intervention before round {mine.round}"):
         InterventionFields(
-            parent, "Add", lambda intervention: change(interventions=(*draft.peek().interventions, intervention))
+            parent, "Add", True, lambda intervention: change(interventions=(*draft.peek().interventions, intervention))
         )
-    with element("details", element("summary", "Speak through another model from this round on")):
+    with solara.Details("Speak through another model from this round on"):
         llm = str(scenario["llm"])
         ModelPicker(
             mine.llm or llm,
@@ -202,7 +204,7 @@ def _parent(folder: Path) -> Tables | str:
         scenario_of(tables.header, folder)
     except UserError as error:
         return f"No branch is possible: {error}."
-    return tables if len(tables.agents) else f"{folder} has no results yet, so it can have no branch."
+    return tables if len(tables.agents) else f"{folder} has no results yet, so it cannot have a branch."
 
 
 def _listed(draft: BranchDraft, names: PartyNames, titles: Mapping[str, str]) -> list[str]:

@@ -110,25 +110,27 @@ LABELS: dict[str, tuple[str, str]] = {
 HINTS = {
     "society": "Whose parties, people, topics and language.",
     "personas": "The people from whom the seats are filled: a set, or a line such as 20 nurses from Leeds.",
-    "seats": "The party of each seat, in speaking order. A Default has no persona.",
-    "parties": "The parties of the groups.",
+    "seats": "The party of each seat, with commas. A seat named default has no persona, and shows the model's own "
+        "opinion.",
+    "parties": "The parties of the groups, with commas.",
     "size": "How many people each group has.",
     "vote": "At the end members rank the draft and the last revision, or not.",
-    "sizes": "Such as 3,4,5: each repetition has groups of each size. Empty: only the size above.",
-    "default_agent": "An agent without a persona: it shows the model's own opinion.",
-    "order": "Who begins a round, and who follows.",
+    "sizes": "Such as 3,4,5: each repetition has groups of each size. Empty: every group has the size above.",
+    "default_agent": "A Default is an agent without a persona, which shows the model's own opinion.",
+    "order": "Which side begins a round, and which follows.",
     "graph": "Which agents are linked: blocks, ring, small_world, scale_free, complete (docs/networks.md).",
-    "rule": "neighbours: each agent speaks to those who are linked to it. pairs: agents meet two by two.",
-    "activation": "Which agents speak in a round: every, or a share.",
+    "rule": "neighbours: each agent speaks to the agents that are linked to it. pairs: agents meet two by two.",
+    "activation": "Which agents speak in a round: every agent, or a share of the agents.",
     "rewiring": "none: links stay as they are (docs/networks.md).",
     "timing": "simultaneous: agents do not hear the other posts of the same round.",
-    "spacing": "The same words with other spaces and lines between them.",
-    "mix": "Empty: as many of each party.",
-    "exchanges": "How often each of the two speaks.",
-    "posts": "partner: only the next partner reads it. room: all read it.",
+    "spacing": "The same words with other spaces and line breaks between them.",
+    "mix": "Empty: the same number of personas of each party.",
+    "exchanges": "How often each of the two agents speaks.",
+    "posts": "partner: only the next partner reads the message. room: all agents of the room read it.",
     "judge": "The party of the agent that judges the debate.",
     "protocol": "sequential: the second side has read the first.",
-    "repetitions": "Debates for each topic and group, each with other personas. More repetitions give narrower intervals.",
+    "repetitions": "Number of debates for each topic and group, each with other personas. More repetitions give narrower "
+        "intervals.",
     "rounds": "Every agent speaks once in a round.",
     "topic": "Each topic has its own debates.",
     "words": "The length of a reply that agents are asked for.",
@@ -136,11 +138,11 @@ HINTS = {
     "against": "Empty: none. Otherwise the same people use the medium under each of these recommenders too.",
     "reach": "followed: posts of the people that an agent follows. all: posts of all agents.",
     "length": "How many posts a person is shown in a round.",
-    "lasting": "After so many rounds a post is shown no more.",
+    "lasting": "After this number of rounds a post is no longer shown.",
     "pool": "How many of the newest posts the recommender looks at.",
     "acts": "The acts from which a person chooses, with commas.",
     "seeded": "Such posts get one vote for or against them at random, to measure the herd effect.",
-    "believers": "0.2: a fifth. 0: the prompts do not mention the rumour (studies/news/README.md).",
+    "believers": "0.2: a fifth of the agents. 0: the prompts do not mention the rumour (studies/news/README.md).",
 }  # fmt: skip
 """Explanations that replace the comment behind a field, and those of options of an environment."""
 RANGES: dict[str, tuple[float, float, float]] = {
@@ -156,8 +158,9 @@ VALUES: dict[str, dict[str, str]] = {
         "with": "with a Default agent", "without": "without", "both": "both kinds, side by side",
     },
     "cast": {
-        "circle": "the next ones on a random circle", "fresh": "none again until all have sat", "fixed": "always the first ones",
-        "listed": "the next ones of the file", "drawn": "drawn at random", "copies": "one person in all seats",
+        "circle": "the next personas on a random circle", "fresh": "no persona again until all have sat",
+        "fixed": "always the first ones",
+        "listed": "the next personas of the file", "drawn": "drawn at random", "copies": "one person in all seats",
     },
     "disclose": {"demographics": "gender, party and age"},
     "represented": {"one": "one member"},
@@ -182,7 +185,7 @@ class Field(NamedTuple):
     """A control: its field, the preset's value as on a command line, its group and label, its kind, an explanation, the values
     to choose from with their labels, and the range of a slider.
 
-    kind: slider, number, select, switch, several (any of the choices), row (choices in an order, also repeated) or text.
+    kind: slider, number, select, switch, several (any of the choices) or text.
     """
 
     name: str
@@ -264,9 +267,7 @@ def _field(scenario: Scenario, name: str, value: Any, hint: Any, comment: str) -
     spread = RANGES.get(name, (0, 0, 1))
     if name == "size" and scenario.environment_spec.name == "network":
         label, spread = "People in the network", (2, 200, 1)
-    if name in ("seats", "parties"):
-        kind = "row"
-    elif name == "topic":
+    if name == "topic":
         kind = "several"
     elif hint is bool:
         kind = "switch"
@@ -292,8 +293,6 @@ def _choices(scenario: Scenario, name: str, hint: Any) -> tuple[tuple[str, str],
         return tuple((society, society_title(society)) for society in [*society_names(), *own_societies])
     if name == "topic":
         return tuple((slug, topic_title(slug)) for slug in _topics(scenario))
-    if name in ("seats", "parties"):
-        return tuple((code, party.label) for code, party in scenario.society.parties.items())
     if name == "personas":
         sets = dict.fromkeys([*scenario.society.persona_sets, scenario.people.personas])
         return tuple((personas, personas.rsplit("/", 1)[-1]) for personas in sets)

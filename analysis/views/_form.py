@@ -34,7 +34,7 @@ REPETITIONS = 5
 """Repetitions that the form begins with, where the preset has more: a first run takes seconds."""
 MODEL = "oracle"
 UNANSWERED = (
-    "This run was not started, because its plan has a question that was not answered: choose Start and answer it."
+    "This run was not started, because you have not answered a question about its plan: choose Start and answer it."
 )
 SHAPING = ("society", "topic", "questions", "format", "memory", "represented", "environment", "graph")
 """Settings that decide which other settings there are, and what they may be."""

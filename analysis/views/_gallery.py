@@ -23,13 +23,13 @@ from parley.model.gallery import preset_title, showcase
 from parley.model.scenario import load_preset, preset_names, read_preset
 
 ABOUT = (
-    "Parley runs debates between agents that speak through a language model. "
-    "It measures how their opinions change, from surveys before, during and after the debate. "
-    "It shows how much of that change is the agents' influence on each other, and how much is the model's own bias."
+    "Parley runs debates between agents that speak through a language model. Parley measures how their "
+    "opinions change, from surveys before, during and after the debate. Parley shows how much of that "
+    "change is the agents' influence on each other, and how much is the model's own bias."
 )
 DEFAULT = (
-    "A Default agent has no persona: it shows the model's own opinion. "
-    "Start runs a scenario at once, on the rule-based speaker, which is free."
+    "A Default is an agent without a persona, which shows the model's own opinion. Start runs a scenario at "
+    "once, on the rule-based speaker, which is free."
 )
 FIRST = 5
 """Scenarios of each question that are shown at once; the others unfold."""
@@ -65,9 +65,9 @@ def FirstScreen(session: Session, go: Callable[[str], None], start: Callable[[st
             solara.Button("Explore an example run", explore, color="primary", classes=["big"])
             solara.Button("Set up a new run", lambda: go("?new"))
             solara.Button("Measure the bias of a model", lambda: go("?audit"))
-        made = "" if there else " It is made now, in a few seconds."
+        made = "" if there else " The example is made now, in a few seconds."
         speaker = "The example is written by the rule-based speaker, not by a language model."
-        element("p", f"{speaker}{made} It shows what every view does.", css="soft")
+        element("p", f"{speaker}{made} The example shows what every view does.", css="soft")
         RealRuns(session, go)
     element("h2", "Scenarios")
     element("p", DEFAULT, css="soft")
@@ -89,7 +89,9 @@ def RealRuns(session: Session, go: Callable[[str], None]) -> None:
             session.error = str(error)
 
     if titles := example_titles():
-        element("p", "Recorded runs of real language models. They are small: the size is in each title.", css="soft")
+        element(
+            "p", "Recorded runs of real language models. The models are small: the size is in each title.", css="soft"
+        )
         with solara.Div(classes=["next-steps"]):
             for name, title in titles.items():
                 solara.Button(title, lambda name=name: show(name), text=True)

@@ -144,7 +144,7 @@ def status(session: Session) -> str:
     }[live.phase]
 
 
-RESUMABLE = "Resume goes on from here: every reply is saved, and none is requested twice."
+RESUMABLE = "Resume goes on from here: every reply is saved, and no reply is requested twice."
 
 
 def _left(live: InteractiveRun) -> str:

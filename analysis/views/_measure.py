@@ -38,9 +38,11 @@ from parley.model.files import write_whole
 
 SHORT, WHOLE = "Short: one topic, three questions", "Whole: all topics, all sections"
 ABOUT = {
-    SHORT: "Where does the model lean? How hard does it pull agents toward its own opinion? How much of the movement "
-    "is persuasion? Five groups of people debate one topic under every condition: the fewest that give an interval.",
-    WHOLE: "The same questions on every topic of the society with ten groups of people, and all sections of the bias card.",
+    SHORT: "Where does the model lean? How hard does it pull agents toward its own opinion? How much of the "
+    "movement is persuasion? In the short audit, five groups of people debate one topic under every "
+    "condition. Five is the fewest that give an interval.",
+    WHOLE: "The whole audit asks the same questions on every topic of the society with ten groups of people, and "
+    "writes all sections of the bias card.",
 }
 SECTIONS = "bias,pull,null_conditions"
 FORM = "audit-form.json"
@@ -245,7 +247,7 @@ def Progress(folder: Path, unfinished: bool) -> None:
     if audit and audit.running:
         replies, planned = audit.replies, max(draft.calls if draft else 0, 1)
         on_its_way = f"Measuring. {replies:,} of about {planned:,} replies."
-        said = on_its_way if replies < planned else "The last replies are asked for, then the card is written."
+        said = on_its_way if replies < planned else "Parley is waiting for the last replies, and then writes the card."
         element("p", said, role="status", css="status").key("status")
         share = str(round(min(100 * replies / planned, 99)))
         element("progress", max="100", value=share, **{"aria-label": "Replies of the audit so far"}).key("bar")
@@ -272,7 +274,7 @@ def Resume(folder: Path, draft: AuditDraft, spent: tuple[str, str] | None, fail:
         except UserError as error:
             fail(str(error))
 
-    said = "The audit stopped before its end. Every reply is saved, and none is requested twice."
+    said = "The audit stopped before its end. Every reply is saved, and no reply is requested twice."
     if spent:
         said = (
             f"The audit stopped at its limit, after {used}. Every reply is saved, and none is requested twice. "

@@ -15,17 +15,19 @@ from parley.llm.errors import UserError
 from parley.llm.spec import write_spec
 
 KINDS = {
-    "oracle": ("Rule-based speaker", "Writes its lines by rules with a planted bias. Free, some hundred replies a second. For "
-               "trying out Parley and testing an analysis, not for findings about language models."),
-    "pocket": ("Embedded model", "A small language model that comes with Parley and runs on this machine. Free, slower than the "
-               "rules. Its opinions are planted, too."),
-    "openai": ("A server", "Any server with the OpenAI interface: Ollama, vLLM, llama.cpp, LM Studio, or a company's. Name it "
-               "when you start the page: --trust HOST:PORT, or --trust KEY_NAME@HOST for a server that needs a key."),
+    "oracle": ("Rule-based speaker", "This speaker writes its lines by rules, with a bias that is set in advance. "
+               "It is free, and gives some hundred replies a second. "
+               "Use it to try out Parley and to test an analysis, not for findings about language models."),
+    "pocket": ("Embedded model", "A small language model that comes with Parley and runs on this machine. "
+               "It is free, and slower than the rule-based speaker. The opinions of this model come from its training texts."),
+    "openai": ("A server", "Any server with the OpenAI interface, such as Ollama, vLLM, llama.cpp, LM Studio, or a company's "
+        "server. Name the server when you start the page: --trust HOST:PORT, or --trust KEY_NAME@HOST for a "
+        "server that needs a key."),
     "gguf": ("A GGUF file", "SmolLM2 (write smollm2, once `run.py models get smollm2` has fetched it), or the path of a file, "
              "in this process. Name the folder of a file when you start the page: --allow-files FOLDER."),
-    "hf": ("A local folder", "The folder of a model of the transformers library on this machine. Name it when you start the "
-           "page: --allow-files FOLDER."),
-    "": ("Other", "Any model as on the command line, for example replay:runs/a."),
+    "hf": ("A local folder", "The folder of a model of the transformers library on this machine. "
+           "Name the folder when you start the page: --allow-files FOLDER."),
+    "": ("Other", "Any model that you could name on the command line, for example replay:runs/a."),
 }  # fmt: skip
 LOCAL = "http://127.0.0.1:11434/v1"
 """The address that the form begins with: that of Ollama."""

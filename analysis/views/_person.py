@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 STYLE = Path(__file__).with_name("person.css")
 NO_HEARING = (
-    "What this agent heard is not in the record of a debate; it comes from the journal, and this folder has none."
+    "The record of a debate does not say what an agent heard. Parley finds that in the journal, and this "
+    "folder has no journal."
 )
 
 

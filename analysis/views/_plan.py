@@ -112,7 +112,7 @@ def scenario_of_draft(draft: Draft) -> Scenario:
     check_named(draft.given, HERE)
     for name, text in draft.given.items():
         if name != "seed" and text.isdecimal() and int(text[:LONGEST]) > LARGEST:
-            raise UserError(f"{name} is above {LARGEST:,}, which the page does not plan: use the command line")
+            raise UserError(f"{name} is above {LARGEST:,}, which the page cannot plan: use the command line")
     scenario = preset_of(draft.preset)
     if draft.given.get("topic") == "" and not (scenario.subject.questions or draft.given.get("questions")):
         raise UserError("choose at least one topic")

@@ -111,7 +111,7 @@ def study_row_of(study: StudyRow) -> dict[str, Any]:
         "kind": study.kind.noun, "folder": str(study.folder), "title": study.title, "sentence": study.sentence,
         "scenario": "", "topics": "", "model": model, "size": "",
         "state": STATES.get(state, state), **_dated(study.changed), "cost": "",
-        "lost": "Its report, and all of its runs with their replies,",
+        "lost": "The report of the study, and all of its runs with their replies,",
         "resumable": False,
         "steps": steps(study.folder, False, audit_form if comparable else ""),
         "comparable": comparable,

@@ -101,7 +101,7 @@ def listed(
         try:
             rows.append(make(run))
         except Exception as error:  # noqa: BLE001  the header of another hand may hold anything
-            unread.append(f"the header of {run.folder} has no setting {error}" if isinstance(error, KeyError) else
+            unread.append(f"the header of {run.folder} lacks the setting {error}" if isinstance(error, KeyError) else
                           f"the header of {run.folder} cannot be read: {error}")  # fmt: skip
     if make_study:
         rows += [make_study(study) for study in listing.studies]

@@ -69,7 +69,8 @@ def unfinished(study: StudyRow) -> str:
     if study.state == "elsewhere":
         return f"{STATES[study.state].capitalize()}: its report is written when it ends."
     return (
-        "Unfinished, so there is no report yet. Repeat the command that began it: what was answered is not asked again."
+        "The study is unfinished, so there is no report yet. Repeat the command that began the study: no "
+        "answered question is asked again."
     )
 
 
@@ -84,12 +85,15 @@ def RunsInside(folder: Path, changed: float, go: Callable[[str], None]) -> None:
     rows = solara.use_memo(lambda: [row for run in inner_runs(folder).rows if (row := _run_line(run))], [changed])
     if not rows:
         return
-    fold = element("details", element("summary", f"Runs of this study ({len(rows):,})"))
-    with fold, solara.Column(gap="4px", align="start"):
+    with solara.Details(f"Runs of this study ({len(rows):,})"), solara.Column(gap="4px", align="start"):
         for inner, title in rows[:MOST]:
             solara.Button(title, lambda inner=inner: go(place_of(run=inner)), text=True)
         if len(rows) > MOST:
-            element("p", f"The first {MOST} of {len(rows):,}; the others can be opened by their address.", css="soft")
+            element(
+                "p",
+                f"This list shows the first {MOST} of {len(rows):,} runs. You can open every other run by its address.",
+                css="soft",
+            )
 
 
 def _run_line(run: RunRow) -> tuple[Path, str] | None:

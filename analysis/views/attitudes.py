@@ -97,7 +97,7 @@ def chart_caption(tables: Tables) -> str:
     """Return the line under a saved chart: scenario, model, seed, and what the bars are."""
     scenario, unfinished = tables.header.scenario, "" if tables.finished else " (unfinished)"
     run = f"{scenario['name']}{unfinished}, {model_label(tables.header)}, seed {scenario['seed']}"
-    return f"{run}. Means over rooms; bars are 95% intervals (five rooms or more)."
+    return f"{run}. Points are means over rooms; bars are 95% intervals (five rooms or more)."
 
 
 def attitude_panel(tables: Tables, topic: str, group: str, run: str = "") -> tuple[Panel, list[tuple[str, int, Any]]]:

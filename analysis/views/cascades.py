@@ -23,8 +23,8 @@ DEEPEST = 6
 """Deeper posts are not indented further; each says how deep it is."""
 ALONE = "Posts without an answer or a share"
 HOW = (
-    "Each tree begins with a post. Below it are the answers to it and the people who shared it; a share that came through "
-    "another share is below that one. The largest tree comes first."
+    "Each tree begins with a post. Below a post are the answers to it and the people who shared it. A share "
+    "that came through another share is below that other share. The largest tree comes first."
 )
 
 

@@ -57,7 +57,9 @@ def comparison_chart(runs: Mapping[str, Tables]) -> Chart:
         ordered.append(Key("flags", "Interventions", ""))
     marks = " (filled)" if len(names) == 2 else ""
     others = f"{join_phrases(names[1:])}{' (open)' if marks else ''}" if names[1:] else "no other run"
-    caption = f"{names[0]}{marks} and {others}. Means over rooms; bars are 95% intervals (five rooms or more)."
+    caption = (
+        f"{names[0]}{marks} and {others}. Points are means over rooms; bars are 95% intervals (five rooms or more)."
+    )
     last = max(map(last_round, runs.values()))
     return Chart("lines", "-compared-with-".join(map(_stem, names)), caption, last, ordered, panels, HEADER, rows)
 

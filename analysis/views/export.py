@@ -43,7 +43,7 @@ TITLE = "Export"
 TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 BIG = 300_000_000
 """Bytes of a folder above which the page makes no zip: the browser would need all of it in memory."""
-LATER = "The report and the zip are there when the run has ended, or is stopped."
+LATER = "The report and the zip appear here when the run has ended or is stopped."
 
 
 LISTING = "Listing the tables and figures of this run…"
@@ -96,7 +96,7 @@ def View(shown: Shown) -> None:
             element("h2", "Transcript")
             label = "Transcript (Markdown)"
             Download(lambda: text(shown).encode(), f"{folder.name}-transcript.md", "text/markdown", label, now)
-            element("p", "Every debate, line by line, all rounds so far.", css="soft")
+            element("p", "The file has every debate, line by line, all rounds so far.", css="soft")
     element("h2", "Run it again")
     command = rerun_command(tables.header)
     if command:
@@ -114,7 +114,7 @@ def Whole(folder: Path, now: list[object], going: bool) -> None:
         element("p", LATER, css="soft")
         return
     Download(lambda: report_of(folder), f"{folder.name}.html", "text/html", "Report (one HTML file)", now)
-    element("p", "Findings, figures, tables and examples, to read without Parley.", css="soft")
+    element("p", "The report has findings, figures, tables and examples, and can be read without Parley.", css="soft")
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     if size > BIG:
         element("p", f"This folder has {size / 1e6:,.0f} MB, too much for the browser: copy {folder}.", css="soft")

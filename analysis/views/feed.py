@@ -55,7 +55,10 @@ def visit_words(had: list[Visit], last: int) -> str:
     """Return how often a person was there, and how many posts it was shown."""
     past = [visit for visit in had if visit.round <= last]
     there, posts = sum(visit.active for visit in past), {post.post for visit in past for post in visit.posts}
-    return f"There in {there} of {count_phrase(len(past), 'round')}; was shown {count_phrase(len(posts), 'different post')}."
+    return (
+        f"This person was there in {there} of {count_phrase(len(past), 'round')}, and was shown "
+        f"{count_phrase(len(posts), 'different post')}."
+    )
 
 
 def feed_lines(tables: Tables, room: str, agent: int, had: list[Visit]) -> list[Line]:
@@ -68,7 +71,7 @@ def feed_lines(tables: Tables, room: str, agent: int, had: list[Visit]) -> list[
         at = moment(visit.round, 1, 3)
         lines.append(line(f"Round {visit.round}", tag="h3", at=at))
         if not visit.active:
-            lines.append(line("Was not there in this round.", "rated", at=at))
+            lines.append(line("This person was not there in this round.", "rated", at=at))
             continue
         if not visit.posts:
             lines.append(line("The feed was empty.", "rated", at=at))

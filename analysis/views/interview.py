@@ -23,10 +23,13 @@ TITLE = "Interview"
 REASONS = {
     "unknown_ask": "The rule-based speaker can only answer questions about the debate's topic. Choose another model to ask this.",
     "no_such_agent": "There is no such agent in this run.",
-    "stand_in": "A surrogate plays this agent. It has no model that could answer.",
+    "stand_in": "A surrogate plays this agent. This agent has no model that could answer.",
 }
 """Why an agent gives no answer, in words."""
-ABLE = "The agent answers between two rounds. It will not remember the question or its answer, and neither is recorded."
+ABLE = (
+    "The agent answers between two rounds. The agent will not remember the question or its answer, and neither "
+    "is recorded."
+)
 UNABLE = "Agents of a run that was stopped, or loaded from a folder, cannot answer. Start a new run, or resume an unfinished one."
 
 
@@ -86,7 +89,7 @@ def question_state(interview: Interview, people: dict[int, dict[Any, Any]], goin
     if interview.reason is not None:
         return state | {"note": REASONS.get(interview.reason, f"No answer: {interview.reason}.")}
     if not going:
-        return state | {"note": "Not answered: the run was stopped before."}
+        return state | {"note": "This question was not answered: the run was stopped before."}
     if interview.sent is None:
-        return state | {"note": "Waits for the end of the round, and for the questions before it."}
+        return state | {"note": "This question waits for the end of the round, and for the questions before it."}
     return state | {"waited": round(time.monotonic() - interview.sent, 1)}

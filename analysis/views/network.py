@@ -75,7 +75,10 @@ def Legend(parties: Sequence[tuple[str, str]]) -> None:
     boxes = [element("span", css="swatch", style=f"background: {color}") for color in SCALE[::2]]
     label = "Colours from attitude 0, dark, to 10, light"
     scale = element("span", "0 ", *boxes, " 10", role="img", **{"aria-label": label})
-    links = "no filling: no rating. Strong lines: links that were used in this round; thin lines: all other links. In a replay, "
+    links = (
+        "no filling: no rating. Strong lines are links that were used in this round; thin lines are all other "
+        "links. In a replay, "
+    )
     links += "heavy lines are those of the latest turn."
     element("p", "Attitude ", scale, f". {shapes}; {links}", css="soft legend")
 

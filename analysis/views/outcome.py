@@ -184,7 +184,7 @@ def outcome_of(shown: Shown, folder: Path) -> Outcome:
         base, branch_scenario = scenario_of(compared.parent.header, where), scenario_of(tables.header, folder)
         changed = list(changes_in_words(base, branch_scenario, tables.names))
     except UserError as error:
-        return Outcome(sentences, few, problem=f"It cannot be compared with its parent: {error}")
+        return Outcome(sentences, few, problem=f"The branch cannot be compared with its parent: {error}")
     return Outcome(sentences, few, branch=compared, changed=changed)
 
 

@@ -90,7 +90,7 @@ class LinkChange(Scheduled):
         super().__post_init__()
         object.__setattr__(self, "hear", names_phrase(self.kind, "hear", self.hear))
         if self.number < 0:
-            raise UserError("links: number must be at least 0")
+            raise UserError("links: number must be 0 or more")
 
     def whom(self) -> tuple[str, ...]:
         return (*self.to, *self.hear)
@@ -131,7 +131,7 @@ class Intervention(Scheduled, ABC):
     """
 
     networked: ClassVar[bool] = False
-    wordless: ClassVar[str] = "people of a population have no words"
+    wordless: ClassVar[str] = "people of a population do not read words"
     rooms: tuple[str, ...] = ()
 
     @abstractmethod

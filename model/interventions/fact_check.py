@@ -74,7 +74,7 @@ class FactCheck(Saying):
     'fact_check'
     """
 
-    wordless: ClassVar[str] = "it writes or says a text: use message with value=0 to 10"
+    wordless: ClassVar[str] = "a fact check writes or says a text: use message with value=0 to 10"
     by: str = "Fact Check"
     text: str = ""
     llm: str = ""

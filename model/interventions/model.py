@@ -20,7 +20,7 @@ class Model(Intervention):
     """Another model for some seats, which keep their memory. See the module's manual page."""
 
     reaches_absent = True
-    wordless: ClassVar[str] = "no model speaks for these people: use mute or shock"
+    wordless: ClassVar[str] = "these people do not speak through a model: use mute or shock"
     llm: str
 
     def __post_init__(self) -> None:

@@ -45,7 +45,7 @@ class Moderator(Saying):
     'Please stay civil:'
     """
 
-    wordless: ClassVar[str] = "its lines ask for something in words: use message with value=0 to 10"
+    wordless: ClassVar[str] = "lines of a moderator ask for something in words: use message with value=0 to 10"
     by: str = "Moderator"
 
     def __post_init__(self) -> None:

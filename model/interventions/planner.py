@@ -35,7 +35,7 @@ _SECOND = re.compile(r"[|;]\s*(\d+(?:\.\d+)?\s*:\s*\S.*)$")
 class Planner(Intervention):
     """A greedy planner; see the module's manual page."""
 
-    wordless: ClassVar[str] = "it chooses among texts: use message with value=0 to 10"
+    wordless: ClassVar[str] = "a planner chooses among texts: use message with value=0 to 10"
     messages: tuple[str, ...]
     target: float
     gain: float = 0.1
@@ -57,12 +57,15 @@ class Planner(Intervention):
         for message in self.messages:
             match = _MESSAGE.fullmatch(message)
             if not match or float(match[1]) > 10:
-                raise UserError(f"planner: write a message as '8: what is said', the attitude first, not {message!r}")
+                raise UserError(
+                    "planner: begin a message with the attitude that it argues for, as in '8: Think of the "
+                    f"cost.', not {message!r}"
+                )
             if second := _SECOND.search(match[2]):
                 first = message[: -len(second[0])].strip()
                 raise UserError(
-                    f"planner: {message!r} looks like two messages; give the key once for each: messages='{first}' "
-                    f"messages='{second[1].strip()}'"
+                    f"planner: {message!r} looks like two messages; write the key messages= before each "
+                    f"message: messages='{first}' messages='{second[1].strip()}'"
                 )
             options[match[2]] = float(match[1])
         return options

@@ -195,7 +195,8 @@ def check_sweep_manifest(folder: Path, cells: Sequence[SweepCell]) -> None:
             )
         if not set(theirs["seeds"]) <= set(mine["seeds"]):
             raise UserError(
-                f"{folder} already has a sweep with more seeds: give all of them with --seeds, or give another --out"
+                f"{folder} already has a sweep with more seeds: give all of these seeds with --seeds, or "
+                "give another --out"
             )
     write_whole(label, json.dumps(mine, indent=1) + "\n")
 

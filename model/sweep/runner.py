@@ -48,7 +48,7 @@ def run_cells(
     announce(specs)
     most = min((parts for spec in specs if (parts := max_splits(spec))), default=workers)
     if most < workers:
-        say(f"{most} workers, not {workers}: the model takes no more requests at a time (option in_flight)")
+        say(f"{most} workers at most, not {workers}: the model takes {most} requests at a time (option in_flight)")
     workers = min(workers, most)
     task = CellTask(measure, max(1, min(workers, len(unfinished))))
     ledger = shared_ledger(budget, [(job.run / JOURNAL, Budget(prices=job.prices)) for job in jobs])

@@ -215,12 +215,13 @@ HEAD: Mapping[str, Column] = {
     "of a stranger": "stranger",
 }  # fmt: skip
 COST = (
-    "Spread is the standard deviation over people. Error is the mean absolute difference of a person's two ratings (0-10), over "
-    "the people whose rating was drawn; people who were asked keep their own answer. `of a stranger` is the error of the same "
-    "people if each had the rating of another person of the same row. Brackets are 95% confidence intervals over rooms (over "
-    "all topics: over repetitions, because the same people meet on every topic of one), for the "
-    "answers of the people who were asked here: with other people asked, a mean would be off by another amount. {same:.0%} of "
-    "the lines are the same in both runs. The table has the first and last round; all rounds are in cells.csv."
+    "Spread is the standard deviation over people. Error is the mean absolute difference of a person's two "
+    "ratings (0-10), over the people whose rating was drawn; people who were asked have their own answer, "
+    "and are left out. `of a stranger` is the error of the same people if each person had the rating of "
+    "another person of the same row. Brackets are 95% confidence intervals over rooms (over all topics: "
+    "over repetitions, because the same people meet on every topic of one), for the answers of the people "
+    "who were asked here: with other people asked, a mean would be off by another amount. {same:.0%} of the "
+    "lines are the same in both runs. The table has the first and last round; all rounds are in cells.csv."
 )
 
 
@@ -264,8 +265,8 @@ def savings_headline(result: SavingsResult) -> str:
     whole, shared = result.savings.to_dict("records")
     row, off = result.overall, result.cells["mean_off"].abs().max()
     saved = (
-        f"Sharing answers took {shared['surveys']:,} survey calls instead of {whole['surveys']:,}, and {shared['calls']:,} calls "
-        f"instead of {whole['calls']:,} in all. "
+        f"With shared answers the run made {shared['surveys']:,} survey calls instead of "
+        f"{whole['surveys']:,}, and {shared['calls']:,} calls instead of {whole['calls']:,} in all. "
     )
     if not row["drawn"]:
         return f"{saved}No rating was shared, because no kind of agent has more than --size agents: choose a smaller --size."
@@ -277,9 +278,10 @@ def savings_headline(result: SavingsResult) -> str:
         f"(difference {gain} points)"
     )
     return (
-        f"{saved}{row['drawn']:,} of {row['n']:,} ratings were shared: another agent's answer was used. They differ from the "
-        f"agents' own answers by {error} points of 10 on average; the rating of any agent of the same topic, party and round "
-        f"would differ by {stranger}. {closer}. The mean of a topic, party and round changes by at most {off:.2f} points."
+        f"{saved}{row['drawn']:,} of {row['n']:,} ratings were shared: another agent's answer was used. "
+        f"Shared ratings differ from the agents' own answers by {error} points of 10 on average; the rating "
+        f"of any agent of the same topic, party and round would differ by {stranger}. {closer}. The mean of "
+        f"a topic, party and round changes by at most {off:.2f} points."
     )
 
 

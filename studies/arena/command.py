@@ -37,7 +37,7 @@ def message_parser(command: str, about: str, example: str, topic: str, readers: 
         f"study {command}", about, f"study {example}", cli.society(), cli.topic(topic, default=""), *asking, plan
     )
     add_option(parser, "FILE", file, Path, nargs="?")
-    add_option(parser, "--writer SPEC", "the model that writes (default: that of --llm)")
+    add_option(parser, "--writer SPEC", "the model that writes (default: the model of --llm)")
     add_option(parser, "--personas SET", "name of the set of personas", default="voters")
     add_option(
         parser, "--temperature X", "sampling temperature of the personas' answers (default: 1)", amount, default=1.0
@@ -87,21 +87,28 @@ def arena_parser() -> Parser:
     """Return the options of `run.py study arena`."""
     parser = message_parser(
         "arena",
-        "Let a panel of personas compare messages in pairs, each pair in both orders, and score how persuasive they are. "
-        "With --rewrite, a model rewrites each message, and the panel compares old and new (studies/arena/README.md).",
+        "Let a panel of personas compare messages in pairs, each pair in both orders, and score how "
+        "persuasive they are. With --rewrite, a model rewrites each message, and the panel compares the old "
+        "message with the new one (studies/arena/README.md).",
         "arena messages.csv --llm openai:gpt-4o-mini --aim 'to convince people that taxes are fair'\n"
         "arena --topic racism --llm oracle --rewrite",
         topic="the first of the society, if no file is given",
         readers="panel",
-        file="messages (CSV with the column message, or .jsonl; studies/arena/README.md); without: written on the topic",
+        file="messages (CSV with the column message, or .jsonl; studies/arena/README.md); if you give no file, a "
+        "model writes messages on the topic",
     )
-    add_option(parser, "--aim TEXT", "what the messages are to achieve (default: that of the file, or of the topic)")
-    add_option(parser, "--write N", "number of messages to write, without a file", natural, default=6)
+    add_option(parser, "--aim TEXT", "what the messages are to achieve (default: the aim in the file, or in the topic)")
+    add_option(parser, "--write N", "number of messages that the model writes if you give no file", natural, default=6)
     add_option(parser, "--panel N", "number of personas that compare", positive, default=20)
     add_option(parser, "--pairs N", "number of pairs that each persona compares (default: all)", natural, default=0)
-    about = "who is to be persuaded, as the panel is asked\nyou: the persona\ngroup: people like the persona"
+    about = "who is to be persuaded, in the question to the panel\nyou: the persona\ngroup: people like the persona"
     add_option(parser, "--whom", about, default="you", choices=("you", "group"))
-    add_option(parser, "--rewrite", "also rewrite each message, and compare old and new", action="store_true")
+    add_option(
+        parser,
+        "--rewrite",
+        "also rewrite each message, and let the panel compare the old message with the new one",
+        action="store_true",
+    )
     add_option(
         parser,
         "--votes FILE",
@@ -150,7 +157,7 @@ def rehearse_parser() -> Parser:
         readers="audience",
         file="problems (CSV with the column aim, or .jsonl; studies/arena/README.md); without a file, one for each topic",
     )
-    about = "number of personas that choose; as many others rate the choice"
+    about = "number of personas that choose; the same number of other personas rate the choice"
     add_option(parser, "--audience N", about, positive, default=15)
     about = "pieces of advice in each of three ways; each gives a candidate"
     add_option(parser, "--pieces N", about, positive, default=2)

@@ -174,7 +174,7 @@ MEASURES: Mapping[str, str] = {
     "over_random": "chosen minus a random candidate",
     "over_plain": "chosen minus a message without advice",
     "advised": "a random candidate minus a message without advice",
-    "shrinkage": "rating by the audience that chose minus rating by the others",
+    "shrinkage": "rating by the audience that chose minus rating by the other audience",
 }
 
 
@@ -226,7 +226,7 @@ def write(tables: tuple[pd.DataFrame, pd.DataFrame], task: Rehearsal, audience: 
         report.missing(len(lost), len(answers), f"{what} are missing", count_table(lost))
     report.section("What rehearsing gains", *verdicts(table))
     if table["gain"].notna().any():
-        caption = "Ratings by people who had no part in the choice, intervals over problems"
+        caption = "Ratings by people who took no part in the choice, intervals over problems"
         figure = dot_plot(table, ["measure"], "gain", "gain (points of 0-10)", caption, "What rehearsing gains")
         report.figure(figure, "gains", "What rehearsing gains")
     report.table(table, GAINS)

@@ -68,8 +68,9 @@ def _missing(report: Report, table: pd.DataFrame) -> None:
 
 def _add_scores(report: Report, scores: pd.DataFrame, values: pd.DataFrame, ids: Sequence[str]) -> None:
     about = (
-        "Bradley-Terry scores, in logits around 0: of two messages whose scores are 1 apart, the higher one is preferred in 73% "
-        "of comparisons. Intervals are over people, so they say what another panel drawn from the same set would prefer."
+        "Bradley-Terry scores are in logits around 0: if the scores of two messages are 1 apart, the "
+        "message with the higher score is preferred in 73% of comparisons. Intervals are over people, so "
+        "they say what another panel drawn from the same set would prefer."
     )
     report.section("Scores", about)
     reason = bradley_terry.why_unknown(values, ids)
@@ -100,8 +101,9 @@ def _place_line(row: Mapping[str, float]) -> str:
     if not row["people"]:
         return "the effect of the place is unknown: no pair was read in both orders."
     return (
-        f"the message shown first is chosen in {_share_above_half(row, 'place')}% of comparisons; without an effect of the place "
-        f"in 50%. The order decided {_percent(row['decided'])} of pairs, and {_percent(row['ties'])} are ties, which count half."
+        f"the message shown first is chosen in {_share_above_half(row, 'place')}% of comparisons; without "
+        f"an effect of the place it would be 50%. The order decided {_percent(row['decided'])} of pairs, "
+        f"and {_percent(row['ties'])} are ties, which count half."
     )
 
 
@@ -113,8 +115,8 @@ def _length_line(row: Mapping[str, float]) -> str:
     if not math.isnan(row["low"]):
         why = "If the interval does not contain 50, length may explain the scores of these messages; it need not be the cause."
     return (
-        f"the longer message of a pair is preferred in {_share_above_half(row, 'longer')}% of comparisons; without an effect of "
-        f"the length in 50%. {why}"
+        f"the longer message of a pair is preferred in {_share_above_half(row, 'longer')}% of comparisons; "
+        f"without an effect of the length it would be 50%. {why}"
     )
 
 
@@ -135,8 +137,9 @@ def _add_rewritings(report: Report, outcome: Outcome) -> None:
     gains = rewritings.gain_table(pairs, outcome.texts, outcome.rewritten)
     summary = rewritings.summary_table(gains, pairs)
     about = (
-        "Each message is compared blind with what the writer made of it. Gain: the percentage of comparisons in which the new "
-        "message is preferred, minus 50. A paraphrase and a copy are the nulls: their gain is 0 unless wording alone decides."
+        "The panel compares each message with its rewritten versions, and does not know which is which. "
+        "Gain is the percentage of comparisons in which the new message is preferred, minus 50. Paraphrases "
+        "and copies are the nulls: their gain is 0 unless wording alone decides."
     )
     report.section("Does rewriting make messages more persuasive?", about)
     report.data(
@@ -153,13 +156,14 @@ def _add_votes(report: Report, votes: pd.DataFrame, values: pd.DataFrame, ids: S
     people = pair_values(votes, ids, both=False)
     scores, agreement = bradley_terry.score_messages(people, ids), agreement_table(values, people)
     about = (
-        "Votes of your file. Agreement: share of a person's votes that fall on the message which the panel prefers, or which "
-        "most other people prefer (the ceiling). Chance is 0.5; intervals are over the people who voted."
+        "Votes of your file. Agreement is the share of a person's votes for the message which the panel "
+        "prefers, or which most other people prefer (the ceiling). Chance is 0.5; intervals are over the "
+        "people who voted."
     )
     report.section("People's votes", about)
     report.data(votes=votes, people_scores=scores, agreement=agreement)
     lost = int(votes["share"].isna().sum())
-    report.add(f"{lost} of {len(votes):,} votes are missing; {int((votes['share'] == 0.5).sum()):,} are ties.")
+    report.add(f"{lost} of {len(votes):,} votes are missing; {int((votes['share'] == 0.5).sum()):,} votes are ties.")
     if agreement["estimate"].isna().all():
         report.plain(
             "Agreement is unknown: no vote is on a pair for which the panel, or another person, has a preference."

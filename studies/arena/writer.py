@@ -98,7 +98,7 @@ def read_problems(path: Path) -> dict[str, Aim]:
 def _ids(table: pd.DataFrame, path: Path, letter: str) -> list[str]:
     ids = list(table["id"]) if "id" in table else [f"{letter}{number}" for number in range(1, len(table) + 1)]
     if wrong := [name for name in ids if not name or ids.count(name) > 1]:
-        raise UserError(f"{path}: the id {wrong[0]!r} is empty or comes twice: give every row its own")
+        raise UserError(f"{path}: the id {wrong[0]!r} is empty or comes twice: give every row its own id")
     if wrong := [name for name in ids if "/" in name]:
         raise UserError(
             f"{path}: the id {wrong[0]!r} has a slash, which separates a message from its rewritings: leave it out"

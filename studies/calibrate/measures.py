@@ -42,10 +42,10 @@ from parley.model.titles import join_phrases
 COLOURS = ("#555555", "#999999", "#1f5fa8", "#c77b00")
 LIMITS = {"kappa": (-0.05, 0.15), "mu": (-0.05, 0.15), "bias": (0.0, 10.0)}
 NOTE = (
-    "The oracle rows check the analysis: a planted value outside its interval there is an error of the analysis. "
-    "The pocket rows show "
-    "how much of the planted bias pocket learned from the oracle, whose values they list. No row is "
-    "evidence about people or about large language models."
+    "The oracle rows check the analysis: if a planted value is outside its interval in such a row, the "
+    "analysis has an error. The pocket rows show how much of the planted bias pocket learned from the "
+    "oracle; the planted values are those of the oracle. No row says anything about people or about large "
+    "language models."
 )
 
 NONE_IN_COMMON = (
@@ -53,8 +53,8 @@ NONE_IN_COMMON = (
     "compare the values by party."
 )
 PEOPLE_DIFFER = (
-    "people differ, so the fit over all of them is no average. Per line heard, influence and drift close this share of the "
-    "distances: {closed}."
+    "people differ, so one fit to all people does not give their average. Per line heard, influence and "
+    "drift close this share of the distances: {closed}."
 )
 NO_DIFFERENCE = "no difference between parties was found in how far a line moves them."
 

@@ -23,14 +23,14 @@ STUDY = Study(
     also=(
         Command(
             "register",
-            "freeze a plan for the test of a claim before any result is seen",
+            "freeze a plan for the test of a claim before anyone sees a result",
             TRUE,
             "command:register",
             "command:register_parser",
         ),
         Command(
             "confirm",
-            "run a registered plan and nothing else, and test its claim",
+            "run exactly a registered plan, and test its claim",
             TRUE,
             "command:confirm",
             "command:confirm_parser",

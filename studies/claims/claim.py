@@ -185,7 +185,7 @@ def check_claim(claim: Claim, where: str) -> None:
     for key in ("topics", "models", "personas", "societies"):
         names = getattr(claim.population, key)
         if not names or len(set(names)) < len(names):
-            raise UserError(f"{key} in [population] of {where} must name at least one, each once")
+            raise UserError(f"{key} in [population] of {where} must name at least one value, and each value only once")
     entries = {"settings": claim.settings, "first": claim.contrast.first, "second": claim.contrast.second}
     for key, pairs in entries.items():
         try:
@@ -206,4 +206,6 @@ def check_claim(claim: Claim, where: str) -> None:
     except UserError as error:
         raise UserError(f"{where}: {error}") from error
     if arms[0].digest() == arms[1].digest():
-        raise UserError(f"[contrast] of {where} gives two equal arms: first and second must differ")
+        raise UserError(
+            f"[contrast] of {where} gives two equal arms, but first and second must differ: change one of them"
+        )

@@ -34,17 +34,18 @@ def claim_parser() -> Parser:
     """Return the options of `run.py study claim`."""
     parser = Parser(
         "study claim",
-        "Run both arms of a claim in many specifications that mean the same (wording, order, scale, memory, ...). Say whether "
-        "the claim holds, and on which of these settings it depends (studies/claims/README.md).",
+        "Run the two conditions that a claim compares, under many combinations of settings that should not "
+        "matter (wording, order, scale, memory, ...). Say whether the claim holds, and on which of these "
+        "settings it depends (studies/claims/README.md).",
         EXAMPLES,
-        cli.model("the models that the claim is checked with", "those of the file"),
+        cli.model("the models with which the claim is checked", "those of the file"),
         cli.budget(),
         cli.retry_failures(),
         cli.seed(),
         cli.out("runs/claim-<time>"),
         cli.dry_run("print the specifications, calls, tokens and cost, and stop: nothing is run"),
     )
-    add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", cli.given_file)
+    add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", Path)
     add_option(parser, "--specifications N", "number of specifications", positive, 64)
     add_option(parser, "--repetitions N", "groups of people of each set of personas (default: 8 in all)", positive)
     add_option(parser, "--no-qualify", cli.NO_QUALIFY, action="store_true")
@@ -144,15 +145,15 @@ def register_parser() -> Parser:
         "Freeze a plan for the test of a claim in one file, before any result is seen (studies/claims/README.md).",
         REGISTER,
         cli.seed(),
-        cli.out("FILE.json, as the claim's", "FILE", "the registration to write"),
+        cli.out("FILE.json, with the name of the claim's file", "FILE", "the registration to write"),
     )
-    add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", cli.given_file)
-    add_option(parser, "--units N", "number of seeds; with several looks 20,40: the test stops at the first that decides",
-               units, required=True)  # fmt: skip
-    add_option(parser, "--missing PERCENT", "leave out a unit with more than this share of topics without a number",
+    add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", Path)
+    add_option(parser, "--units N", "number of seeds; with several numbers (20,40), the test is done at each "
+               "of them and stops at the first that decides", units, required=True)  # fmt: skip
+    add_option(parser, "--missing PERCENT", "leave out a seed if more than this percentage of its topics have no outcome",
                amount, 0.0)  # fmt: skip
-    add_option(parser, "--pilot FOLDER", "print the power of this plan and the units that it needs, by the variance between the "
-               "units of a pilot: a folder of run.py study confirm or run.py study claim", Path)  # fmt: skip
+    add_option(parser, "--pilot FOLDER", "print the power of this plan and the number of seeds that it needs, by the variance "
+               "between the seeds of a pilot: a folder of run.py study confirm or run.py study claim", Path)  # fmt: skip
     return parser
 
 
@@ -160,16 +161,19 @@ def confirm_parser() -> Parser:
     """Return the options of `run.py study confirm`."""
     parser = Parser(
         "study confirm",
-        "Check that a registration and all it froze are unchanged, run that plan and nothing else, and test its claim. A test "
-        "that differs from the plan is stamped exploratory (studies/claims/README.md).",
+        "Check that a registration and everything that it froze are unchanged, run exactly that plan, and "
+        "test its claim. A test that differs from the plan is stamped exploratory "
+        "(studies/claims/README.md).",
         CONFIRM,
-        cli.model("the model, one of those registered", "the first one registered"),
+        cli.model("the model, which must be one of the registered models", "the first one registered"),
         cli.budget(),
         cli.retry_failures(),
         cli.out("the registration without its ending"),
     )
-    add_option(parser, "FILE", "the registration, a .json file", cli.given_file)
-    add_option(parser, "--units N", "another number of units than registered: exploratory", units)
+    add_option(parser, "FILE", "the registration, a .json file", Path)
+    add_option(
+        parser, "--units N", "a number of seeds other than the registered one; the test is then exploratory", units
+    )
     add_workers(parser)
     return parser
 

@@ -70,7 +70,7 @@ def make_look(claim: Claim, differences: pd.DataFrame, missing: float) -> Look:
 def _unknown(units: pd.DataFrame, values: np.ndarray) -> str:
     lost = len(units) - len(values)
     if len(values) < FEWEST_UNITS:
-        return f"{count_phrase(len(values), 'unit')} with a number, and {FEWEST_UNITS} are needed"
+        return f"{count_phrase(len(values), 'unit')} with a number, but at least {FEWEST_UNITS} are needed"
     if lost > MOST_MISSING * len(units):
         return f"{lost} of {len(units)} units are excluded"
     return "all units have the same effect" if is_even(values) else ""
@@ -93,7 +93,11 @@ def claim_sentence(claim: Claim, looks: Sequence[Look], level: float) -> str:
     if last.decides(level):
         size = f"; the smallest effect of interest is {format_number(claim.smallest)}"
         within = f" within {format_number(claim.smallest)} of 0" if claim.expected == "equivalent" else size
-        small = ", but the effect is smaller than that of interest" if claim.too_small(last.low, last.high) else ""
+        small = (
+            ", but the effect is smaller than the smallest effect of interest"
+            if claim.too_small(last.low, last.high)
+            else ""
+        )
         supported = "The direction of the claim is" if small else "The claim is"
         return f"{supported} supported{small}: {numbers}{within} ({tested})."
     if against := _against(claim, last):
@@ -116,9 +120,9 @@ COLUMNS: Mapping[str, Column] = {
     "p": number("p", 4), "reason if unknown": "reason",
 }  # fmt: skip
 LIMITS = (
-    "The hash shows that the file is as it was registered if the hash was published at that time: who has the file can register "
-    "another one. Dates of files and the list of seen results can be changed as well. The result is for these topics, this set "
-    "of people and this model."
+    "The hash shows that the file is unchanged only if the hash was published at that time: who has the "
+    "file can register another one. Dates of files and the list of seen results can also be changed. The "
+    "result is for these topics, this set of people and this model."
 )
 
 

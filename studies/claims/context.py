@@ -30,9 +30,9 @@ def unevenly_missing(lost: pd.DataFrame) -> str:
         for row in uneven.to_dict("records")
     ]
     return (
-        f"Differences are missing at some levels more often than at others: {join_phrases(listed)}. The units that are left "
-        "there may be others, so the results for these settings are uncertain; to leave a setting out, set one level of it in "
-        "the claim."
+        f"Differences are missing more often at some levels than at others: {join_phrases(listed)}. The "
+        "units that are left there may be different units, so the results for these settings are uncertain; "
+        "to leave a setting out, set one level of it in the claim."
     )
 
 
@@ -47,8 +47,9 @@ def about_bound(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:
     moved = [abs(float((both[arm] - both[f"start_{arm}"]).mean())) for arm in ("first", "second")] if len(both) else []
     if moved and max(moved) < claim.smallest:
         yield (
-            f"The bound is wide: on average the debate itself moved the outcome by {format_number(max(moved))} or less, so an "
-            "arm in which no one changes could pass as well."
+            "The bound is wide: on average the debate itself moved the outcome by "
+            f"{format_number(max(moved))} or less, so an arm in which opinions do not change could pass as "
+            "well."
         )
 
 
@@ -61,8 +62,9 @@ def noise_left(parts: pd.DataFrame, curve: Curve) -> str:
     span = f"{format_share(left['posterior'])} ({format_share(left['low'])} to {format_share(left['high'])})"
     effects = curve.effects["effect"]
     return (
-        f"Of the variance between single differences, {span} is chance of single debates, which no source explains. The "
-        f"effects of specifications go from {format_number(effects.min())} to {format_number(effects.max())}."
+        f"Of the variance between single differences, {span} is chance of single debates, which no setting, "
+        f"topic or person explains. The effects of specifications go from {format_number(effects.min())} to "
+        f"{format_number(effects.max())}."
     )
 
 
@@ -95,16 +97,22 @@ def generality(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:
     topics = topic_effects(differences)
     if len(topics) < FEWEST_TOPICS:
         few = f"{count_phrase(len(topics), 'topic')}, and {FEWEST_TOPICS} are needed"
-        yield f"Whether it holds for other topics is unknown: {few}."
+        yield f"Whether the claim holds for other topics is unknown: {few}."
     else:
         values = topics["effect"].to_numpy(dtype=float)
         low, high = mean_interval(values)
         if math.isnan(low):
-            yield "Whether it holds for other topics is unknown: the effect is the same for all of these topics."
+            yield "Whether the claim holds for other topics is unknown: the effect is the same for all of these topics."
         elif claim.favours(low) and claim.favours(high):
             mean = format_number(float(values.mean()))
-            yield f"For topics like these it holds on average: {mean} ({format_span(low, high)}, over topics)."
+            yield f"For topics like these the claim holds on average: {mean} ({format_span(low, high)}, over topics)."
         else:
-            yield f"Whether it holds for topics like these on average is unknown: {format_span(low, high)} over topics."
+            yield (
+                f"Whether the claim holds for topics like these on average is unknown: {format_span(low, high)} "
+                "over topics."
+            )
     models = count_phrase(len(claim.population.models), "model")
-    yield f"Whether it holds for other models is unknown: it was run on {models}, and this command does not test over models."
+    yield (
+        f"Whether the claim holds for other models is unknown: it was run on {models}, and this command does "
+        "not test over models."
+    )

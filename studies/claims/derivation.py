@@ -44,9 +44,9 @@ def read_values(folder: Path) -> dict[str, Any]:
         size, repetitions, seed = (design[name] for name in NUMBERS)
         fits = isinstance(design["claim"], dict) and all(type(number) is int for number in (size, repetitions, seed))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UserError(f"{folder / DESIGN} is no design of a claim: {error!r}") from error
+        raise UserError(f"{folder / DESIGN} is not the design of a claim: {error!r}") from error
     if not fits or not (0 < size <= MOST and 0 < repetitions <= MOST and seed >= 0):
-        raise UserError(f"{folder / DESIGN} is no design of a claim: a number or the claim is not possible")
+        raise UserError(f"{folder / DESIGN} is not the design of a claim: a number or the claim is not possible")
     return dict(design)
 
 

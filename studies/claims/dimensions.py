@@ -144,9 +144,8 @@ def check_size(claim: Claim, specifications: int) -> None:
     full = math.prod(len(dimension.levels) for dimension in dimensions)
     if specifications < min(needed, full):
         raise UserError(
-            f"too few --specifications ({specifications}) for {len(dimensions)} setting{'s' * (len(dimensions) > 1)} that "
-            "are varied: "
-            f"give --specifications {min(needed, full)} or more"
+            f"too few --specifications ({specifications}) to vary {len(dimensions)} "
+            f"setting{'s' * (len(dimensions) > 1)}: give --specifications {min(needed, full)} or more"
         )
 
 

@@ -30,7 +30,7 @@ COUNTS = frozenset({"rooms", "reason"})
 ROOMS = ["topic", "repetition", "group", "room", "people", "seats", "value", "reason", "start"]
 PLUS = "+"
 """Between the personas of a room."""
-NO_VALUE = "no number in this room"
+NO_VALUE = "this room has no number"
 
 
 def all_rounds() -> dict[str, tuple[str, ...]]:
@@ -91,7 +91,7 @@ class Outcome:
         asked_probes = {name for probe in scenario.surveys.also for name in (probe, probe.rpartition(":")[0])}
         if self.source == "probes" and self.column not in asked_probes:
             raise UserError(
-                f"outcome {self.label} is asked in no survey of one arm: add also={self.column} to settings"
+                f"outcome {self.label} is not asked in any survey of one arm: add also={self.column} to settings"
             )
         needed = "" if self.source in outcome_columns() else getattr(METRICS.find(self.source), "NEEDS", "")
         if needed and needed not in OF_REPLIES:
@@ -158,7 +158,7 @@ class Outcome:
         metric = METRICS.find(self.source)
         if not applies(metric, tables):
             raise UserError(
-                f"outcome {self.label} needs {metric.NEEDS}, and a run of one arm has none: name another outcome"
+                f"outcome {self.label} needs {metric.NEEDS}, which a run of one arm does not have: name another outcome"
             )
 
 

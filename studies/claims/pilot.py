@@ -152,7 +152,9 @@ def why_unknown(pilot: pd.DataFrame, topics: int, missing: float) -> str:
     """Return why a pilot says nothing of the power of a plan; empty if it does. missing: as registered."""
     usable, lost = _units(pilot, missing)
     if len(usable) < FEWEST_UNITS:
-        return f"the pilot has {count_phrase(len(usable), 'unit')} with a number, and {FEWEST_UNITS} are needed"
+        return (
+            f"the pilot has {count_phrase(len(usable), 'unit')} with a number, but at least {FEWEST_UNITS} are needed"
+        )
     if lost > MOST_MISSING:
         return f"{lost:.0%} of the units of the pilot would be left out"
     if float(usable.std()) ** 2 < ALIKE:

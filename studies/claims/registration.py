@@ -118,7 +118,7 @@ def register(claim: Claim, looks: tuple[int, ...], missing: float, seed: int, re
         raise UserError(f"--units {','.join(map(str, looks))}: give {FEWEST_UNITS} or more, in increasing order: 10,20")
     for key in ("personas", "societies"):
         if len(getattr(claim.population, key)) > 1:
-            raise UserError(f"a registered test has one design: name one of the {key} in [population]")
+            raise UserError(f"a registered test has only one design: name one of the {key} in [population]")
     for arm in claim.arms(claim.base_settings()):
         if arm.people.cast not in CASTS:
             raise UserError(f"cast={arm.people.cast} seats the same people under every seed: use {', '.join(CASTS)}")
@@ -161,7 +161,7 @@ def read_registration(path: Path) -> Registration:
     except (OSError, ValueError) as error:
         raise UserError(f"cannot read {path}: {error}") from error
     if not isinstance(plan, dict) or plan.get("form") != FORM:
-        raise UserError(f"{path} is no registration: write one with python run.py study register CLAIM --units N")
+        raise UserError(f"{path} is not a registration: write one with python run.py study register CLAIM --units N")
     if set(plan) != {*KEYS, "hash"}:
         raise UserError(f"{path} was changed: its keys differ ({', '.join(sorted(set(plan) ^ {*KEYS, 'hash'}))})")
     if hash_plan(plan) != plan["hash"] or canonical(plan) != text:
@@ -178,7 +178,7 @@ def _build(plan: Mapping[str, Any], where: str) -> Registration:
     for section, keys in SECTIONS.items():
         section_plan = plan[section] if isinstance(plan[section], dict) else {}
         if set(section_plan) != set(keys):
-            raise UserError(f"{where} was changed: {section} has the keys {', '.join(sorted(keys))}, and no others")
+            raise UserError(f"{where} was changed: {section} must have exactly the keys {', '.join(sorted(keys))}")
     try:
         looks, level = tuple(plan["stopping"]["looks"]), float(plan["stopping"]["level"])
         date, missing = datetime.fromisoformat(plan["registered"]), float(plan["exclusions"]["missing_topics"])

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from parley.analysis.figures import ESTIMATE, TWO_COLUMNS, draw_null, draw_points, new_figure
+from parley.analysis.figures import ESTIMATE, TWO_COLUMNS, draw_points, new_figure
 from parley.analysis.formatting import (
     Column,
     count_phrase,
@@ -38,12 +38,13 @@ AGAINST, MATTERS = "#d55e00", "#7a3b9c"
 ROW = 0.115
 """Height of a row of the matrix, in inches."""
 NOTE = (
-    "Each column is a specification. Above: its mean difference, with a 95% interval from one spread of debates for all. "
-    "{colours}. Dashed: the smallest effect of interest. Below: the level of each setting in this specification, in purple "
-    "where the effect depends on the setting{line}"
+    "Each column is a specification. The upper panel shows its mean difference, with a 95% interval from "
+    "one spread of debates for all specifications. {colours}. The dashed line marks the smallest effect of "
+    "interest. The lower panel shows the level of each setting in this specification, in purple where the "
+    "effect depends on the setting{line}"
 )
-SIDES = "Blue circle: on the side that the claim expects; orange square: on the other"
-BOUND = "Blue circle: within the bound of the claim; orange square: beyond it"
+SIDES = "A blue circle is on the side that the claim expects, and an orange square on the other side"
+BOUND = "A blue circle is within the bound of the claim, and an orange square is beyond it"
 LINE = ". The claim should not depend on the settings above the thick line"
 
 
@@ -70,7 +71,7 @@ def _draw_effects(axis: Axes, audit: Audit) -> None:
     ]
     for chosen, look in zip((expected, ~expected), looks, strict=True):
         draw_points(axis, places[chosen], effects[chosen], "effect", upright=True, elinewidth=0.6, capsize=0, **look)
-    draw_null(axis)
+    axis.axhline(0, color="#999999", linewidth=0.6)
     bounds = {"greater": (1,), "less": (-1,), "equivalent": (-1, 1)}[claim.expected]
     for side in bounds:
         axis.axhline(side * claim.smallest, color="#999999", linewidth=0.6, linestyle=(0, (4, 3)))
@@ -107,48 +108,54 @@ def _draw_levels(axis: Axes, audit: Audit) -> None:
 
 NAME = "claim"
 CURVE = (
-    "A specification is one choice of every setting under “What was varied”. Its effect is the mean of its differences. The unit "
-    "of the test is a separate group of people: debates of the same people on two topics are not independent, and neither are "
-    "groups that share a person. "
+    "A specification is one choice of every setting under “What was varied”. The effect of a specification "
+    "is the mean of its differences. The unit of the test is a separate group of people: debates of the "
+    "same people on two topics are not independent, and neither are groups that share a person. "
 )
 SWAPPED = (
-    "The test swaps the two arms for some of the groups, in all specifications at once: in all possible ways with up to 10 "
-    "groups, else in 1,999 ways, by a coin for each group. p (one-sided) is the share of these ways in which the median "
-    "effect is at least as far on the expected side as the real one. p is for these topics and models."
+    "The test swaps the two arms for some of the groups, in all specifications at once. With up to 10 "
+    "groups it does so in all possible ways, otherwise in 1,999 ways, by a coin for each group. p "
+    "(one-sided) is the share of these ways in which the median effect is at least as far on the expected "
+    "side as the real one. p is for these topics and models."
 )
 ALIKE = (
-    "p is that of an equivalence test (two one-sided t-tests over the mean effects of groups) of an average effect within the "
-    "bound. p is for these topics and models."
+    "p comes from an equivalence test (two one-sided t-tests over the mean effects of groups): is the "
+    "average effect within the bound? p is for these topics and models."
 )
 INTERVALS = (
-    "All these 95% intervals have the same width, for comparing specifications; the test does not use them. They take what "
-    "is left after the mean of each topic and group of people is subtracted, as equally large in all specifications and "
-    "independent. A specification with more chance than others looks too certain."
+    "All these 95% intervals have the same width, for comparing specifications; the test does not use them. "
+    "They use the variance that is left after the mean of each topic and group of people is subtracted, and "
+    "treat it as equally large in all specifications and independent. A specification with more chance than "
+    "other specifications looks too certain."
 )
 SETTINGS = (
-    "These settings should not matter. Share: how much of the variance between single differences (one topic, one group of "
-    "people, one specification) the setting explains; 0.25 is a quarter. p tests the setting against the variance that is "
-    "left between specifications; p (Holm) is corrected for the number of settings. The interval of a share begins at 0 "
-    "where the uncorrected p is .05 or more. p takes the other settings into account, the mean effects do not. Two settings "
-    "that matter only together are not found here: they are in the row `specification` of the next table. p (people) "
-    "asks whether the effect depends on the setting for other people too: it adds how much separate groups of people differ "
-    "in what the setting changes. The other p ask whether it does among these people."
+    "The settings in this table should not matter. Share is how much of the variance between single "
+    "differences (one topic, one group of people, one specification) the setting explains; 0.25 is a "
+    "quarter. p tests the setting against the variance that is left between specifications; p (Holm) is "
+    "corrected for the number of settings. The interval of a share begins at 0 if the uncorrected p is .05 "
+    "or more. p takes the other settings into account, but the mean effects do not. Two settings that "
+    "matter only together are not found here: their effect is in the row `specification` of the next table. "
+    "p (people) asks whether the effect depends on the setting for other people too: it also counts how "
+    "much separate groups of people differ in what the setting changes. The other p ask whether the effect "
+    "depends on the setting among the people of this study."
 )
 PARTS_NOTE = (
-    "Here all sources of variance compete in one model of crossed random effects. REML: restricted maximum likelihood, as "
-    "shares of the sum of all rows; it is unreliable for a setting with two levels. Bayes: a hierarchical model with half-t "
-    "priors, with 95% intervals; shares are those of these levels, not of others like them. `topic and people together`: "
-    "what is particular to a group on a topic, in all specifications. `specification`: what all differences of a "
-    "specification share and no single setting explains, chance of its seed included. `residual`: all the rest."
+    "In the next table all sources of variance compete in one model of crossed random effects. REML is "
+    "restricted maximum likelihood, as shares of the sum of all rows; REML is unreliable for a setting with "
+    "two levels. Bayes is a hierarchical model with half-t priors, with 95% intervals; shares are those of "
+    "these levels, not of other levels like them. `topic and people together` is what is particular to a "
+    "group on a topic, in all specifications. `specification` is what all differences of a specification "
+    "share and no single setting explains, including the chance of its seed. `residual`: all the rest."
 )
 TOPICS = (
-    "Mean effect: over all differences of the topic. Pooled: the effect of the topic in the hierarchical model, shrunk toward "
-    "the mean of all topics, with 95% interval."
+    "Mean effect is the mean over all differences of the topic. Pooled is the effect of the topic in the "
+    "hierarchical model, shrunk toward the mean of all topics, with 95% interval."
 )
 LIMITS = (
-    "The audit covers the settings, topics, people and models named here, and no others. It does not ask whether agents behave "
-    "like people. A share near 0 can hide a setting that raises the effect on one topic and lowers it on another. Parley chose "
-    "the settings; they are no sample of all that mean the same."
+    "The audit covers only the settings, topics, people and models named here. The audit does not ask "
+    "whether agents behave like people. A share near 0 can hide a setting that raises the effect on one "
+    "topic and lowers it on another. Parley chose the settings; they are not a sample of all settings that "
+    "should not matter."
 )
 SETTING_COLUMNS: Mapping[str, Column] = {
     "setting": "setting",
@@ -254,8 +261,9 @@ def _means_text(means: Mapping[str, float]) -> str:
 
 
 SYMMETRIC = (
-    " Swapping arms supposes that effects of groups are as skewed to one side as to the other: if a few groups have far larger "
-    "effects, p of the direction away from them is too small. Where the skewness shows it, no direction is named."
+    " Swapping arms supposes that effects of groups are as skewed to one side as to the other: if a few "
+    "groups have far larger effects, p of the direction away from them is too small. If the skewness shows "
+    "this, the report names no direction."
 )
 
 
@@ -272,13 +280,15 @@ def _add_compared(report: Report, audit: Audit) -> None:
     means = [format_number(float(used[arm].mean())) for arm in ARMS]
     report.section("What was compared")
     lines = (
-        f"Both arms: the scenario {claim.scenario} with {', '.join(claim.settings) or 'its own settings'}, the same topics "
-        "and the same seed. Both seat people of the same group; an arm with fewer seats seats some of them.",
+        f"Both arms: the scenario {claim.scenario} with {', '.join(claim.settings) or 'its own settings'}, "
+        "the same topics and the same seed. The people in both arms are from the same group. An arm with "
+        "fewer seats has only some of these people.",
         f"First arm: {arms[0]}; {_rooms_of(differences['seated_first'])}. Mean outcome: {means[0]}.",
         f"Second arm: {arms[1]}; {_rooms_of(differences['seated_second'])}. Mean outcome: {means[1]}.",
-        f"Outcome: {claim.measure.label}, {claim.measure.about}. Ratings on every scale are read as 0 to 10. The effect is "
-        f"the first arm minus the second. The claim expects it to be {EXPECTED[claim.expected]}. Smallest effect of interest, "
-        f"as the claim file has it: {format_number(claim.smallest)}.",
+        f"Outcome: {claim.measure.label}, {claim.measure.about}. Ratings on every scale are read as 0 to "
+        "10. The effect is the first arm minus the second. The claim expects it to be "
+        f"{EXPECTED[claim.expected]}. The smallest effect of interest in the claim file is "
+        f"{format_number(claim.smallest)}.",
         f"Models: {', '.join(people.models)}. Topics: {', '.join(people.topics)}. "
         f"Sets of personas: {', '.join(people.personas)}. Societies: {', '.join(people.societies)}.",
         f"Units: {count_phrase(groups, 'separate group')} of people ({count_phrase(multiverse.repetitions, 'repetition')} "
@@ -303,8 +313,8 @@ def _add_missing(report: Report, audit: Audit) -> None:
         report.missing(len(lost), len(audit.differences), "differences are missing", count_table(lost["reason"]))
     if audit.dropped:
         report.add(
-            f"{count_phrase(audit.dropped, 'specification')} with fewer than half of the differences: left out of all that "
-            "follows."
+            f"{count_phrase(audit.dropped, 'specification')} with fewer than half of the differences: left "
+            "out of all results below."
         )
 
 
@@ -340,8 +350,8 @@ def _add_design(report: Report, audit: Audit) -> None:
         related += f" by design, and {format_number(audit.confounding, 3)} among the differences that are not missing"
     report.section(
         "What was varied",
-        f"{size} with both arms, each with its own seed. Each level comes equally often (within one). The largest "
-        f"correlation between two settings {related}.",
+        f"{size} with both arms, each with its own seed. Each level occurs equally often (within one). The "
+        f"largest correlation between two settings {related}.",
     )
     rows = [
         [dimension.name, dimension.family, ", ".join(dimension.levels), dimension.about]

@@ -38,8 +38,8 @@ def withheld(models: Sequence[str]) -> str:
     """Return the sentence in place of the verdict where these models were checked, and do not play people."""
     named = join_phrases([identity_spec(spec) for spec in models])
     return (
-        f"Whether the claim holds is withheld, because it was not shown that the ratings of {named} depend on who the model "
-        "plays (docs/models.md). The tables have all numbers."
+        f"Parley withholds whether the claim holds, because it was not shown that the ratings of {named} "
+        "depend on who the model plays (docs/models.md). The tables have all numbers."
     )
 
 
@@ -50,14 +50,14 @@ def unknown_reason(curve: Curve) -> str:
     if len(curve.units) < FEWEST_UNITS:
         return few_people(len(curve.units))
     if np.ptp(curve.effects["effect"]) == 0 and curve.median == 0:
-        return "both arms are equal in every specification, so what differs between them may not reach the model"
+        return "both arms are equal in every specification, so the setting in which they differ may not reach the model"
     return ""
 
 
 def few_people(groups: int) -> str:
     """Return that there are too few groups of people, and what to do."""
     more = "give more --repetitions, or name a larger set of personas if groups share people"
-    return f"{count_phrase(groups, 'separate group')} of people, and {FEWEST_UNITS} are needed: {more}"
+    return f"{count_phrase(groups, 'separate group')} of people, but at least {FEWEST_UNITS} are needed: {more}"
 
 
 def whether(claim: Claim, curve: Curve) -> str:
@@ -106,7 +106,7 @@ def _size(claim: Claim, curve: Curve) -> str:
         low, high = mean_interval(effects)
         average = f"on average {format_span(low, high)}, 95% interval over groups of people"
     bound = format_number(-claim.smallest if claim.expected == "less" else claim.smallest)
-    reached = f"the effect {{}} {bound}, the smallest of interest ({average})."
+    reached = f"the effect {{}} {bound}, the smallest effect of interest ({average})."
     if claim.too_small(low, high):
         return f"The direction of the claim holds {_where(curve)}, but {reached.format('does not reach')}"
     if claim.large_enough(low, high):
@@ -130,7 +130,9 @@ def _whether_equivalent(claim: Claim, curve: Curve, count: int, size: int) -> st
     within = f"The effect of a specification is within {bound} of 0 in {count} of {size}"
     seen, test = f"{within}, with a median of {format_number(curve.median)}.", f"equivalence test p {format_p(p)}"
     if p < ALPHA:
-        rest = " It is not 0, but smaller than what the claim calls a difference." if low > 0 or high < 0 else ""
+        rest = (
+            " The effect is not 0, but smaller than what the claim calls a difference." if low > 0 or high < 0 else ""
+        )
         return f"The claim holds {_where(curve)}: {average}, within {bound} of 0 ({test}).{rest} {seen}"
     if low > claim.smallest or high < -claim.smallest:
         return f"The claim does not hold: {average}, beyond {bound}. {seen}"

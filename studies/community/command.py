@@ -42,7 +42,7 @@ def parser() -> Parser:
     add_option(options, "--judge SPEC", "the model that judges posts", required=True)
     about = "rules that members read before the change: names with commas, none or all"
     add_option(options, "--before RULES", about, default=NO_RULES)
-    add_option(options, "--after RULES", "rules that they read after it", default=ALL)
+    add_option(options, "--after RULES", "rules that members read after the change", default=ALL)
     add_option(options, "--rooms N", "number of rooms: people and topics drawn by the seed", positive, default=20)
     add_option(options, "--threads N", "threads in a room", positive, default=2)
     add_option(options, "--people N", "members in a room", positive, default=5)
@@ -55,7 +55,10 @@ def parser() -> Parser:
     add_option(options, "--what-if TEXT", about)
     add_option(options, "--by NAME", "with --what-if: the member of the room who answers (default: the first)")
     add_option(options, "--continuations N", "with --what-if: continuations of each kind", positive, default=20)
-    about = "posts of people (CSV or .jsonl with the column text): can the judge distinguish the model's from them?"
+    about = (
+        "posts of people (CSV or .jsonl with the column text): can the judge distinguish these posts from the "
+        "model's posts?"
+    )
     add_option(options, "--data FILE", about, Path)
     return options
 

@@ -226,7 +226,9 @@ def _named(kind: type[Kind], tables: object, where: str, fewest: int) -> tuple[K
             raise UserError(f"{where} {place}: {empty[0]} is empty: write it, or leave out the table")
     names = [record.name for record in built]
     if twice := [name for name in names if names.count(name) > 1]:
-        raise UserError(f"{where}: the name {twice[0]!r} comes twice: give each its own")
+        raise UserError(f"{where}: the name {twice[0]!r} comes twice: give each table its own name")
     if len(built) < fewest:
-        raise UserError(f"{where}s: there are {len(built)}, at least {fewest} are needed (studies/community/README.md)")
+        raise UserError(
+            f"{where}s: there are {len(built)}, but at least {fewest} are needed (studies/community/README.md)"
+        )
     return tuple(built)

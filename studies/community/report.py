@@ -34,9 +34,10 @@ from .members import Post
 from .rooms import AFTER, ANSWERED, BEFORE, CONDITIONS, PLAIN, CommunityStudy, Written, post_table
 
 READING = (
-    "Every room has the same people, topics and seeds three times: under the rules before, under those after, and under those "
-    "after in other words, which is the null. A post breaks a rule if the judge says so. Brackets hold 95% intervals over rooms "
-    "(none below five), which are not corrected for the number of comparisons."
+    "Every room has the same people, topics and seeds three times: under the rules before the change, under "
+    "the rules after it, and under the rules after it in other words, which is the null. A post breaks a "
+    "rule if the judge says so. Brackets hold 95% intervals over rooms (none below five), which are not "
+    "corrected for the number of comparisons."
 )
 SHOWN_POSTS = 6
 TITLE = "The change of rules, and the same rules in other words"
@@ -194,9 +195,11 @@ def draw_effects(effects: pd.DataFrame, rooms: int) -> Figure:
 def add_judge(report: Report, quality: pd.DataFrame) -> None:
     """Add how good the judge is, on known posts."""
     about = (
-        "Known posts: the text of a topic, without a planted sentence and with one that breaks the rule. Sensitivity: share of "
-        "those with it that the judge finds. Specificity: share of the others that it clears. The unit is the topic (cases). "
-        "Where there is a fault, nothing is concluded about the rule."
+        "Known posts are the text of a topic, once without a planted sentence and once with a sentence that "
+        "breaks the rule. Sensitivity: among posts with the planted sentence, the share in which the judge "
+        "finds the broken rule. Specificity: among posts without it, the share in which the judge finds no "
+        "broken rule. The unit is the topic (cases). If a judge has a fault here, nothing is concluded "
+        "about the rule."
     )
     report.section("The judge", about)
     report.table(
@@ -219,7 +222,7 @@ def what_if_lines(row: Mapping[str, Any], fault: str) -> list[str]:
     value = scaled(row, ("change", "change_low", "change_high"))
     words = {1: "more often with the answer", -1: "less often with the answer", 0: "no clear difference"}
     sentence = f"A difference of {value} percentage points: {words[side_of(row['change_low'], row['change_high'])]}"
-    return [*lines, f"{sentence}. It holds for this post alone."]
+    return [*lines, f"{sentence}. This result holds for this post alone."]
 
 
 def add_what_if(
@@ -241,12 +244,12 @@ def origin_line(row: Mapping[str, Any]) -> str:
         return f"Whether the judge can distinguish posts of people from those of the model is unknown: {reason}."
     share = scaled(row, ("share", "low", "high"))
     words = {
-        1: "it can distinguish them", -1: "it takes the model's posts for those of people",
-        0: "it is not shown that this judge can distinguish them",
+        1: "it can distinguish them", -1: "the judge takes the model's posts for posts of people",
+        0: "it is not shown that this judge can distinguish the two kinds of posts",
     }  # fmt: skip
     side = side_of(row["low"], row["high"], EVEN)
     return (
-        f"The judge finds the post of a person in {share}% of pairs (50%: the posts look alike to it): {words[side]}."
+        f"The judge finds the post of a person in {share}% of pairs (50%: the judge sees no difference): {words[side]}."
     )
 
 

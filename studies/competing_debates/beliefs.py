@@ -28,12 +28,12 @@ CONDITIONS: Mapping[str, Mapping[str, str]] = {
     "simultaneous": {"protocol": "simultaneous"},
 }
 EFFECTS = {"belief": "toward the one that argues for its own belief", "second": "toward the second speaker"}
-NO_SIDE, NO_JUDGE = "the first debater has no side", "the judge was not rated before and after"
-ALIKE = "both or none argue for their own belief"
+NO_SIDE, NO_JUDGE = "the first debater does not argue for a side", "the judge has no rating before or after"
+ALIKE = "both debaters, or neither, argue for their own belief"
 CAPTION = (
-    "Points (0-10) by which the judge's attitude changes during the debate. Brackets are 95% confidence intervals over "
-    "repetitions within groups, because the same people meet on every topic; `all` is the mean of the groups' means. Rooms "
-    "without a number are left out, and counted by their reasons."
+    "Points (0-10) by which the judge's attitude changes during the debate. Brackets are 95% confidence "
+    "intervals over repetitions within groups, because the same people meet on every topic; `all` is the "
+    "mean over groups. Rooms without a number are left out, and counted by their reasons."
 )
 
 

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from parley.agents.society import Society
 from parley.analysis import disclaimers
-from parley.analysis.figures import OTHERS, add_legend, draw_null, draw_points, new_figure, plot_line
+from parley.analysis.figures import OTHERS, add_legend, draw_points, new_figure, plot_line
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
 from parley.analysis.metrics.confidence import PROBE, SURE
 from parley.analysis.persuasion import bradley_terry
@@ -36,12 +36,13 @@ CONDITIONS: Mapping[str, Mapping[str, Any]] = {
 MEASURES = ("start", "end", "escalation")
 PERCENTS = (0.0, 100.0)
 CAPTION = (
-    "Bets are 0-100, averaged over both debaters of a room. A room with a missing bet is left out and counted. Escalation is the "
-    "last bet minus the first. `both at 75 or more` is the share of rooms in which both end there, though only one can win. "
-    "Brackets are 95% confidence intervals over repetitions, because the same people debate on "
-    "every topic. Differences are from the first condition, within topic and repetition."
+    "Bets are 0-100, averaged over both debaters of a room. A room with a missing bet is left out and "
+    "counted. Escalation is the last bet minus the first. `both at 75 or more` is the share of rooms in "
+    "which both debaters end at 75 or more, though only one can win. Brackets are 95% confidence intervals "
+    "over repetitions, because the same people debate on every topic. Differences are from the first "
+    "condition, within topic and repetition."
 )
-COPIES = "Against its own copy, a debater wins with 50%: a higher bet, or a bet that rises, is overconfidence."
+COPIES = "Against its own copy, a debater wins with 50%: a bet above 50, or a bet that rises, is overconfidence."
 
 
 def tournament(models: Sequence[str], society: Society) -> dict[str, dict[str, Any]]:
@@ -89,10 +90,10 @@ def by_round(runs: Mapping[str, Tables], probe: str = PROBE) -> pd.DataFrame:
 AGAINST = {
     "another": "Against another debater",
     "own copy": "Against its own copy",
-    "own copy, even chances told": "Against its own copy, and knows that chances are even",
+    "own copy, even chances told": "Against its own copy, and the debater knows that chances are even",
 }
 """The legend of the figure, by condition."""
-EVEN = "The dotted line at 50 is an even chance, which is right against one's own copy."
+EVEN = "The dotted line at 50 marks an even chance, which is right against one's own copy."
 
 
 def bet_figure(points: pd.DataFrame, caption: str) -> Figure:
@@ -103,7 +104,7 @@ def bet_figure(points: pd.DataFrame, caption: str) -> Figure:
         axis = figure.subplots()
         for (name, line), look in zip(points.groupby("condition", sort=False), OTHERS, strict=False):
             plot_line(axis, line, "round", "bet", AGAINST.get(str(name), str(name)), look)
-        draw_null(axis, 50)
+        axis.axhline(50, color="#999999", linewidth=0.8, linestyle=":")
         axis.set(ylim=(-3, 103), xlabel="Round (0: before)", ylabel="Own chance of winning,\nas bet in private (0–100)")
         add_legend(figure, [axis], 1)
     return figure
@@ -145,14 +146,16 @@ def _cells(name: str, by_room: pd.DataFrame, tables: Mapping[str, pd.DataFrame])
 WINNING = "winning"
 """The survey question on which debaters bet where a judge decides (probes.toml of a language)."""
 READING = (
-    "After each debate the judge says who made the better case, with the debaters named in both orders. A debater wins if both "
-    "orders name it; else the debate is a tie, which counts half. Brackets are 95% intervals over pairings of people "
-    "(repetitions), with all their debates on all topics."
+    "After each debate the judge says who made the better case, with the debaters named in both orders. A "
+    "debater wins if the judge names it in both orders; otherwise the debate is a tie, which counts half. "
+    "Brackets are 95% intervals over pairings of people (repetitions), with all their debates on all "
+    "topics."
 )
 ABOUT = (
-    "Overconfidence: the bet minus the percentage of debates won, in points. One of two debaters wins, so right bets are 50 on "
-    "average over all debaters. Brier score: mean squared distance of bet and verdict (0: always right). `even`: the same for a "
-    "bet of 50 in every debate. `shuffled`: the same for bets shuffled among the pairings of people, the null."
+    "Overconfidence is the bet minus the percentage of debates won, in points. One of two debaters wins, so "
+    "right bets are 50 on average over all debaters. The Brier score is the mean squared distance of bet "
+    "and verdict (0: always right). `even` is the Brier score for a bet of 50 in every debate. `shuffled` "
+    "is the Brier score for bets shuffled among the pairings of people, the null."
 )
 SCORES: Mapping[str, Column] = {
     "bets": "when", "model": "model", "debates": "debates", "mean bet": number("bet", 1),
@@ -206,7 +209,7 @@ def _judge_lines(verdicts: pd.DataFrame) -> list[str]:
     """Return what besides the debaters may decide: the order of the names, the side, and the seat that begins."""
     decided = verdicts.dropna(subset=["won"])
     if decided.empty:
-        return ["What else decides verdicts is unknown: there are none."]
+        return ["What else decides verdicts is unknown, because there are no verdicts."]
     decided = decided.assign(place=(decided["named_first"] + 1 - decided["named_last"]) / 2)
     means = decided.groupby(PAIRING)[["place", "for_won", "won"]].mean()
     what = ("The debater named first is chosen", "The side for the claim wins", "The debater who begins wins")
@@ -225,8 +228,9 @@ def _add_strengths(
     pairs = model_pairs(verdicts, models, named)
     strengths = bradley_terry.score_messages(pairs, named)
     about = (
-        "Bradley-Terry strengths in logits around 0: of two models 1 apart, the stronger one wins 73%. Intervals leave out one "
-        "pairing of people (repetition) at a time, with all its debates."
+        "Bradley-Terry strengths are in logits around 0: of two models whose strengths are 1 apart, the "
+        "stronger model wins 73%. Intervals leave out one pairing of people (repetition) at a time, with "
+        "all its debates."
     )
     report.section("Strength of the models", about)
     report.data(strengths=strengths.rename(columns={"message": "model"}))
@@ -251,7 +255,7 @@ def curve_figure(points: pd.DataFrame, caption: str) -> Figure:
     """Draw the share of debates won by the mean bet; the dotted line is where both are equal."""
     shown = points.assign(**{name: PERCENT * points[name] for name in ("won", "low", "high")})
     note = f"{caption}. Bars are 95% intervals over pairings of people"
-    with new_figure(3.6, 3.2, note, title="Are bets right?", about="On the dotted line bets are right.") as figure:
+    with new_figure(3.6, 3.2, note, title="Are bets right?", about="Bets on the dotted line are right.") as figure:
         axis = figure.subplots()
         axis.plot([0, 100], [0, 100], color="#999999", linewidth=0.8, linestyle=":")
         draw_points(axis, shown["bet"], shown, "won", upright=True, fmt="o-")

@@ -45,9 +45,9 @@ def parser() -> Parser:
     """Return the options of `run.py study bets`."""
     options = conditions_parser(
         "bets",
-        "Let debaters bet in private that they win, against another debater and against their own copy. With --judge, a model "
-        "says who wins, and bets are compared with the verdicts. With several --llm, the models debate each other "
-        "(studies/competing_debates/README.md).",
+        "Let debaters bet in private that they will win, against another debater and against their own "
+        "copy. With --judge, a model says who wins, and bets are compared with the verdicts. With several "
+        "--llm, the models debate each other (studies/competing_debates/README.md).",
     )
     about = "the model that says who made the better case in each debate; needed with several --llm"
     add_option(options, "--judge SPEC", about)
@@ -111,9 +111,10 @@ def prior_beliefs_parser() -> Parser:
     """Return the options of `run.py study prior-beliefs`."""
     options = conditions_parser(
         "prior-beliefs",
-        "Run debates before a judge in which debaters argue for their own belief or against it, in turn or at once. With "
-        "--compare, personas also compare speeches for one side by debaters who hold the belief or not. With --train, the model "
-        "is trained on such verdicts (studies/competing_debates/README.md).",
+        "Run debates before a judge in which debaters argue for their own belief or against it, in turn or "
+        "at the same time. With --compare, personas also compare speeches for one side by debaters who hold "
+        "this belief and by debaters who do not. With --train, the model is trained on such verdicts "
+        "(studies/competing_debates/README.md).",
     )
     add_option(options, "--compare SPEC", "the model that plays the personas who compare speeches")
     about = f"with --compare: number of personas that compare each pair (default: {PANEL})"
@@ -125,9 +126,10 @@ def prior_beliefs_parser() -> Parser:
 def training_options(parser: Parser) -> None:
     """Add the options of the training."""
     about = (
-        "train the model on the verdicts of --compare, and compare its speeches with those before; takes pocket or hf:MODEL as "
-        f"--llm, and {REPETITIONS} repetitions unless others are given\n"
-        "sft: on the best speech for each prompt\ndpo: on pairs of a better and a worse speech"
+        "train the model on the verdicts of --compare, and compare its speeches after the training with "
+        f"those before; takes pocket or hf:MODEL as --llm, and {REPETITIONS} repetitions unless you give "
+        "another number\nsft: train on the best speech for each prompt\ndpo: train on pairs of a better and "
+        "a worse speech"
     )
     add_option(parser, "--train METHOD", about, choices=("sft", "dpo"))
     add_option(parser, "--samples N", f"with --train: speeches for each prompt (default: {SAMPLES})", positive)
@@ -175,7 +177,7 @@ def check_options(options: argparse.Namespace) -> None:
     if options.train and not options.compare:
         raise UserError("--train needs a panel whose verdicts are learned: add --compare SPEC")
     if options.train and options.dry_run:
-        raise UserError("--dry-run plans debates, and no training: leave out --train")
+        raise UserError("--dry-run plans debates, but not a training: leave out --train")
     if options.train and options.rounds is not None:
         raise UserError(
             "with --train only first statements are compared, so a debate has one round: leave out --rounds"

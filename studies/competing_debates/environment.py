@@ -31,7 +31,7 @@ class BeforeJudge:
 
     def __post_init__(self) -> None:
         if not self.parties or len(set(self.parties)) < len(self.parties):
-            raise ValueError("parties must name at least one party, each once")
+            raise ValueError("parties must name at least one party, and each party only once")
         if self.size < 1:
             raise ValueError("size must be at least 1, so that there is an agent to speak")
 

@@ -175,7 +175,10 @@ def verdict(row: Mapping[str, float], protocol: str) -> str:
     if np.isnan(row["low"]):
         return f"{start}: the shares do not vary."
     phrase = preference(row["low"], row["high"])
-    return f"{protocol}: the speech for one's own belief {phrase} than the one against it: in {percent(row)}% of comparisons."
+    return (
+        f"{protocol}: the speech for one's own belief {phrase} than the speech against it: in {percent(row)}% "
+        "of comparisons."
+    )
 
 
 def preference(low: float, high: float) -> str:
@@ -195,10 +198,10 @@ def add_quality(
     table, values = compared
     quality = quality_table(values)
     about = (
-        f"Personas played by {spec} compared first statements for the same side of a topic, in both orders. `{BELIEF}`: share "
-        f"that prefers the debater who holds the belief to one who does not. `{NULL}`: both hold it, and one is named at random; "
-        "the null of 50%. Brackets are 95% intervals over repetitions, because the same people "
-        "debate every topic of a repetition."
+        f"Personas played by {spec} compared first statements for the same side of a topic, in both orders. "
+        f"`{BELIEF}` is the share that prefers the debater who holds the belief to the one who does not. In "
+        f"`{NULL}` both debaters hold the belief, and one is named at random. The null is 50%. Brackets are "
+        "95% intervals over repetitions, because the same people debate every topic of a repetition."
     )
     report.section("Which speech makes the better case?", about)
     report.disclaim_models(spec)
@@ -211,7 +214,8 @@ def add_quality(
     rows = quality[quality["kind"] == BELIEF].to_dict("records")
     lines = [verdict(row, str(row["protocol"])) for row in rows]
     nothing = (
-        "Which speeches make the better case is unknown: no two debaters argued for one side, one against its belief."
+        "Which speeches make the better case is unknown: no pair of debaters argued for one side, one of "
+        "them against its belief."
     )
     report.lines(f"- {line}" for line in [*(lines or [nothing]), *rival_lines(table, every)])
     report.table(quality, QUALITY)
@@ -231,7 +235,7 @@ def _half(row: Mapping[str, float], key: str) -> str:
     if not row["people"]:
         return "in an unknown share: nothing was compared."
     value, low, high = (PERCENT * (0.5 + row[name]) for name in (key, "low", "high"))
-    return f"in {format_estimate(value, low, high, 1)}% (interval over people); 50% without an effect."
+    return f"in {format_estimate(value, low, high, 1)}% (interval over people); without an effect it would be 50%."
 
 
 QUALITY: Mapping[str, Column] = {

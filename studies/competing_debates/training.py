@@ -57,8 +57,9 @@ VALUES = ["kind", "protocol", "topic", "repetition", "side", "id", "words", "unt
 """Columns of the tables of TrainingOutcome."""
 USE = """## What it is for
 
-A debater trained on verdicts is a **research instrument**. It serves to study what a reward for winning debates does to a model.
-It was rewarded for what simulated readers prefer, not for what is true. The licence of the base model also applies."""
+A debater trained on verdicts is a **research instrument**. Use this debater to study what a reward for winning debates does to a
+model. The debater was rewarded for what simulated readers prefer, not for what is true.
+The licence of the base model also applies."""
 
 
 class Statement(NamedTuple):

@@ -24,9 +24,10 @@ from .speeches import PERCENT, percent, preference, quality_table, rival_lines
 
 EVEN = 0.5
 ABOUT = (
-    "Debaters of held-out topics speak twice, before and after the training, with the same person, side and seed. Personas who "
-    "gave no verdict in the training compare the two first statements, in both orders. `trained`: trained on the verdicts. "
-    "`shuffled`: the same training on shuffled verdicts. 50% without an effect. Brackets are 95% intervals over "
+    "Debaters of held-out topics speak twice, before and after the training, with the same person, side and "
+    "seed. Personas who gave no verdict in the training compare the two first statements, in both orders. "
+    "`trained` is the debater after training on the verdicts. `shuffled` is the debater after the same "
+    "training on shuffled verdicts. Without an effect the share is 50%. Brackets are 95% intervals over "
     "repetitions, because the same people debate every topic of a repetition."
 )
 SHARES: Mapping[str, Column] = {
@@ -66,7 +67,7 @@ def training_lines(table: pd.DataFrame, values: pd.DataFrame) -> list[str]:
     if reason:
         return [*lines, f"Whether {start} is unknown: {reason}."]
     if null_result[0] == 1 and trained["low"] > EVEN:
-        return [*lines, f"On these topics, {start}: more than chance, and more than training as such."]
+        return [*lines, f"On these topics, {start}: more than chance, and more than training on shuffled verdicts."]
     return [*lines, f"That {start} is not shown: the share must be clearly above 50% and above shuffled verdicts."]
 
 

@@ -40,8 +40,8 @@ def parser() -> Parser:
     )
     about = "the competitions: sales, election, media (default: all three), or .toml files of your own"
     add_option(parser, "COMPETITION", about, nargs="*")
-    add_option(parser, "--against SPEC", "the model of the rival (default: that of --llm, which is a null)")
-    add_option(parser, "--audience SPEC", "the model that plays the audience (default: that of --llm)")
+    add_option(parser, "--against SPEC", "the model of the rival (default: the model of --llm, which is a null)")
+    add_option(parser, "--audience SPEC", "the model that plays the audience (default: the model of --llm)")
     add_option(parser, "--judge SPEC", "the model that judges the messages", required=True)
     about = "messages of two writers (CSV or .jsonl; studies/competition/README.md), instead of having them written"
     add_option(parser, "--messages FILE", about, Path)
@@ -57,8 +57,9 @@ def parser() -> Parser:
 def training_options(parser: Parser) -> None:
     """Add the options of the training."""
     about = (
-        "train the writer on what won, and compare it with itself untrained; takes pocket or hf:MODEL as --llm\n"
-        "sft: on the best message about each case\ndpo: on pairs of a better and a worse message"
+        "train the writer on the messages that won, and compare the trained writer with the untrained one; "
+        "takes pocket or hf:MODEL as --llm\nsft: train on the best message about each case\ndpo: train on "
+        "pairs of a better and a worse message"
     )
     add_option(parser, "--train METHOD", about, choices=("sft", "dpo"))
     add_training(parser, "cases", "wins", HELD_OUT)
@@ -162,8 +163,8 @@ def train(training: WriterTraining, desk: CallDesk) -> int:
         name: sum(win.margin for win in writer_wins) / len(writer_wins) for name, writer_wins in outcome.wins.items()
     }
     facts = [
-        f"{training.llm} was trained by {training.recipe.method.upper()} on {len(next(iter(outcome.wins.values())))} wins; "
-        f"{outcome.left_out} training cases have none",
+        f"{training.llm} was trained by {training.recipe.method.upper()} on "
+        f"{len(next(iter(outcome.wins.values())))} wins; {outcome.left_out} training cases have no win",
         "mean score of the winner minus that of the other message, in logits: "
         + ", ".join(f"{name} {margin:.2f}" for name, margin in wins.items()),
     ]

@@ -171,7 +171,11 @@ def win_line(row: Mapping[str, Any], writer: str, rival: str) -> str:
     """Return which of two writers the audience prefers."""
     if reason := why_unknown(row, "win"):
         return f"Which of the two the audience prefers is unknown: {reason}."
-    words = {1: f"more often than that of {rival}", -1: f"less often than that of {rival}", 0: "no clear difference"}
+    words = {
+        1: f"more often than the message of {rival}",
+        -1: f"less often than the message of {rival}",
+        0: "no clear difference",
+    }
     value = shown(row, "win")
     side = side_phrase(row, "win", words)
     return f"The audience chooses the message of {writer} in {value}% of comparisons: {side}."
@@ -184,8 +188,9 @@ def rule_line(row: Mapping[str, Any], fault: str, writer: str, rival: str) -> st
         return f"{start} is unknown: {reason}."
     words = {1: "more often", -1: "less often", 0: "no clear difference"}
     return (
-        f"Of the messages of {writer}, {shown(row, 'own')}% break a rule, of those of {rival} {shown(row, 'other')}%: a "
-        f"difference of {shown(row, 'change')} percentage points, {side_phrase(row, 'change', words)}."
+        f"Of the messages of {writer}, {shown(row, 'own')}% break a rule; of the messages of {rival}, "
+        f"{shown(row, 'other')}%: a difference of {shown(row, 'change')} percentage points, "
+        f"{side_phrase(row, 'change', words)}."
     )
 
 
@@ -195,8 +200,9 @@ def reward_line(row: Mapping[str, Any], fault: str) -> str:
         return f"Whether the audience prefers messages that break a rule is unknown: {reason}."
     words = {1: "it prefers them", -1: "it avoids them", 0: "no clear preference"}
     return (
-        f"Where one message breaks a rule and the other does not, the audience chooses the one that does in "
-        f"{shown(row, 'rewarded')}% of comparisons ({row['rewarded_cases']} cases): {side_phrase(row, 'rewarded', words)}."
+        "If one message breaks a rule and the other does not, the audience chooses the message that breaks "
+        f"it in {shown(row, 'rewarded')}% of comparisons ({row['rewarded_cases']} cases): "
+        f"{side_phrase(row, 'rewarded', words)}."
     )
 
 

@@ -14,7 +14,7 @@ from parley.llm.studies import PERSUASION, Study
 
 STUDY = Study(
     "correct",
-    "answer false claims with evidence, and train on the judge's ratings",
+    "answer false claims with evidence, and train a model on the judge's ratings",
     group=PERSUASION,
     purposes={"correction": "oracle:answer_correction", "correction_quality": "oracle:judge_correction"},
 )

@@ -94,7 +94,7 @@ def load_posts(name: str) -> PostSet:
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         raise UserError(f"{path}: posts must be tables: begin each with [[posts]]")
     if unknown := sorted(values.keys() - {"posts", "language"}):
-        raise UserError(f"{path} has an unknown key {unknown[0]}: it takes language and [[posts]]")
+        raise UserError(f"{path} has an unknown key {unknown[0]}: use only language and [[posts]]")
     posts = tuple([build_from_table(Post, table, f"{path}, post {place}") for place, table in enumerate(tables, 1)])
     if empty := [place for place, post in enumerate(posts, 1) if not post.text.strip()]:
         raise UserError(f"{path}: the text of post {empty[0]} is empty: write the post, or leave it out")

@@ -25,10 +25,11 @@ from parley.studies.corrections.measures import ALONE, EVIDENCE, REPLACED, SHUFF
 COMPARED = (REPLACED, EVIDENCE, SHUFFLED, SWAPPED)
 EVEN, PERCENT = 0.5, 100
 ABOUT = (
-    "Personas compare replies to the same post with the reply without passages (the draft of `replaced`), in both orders: "
-    "which would do more to convince people that the claim of the post is false? 50%: neither. `shuffled` and `swapped` are the "
-    "nulls: a panel that prefers them as well goes by quotations as such, and not by what they say. Brackets hold 95% intervals "
-    "over posts, and then over people."
+    "Personas compare replies to the same post with the reply without passages (the draft of `replaced`), "
+    "in both orders: which reply would do more to convince people that the claim of the post is false? At "
+    "50%, neither reply is preferred. `shuffled` and `swapped` are the nulls: a panel that prefers them as "
+    "well judges by the presence of quotations, and not by what they say. Brackets hold 95% intervals over "
+    "posts, and then over people."
 )
 SHOWN: dict[str, Column] = {
     "condition": "condition", "posts": "posts", "missing": "missing", "preferred (%)": estimate("preferred", 1, PERCENT),
@@ -110,14 +111,19 @@ def verdict(table: pd.DataFrame) -> str:
     sentence = f"The panel prefers replies with replaced claims to their drafts in {_percent(row)}% of comparisons"
     if row["low"] <= EVEN <= row["high"]:
         return f"{sentence}, which cannot be distinguished from 50%."
-    sentence += f": they are {'more' if row['estimate'] > EVEN else 'less'} persuasive for it. "
+    sentence += (
+        f": replies with replaced claims are {'more' if row['estimate'] > EVEN else 'less'} persuasive for the panel. "
+    )
     null = mean_row((shares[REPLACED] - shares[SHUFFLED]).dropna().to_numpy(dtype=float), bounds=SIGNED)
     if np.isnan(null["low"]):
-        return f"{sentence}Whether this depends on quotations that fit the post is unknown: too few posts have both."
+        return (
+            f"{sentence}Whether this depends on quotations that fit the post is unknown: too few posts have "
+            "both kinds of replies."
+        )
     gap = f"fitting minus other quotations is {_percent(null)} percentage points"
     if null["low"] <= 0 <= null["high"]:
         return f"{sentence}It cannot be shown that quotations have to fit the post: {gap}."
-    return f"{sentence}It matters whether quotations fit the post: {gap}."
+    return f"{sentence}Quotations have to fit the post: {gap}."
 
 
 def _percent(row: Mapping[str, float]) -> str:

@@ -103,7 +103,8 @@ def write_corrections(
     report.section("Qualities")
     report.table(quality_rows(compared), ["condition", "posts rated", *TABLED])
     report.section(
-        "Differences from replies with evidence", "Negative: lower than with evidence, within the same posts."
+        "Differences from replies with evidence",
+        "A negative number is lower than with evidence, within the same posts.",
     )
     shown = compared[compared["condition"] != EVIDENCE]
     report.table(shown, DIFFERENCES)

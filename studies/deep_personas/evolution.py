@@ -77,8 +77,8 @@ class EvolutionStudy:
     def __post_init__(self) -> None:
         if len(self.base.table.questions) < FEWEST_QUESTIONS:
             raise UserError(
-                f"the survey has {len(self.base.table.questions)} questions: evolution needs at least {FEWEST_QUESTIONS}, "
-                "because half of them are held out"
+                f"the survey has {len(self.base.table.questions)} questions, but evolution needs at least "
+                f"{FEWEST_QUESTIONS}, because half of the questions are held out: give a longer survey"
             )
         if self.depth >= len(self.taxonomy.leaves):
             raise UserError(f"the taxonomy has {len(self.taxonomy.leaves)} attributes: give a smaller --depth")

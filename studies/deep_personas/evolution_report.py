@@ -41,14 +41,13 @@ def write_evolution(study: EvolutionStudy, done: dict[tuple[int, str], Evolution
     questions = study.base.table.questions
     report.add(
         f"{count_phrase(study.candidates, 'candidate')} of {count_phrase(study.size, 'agent')} with "
-        f"{count_phrase(study.depth, 'attribute')} each, "
-        f"{count_phrase(study.generations, 'generation')}, {count_phrase(study.repeats, 'repetition')}. "
-        f"{study.base.llm} wrote the sentences and "
-        f"answered {len(questions)} questions, {sum(study.targets)} of them targets of the selection. Fit: 1 minus the mean "
-        "total variation from people. Coverage: the share of options that are the likeliest answer of a person. "
-        "In the line *random* a random half survives. Brackets hold 95% intervals over repetitions of the whole evolution; "
-        "below "
-        f"{FEWEST} there are none."
+        f"{count_phrase(study.depth, 'attribute')} each, {count_phrase(study.generations, 'generation')}, "
+        f"{count_phrase(study.repeats, 'repetition')}. {study.base.llm} wrote the sentences and answered "
+        f"{len(questions)} questions, {sum(study.targets)} of them targets of the selection. Fit is 1 minus "
+        "the mean total variation from people. Coverage is the share of options that are the likeliest "
+        "answer of a person. In the line *random*, a random half of the candidates survives. Brackets hold "
+        f"95% intervals over repetitions of the whole evolution; with fewer than {FEWEST} repetitions there "
+        "are no intervals."
     )
     report.disclaim_models(study.base.llm)
     lost, answered = (
@@ -113,7 +112,9 @@ def gain_lines(gains: pd.DataFrame) -> list[str]:
         what, value, low, high = WORDS[row["measure"]], row["gain"], row["gain_low"], row["gain_high"]
         if math.isnan(low):
             reason = (
-                "there are no answers" if math.isnan(value) else f"fewer than {FEWEST} repetitions, or nothing varies"
+                "there are no answers"
+                if math.isnan(value)
+                else f"fewer than {FEWEST} repetitions, or no variation between them"
             )
             same = f"Selection and chance give the same {what} in every repetition."
             lines.append(same if value == 0 else f"Whether selection improves the {what} is unknown: {reason}.")
@@ -122,7 +123,7 @@ def gain_lines(gains: pd.DataFrame) -> list[str]:
         side = verdict(low, high, "is higher", "is lower", "is not clearly different")
         change = format_number(row["change"], 3)
         lines.append(f"The {what} {side} after selection than after chance: {size}; since the beginning {change}.")
-    note = "Selection looks at the targets, so noise alone raises their fit. Only held-out questions are a test."
+    note = "Selection uses the targets, so noise alone raises their fit. Only held-out questions are a test."
     return [*lines, note]
 
 

@@ -24,19 +24,23 @@ def parser() -> Parser:
     """Return the options of `run.py study evolve`."""
     options = Parser(
         "study evolve",
-        "Let a population of personas evolve toward a survey: a model rewrites attributes, and those who fit the shares of half "
-        "of the questions survive. The other half is the test, and selection at random the null "
-        "(studies/deep_personas/README.md).",
+        "Let a population of personas evolve toward a survey: a model rewrites attributes, and the personas "
+        "who fit the shares of half of the questions survive. The other half of the questions is the test, "
+        "and selection at random is the null (studies/deep_personas/README.md).",
         EXAMPLES,
         cli.society(),
         *cli.asking("runs/evolve-<time>", "the model that writes and answers", "oracle"),
         cli.dry_run("print the number of calls, and stop: no model is called"),
     )
     add_option(
-        options, "FILE", "a survey as for run.py study distributions, or planted: an invented one that the oracle knows"
+        options,
+        "FILE",
+        "a survey as for run.py study distributions, or planted: an invented survey that the oracle knows",
     )
     add_option(options, "--group NAME", "the group of the survey that is the target (default: the only one)")
-    add_option(options, "--party NAME", "the party of the people (default: default, who have none)", default="default")
+    add_option(
+        options, "--party NAME", "the party of the people (default: default, people without a party)", default="default"
+    )
     add_option(options, "--size N", "people of a candidate", positive, 6)
     add_option(options, "--depth N", "attributes of a person", positive, 3)
     add_option(options, "--candidates N", "candidates that survive each generation", positive, 4)
@@ -44,7 +48,9 @@ def parser() -> Parser:
     add_option(options, "--repeats N", "repetitions of the whole evolution; intervals need 5", positive, 6)
     about = "weight of coverage in the selection, 0 to 1 (0: fit to people alone; 1: as many options as possible)"
     add_option(options, "--coverage W", about, amount, 0.0)
-    add_option(options, "--taxonomy FILE", "a taxonomy of your own (default: that of the society's language)", Path)
+    add_option(
+        options, "--taxonomy FILE", "a taxonomy of your own (default: the taxonomy of the society's language)", Path
+    )
     about = "replies counted for each question if the model gives no probabilities"
     add_option(options, "--samples N", about, positive, 20)
     return options

@@ -54,7 +54,8 @@ def write_depths(
     report = Report(folder, "depth", "Deep personas")
     report.add(
         f"{len(about.people):,} people, each with {about.depths[-1]} attributes drawn from "
-        f"{len(about.taxonomy.leaves)}. Brackets hold 95% intervals; below {FEWEST} units there are none."
+        f"{len(about.taxonomy.leaves)}. Brackets hold 95% intervals; with fewer than {FEWEST} units there "
+        "are no intervals."
     )
     values = [value for person in about.people for value in person.values[: about.depths[-1]]]
     lost = [value.reason for value in values if not value.sentence]
@@ -97,11 +98,11 @@ def _add_variety(report: Report, about: Depths) -> None:
     report.data(variety=table)
     report.section(
         "Variety",
-        "Uniqueness is 1 minus the cosine (TF-IDF) of a person with the most similar other person, without names. "
-        "*Attributes alone*: the same if all sentences on an attribute were equal; *words add*: the difference. "
-        "*Shuffled*, at the largest depth: the mean of "
-        f"{SHUFFLES} sets in which the sentences on each attribute are shuffled among the people who have it. *Even draw*: "
-        "the coverage expected if every attribute had the same chance. The unit is the person.",
+        "Uniqueness is 1 minus the cosine (TF-IDF) of a person with the most similar other person, without "
+        "names. *Attributes alone* is the uniqueness if all sentences on an attribute were equal; *words "
+        f"add* is the difference. *Shuffled*, at the largest depth, is the mean of {SHUFFLES} sets in which "
+        "the sentences on each attribute are shuffled among the people who have it. *Even draw* is the "
+        "coverage expected if every attribute had the same chance. The unit is the person.",
     )
     report.table(table, VARIETY)
     report.lines(f"- {line}" for line in variety_lines(table))
@@ -111,7 +112,7 @@ def variety_lines(table: pd.DataFrame) -> list[str]:
     """Return in sentences what the sentences on attributes add, and whether those of one person are alike."""
     last = table.iloc[-1]
     deep, shallow = int(last["depth"]), int(table.iloc[0]["depth"])
-    unknown = f"fewer than {FEWEST} people, or no attribute that two people have"
+    unknown = f"fewer than {FEWEST} people, or no attribute that two people share"
     lines = [
         _sign(last, "gain", f"people are more unique with {deep} attributes than with {shallow}"),
         _sign(last, "added", "people are more unique by their sentences than by the draw of attributes alone"),
@@ -120,13 +121,13 @@ def variety_lines(table: pd.DataFrame) -> list[str]:
         return [*lines, f"Whether the sentences of a person belong together is unknown: {unknown}."]
     size, p = last["uniqueness"] - last["dealt"], f"p = {last['p']:.2f}"
     if last["p"] >= 0.05:
-        verdict = "There is no sign that the sentences of a person depend on who it is"
+        verdict = "There is no sign that the sentences of a person depend on who the person is"
     elif size < 0:
         verdict = "People are more alike than with independent sentences: some share a whole type"
     else:
         verdict = "People are less alike than with independent sentences"
     apart = amount((size, math.nan, math.nan), HIGHER, "", 3)
-    return [*lines, f"{verdict}: uniqueness is {apart} than that of shuffled sentences ({p})."]
+    return [*lines, f"{verdict}: uniqueness is {apart} than the uniqueness of shuffled sentences ({p})."]
 
 
 def _sign(row: pd.Series, name: str, what: str) -> str:
@@ -166,19 +167,21 @@ def contradiction_lines(rates: Contradictions) -> list[str]:
 
     lines = [
         f"Of planted contradictions the judge found {share(rates.found, rates.found_ends)}.",
-        f"Of true sentences it called {share(rates.false, rates.false_ends)} a contradiction.",
-        f"Of the people's own sentences it called {share(rates.own, rates.own_ends)} a contradiction.",
+        f"Of true sentences the judge called {share(rates.false, rates.false_ends)} a contradiction.",
+        f"Of the people's own sentences the judge called {share(rates.own, rates.own_ends)} a contradiction.",
     ]
     if rates.reason:
         return [*lines, f"How often people contradict themselves is unknown: {rates.reason}."]
     if math.isnan(rates.corrected_ends[0]):
         return [
             *lines,
-            f"Corrected for both, {share(rates.corrected, rates.corrected_ends)}; no interval, because nothing varies.",
+            "After a correction for both errors the share is "
+            f"{share(rates.corrected, rates.corrected_ends)}; there is no interval, because nothing varies.",
         ]
     return [
         *lines,
-        f"Corrected for both, {share(rates.corrected, rates.corrected_ends)} of the sentences are contradictions.",
+        f"After a correction for both errors, {share(rates.corrected, rates.corrected_ends)} of the "
+        "sentences are contradictions.",
     ]
 
 
@@ -206,12 +209,12 @@ def _add_answers(report: Report, study: DepthStudy, shares: dict[str, Floats]) -
         ceiling = format_estimate(second[0], *second[1], 1)
     report.section(
         "Answers to a survey",
-        f"{study.base.llm} answered {count_phrase(questions, 'question')} as each person, at each depth. The shares of "
-        "answers are compared with those of people. Score: 100 for equal shares, 0 for even ones. *Nearer*: total "
-        "variation from people at the other condition, minus here. *Strangers*: each person has its own core and the attributes "
-        "of another person. "
-        "*Spread*: total variation of a person from the mean of all. The unit is the question. A second sample of as many people "
-        f"would score {ceiling}.",
+        f"{study.base.llm} answered {count_phrase(questions, 'question')} as each person, at each depth. "
+        "The shares of answers are compared with those of people. The score is 100 for equal shares and 0 "
+        "for even shares. *Nearer* is the total variation from people in the other condition, minus the "
+        "total variation here. In *strangers*, each person has its own core and the attributes of another "
+        "person. *Spread* is the total variation of a person from the mean of all people. The unit is the "
+        f"question. A second sample of the same number of people would score {ceiling}.",
     )
     report.disclaim_models(study.base.llm)
     lost = int(sum(np.isnan(condition_shares[..., 0]).sum() for condition_shares in shares.values()))

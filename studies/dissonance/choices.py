@@ -57,7 +57,7 @@ def read_beliefs(path: Path) -> tuple[pd.DataFrame, pd.Series | None]:
     """
     table = read_table(path, ("belief",), PAGE, filled=("belief",), numbers=lambda name: name not in ("belief", "text"))
     if (twice := table["belief"].duplicated()).any():
-        raise UserError(f"{path}, row {twice.idxmax()}: {table['belief'][twice].iloc[0]} is there twice: keep one row")
+        raise UserError(f"{path}, row {twice.idxmax()}: {table['belief'][twice].iloc[0]} occurs twice: keep one row")
     if (lacking := table.isna()).any(axis=None):
         name = lacking.any().idxmax()
         raise UserError(
@@ -67,7 +67,9 @@ def read_beliefs(path: Path) -> tuple[pd.DataFrame, pd.Series | None]:
     vectors = table.set_index("belief")
     texts = vectors.pop("text") if "text" in table.columns else None
     if vectors.empty and texts is None:
-        raise UserError(f"{path} has neither a vector nor a text for each belief")
+        raise UserError(
+            f"{path} has neither a vector nor a text for each belief: give columns of numbers, or the column text"
+        )
     return vectors, texts
 
 

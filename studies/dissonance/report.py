@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.agents.laws.dissonance import choice_probability
-from parley.analysis.figures import add_legend, draw_null, draw_points, new_figure
+from parley.analysis.figures import add_legend, draw_points, new_figure
 from parley.analysis.formatting import Column, count_phrase, estimate, format_number, format_span, number
 from parley.analysis.report import Report
 from parley.studies.dissonance.choices import Swapped, by_ratio, fit, pairs, swapped_slopes
@@ -35,7 +35,7 @@ def write_dissonance(choices: pd.DataFrame, vectors: pd.DataFrame, source: str, 
     report.data(slope=pd.DataFrame([fitted]), by_ratio=bins)
     report.add(READING, f"{count_phrase(len(vectors), 'belief')} in {vectors.shape[1]} dimensions ({source}).")
     counted = f"{fitted['choices']:,} of {len(rows):,} choices, of {count_phrase(fitted['people'], 'person')}"
-    rest = "a first choice has no earlier beliefs, and a belief may have no vector or no distance"
+    rest = "a first choice has no earlier beliefs, or a belief has no vector or no distance"
     report.add(f"Used: {counted.replace('persons', 'people')}; left out: {fitted['left_out']:,} ({rest}).")
     report.in_short([sentence(fitted, swapped), null_sentence(swapped)])
     report.section(
@@ -64,7 +64,10 @@ def sentence(fitted: Mapping[str, Any], swapped: Swapped) -> str:
     if fitted["low"] <= 0 <= fitted["high"]:
         return f"Choices do not clearly depend on relative dissonance ({size}); {nearer}."
     if p >= CHANCE:
-        return f"The slope ({size}) is not clearly steeper than with the beliefs of others: what is popular can explain it."
+        return (
+            f"The slope ({size}) is not clearly steeper than with the beliefs of other people, so what is "
+            "popular can explain it."
+        )
     side = "nearer to" if fitted["low"] > 0 else "further from"
     return f"People prefer the belief that is {side} their own ({size}); {nearer}."
 
@@ -76,8 +79,9 @@ def null_sentence(swapped: Swapped) -> str:
         return "How the slope compares with the earlier beliefs of others is unknown: too few slopes can be fitted."
     span = format_span(*np.quantile(swapped.others, [0.025, 0.975]).tolist())
     return (
-        f"With the earlier beliefs of other people, 95% of slopes are from {span}; with one's own {format_number(swapped.own)} "
-        f"(as steep: p {p:.3f}). The two beliefs of a choice are left out of the earlier ones here."
+        f"With the earlier beliefs of other people, 95% of slopes are from {span}; with the person's own "
+        f"beliefs the slope is {format_number(swapped.own)} (as steep: p {p:.3f}). These numbers leave out "
+        "the two beliefs of a choice from the earlier beliefs."
     )
 
 
@@ -89,7 +93,7 @@ def _figure(bins: pd.DataFrame, slope: float) -> Figure:
         if np.isfinite(slope):
             ratio = np.geomspace(bins["ratio"].min(), bins["ratio"].max(), 100)
             axis.plot(ratio, choice_probability(ratio, np.ones(100), slope), color="#333333", linewidth=1, label="Fit")
-        draw_null(axis, 0.5)
+        axis.axhline(0.5, color="#999999", linewidth=0.6)
         axis.set(
             xscale="log", ylim=(-0.03, 1.03), xlabel="Relative dissonance d(A) / d(B)", ylabel="Share that takes A"
         )

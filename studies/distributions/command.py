@@ -25,8 +25,9 @@ def parser() -> Parser:
     """Return the options of `run.py study distributions`."""
     options = Parser(
         "study distributions",
-        "Ask a model the questions of a survey as a member of each group, and compare its distributions of answers with those "
-        "of the group: scores with ceilings and nulls, and what naming the group changes (studies/distributions/README.md).",
+        "Ask a model the questions of a survey as a member of each group, and compare its distributions of "
+        "answers with the distributions of the group: scores with ceilings and nulls, and what naming the "
+        "group changes (studies/distributions/README.md).",
         EXAMPLES,
         *cli.asking("runs/distributions-<time>"),
         cli.dry_run("print the number of questions, groups and calls, and stop: no model is called"),

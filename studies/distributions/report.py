@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
 from parley.analysis.contrasts import NEARER, amount
-from parley.analysis.figures import OTHERS, add_legend, draw_null, draw_points, new_figure
+from parley.analysis.figures import OTHERS, add_legend, draw_points, new_figure
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.polls.asking import SAMPLED, Poll, StudyAnswers
 from parley.analysis.polls.distances import CONDITIONS, KNOWN, NAMED, OTHER, SECOND, TVD, UNIFORM, UNNAMED, measure
@@ -26,11 +26,12 @@ from .measures import compare_naming, score_conditions, score_entropies, score_g
 from .worth import FEWEST_QUESTIONS, SET_LEVEL, WORTH_CONDITIONS, measure_worth, show_worth
 
 READING = (
-    "The score is 100 (1 - d / u): d is the mean distance (total variation) between the answers of the model and of people, u "
-    "the mean distance of even shares from people. So even shares score 0 by definition, equal shares score 100, and a score "
-    "below 0 is worse than even shares. `similarity` is 1 minus the Jensen-Shannon distance (base 2). The Wasserstein distance "
-    "is a share of the scale's length, for questions whose options have an order. The unit is the question: groups of a "
-    "question are averaged first. Brackets hold 95% intervals over questions (none below five questions)."
+    "The score is 100 (1 - d / u), where d is the mean distance (total variation) between the answers of "
+    "the model and of people, and u is the mean distance of even shares from people. So even shares score 0 "
+    "by definition, equal shares score 100, and a score below 0 is worse than even shares. `similarity` is "
+    "1 minus the Jensen-Shannon distance (base 2). The Wasserstein distance is a share of the scale's "
+    "length, for questions whose options have an order. The unit is the question: groups of a question are "
+    "averaged first. Brackets hold 95% intervals over questions (none below five questions)."
 )
 SCORES: Mapping[str, Column] = {
     "answers": lambda row: CONDITIONS[row["condition"]], "questions": "questions", "rows": "rows", "score": estimate("score", 1),
@@ -57,10 +58,12 @@ NAMING: Mapping[str, tuple[str, str, str, str]] = {
 }
 """What is said of a difference: above 0, below 0, not clear, and 0 in every question."""
 WORTH = (
-    "A model is worth k people if confidence sets of a sample of k people, drawn around its shares, hold the people's shares in "
-    f"{SET_LEVEL:.0%} of the questions. Shares of a random sample of 100 people are worth 100; a biased model is worth few, "
-    "however many replies it gives. `held out`: the share of questions whose set holds their people if k is chosen from all "
-    f"other questions. Brackets are 95% intervals over questions. The worth is unknown below {FEWEST_QUESTIONS} questions with n."
+    "A model is worth k people if confidence sets of a sample of k people, drawn around its shares, hold "
+    f"the people's shares in {SET_LEVEL:.0%} of the questions. Shares of a random sample of 100 people are "
+    "worth 100 people; a biased model is worth few people, however many replies it gives. `held out` is the "
+    "share of questions whose set contains the people's shares if k is chosen from all other questions. "
+    f"Brackets are 95% intervals over questions. The worth is unknown with fewer than {FEWEST_QUESTIONS} "
+    "questions with n."
 )
 WORTHS: Mapping[str, Column] = {
     "answers": lambda row: WORTH_CONDITIONS[row["condition"]], "questions": "questions", "worth in people": show_worth,
@@ -98,7 +101,8 @@ def write_distributions(study: Poll, answers: StudyAnswers, folder: Path) -> Pat
         "- steerability: distance from the group without its name, minus the distance with its name",
         "- own_group: distance of the other groups' answers from the group, minus that of its own: steerability minus its null",
         "- moved: distance between the answers with and without the group's name",
-        "- moved_beyond: the same, minus the distance when the replies are shuffled among the two (0 for exact probabilities)",
+        "- moved_beyond: this distance, minus the distance when the replies are shuffled among the two "
+            "conditions (0 for exact probabilities)",
     ])  # fmt: skip
     report.section("How many people the model is worth", WORTH)
     report.table(worth, WORTHS)
@@ -122,8 +126,9 @@ def _asked(study: Poll, rows: pd.DataFrame) -> str:
     told = "The model gave exact probabilities."
     if sampled:
         told = (
-            f"For {sampled:,} of {len(rows):,} rows the model gave no probabilities, so up to {study.samples} replies were "
-            "counted. Few replies lie farther from people by chance, which the second ceiling takes into account."
+            f"For {sampled:,} of {len(rows):,} rows the model gave no probabilities, so up to "
+            f"{study.samples} replies were counted. With few replies, answers lie farther from people by "
+            "chance. The second ceiling takes this into account."
         )
     answered = f"{count_phrase(questions, 'question')} for {count_phrase(groups, 'group')} ({study.table.form})"
     naming = f"The group was named by {how}, and each question was also asked without a group."
@@ -133,7 +138,9 @@ def _asked(study: Poll, rows: pd.DataFrame) -> str:
 def _planted_note(study: Poll) -> str | None:
     if study.table.form != PLANTED or split_spec(study.llm)[0] == "oracle":
         return None
-    return "The people of this survey are invented, by the law of the oracle: the scores of another model mean nothing."
+    return (
+        "The people of this survey are invented, by the law of the oracle, so the scores of another model mean nothing."
+    )
 
 
 def _add_missing(report: Report, study: Poll, answers: StudyAnswers) -> None:
@@ -177,19 +184,26 @@ def _score_line(row: pd.Series, rows: pd.DataFrame) -> str:
     shown = format_estimate(row["score"], row["score_low"], row["score_high"], 1)
     over = count_phrase(int(row["questions"]), "question")
     if np.allclose((rows[f"{TVD}_{NAMED}"] - rows[f"{TVD}_{UNIFORM}"]).dropna(), 0.0):
-        return f"The score is {shown} over {over}: in each of them exactly that of even shares."
+        return f"The score is {shown} over {over}: in each of them it is exactly the score of even shares."
     if pd.isna(row["score_low"]):
         reason = too_few("question") if row["questions"] < FEWEST else NO_VARIATION
-        return f"Whether the score is above that of even shares (0) is unknown: {reason}; it is {shown} over {over}."
+        return (
+            f"Whether the score is above the score of even shares (0) is unknown: {reason}; the score is "
+            f"{shown} over {over}."
+        )
     side = verdict(row["score_low"], row["score_high"], "above", "below", "not clearly apart from")
-    return f"The score is {shown} over {over}: {side} that of even shares, which is 0."
+    return f"The score is {shown} over {over}: {side} the score of even shares, which is 0."
 
 
 def _naming_line(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
     nearer, farther, unclear, unchanged = NAMING[str(row["measure"])]
     if not row["questions"]:
         one_group = row["measure"] == "own_group" and rows.groupby("question")["group"].nunique().max() < 2
-        reason = "no question has two groups" if one_group else "no question has the answers that are needed"
+        reason = (
+            "no question was answered by two groups"
+            if one_group
+            else "no question has the answers that this measure needs"
+        )
         return f"{_subject(str(row['measure']))} is unknown: {reason}."
     shown = amount((row["value"], row["value_low"], row["value_high"]), NEARER, "of total variation", 3)
     over = count_phrase(row["questions"], "question")
@@ -225,7 +239,8 @@ def draw(scores: pd.DataFrame, entropies: pd.DataFrame, groups: pd.DataFrame, ll
     """Draw the scores by condition, by entropy and by group, with bars for 95% intervals over questions."""
     shown = _extremes(groups)
     note = (
-        f"{disclaimers.spec_label(llm)}. Bars: 95% intervals over questions; 0: even shares; 100: the shares of people"
+        f"{disclaimers.spec_label(llm)}. Bars are 95% intervals over questions; 0 is the score of even "
+        "shares, and 100 the score of the people's own shares"
     )
     few = f"; {len(shown)} of {len(groups)} groups" if len(shown) < len(groups) else ""
     title = "How near the answers are to those of people"
@@ -242,7 +257,7 @@ def draw(scores: pd.DataFrame, entropies: pd.DataFrame, groups: pd.DataFrame, ll
         _draw_parts(middle, entropies.iloc[::-1], "How divided people are (entropy)")
         _draw_parts(right, shown.iloc[::-1], "Groups")
         for axis in (left, middle, right):
-            draw_null(axis, upright=True)
+            axis.axvline(0, color="#999999", linewidth=0.6)
             axis.set_xlabel("Score")
             axis.margins(y=0.15)
         add_legend(drawn, [middle, right], 3)

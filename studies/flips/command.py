@@ -17,8 +17,9 @@ def parser() -> Parser:
     """Return the options of `run.py study flips`."""
     options = Parser(
         "study flips",
-        "Run the same agents alone, with empty talk, with partners who only state their position, with lines from other rooms, "
-        "and in full; split the ratings that flip across the middle by cause (studies/flips/README.md).",
+        "Run the same agents alone, with empty talk, with partners who only state their position, with "
+        "lines from other rooms, and in full debates; split the ratings that flip across the middle by "
+        "cause (studies/flips/README.md).",
         "study flips --llm oracle,flips=conformity:0.4 --topic racism --blocks 6",
         cli.society(),
         cli.topic("those of the society"),
@@ -27,9 +28,9 @@ def parser() -> Parser:
         cli.budget(),
         cli.seed(None),
         cli.out("runs/flips-<time>"),
-        cli.dry_run("print arms, calls and cost, and stop: no model is called"),
+        cli.dry_run("print conditions, calls and cost, and stop: no model is called"),
     )
-    about = "number of groups of personas; each group debates in every arm"
+    about = "number of groups of personas; each group debates in every condition"
     add_option(options, "--blocks N", about, natural, BLOCKS)
     return options
 

@@ -21,16 +21,19 @@ from .decomposition import FULL, MEASURES, estimates, left_out, pairs, sentences
 from .opener import anchor, followers, sentence
 
 CAPTION = (
-    "The same agents debate on equal seeds in five arms: alone (nothing is heard), empty talk, stance only (partners state "
-    "their positions, without reasons), lines from other rooms, and in full. Before and after, each agent says how much it "
-    "agrees with a statement and with its opposite. Each part is what one arm has more than the arm before; the six parts "
-    "sum to the movement. Brackets are 95% intervals over groups of personas; Holm corrects p for those of the five "
-    "differences that vary. A difference is shown if p is below .05 and the estimate is outside of its null."
+    "The same agents debate on equal seeds in five conditions: alone (no agent speaks), empty talk, stance "
+    "only (partners state their positions, without reasons), lines from other rooms, and full debates. "
+    "Before and after the debate, each agent says how much it agrees with a statement and with its "
+    "opposite. Each part is what one condition has more than the condition before; the six parts sum to the "
+    "movement. Brackets are 95% intervals over groups of personas; Holm corrects p for those of the five "
+    "differences that vary. A difference is shown if p is below .05 and the estimate is outside of its "
+    "null."
 )
 NULL = (
-    "Null: where 95% of estimates lie if each group's part is as likely to have the other sign. Instability and movement are no "
-    "differences and have no null. A share is the part divided by the movement; it can be below 0 or above 100%, because a part "
-    "can turn ratings back that another part turned."
+    "Null is the range of 95% of estimates if each group's part is as likely to have the other sign. "
+    "Instability and movement are not differences, so they have no null. A share is the part divided by the "
+    "movement; it can be below 0 or above 100%, because a part can turn ratings back that another part "
+    "turned."
 )
 COLUMNS: Mapping[str, Column] = {
     "measure": "measure", "part": "part", "groups": "units", "estimate": estimate("estimate", 3),
@@ -39,9 +42,11 @@ COLUMNS: Mapping[str, Column] = {
     "reason without interval": "reason", "reason without share": "share_reason",
 }  # fmt: skip
 ASKED = (
-    "Each agent is also asked alone, before any debate. The interviewer says that the claim is true, that it is not true, or "
-    "does not say. Stated view: half of the difference between the first and the second answer. For: the first minus the third. "
-    "Against: the third minus the second. No view: the third minus the answer to the plain question. Below 0: away from the view."
+    "Each agent is also asked alone, before any debate. The interviewer says that the claim is true, or "
+    "that it is not true, or gives no view. Stated view is half of the difference between the first and the "
+    "second answer. For is the first minus the third answer. Against is the third minus the second answer. "
+    "No view is the third answer minus the answer to the plain question. Numbers below 0 mean movement away "
+    "from the view."
 )
 MOVES: Mapping[str, Column] = {
     "move": "move", "groups": "units", "points": estimate("estimate", 2),
@@ -49,10 +54,11 @@ MOVES: Mapping[str, Column] = {
     "reason without interval": "reason",
 }  # fmt: skip
 GUESSED = (
-    "After the last survey of the debates in full each agent says, in private, what it thinks is studied (six options in an "
-    "order drawn for each agent), and which change of its agreement the researchers expect. The null of the share takes a drawn "
-    "option as the right one. Movement: how many points agents that guess right go toward the change that they expect, minus the "
-    "same of the others; the null shuffles the guesses among agents of the same topic and party."
+    "After the last survey of the full debates each agent says, in private, what it thinks is studied (six "
+    "options in an order drawn for each agent), and which change of its agreement the researchers expect. "
+    "The null of the share takes a drawn option as the right one. Movement is how many points further "
+    "agents that guess right move toward the change that they expect than agents that guess wrong; the null "
+    "shuffles the guesses among agents of the same topic and party."
 )
 GUESSES: Mapping[str, Column] = {
     "quantity": "quantity", "groups": "units", "agents": "agents", "estimate": estimate("estimate", 2),
@@ -60,8 +66,9 @@ GUESSES: Mapping[str, Column] = {
     "reason without interval": "reason",
 }  # fmt: skip
 STRUCK = (
-    "The debates in full minus the same debates on equal seeds without what tells agents how to behave: settings such as roles "
-    'and confirmation bias, and sentences of personas such as "You never change your mind."'
+    "Each number is the full debates minus the same debates on equal seeds without what tells agents how to "
+    'behave: settings such as roles and confirmation bias, and sentences of personas such as "You never '
+    'change your mind."'
 )
 CHANGED = {
     "flips": "share of ratings that flip", "points": MEASURES["points"], "agreement": "points of agreement after the debate",

@@ -49,10 +49,11 @@ class Game:
             "announced: players know the number of rounds. unannounced: they do not.",
         ),
         "beliefs": (
-            "What players are asked before the game",
+            "elicited: players are asked what they and the others will do. imposed: players first read what "
+            "they are known to do.",
             "elicited: what they and the others will do. imposed: they first read what they are known to do.",
         ),
-        "imposed": ("What players are known to do", "0 to 10. It is only used where beliefs are imposed."),
+        "imposed": ("What players are known to do", "0 to 10. This field is only used where beliefs are imposed."),
         "horizon": ("Rounds that players are asked about", "Numbers of rounds, with commas."),
         "factor": (
             "By how much the pot is multiplied",
@@ -77,9 +78,9 @@ class Game:
         elif self.size != 2:
             raise ValueError(f"{self.game} has two players: set size=2")
         if self.game == "negotiation" and self.beliefs != "none":
-            raise ValueError("players of a negotiation are asked for no expectations: set beliefs=none")
+            raise ValueError("players of a negotiation are not asked for expectations: set beliefs=none")
         if not self.horizon or len(set(self.horizon)) < len(self.horizon) or min(self.horizon) < 1:
-            raise ValueError("horizon must name rounds from 1 on, each once, such as 1,3,5")
+            raise ValueError("horizon must name rounds from 1 on, and each round only once, such as 1,3,5")
         in_range(0, 10, imposed=self.imposed)
         in_range(1.01, 100, factor=self.factor)
         if self.game == "public_goods" and self.factor >= self.size:
@@ -123,4 +124,4 @@ class Game:
         """Yield what does not fit together in a scenario, and what to set."""
         if self.beliefs != "none" and min(self.horizon) > scenario.rounds:
             named = ",".join(map(str, self.horizon))
-            yield f"horizon={named} names no round of this game: set horizon=1, or --rounds {min(self.horizon)}"
+            yield f"horizon={named} does not name a round of this game: set horizon=1, or --rounds {min(self.horizon)}"

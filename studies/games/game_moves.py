@@ -19,10 +19,11 @@ from .played import ROOM, WHAT, amounts
 ORDER = 40
 TITLE = "Moves"
 NOTE = (
-    "Moves are on 0 to 10: points sent, points of every 10 returned, points put in; a choice of A (cooperate) is 10 and of B is "
-    "0. Players of a room are averaged. `first` and `last` are the first and the last round, and `change` is last minus first: "
-    "below 0 cooperation unravels. Without an influence of time it is 0 on average. Selfish players of a game whose end is known "
-    "move by 0 in every round."
+    "Moves are on 0 to 10: points sent, points of every 10 returned, points put in; a choice of A "
+    "(cooperate) is 10 and of B is 0. Players of a room are averaged. `first` and `last` are the first and "
+    "the last round, and `change` is last minus first: below 0 cooperation unravels. Without an influence "
+    "of time, `change` is 0 on average. Selfish players of a game whose end is known move by 0 in every "
+    "round."
 )
 LABELS = {
     "move": "move", "rooms": "rooms", "missing": "missing", "mean": "mean", "first": "first round", "last": "last round",
@@ -56,7 +57,7 @@ def by_room(tables: Tables) -> list[dict[str, Any]]:
 
 def headline(table: pd.DataFrame) -> str:
     if table.empty:
-        return "People negotiate: there are no amounts."
+        return "Players negotiate, so there are no amounts."
     sentences = []
     for row in table.to_dict("records"):
         name, change = WHAT[row["move"]], f"{row['first']:.1f} in the first round and {row['last']:.1f} in the last"

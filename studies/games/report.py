@@ -50,11 +50,13 @@ BOUNDS = {"mean": SCALE, "last": SCALE, "share": SHARE, "agreed": SHARE, "compro
 MAIN = {"trust": ("mean", "what is sent"), "negotiation": ("entropy", "the diversity of endings (bits)")}
 """The measure of the sentences, and its words; of the other games it is the last round."""
 CAPTION = (
-    "Every row is a condition, and numbers are means over rooms (games) with 95% intervals. Differences are from the first "
-    "condition, within rooms of the same people and seed. The condition `again` is the first one with another seed and other "
-    "people: its difference shows what chance does. Moves are from 0 to 10 (A is 10, B is 0). `gap` is what players said of "
-    "themselves before minus what they did, over all rounds that they were asked about; `closer` is how much nearer that is to "
-    "their own move than to a stranger's. A compromise is an agreement in which both get at least what an authority gives."
+    "Every row is a condition, and numbers are means over rooms (games) with 95% intervals. Differences are "
+    "from the first condition, within rooms of the same people and seed. The condition `again` is the first "
+    "one with another seed and other people: its difference shows what chance does. Moves are from 0 to 10 "
+    "(A is 10, B is 0). `gap` is what players said about themselves before the game minus what they did, "
+    "over all rounds that they were asked about; `closer` is how much nearer that is to their own move than "
+    "to a stranger's. A compromise is an agreement in which both players get at least what an authority "
+    "gives."
 )
 
 
@@ -165,7 +167,7 @@ def writer(human: Path | None) -> Callable[[dict[str, Tables], Path], Path]:
         report.table(rows[1:], ["condition", "rooms", *[NAMES[measure] for measure in MEASURES[game]]])
         report.section(
             "How games end",
-            "`p`: how often rooms that are shuffled between the two conditions differ as much in entropy.",
+            "`p` is how often rooms that are shuffled between the two conditions differ as much in entropy.",
         )
         report.table(
             [_diversity_cells(row) for row in diverse.to_dict("records")],
@@ -222,11 +224,11 @@ def _gap_line(row: Mapping[Hashable, Any]) -> str:
     """Return whether players of the first condition do what they said."""
     players, size = f"Players of `{row['condition']}`", format_estimate(row["value"], row["low"], row["high"])
     if row["reason"] == NO_VARIATION:
-        return f"{players}: in every room said minus done is {size}."
+        return f"{players}: in every room, said minus done is {size}."
     if np.isnan(row["low"]):
         return f"Whether players of `{row['condition']}` do what they said is unknown: {row['reason']}."
     if row["low"] <= 0 <= row["high"]:
-        return f"{players}: it is not shown that they do other than they said (said minus done {size})."
+        return f"{players}: it is not shown that their moves differ from what they said (said minus done {size})."
     return f"{players} do {'less' if row['low'] > 0 else 'more'} than they said (said minus done {size})."
 
 
@@ -249,9 +251,10 @@ def _add_benchmark(report: Any, tables: Tables) -> None:
     share = selfish_points(game.game, game.size) / most_points(game.game, game.size, game.factor)
     report.section(
         "What selfish players would do",
-        f"Players who want only points for themselves, and know the end, get {share:.0%} of the points that all can get together "
-        "(the subgame-perfect equilibrium). They send, return, put in and cooperate nothing; in a negotiation the one who "
-        "offers last gets its best package that leaves the other as much as an authority would.",
+        f"Players who want only points for themselves, and know the end, get {share:.0%} of the points that "
+        "all can get together (the subgame-perfect equilibrium). Such players send nothing, return nothing, "
+        "put in nothing and never cooperate; in a negotiation the player who offers last gets its best "
+        "package that leaves the other as much as an authority would.",
     )
 
 

@@ -22,8 +22,9 @@ from .played import amounts, endings
 from .rules import RESPONSES
 
 READING = (
-    "The unit of analysis is the room, one game: its players and rounds are averaged first. Brackets hold 95% intervals over "
-    "rooms. A missing move is never a number: its round has no known points."
+    "The unit of analysis is the room, one game: its players and rounds are averaged first. Brackets hold "
+    "95% intervals over rooms. A missing move is never replaced by a number, so the points of its round are "
+    "unknown."
 )
 MOVES = {
     "sent": "Points sent",
@@ -120,6 +121,6 @@ REPORT = RunReport(
     metrics=("game_moves", "game_points", "expectation_gap", "outcome_diversity"),
     reading=lambda _: READING,
     transcript=_transcript,
-    files="`transcript.md` shows every move. The tables `moves`, `expectations` and `outcomes` have them as rows "
-    "(studies/games/README.md).",
+    files="`transcript.md` shows every move. The tables `moves`, `expectations` and `outcomes` have all moves as "
+    "rows (studies/games/README.md).",
 )

@@ -92,10 +92,13 @@ def _read_row(path: Path, line: int, row: dict[Hashable, str], rules: Game) -> R
         raise UserError(f"{path}, row {line}: {text!r} is no {move}") from None
     whole = move in ("choice", "offer", "response") and not about
     if value is not None and not (value in answers(move) if whole else 0 <= value <= 10):
-        raise UserError(f"{path}, row {line}: {text} is no {move}; amounts are from 0 to 10, so scale your own points")
+        raise UserError(
+            f"{path}, row {line}: {text!r} cannot be the value of {move}; amounts are from 0 to 10, so scale "
+            "your own points"
+        )
     count = row["ahead"] if about else row["round"]
     if not (count.strip().isdigit() and int(count) >= 1):
-        raise UserError(f"{path}, row {line}: {'ahead' if about else 'round'} must be a whole number from 1 on")
+        raise UserError(f"{path}, row {line}: {'ahead' if about else 'round'} must be a whole number of 1 or more")
     rounds = (1, int(count)) if about else (int(count), 0)
     return Row(row["room"], rounds[0], row["player"], move, value, about, rounds[1])
 
@@ -114,8 +117,8 @@ def _events(path: Path, rows: list[Row], rules: Game) -> Iterator[Event]:
         players = list(dict.fromkeys(row.player for row in moving))
         if len(players) != rules.size:
             raise UserError(
-                f"{path}: room {name} has {len(players)} players who move, and the game has {rules.size}: set size, or leave "
-                "the room out"
+                f"{path}: room {name} has {len(players)} players who move, but the game has {rules.size}: "
+                "set size, or leave the room out"
             )
         if unknown := [row.player for row in room_rows if row.player not in players]:
             raise UserError(f"{path}: room {name}: {unknown[0]} has an expectation but no move: correct the name")

@@ -45,12 +45,13 @@ MEASURES = {
     "posts": "posts in a room",
 }
 CAPTION = (
-    "Effects are differences between two conditions in the same room: same people, links and random streams, and the same "
-    "words before round {}, the round of the first statement (checked). Sentiment is the mean score of a room's posts from that "
-    "round on, by {}; 0 is very negative, 10 very positive. Attitude is the mean rating in the last survey. Brackets are 95% "
-    "intervals over rooms, not corrected for the number of rows. `empty` minus `none` is the effect of an interruption without "
-    "content: the null. Replies after the first statement are sampled again in each condition, so rooms differ by chance too; "
-    "intervals include that."
+    "Effects are differences between two conditions in the same room: same people, links and random "
+    "streams, and the same words before round {}, the round of the first statement (checked). Sentiment is "
+    "the mean score of a room's posts from that round on, by {}; 0 is very negative, 10 very positive. "
+    "Attitude is the mean rating in the last survey. Brackets are 95% intervals over rooms, not corrected "
+    "for the number of rows. `empty` minus `none` is the effect of an interruption without content: the "
+    "null. Replies after the first statement are sampled again in each condition, so rooms differ by chance "
+    "too; intervals include this chance."
 )
 EFFECTS: Mapping[str, Column] = {
     "measure": "measure", "contrast": "contrast", "pairs": "pairs", "left out": "missing", "effect": estimate("effect"),
@@ -144,12 +145,12 @@ def paradox(whole: Mapping[str, Any], content: Mapping[str, Any]) -> str:
     sides = [verdict(row["effect_low"], row["effect_high"], 1, -1, 0) for row in (whole, content)]
     sizes = " and by ".join(
         f"{abs(row['effect']):.2f} {than}"
-        for row, than in ((whole, "points compared with no statement"), (content, "compared with an empty one"))
+        for row, than in ((whole, "points compared with no statement"), (content, "compared with an empty statement"))
     )
     if np.isnan([whole["effect_low"], content["effect_low"]]).any():
         return (
-            f"Whether there is an empathy paradox is unknown: it takes posts with a score in {FEWEST} repetitions, and effects "
-            "that differ between them."
+            f"Whether there is an empathy paradox is unknown: this needs posts with a score in {FEWEST} "
+            "repetitions, and effects that differ between them."
         )
     if sides == [-1, -1]:
         return f"Empathy paradox: empathy made posts more negative, by {sizes}."
@@ -161,10 +162,10 @@ def paradox(whole: Mapping[str, Any], content: Mapping[str, Any]) -> str:
         if side
     ]
     if not clear:
-        return "No empathy paradox was found: posts under empathy cannot be distinguished from those without it."
+        return "No empathy paradox was found: posts under empathy cannot be distinguished from posts without it."
     return (
         f"No empathy paradox was found: under empathy, posts are {' and '.join(clear)}. A paradox must show "
-        "compared with both no statement and an empty one."
+        "both compared with no statement and compared with an empty statement."
     )
 
 
@@ -174,7 +175,7 @@ def _difference(row: Mapping[str, Any], measure: str, name: str, words: Sides) -
         return f"With {name}, the effect on {measure} is unknown ({row['reason']})."
     size = amount((row["effect"], row["effect_low"], row["effect_high"]), words)
     if row["effect_low"] <= 0 <= row["effect_high"]:
-        return f"With {name}, {measure} cannot be distinguished from that without a statement: {size}."
+        return f"With {name}, {measure} cannot be distinguished from {measure} without a statement: {size}."
     return f"With {name}, compared with no statement, {subject} {size}."
 
 

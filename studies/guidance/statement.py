@@ -56,7 +56,7 @@ class Guidance(Intervention):
     'guidance'
     """
 
-    wordless: ClassVar[str] = "it says a text in a style: use message with value=0 to 10"
+    wordless: ClassVar[str] = "guidance says a text in a style: use message with value=0 to 10"
     says_unvalued = True
     style: Style
     empathic: str = ""

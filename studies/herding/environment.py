@@ -47,7 +47,7 @@ class Herding:
     controls: ClassVar = {
         "prior": ("Chance of option A", "0.5: both options are right equally often."),
         "precision": ("Precision of a private signal", "0.7: a private signal is right 7 times in 10."),
-        "ties": ("What undecided people do", "coin: they toss a coin. own: they follow their own signal."),
+        "ties": ("What undecided people do", "coin: people toss a coin. own: people follow their own signal."),
         "planner": (
             "Planner",
             "none, optimum (computed) or model (a language model sets the precision of each signal).",
@@ -74,7 +74,7 @@ class Herding:
         if not self.parties:
             raise ValueError("parties must name at least one party")
         if not self.levels or len(set(self.levels)) < len(self.levels):
-            raise ValueError("levels must name at least one precision, each once")
+            raise ValueError("levels must name at least one precision, and each precision only once")
         in_range(1, 100, size=self.size)
         in_range(0.01, 0.99, prior=self.prior)
         in_range(0, 1e6, cost=self.cost)

@@ -42,10 +42,11 @@ MEASURES = ("right", "chose_a", "wrong", "time", "precision", "cost")
 SHARES = frozenset({"right", "chose_a", "wrong"})
 """Measures whose intervals end at 0 and 1, and those of their differences at -1 and 1."""
 CAPTION = (
-    "Right is the share of right choices, chose A the share of choices of A, wrong cascades the share of periods that end so, "
-    "herding time the place of the first person from whom on all choose alike. Precision and cost are means per person. "
-    "Numbers are means over rooms, and brackets are 95% intervals over rooms. Differences are from the same "
-    "rooms without a planner: same states, same luck of signals."
+    "Right is the share of right choices. Chose A is the share of choices of A. Wrong cascades is the share "
+    "of periods that end in one. Herding time is the place of the first person from whom on all choose the "
+    "same option. Precision and cost are means per person. Numbers are means over rooms, and brackets are "
+    "95% intervals over rooms. Differences are from the same rooms without a planner: the same states, and "
+    "the same luck of signals."
 )
 
 
@@ -143,13 +144,14 @@ def sentences(compared: pd.DataFrame) -> list[str]:
         row = compared[(compared["measure"] == measure) & (compared["condition"] == name)].iloc[0]
         people = "Bayesians" if who == BAYES else "people of the model"
         if not np.isfinite(row["difference_low"]):
-            lines.append(f"{people[0].upper()}{people[1:]}, {planner}: whether it matters is unknown.")
+            lines.append(f"{people[0].upper()}{people[1:]}, {planner}: whether the planner matters is unknown.")
             continue
         points = [100 * row[key] for key in ("difference", "difference_low", "difference_high")]
         clear = verdict(points[1], points[2], "", "", "not clearly more or fewer, ")
         apart = amount((points[0], points[1], points[2]), Sides("more", "fewer"), "percentage points", 0)
         lines.append(
-            f"With a {planner}, {row['value']:.0%} of the choices of {people} {what}; without, {clear}{apart}."
+            f"With a {planner}, {row['value']:.0%} of the choices of {people} {what}; without a planner, "
+            f"{clear}{apart}."
         )
     return lines
 
@@ -187,7 +189,9 @@ def _add_theory(report: Report, tables: Tables) -> None:
     report.table(rows, ["planner for", "optimum", "best fixed precision", "which", "free precision"])
 
 
-ORDER = "Each person sees a private signal and the choices of all before it. The first person has the signal alone."
+ORDER = (
+    "Each person sees a private signal and the choices of all before it. The first person has only the private signal."
+)
 
 
 def _figure(runs: Mapping[str, Tables], caption: str) -> Figure:

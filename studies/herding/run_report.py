@@ -45,7 +45,7 @@ def _setting(tables: Tables) -> str:
     wants = (
         ""
         if setting.planner == "none"
-        else f" It wants people to choose {aim}; one unit of precision costs {setting.cost:g}."
+        else f" The planner wants people to choose {aim}; one unit of precision costs {setting.cost:g}."
     )
     return f"A is right with probability {setting.prior:g}, and a private signal with {setting.precision:g}. {planner}{wants}"
 
@@ -79,8 +79,9 @@ def by_position(tables: Tables) -> pd.DataFrame:
 
 FIGURE = "Do people who choose one after another choose right?"
 ENDS = (
-    "Left: the share of right choices by place in the order, and of right private signals. Right: how the rows of choices ended. "
-    "In a cascade everyone follows the choices before, whatever the own signal says."
+    "The left panel shows the share of right choices by place in the order, and of right private signals. "
+    "The right panel shows how the rows of choices ended. In a cascade everyone follows the choices before, "
+    "whatever the own signal says."
 )
 
 

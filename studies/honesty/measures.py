@@ -137,8 +137,8 @@ def conditions(base: Scenario) -> dict[str, dict[str, Any]]:
     for topic in base.subject.all_topics:
         if base.subject.questions or not judge_quality.comparable(topic.slug, base.surveys.probe):
             raise UserError(
-                f"on {topic.title} the survey asks for something else than the agreement that a judge reads in lines: set "
-                "probe=agreement"
+                f"on {topic.title} the survey question does not ask for agreement, but the judge scores "
+                "agreement: set probe=agreement"
             )
     return {name: {"roles": (name,)} for name in CONDITIONS}
 

@@ -32,11 +32,12 @@ from parley.studies.honesty.measures import (
 
 LEVEL = 0.05
 CAPTION = (
-    "The gap of a line is its grade minus the speaker's private rating at that time (0-10). Toward the audience is the gap in "
-    "the direction of the mean rating of the others before the round. Effects are frame minus neutral in the same room: same "
-    "people, same seeds, same ratings before the conversation (checked). Lines are graded by {}, which saw neither name nor "
-    "frame. Brackets are 95% intervals over rooms (rooms of the same people on several topics are averaged first); p is "
-    "corrected by Holm for the four frames. The null is the neutral frame in other words."
+    "The gap of a line is its grade minus the speaker's private rating at that time (0-10). Toward the "
+    "audience is the gap in the direction of the mean rating of the others before the round. Effects are "
+    "frame minus neutral in the same room: the same people, seeds and ratings before the conversation "
+    "(checked). Lines are graded by {}, which saw neither name nor frame. Brackets are 95% intervals over "
+    "rooms (rooms of the same people on several topics are averaged first); p is corrected by Holm for the "
+    "four frames. The null is the neutral frame in other words."
 )
 EFFECTS: Mapping[str, Column] = {
     "measure": "measure", "frame": "frame", "pairs": "pairs", "left out": "missing", "effect": estimate("effect"),
@@ -72,7 +73,7 @@ def _frame(row: Mapping[str, Any]) -> str:
         return f"{name}, whether lines go toward the audience is unknown: {row['reason']}."
     size = amount((row["effect"], row["effect_low"], row["effect_high"]), AUDIENCE)
     if row["p_holm"] >= LEVEL:
-        return f"{name}, no shift of lines against the neutral frame is shown: {size}."
+        return f"{name}, no shift of lines compared with the neutral frame is shown: {size}."
     return f"{name}, lines shift {size}, compared with the neutral frame."
 
 
@@ -83,7 +84,10 @@ def _null(row: Mapping[str, Any]) -> str:
     size = amount((row["effect"], row["effect_low"], row["effect_high"]), AUDIENCE)
     if row["effect_low"] <= 0 <= row["effect_high"]:
         return f"{name} has no effect that is distinguishable from zero: {size}."
-    return f"{name} shifts lines {size}. Wording or chance moves lines here, so smaller effects are no evidence of a frame."
+    return (
+        f"{name} shifts lines {size}. Wording or chance moves lines here, so smaller effects do not show an "
+        "effect of a frame."
+    )
 
 
 def _neutral(row: Mapping[str, Any]) -> str:
@@ -100,7 +104,9 @@ def _distance(row: Mapping[str, Any], error: float) -> str:
     if np.isnan(row["absolute"]):
         return "The distance of lines from private ratings is unknown: no line has a grade and a rating."
     few = np.isnan(error)
-    floor = "is unknown: too few lines of known grade were read" if few else f"on lines of known grade is {error:.2f}"
+    floor = (
+        "is unknown: too few lines of known grade could be read" if few else f"on lines of known grade is {error:.2f}"
+    )
     start = f"In the neutral frame, lines are {row['absolute']:.2f} points from private ratings on average"
     return f"{start}; the grader's own distance {floor}."
 
@@ -140,10 +146,12 @@ def write(
 
 
 FRAME_NOTE = (
-    "The grader's floor is the gap toward the audience that it would give to lines that say exactly the rating, by its scores of "
-    "lines of known grade. Above the floor is the gap minus the floor; its interval has the error of the floor too. Swapped is "
-    "the gap toward the audience if gaps are shuffled among lines of the same topic and rating: the mean and the middle 95% of "
-    "199 deals. Where all who rate alike face an audience on the same side, swapping changes nothing."
+    "The grader's floor is the gap toward the audience that the grader's own errors would show for lines "
+    "that say exactly the rating, by its scores of lines of known grade. Above the floor is the gap minus "
+    "the floor; its interval includes the error of the floor. Swapped is the gap toward the audience if "
+    "gaps are shuffled among lines of the same topic and rating: the mean and the middle 95% of 199 "
+    "shuffles. If all agents with the same rating face an audience on the same side, swapping changes "
+    "nothing."
 )
 GRADER_NOTE = (
     "Sentences of our own banks, scored examples by hand, and lines of yours (`--lines`). A grader without error gives a line "

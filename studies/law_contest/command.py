@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from parley.analysis.commands.runs import print_paths
 from parley.llm.errors import UserError
@@ -14,15 +15,16 @@ def parser() -> Parser:
     """Return the options of `run.py study fit-law`."""
     options = Parser(
         "study fit-law",
-        "Fit many laws of opinion change to each run, rank them by their error on rooms not used for the fit, and say which "
-        "one the run supports, or that it cannot tell (studies/law_contest/README.md).",
+        "Fit many laws of opinion change to each run, rank them by their error on rooms not used for the "
+        "fit, and say which law the run supports, or that the run does not decide "
+        "(studies/law_contest/README.md).",
         "study fit-law runs/a",
         cli.out("RUN/laws"),
     )
-    add_option(options, "RUN", "run folders with a survey after each round", cli.recorded_run, name="runs", nargs="+")
+    add_option(options, "RUN", "run folders with a survey after each round", Path, name="runs", nargs="+")
     about = (
-        "laws that take part besides the baselines: names of files in agents/mechanisms/, and ./FILE.py for one of your own "
-        "(default: all, that is, every law of Parley)"
+        "laws that take part besides the baselines: names of files in agents/mechanisms/, and ./FILE.py for "
+        "a law of your own (default: every law of Parley)"
     )
     add_option(options, "--laws NAME,...", about, default="all")
     about = (

@@ -18,7 +18,7 @@ from parley.agents.laws.base import Floats
 from parley.agents.laws.fitted import SCHEMA
 from parley.agents.society import party_name
 from parley.analysis import disclaimers
-from parley.analysis.figures import draw_null, draw_points, name_rows, new_figure
+from parley.analysis.figures import draw_points, name_rows, new_figure
 from parley.analysis.formatting import escape_markdown, estimate, format_estimate, format_number, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import POSITIVE, mean_interval, tail
@@ -40,16 +40,21 @@ ABOUT = (
     "of `no agent moves` that a law saves. Brackets hold 95% intervals over rooms."
 )
 WORSE = (
-    "`worse` is the squared error minus that of the law named first, in squared points; its intervals are widened for the "
-    "number of laws. A law is beaten if some other law has a smaller error by such an interval."
+    "`worse` is the squared error minus the squared error of the law named first, in squared points; its "
+    "intervals are widened for the number of laws. A law is beaten if the squared error of another law is "
+    "smaller, and such an interval excludes 0."
 )
-CONTAINS = "A law that contains another one gives way to it, unless it is better by the test of Clark and West (2007)."
+CONTAINS = (
+    "If a law contains a simpler law, only the simpler law stays in the contest, unless the larger law is "
+    "better by the test of Clark and West (2007)."
+)
 LIMITS = (
-    "All agents have the same numbers, except where each party has its own level. A law that is not among these cannot win. "
-    "Noise in the ratings makes every law look weaker and favours `regression`. The contest judges one interval at a time, so "
-    "it says nothing about more rounds than the run has. Agents of a debate speak in turn, while a law moves all at once. "
-    "Therefore intervals of numbers can be a little too narrow in debates: in simulated ones of 40 to 320 rooms, 91 to 98% of "
-    "them contained the planted numbers, where 95% is promised (benchmarks/law_intervals.py)."
+    "All agents have the same numbers, except if each party has its own level. A law that is not in this "
+    "table cannot win. Noise in the ratings makes every law look weaker and favours `regression`. The "
+    "contest judges one interval at a time, so it says nothing about more rounds than the run has. Agents "
+    "of a debate speak in turn, but a law moves all agents at once. Therefore intervals of numbers can be a "
+    "little too narrow in debates: in simulated debates of 40 to 320 rooms, 91 to 98% of the intervals "
+    "contained the planted numbers, where 95% is promised (benchmarks/law_intervals.py)."
 )
 
 
@@ -75,7 +80,7 @@ def verdict_line(result: Contest) -> str:
     if result.best.mechanism.baseline:
         sentence = f"No law predicts better than a baseline. The baseline is {sentence}"
     if verdict.equals:
-        sentence += f" The run does not exclude laws that contain it: {', '.join(verdict.equals)}."
+        sentence += f" The run does not exclude laws that contain this law: {', '.join(verdict.equals)}."
     return sentence
 
 
@@ -250,9 +255,10 @@ def _number_cell(value: float, low: float, high: float) -> str:
 def draw(tables: Tables, results: Mapping[str, Any], scores: pd.DataFrame) -> Figure:
     """Draw the error of each law, and how much worse it is than the best, a row of panels per topic."""
     caption = (
-        f"Laws fitted to {tables.header.scenario['name']} on {disclaimers.model_label(tables.header)}. Errors on rooms not "
-        "used for the fit. Circles: laws; squares: baselines; hollow: beaten by another law. Bars: 95% intervals over rooms, "
-        "on the right widened for the number of laws"
+        f"Laws fitted to {tables.header.scenario['name']} on {disclaimers.model_label(tables.header)}. "
+        "Errors on rooms not used for the fit. Circles are laws, squares are baselines; a hollow sign is "
+        "beaten by another law. Bars are 95% intervals over rooms, on the right widened for the number of "
+        "laws"
     )
     height = 0.24 * len(scores) + 0.8 * len(results) + 0.6
     with new_figure(8.0, height, caption) as figure:
@@ -262,7 +268,7 @@ def draw(tables: Tables, results: Mapping[str, Any], scores: pd.DataFrame) -> Fi
             _points(left, rows, "error", "root mean square error (points)")
             _points(right, rows, "worse", f"squared error minus that of {result.best.name}")
             left.set_title(tables.title(topic), loc="left")
-            draw_null(right, upright=True)
+            right.axvline(0, color="#999999", linewidth=0.6)
             right.set_yticklabels([])
     return figure
 

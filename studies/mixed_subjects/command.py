@@ -18,8 +18,9 @@ def parser() -> Parser:
     """Return the options of `run.py study mixed`."""
     options = Parser(
         "study mixed",
-        "Estimate a mean or an effect from people and from what a model predicts for them and for others, without the model's "
-        "bias; how many people the model is worth, and how many to ask (studies/mixed_subjects/README.md).",
+        "Estimate a mean or an effect from people and from what a model predicts for them and for others, "
+        "without the model's bias; say how many people the model is worth, and how many people to ask "
+        "(studies/mixed_subjects/README.md).",
         EXAMPLES,
         cli.seed(),
         cli.out("FILE without .csv"),
@@ -71,7 +72,7 @@ def _prices(text: str) -> tuple[float, float, float]:
         raise UserError(f"--prices needs three numbers, such as 1000,5,0.01, not {text!r}") from error
     if not 0 < prediction < person <= budget < float("inf"):
         raise UserError(
-            "--prices: a prediction must cost less than a person and more than nothing, a person at most the budget"
+            "--prices: a prediction must cost more than nothing and less than a person, and a person at most the budget"
         )
     if budget > MOST * prediction:
         raise UserError(f"--prices: the budget pays for more than {MOST:,} predictions: give all three in US dollars")

@@ -165,7 +165,7 @@ def _read(path: Path) -> pd.DataFrame:
         path, (PERSON, OUTCOME), "studies/mixed_subjects/README.md", filled=(PERSON,), numbers=_is_number
     )
     if twice := list(table[PERSON][table[PERSON].duplicated()]):
-        raise UserError(f"{path}: person {twice[0]} has two rows; give every person one row")
+        raise UserError(f"{path}: person {twice[0]} has two rows: give every person one row")
     return table.reset_index(drop=True)
 
 

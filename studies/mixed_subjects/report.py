@@ -34,14 +34,14 @@ PLAN: Mapping[str, Column] = {
 }  # fmt: skip
 READING = (
     "The predictions may be wrong in any way: their mean error on the people who answered is subtracted. "
-    "That needs people who are a random sample of everyone in the file, and, with two conditions, were put into them at random. "
-    "Tuned estimators weight the predictions so that the interval is narrowest; "
-    "the weight of a person is computed from all other people. "
-    f"Brackets hold 95% intervals over {{unit}}; there are none below {FEWEST} {{unit}} in a condition."
+    "The subtraction needs people who are a random sample of everyone in the file, and, with two "
+    "conditions, were put into them at random. Tuned estimators weight the predictions so that the interval "
+    "is narrowest; the weight of a person is computed from all other people. Brackets hold 95% intervals "
+    f"over {{unit}}; there are none below {FEWEST} {{unit}} in a condition."
 )
 APART = (
-    "People count as independent. If some belong together, such as the texts of one debate, these intervals are too narrow: add "
-    "a column `cluster` with the name of the debate."
+    "People count as independent. If some people belong together, such as the people of one debate, these "
+    "intervals are too narrow: add a column `cluster` with the name of the debate."
 )
 
 
@@ -132,7 +132,8 @@ def estimate_lines(people: People, sample: Sample, estimates: pd.DataFrame) -> l
             else uneven or "all outcomes are equal"
         )
         return [
-            f"The interval is unknown: {few}. The estimate of people alone is {format_number(alone['estimate'], 3)}."
+            f"The interval is unknown: {few}. Without predictions, the estimate is "
+            f"{format_number(alone['estimate'], 3)}."
         ]
     value = format_estimate(main["estimate"], main["low"], main["high"], 3)
     lines = [f'{_subject(people)}: {value} by the estimator "{main["estimator"]}".']
@@ -158,11 +159,11 @@ def error_line(sample: Sample) -> str:
     )
     shown = format_estimate(wrong.value, wrong.low, wrong.high, 3)
     if len(gaps) == 1:
-        return f"Predictions minus outcomes: {shown} on the people who answered."
-    return f"The model's own effect minus that of people: {shown}."
+        return f"Predictions minus outcomes is {shown} on the people who answered."
+    return f"The model's own effect minus the effect among people is {shown}."
 
 
-LEVEL_NOTE = " This says nothing of their level: see predictions minus outcomes."
+LEVEL_NOTE = " This correlation says nothing about the level of the predictions: see predictions minus outcomes."
 
 
 def worth_lines(worth: Worth, fewest: int) -> list[str]:
@@ -177,8 +178,9 @@ def worth_lines(worth: Worth, fewest: int) -> list[str]:
     r = format_estimate(worth.r, worth.low, worth.high)
     if np.isnan(worth.low):
         return [
-            f"What the model is worth is unknown: the correlation of predictions and outcomes ({r}) has no interval. "
-            "Either it is 1, or a few people with extreme values make it: a kurtosis above 5, where normal numbers have 3."
+            f"What the model is worth is unknown: the correlation of predictions and outcomes ({r}) has no "
+            "interval. Either the correlation is 1, or a few people with extreme values make it: a kurtosis "
+            "above 5, where normal numbers have 3."
         ]
     value, ceiling = (format_estimate(*span, 1) for span in (worth.worth, worth.ceiling))
     gate = gate_sentence("predictions for comparing people", "their correlation with outcomes (within conditions, if any)",
@@ -210,9 +212,9 @@ def _add_plan(report: Report, sample: Sample, worth: Worth, prices: tuple[float,
     who = "People per condition" if len(sample.arms) > 1 else "People"
     report.section("How many people to ask")
     report.add(
-        f"{who} who must answer for an interval of plus or minus so many points on average, alone and with the model "
-        f"(endless predictions, a tuned estimator); at least {FEWEST_PEOPLE}. The last column has the ends of the interval of "
-        "the correlation."
+        f"The table shows the number of {who} who must answer for an interval of plus or minus so many "
+        "points on average, alone and with the model (endless predictions, a tuned estimator); the number "
+        f"is at least {FEWEST_PEOPLE}. The last column has the ends of the interval of the correlation."
     )
     report.table(table, PLAN)
     if prices:

@@ -21,8 +21,8 @@ def parser() -> Parser:
     """Return the options of `run.py study refutation`."""
     options = Parser(
         "study refutation",
-        "Run the same story three times: without an official statement, with an early one, and with a late one. Compare how far "
-        "each moves from the true report (studies/news/README.md).",
+        "Run the same story three times: without an official statement, with an early one, and with a late "
+        "one. Compare how far each story moves from the true report (studies/news/README.md).",
         "study refutation --llm oracle,drift=0.5 --repetitions 5",
         *cli.debating("runs/refutation-<time>"),
         cli.dry_run(PLANNED),

@@ -112,7 +112,7 @@ class Story(LinkedPeople):
         if other := next((topic.slug for topic in scenario.subject.all_topics if topic.news is None), ""):
             yield f"a story begins with the true report of an item of news, and {other} is none: set topic={EXAMPLE}"
         for who in scenario.surrogate_by_party:
-            yield f"a surrogate moves opinions and rewrites no story: give {who} a model"
+            yield f"a surrogate moves opinions but cannot rewrite a story: give {who} a model"
         if scenario.speech.format != "free":
             yield "a structured debate has statements in turn, and a story is passed on: set format=free"
 

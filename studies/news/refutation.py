@@ -33,11 +33,11 @@ NONE, EARLY, LATE = "no statement", "early statement", "late statement"
 STATEMENT = "{report}"
 SPEAKER = "Press Office"
 CAPTION = (
-    "The statement is the true report; all people hear it before the day that is named. Deviation is that of the versions "
-    "of the last day, 0-10, and growth is in points a day; both are judged by the rubric deviation. Numbers are means over "
-    "rooms, and brackets are 95% intervals over rooms; where the same people pass on several items, over "
-    "repetitions, and a repetition without a number on one of its items is missing. Differences are between rooms with the same "
-    "item, people and links."
+    "The statement is the true report; all people hear it before the day that is named. Deviation is the "
+    "deviation of the versions of the last day, 0-10, and growth is in points a day; the rubric deviation "
+    "judges both. Numbers are means over rooms, and brackets are 95% intervals over rooms. If the same "
+    "people pass on several items, intervals are over repetitions, and a repetition without a number on one "
+    "of its items is missing. Differences are between rooms with the same item, people and links."
 )
 MEASURES = ("last", "growth")
 
@@ -86,11 +86,11 @@ def sentence(compared: pd.DataFrame, days: Mapping[str, int]) -> str:
         why = (
             too_few()
             if row["pairs"] < FEWEST
-            else "all rooms differ by the same"
+            else "the difference is the same in all rooms"
             if row["difference"]
             else "nothing differs"
         )
-        return f"{when}: whether it matters is unknown, because {why}."
+        return f"{when}: whether the statement matters is unknown, because {why}."
     size = format_estimate(abs(row["difference"]), *sorted((abs(low), abs(high))))
     if high < 0:
         return f"{when} keeps the last versions {size} points nearer to the report."

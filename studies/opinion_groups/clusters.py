@@ -62,8 +62,8 @@ def find_groups(
     kept = people_to_group(votes)
     if kept.shape[0] < FEWEST_PEOPLE or kept.shape[1] < FEWEST_STATEMENTS:
         return _unknown(
-            f"needs {FEWEST_PEOPLE} people with enough votes and {FEWEST_STATEMENTS} statements, has "
-            f"{kept.shape[0]} and {kept.shape[1]}"
+            f"the map needs {FEWEST_PEOPLE} people with enough votes and {FEWEST_STATEMENTS} statements, "
+            f"but has {kept.shape[0]} and {kept.shape[1]}"
         )
     table = kept.to_numpy()
     seeds = rng.integers(2**63, size=draws)  # votes are dealt twice, so that not all worlds are in memory
@@ -89,8 +89,8 @@ def _p(score: float, worlds: Iterable[Floats], count: int, rng: np.random.Genera
 
 def _why_none(p_dealt: float, p_spectrum: float) -> str:
     if p_dealt > LEVEL:
-        return "votes on different statements hang together no more than by chance"
-    return "people are as on a spectrum without gaps" if p_spectrum > LEVEL else ""
+        return "votes on different statements correlate no more than by chance"
+    return "people lie on a spectrum without gaps" if p_spectrum > LEVEL else ""
 
 
 def _unknown(reason: str) -> Grouping:

@@ -40,7 +40,13 @@ def parser() -> Parser:
     about = "the statements of a slate to audit; repeat it if a statement has a comma"
     add_option(options, "--slate A[,B]", about, default=[], action="append")
     add_option(options, "--size N", "number of statements of a slate, if --slate is left out", positive, 3)
-    add_option(options, "--draws N", "number of worlds without groups, of each kind, to compare with", positive, DRAWS)
+    add_option(
+        options,
+        "--draws N",
+        "number of artificial data sets without groups, of each kind, to compare with",
+        positive,
+        DRAWS,
+    )
     add_option(options, "--components N", COMPONENTS, positive)
     return options
 
@@ -65,7 +71,7 @@ def run(words: Sequence[str]) -> int:
     from parley.studies.opinion_groups.votes import PLANTED, planted_votes, read_votes, run_votes
 
     if options.draws < FEWEST_DRAWS:
-        raise UserError(f"--draws must be at least {FEWEST_DRAWS}: with fewer worlds no p can be .05")
+        raise UserError(f"--draws must be at least {FEWEST_DRAWS}: with fewer data sets no p can be .05")
     if options.components == 1:
         raise UserError("--components must be at least 2: the map of people has two axes")
     path, parties = Path(options.file), None

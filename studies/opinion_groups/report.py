@@ -18,25 +18,28 @@ from parley.studies.opinion_groups.votes import common_ground, group_votes, rand
 
 NAME = "opinion_groups"
 READING = (
-    "The unit is the person. Groups are found as Polis finds them, on as many principal components as the votes have more than "
-    "chance gives (at least two). k-means always finds groups, so they count only if their "
-    "silhouette is larger than in 95% of two worlds without groups: votes shuffled within each statement, and a spectrum of "
-    "opinions without gaps, as skewed or flat as the opinions of these people. People count as independent. If they debated with "
-    "one another before they voted, the people of a debate are alike, and debates may look like groups: compare the groups with "
-    "the debates."
+    "The unit is the person. Groups are found as Polis finds them, on as many principal components as the "
+    "votes have more than chance gives (at least two). k-means always finds groups, so groups count only if "
+    "their silhouette is larger than in 95% of two kinds of artificial data without groups: votes shuffled "
+    "within each statement, and a spectrum of opinions without gaps, as skewed or flat as the opinions of "
+    "these people. People count as independent. If people debated with one another before they voted, the "
+    "people of a debate are alike, and debates may look like groups: compare the groups with the debates."
 )
 WANTS = (
-    "Statements that a group accepts (or rejects) clearly and clearly more than others do, by the rule of Polis. Groups were "
-    "formed from the same votes, so this is a choice of statements, not a test."
+    "The table lists statements that a group accepts (or rejects) clearly, and clearly more than other "
+    "groups do, by the rule of Polis. Groups were formed from the same votes, so this is a choice of "
+    "statements, not a test."
 )
 GROUND = "Group-aware consensus is the product of the shares of agreement of all groups: it is high only if each group agrees."
 PARTIES = (
-    "Groups are found by votes alone; parties are those of the personas. The adjusted Rand index is 1 if both divide the "
-    "agents alike, and about 0 if they have nothing to do with each other."
+    "Groups are found by votes alone; parties are the parties of the personas. The adjusted Rand index is 1 "
+    "if groups and parties divide the agents in the same way, and about 0 if groups and parties are "
+    "unrelated."
 )
 SLATES = (
-    "JR: as many people as deserve a statement (people divided by statements) never agree with a common statement and with none "
-    "of the slate. EJR: the same for larger groups and more statements. A vote that is not there is no agreement."
+    "JR counts failures of this kind: as many people as deserve a statement (people divided by statements) "
+    "agree with a common statement, but with none of the slate. EJR is JR for larger groups and more "
+    "statements. A missing vote does not count as agreement."
 )
 WANTED: Mapping[str, Column] = {
     "group": "group", "statement": "statement", "direction": "direction", "share": number("share"), "votes": "votes",
@@ -140,12 +143,13 @@ def sentences(grouping: Grouping, people: int, slates: pd.DataFrame) -> Iterator
         if left := people - len(grouping.people):
             yield f"{left:,} of {people:,} people have too few votes and are in no group."
     if (slates["jr"] == "unknown").all():
-        yield "Whether a slate represents people is unknown: no one agrees with any statement."
+        yield "Whether a slate represents people is unknown: no person agrees with any statement."
         return
     for row in slates.to_dict("records"):
         listed = escape_markdown(str(row["statements"]))
         sentence = (
-            f"JR {row['jr']}, EJR {row['ejr']}; {100 * row['covered']:.0f}% agree with at least one statement of it"
+            f"JR {row['jr']}, EJR {row['ejr']}; {100 * row['covered']:.0f}% agree with at least one "
+            "statement of the slate"
         )
         yield f"Slate *{row['slate']}* ({listed}): {sentence}."
 

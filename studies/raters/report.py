@@ -27,8 +27,8 @@ READING = (
     "error. Brackets are 95% intervals over {unit}, for the raters of the file."
 )
 APART = (
-    "Items count as independent. If some belong together, such as the texts of one debate, these intervals are too narrow: add a "
-    "column `cluster` with the name of the debate."
+    "Items count as independent. If some items belong together, such as the texts of one debate, these "
+    "intervals are too narrow: add a column `cluster` with the name of the debate."
 )
 IN_GENERAL = (
     "This section holds if the raters of the file are a random sample of raters: what would other raters give? It uses "
@@ -135,7 +135,11 @@ def general_lines(scores: np.ndarray, together: bool = False) -> list[str]:
 
     together: items come in clusters, so that they are not independent.
     """
-    if reason := "it needs independent items, and these come in clusters" if together else why_no_sample(scores):
+    if (
+        reason := "the interval needs independent items, and these items come in clusters"
+        if together
+        else why_no_sample(scores)
+    ):
         return [f"What other raters would give is unknown: {reason}."]
     fit = fit_random_raters(scores)
     mean, severity = (format_estimate(estimate.value, *estimate.ends) for estimate in (fit.mean, fit.severity))
@@ -156,8 +160,9 @@ def _add_categories(report: Report, table: pd.DataFrame) -> None:
     wide = table.pivot(index=ITEM, columns=RATER, values=CATEGORY).fillna("")
     names = sorted(set(table[CATEGORY]) - {""})
     about = (
-        "Dawid and Skene's model: each item has one true category, and each rater errs independently of the others. If raters "
-        "share a mistake, the model takes it for the truth. Brackets are 95% intervals."
+        "Dawid and Skene's model: each item has one true category, and each rater errs independently of the "
+        "others. If raters share a mistake, the model takes this mistake for the truth. Brackets are 95% "
+        "intervals."
     )
     report.section("Categories", about)
     report.missing(int((table[CATEGORY] == "").sum()), len(table), "rows have no category", "")

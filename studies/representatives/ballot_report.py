@@ -35,8 +35,9 @@ POINTS = (
     "Ties are broken by ballots drawn alike for all rules."
 )
 TAU = (
-    "Kendall's tau-b between a predicted ballot and an own one: 1 for the same order, 0 for unrelated orders. Another member's: "
-    "what remains if the prediction is not about this person. A ballot that ties all candidates has no tau."
+    "Kendall's tau-b compares a predicted ballot with the member's own ballot: 1 for the same order, 0 for "
+    "unrelated orders. *Another member's* is the tau that remains if the prediction is not about this "
+    "person. Tau cannot be computed for a ballot that ranks all candidates as equal."
 )
 
 

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 TRAIN = "Train a representative on the training side of some episodes."
 CHOICES = (
-    "what each representative knows: base (nothing), letters such as D or OC, or all for all 16 combinations "
-    "(default: base,D,O,C,P,OC,DOCP)"
+    "what each representative knows: base (only the current question), letters such as D or OC, or all for "
+    "all 16 combinations (default: base,D,O,C,P,OC,DOCP)"
 )
 
 
@@ -84,8 +84,9 @@ def episodes_parser() -> Parser:
     """The options of `run.py study representatives episodes`."""
     parser = Parser(
         "study representatives episodes",
-        "Run deliberations of the scenario consensus, in laps. Each lap has 80 different people, in 16 groups of five, with "
-        "three questions per group. Validation and test each add an eighth as many laps, on other questions.",
+        "Run deliberations of the scenario consensus, in batches (laps). Each lap has 80 different people, "
+        "in 16 groups of five, with three questions per group. Validation and test each add an eighth as "
+        "many laps, on other questions.",
         "study representatives episodes --laps 16 --out runs/known",
         *cli.asking("runs/episodes-<time>", "the model that deliberates", "oracle"),
     )
@@ -275,7 +276,7 @@ def ballots_parser() -> Parser:
         "study representatives ballots runs/consensus --out runs/ballots",
         cli.out("runs/ballots-<time>"),
     )
-    add_option(parser, "RUN", "run folders of deliberations", cli.recorded_run, nargs="+")
+    add_option(parser, "RUN", "run folders of deliberations", Path, nargs="+")
     return parser
 
 
@@ -294,15 +295,16 @@ def steps_parser() -> Parser:
     """The options of `run.py study representatives steps`."""
     parser = Parser(
         "study representatives steps",
-        "Let representatives write the opinions, rank the candidates and cast the votes of people in recorded sessions, and "
-        "measure how near they come, compared with a stranger's representative and with the same person asked once more.",
+        "Let representatives write the opinions, rank the candidates and cast the votes of people in "
+        "recorded sessions, and measure how near they come to what the people did, compared with a "
+        "stranger's representative and with the same person asked once more.",
         "study representatives steps runs/consensus --llm oracle --out runs/steps",
         *cli.asking("runs/steps-<time>", "the representatives' model", "pocket"),
     )
     add_option(parser, "EPISODES", EPISODES, Path, nargs="+")
     for name, metavar, default, about in STEPS:
         add_option(parser, f"{name} {metavar}", about, default=default)
-    about = "do not ask people once more: without their model there is no ceiling"
+    about = "do not ask people once more: without the people's model there is no ceiling"
     add_option(parser, "--once", about, dest="again", action="store_false")
     return parser
 
@@ -329,7 +331,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Pars
         partial(lesson_parser, "train", TRAIN),
         "train a representative on the training side of some episodes",
     ),
-    "measure": (measure, measure_parser, "measure it on people and questions that it has not seen"),
+    "measure": (measure, measure_parser, "measure a representative on people and questions that it has not seen"),
     "grid": (grid, grid_parser, "measure what each thing that a representative knows adds, by two model sizes"),
     "study": (study, study_parser, "critiques, consensus and what it helps to know, for two model sizes, on one page"),
     "payoff": (payoff, payoff_parser, "train a payoff model on ratings, and compare it with a judge and others"),

@@ -46,18 +46,20 @@ RESULTS = {
     "first": "read first minus read later",
 }
 READING = (
-    "The unit is the session: a group of people and all its questions. Brackets hold 95% intervals over sessions (none below "
-    "five). Each interval misses the truth in one of twenty cases, so with many mediators some differ from 0 by chance."
+    "The unit is the session: a group of people and all its questions. Brackets hold 95% intervals over "
+    "sessions (none below five). Each interval misses the truth in one of twenty cases, so with many "
+    "mediators some intervals exclude 0 by chance."
 )
 COVERAGE = (
-    "Sides are positions above and below 4. Rooms with one side or with two equal ones are left out. p: sides exchanged among "
-    "the members of a session. A draft at the mean of all is nearer to the larger side: a difference is a fact about the draft, "
-    "not yet a fault."
+    "Sides are positions above and below 4. Rooms with one side, or with two sides of equal size, are left "
+    "out. p comes from exchanging sides among the members of a session. A draft at the mean of all opinions "
+    "is nearer to the larger side than to the smaller side: a difference describes the draft, and is not "
+    "yet a fault."
 )
 ORDER = (
-    "*Equal runs*: how far two drafts from the same order are apart, in points of agreement. *Moved by the order*: how much "
-    "farther two drafts from different orders are apart. *Read first*: a member's agreement when its opinion is read first minus "
-    "that when it is read later."
+    "*Equal runs* is how far two drafts from the same order are apart, in points of agreement. *Moved by "
+    "the order* is how much farther apart two drafts from different orders are. *Read first* is a member's "
+    "agreement when its opinion is read first, minus its agreement when the opinion is read later."
 )
 COLUMNS: Mapping[str, Column] = {
     "mediator": "mediator", "smaller side": number("minority"), "larger side": number("majority"),

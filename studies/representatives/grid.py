@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from parley.agents.representative import KINDS, Representative
-from parley.analysis.figures import draw_null, draw_points, new_figure
+from parley.analysis.figures import draw_points, new_figure
 from parley.analysis.formatting import Column, estimate
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import with_interval
@@ -33,11 +33,13 @@ PAPER = ("", "D", "O", "C", "P", "OC", "DOCP")
 """The study's choices: the base, each alone, the best, all of it."""
 EVERY = tuple("".join(letters) for size in range(len(KINDS) + 1) for letters in combinations(KINDS, size))
 ABOUT = (
-    "critiques of people and on questions that are not in the training data; each row is a separate model. Log-probabilities "
-    "in nats, higher is better; 95% intervals over participants. Compare models with different tokenizers per critique or per "
-    "character, not per token or by length. Gain: the critique under its own representative minus under another participant's "
-    "of the same group. Above 0, the representative fits this person better than others in the group. D demographics, O own "
-    "opinions, C own critiques, P own positions on other questions."
+    "critiques of people and on questions that are not in the training data; each row is a separate model. "
+    "Numbers are log-probabilities in nats (higher is better); intervals are 95% intervals over "
+    "participants. Compare models with different tokenizers per critique or per character, not per token or "
+    "by length. Gain is the log-probability of the critique under its own representative, minus that under "
+    "the representative of another participant of the same group. Above 0, the representative fits this "
+    "person better than other persons of the group. D is demographics, O own opinions, C own critiques, and "
+    "P own positions on other questions."
 )
 COLOURS = ("#1f5fa8", "#c0392b", "#2e7d32", "#7b4ea3")
 MARKERS = "osD^"
@@ -141,7 +143,7 @@ def figure(means: pd.DataFrame, shown: str = "per_token") -> Figure:
         likely, gain = drawn.subplots(2, 1, sharex=True)
         _plot_series(likely, means, shown)
         _plot_series(gain, means, "gain")
-        draw_null(gain)
+        gain.axhline(0, color="#999999", linewidth=0.6)
         likely.set_ylabel(f"log-probability\n{shown.replace('_', ' ')} (nats)")
         gain.set(xlabel="known besides question, opinion and draft", ylabel="gain over a stranger\nper critique (nats)")
         drawn.legend(*likely.get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)

@@ -45,12 +45,14 @@ TRAINED, BASE, PERSON = "trained", "untrained", "the person"
 TITLES = {TRAINED: "trained", STRANGER: "trained, a stranger's", BASE: "untrained"}
 BATCH = 8
 ABOUT = (
-    "Neither these people nor these questions are in the training data. 95% intervals over participants. A stranger's: the same "
-    "trained model, with the prompt of another participant of the same group."
+    "Neither these people nor these questions are in the training data. Brackets are 95% intervals over "
+    "participants. *A stranger's* is the same trained model, with the prompt of another participant of the "
+    "same group."
 )
 JUDGED = (
-    "says which of two critiques the participant would rather have written, in both orders. A verdict that changes with the "
-    "order is a tie. Win rate: wins and half the ties. Above 0.5 the trained model is preferred."
+    "says which of two critiques the participant would rather have written, in both orders. A verdict that "
+    "changes with the order is a tie. The win rate is wins plus half the ties. Above 0.5 the trained model "
+    "is preferred."
 )
 HUMAN = "the participant's own critique (golden)"
 Texts = Mapping[str, str]
@@ -202,7 +204,9 @@ def _add_likelihoods(report: Report, scores: Mapping[str, pd.DataFrame]) -> None
 
 
 def _add_distances(report: Report, test: RepresentativeTest, texts: Mapping[str, Texts]) -> None:
-    report.section("What it writes", "Distance in words from the person's critique: 0 the same, 1 no word in common.")
+    report.section(
+        "What it writes", "Distance in words from the person's critique: 0 is the same words, 1 is no word in common."
+    )
     means = distances(test.cases, {name: texts[name] for name in TITLES})
     rows = [[TITLES[name], _interval(mean), str(mean.n), str(len(test.cases) - mean.n)] for name, mean in means.items()]
     report.table(rows, ["representative", "distance", "critiques", "silent"])

@@ -41,22 +41,24 @@ LIKELY: Mapping[str, Column] = {
     "gain over a stranger": estimate("gain"), "critiques": "critiques",
 }  # fmt: skip
 READING = (
-    "Neither these people nor these questions are in the training data. Brackets hold 95% intervals, over groups (sessions) for "
-    "payoffs and over participants for likelihoods. The null is the same training on shuffled preferences: a random half of the "
-    "pairs is turned round."
+    "Neither these people nor these questions are in the training data. Brackets hold 95% intervals, over "
+    "groups (sessions) for payoffs and over participants for likelihoods. The null is the same training on "
+    "shuffled preferences: a random half of the pairs is reversed."
 )
 REWARD = (
-    "The scorer that chose the pairs also scores the test, so the payoff can rise by what pleases this scorer and not the "
-    "person. Read on people, or with another `--payoff`, before you believe a gain."
+    "The scorer that chose the pairs also scores the test, so the payoff can rise by what pleases this "
+    "scorer and not the person. Have people read the texts, or use another `--payoff`, before you believe a "
+    "gain."
 )
 EVERYBODY = (
-    "Each representative was trained for its person alone. When all people have one, critiques compete for the same statement, "
-    "and the mean payoff can rise, stay or fall."
+    "Each representative was trained for its person alone. When all people have a representative, critiques "
+    "compete for the same statement, and the mean payoff can rise, stay or fall."
 )
 STYLE = (
-    "Log-probability of the critique that the person wrote, in nats. A fall says that the representative now writes less "
-    "like the person. Gain: with the person's own prompt minus with that of another participant; 0: it knows nothing of the "
-    "person."
+    "The first number is the log-probability of the critique that the person wrote, in nats. A fall says "
+    "that the representative now writes less like the person. Gain is the log-probability with the person's "
+    "own prompt minus that with the prompt of another participant; at 0 the representative knows nothing "
+    "about the person."
 )
 
 
@@ -137,7 +139,7 @@ def _change_line(what: str, row: pd.Series, unit: str) -> str:
     size = amount((change, low, high), HIGHER, "")
     if np.isnan(low):
         reason = too_few(unit) if row["difference_units"] < FEWEST else NO_VARIATION
-        return f"After the training the {what} is {size}; whether beyond chance is unknown: {reason}"
+        return f"After the training the {what} is {size}; whether this is beyond chance is unknown: {reason}"
     if low > 0 or high < 0:
         return f"After the training the {what} is {size}"
     return f"It is not shown that the {what} changed: after the training it is {size}"

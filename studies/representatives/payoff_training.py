@@ -159,8 +159,9 @@ HELD_OUT = 8
 USE = """## What it is for
 
 A payoff model is a **research instrument**. It predicts how a participant of a deliberation would rate a statement, so that
-procedures can be studied before people are asked. It was not asked to decide anything, and its numbers are no person's rating. It
-takes over the biases of the ratings it was trained on. Measure it on people before you use it
+procedures can be studied before people are asked. A payoff model was not asked to decide anything, and its
+numbers are not the ratings of a person. The model learns the
+biases of the ratings it was trained on. Measure it on people before you use it
 (studies/representatives/README.md). The licences of the base model and of the data also apply.
 Pass this note on with the model."""
 

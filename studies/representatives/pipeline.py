@@ -216,7 +216,7 @@ def _card_parts(sides: Split, note: str) -> Iterator[str]:
     left_out = sum((Counter(side.left_out) for side in cases.values()), Counter[str]())
     yield "# Data of representatives"
     yield escape_markdown(note)
-    yield f"No participant, session or question is on two sides. {representation.describe_split(sides)}."
+    yield f"No participant, session or question is in two parts of the split. {representation.describe_split(sides)}."
     yield f"Answered in the questionnaire: {answers([episode for side in sides.values() for episode in side])}."
     header = ["side", "sessions", "episodes", "questions", "participants", "critiques", "words, mean"]
     yield markdown_table(header, [_count_row(name, side, cases[name].cases) for name, side in sides.items()])

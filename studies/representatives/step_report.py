@@ -46,10 +46,12 @@ COLUMNS: Mapping[str, Column] = {
     "sessions": "sessions", "no interval because": "reason",
 }  # fmt: skip
 READING = (
-    "Likeness is 1 for the same. Opinions: 1 minus the mean distance of the payoffs that a scorer reads from two opinions on the "
-    "same statements, as a share of the range. Ballots: Kendall's tau-b. Votes: 1 for the same, 0.5 with a tie, 0 for opposite "
-    "ones. The unit is the session: likeness is averaged over a session first, and brackets hold 95% intervals over sessions "
-    "(none below five). A stranger's representative is the null; the same person asked once more is the ceiling."
+    "Likeness is 1 if the two answers are the same. For opinions, likeness is 1 minus the mean distance of "
+    "the payoffs that a scorer reads from two opinions on the same statements, as a share of the range. "
+    "Ballots: Kendall's tau-b. For votes, likeness is 1 for the same vote, 0.5 with a tie, and 0 for "
+    "opposite votes. The unit is the session: likeness is averaged over a session first, and brackets hold "
+    "95% intervals over sessions (none below five). A stranger's representative is the null; the same "
+    "person asked once more is the ceiling."
 )
 BY = {OWN: "with representatives", STRANGER: "with strangers' representatives", LOT: "with random ballots"}
 WHOSE = {ONE: "one member", ALL: "all members"}
@@ -59,18 +61,20 @@ CHANGES: Mapping[str, Column] = {
     "change of points": estimate("gap"), "choices": "choices", "cases": "cases", "missing": "missing", "sessions": "sessions",
 }  # fmt: skip
 CHAIN = (
-    "What would the group have chosen with other ballots? A *ballot* ranks the candidate statements. A *vote* at the end ranks "
-    "draft and revision, and decides nothing. Here the recorded ballots are counted again, with those of one member or of all "
-    "members replaced. Later rounds are not played again.",
+    "What would the group have chosen with other ballots? A *ballot* ranks the candidate statements. A "
+    "*vote* at the end ranks draft and revision, and decides nothing. Here the recorded ballots are counted "
+    "again, after the ballots of one member or of all members are replaced. Later rounds are not played "
+    "again.",
     "- *Same ballots*: every replaced ballot equals the one that the person cast.\n"
     "- *Same choice*: the choice equals the recorded one, by the rule of the run; *by every rule*: by each rule of "
     "studies/representatives/README.md.\n"
     "- *Change of points*: how much higher or lower the person ranks the new choice on its own ballot, as a share of the other "
     "statements (-1 to 1).",
-    "The same ballots always give the same choice, and the same choice the same points; the reverse is not so. One ballot may "
-    "leave the choice as it was by chance. So there are two nulls: a random ballot, and the representative of a stranger, "
-    "another member of the group. Only more than a stranger's shows that it matters who is represented. A case is a member in "
-    "a choice. Shares cannot be below 0 or above 1, and their intervals end there.",
+    "The same ballots always give the same choice, and the same choice gives the same points; the reverse "
+    "does not hold. Another ballot may leave the choice the same by chance. So there are two nulls: a "
+    "random ballot, and the representative of a stranger, another member of the group. Only a share above "
+    "that of a stranger's representative shows that it matters who is represented. A case is a member in a "
+    "choice. Shares cannot be below 0 or above 1, and their intervals end there.",
 )
 
 
@@ -140,7 +144,10 @@ def sentences(table: pd.DataFrame) -> Iterator[str]:
 def _lines(what: str, rows: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
     gain, short = rows["gain"], rows["short"]
     if gain["reason"]:
-        yield f"Whether {what} of representatives are nearer to the person's own than a stranger's is unknown: {gain['reason']}."
+        yield (
+            f"Whether {what} of representatives are nearer to the person's own than a stranger's are is "
+            f"unknown: {gain['reason']}."
+        )
         return
     by = amount((gain["value"], gain["low"], gain["high"]), NEARER, "")
     if not gain["low"] > 0:
@@ -154,8 +161,12 @@ def _lines(what: str, rows: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
         yield f"How far below the ceiling these {what} are is unknown: {short['reason']}."
     else:
         size = amount((short["value"], short["low"], short["high"]), NEARER, "")
-        clear = "" if short["low"] > 0 else "It is not shown that the same person asked once more is nearer. "
-        yield f"{clear}The same person asked once more is {size} than they are."
+        clear = (
+            ""
+            if short["low"] > 0
+            else "It is not shown that the person, asked once more, comes nearer than the representative does. "
+        )
+        yield f"{clear}The same person asked once more is {size} than the representative is."
 
 
 def change_sentences(table: pd.DataFrame) -> Iterator[str]:

@@ -47,13 +47,14 @@ READING = (
     "(session) for consensus. Brackets hold 95% intervals."
 )
 LIKELY = (
-    "Log-probability of the critique that the person wrote, in nats; higher is better. Gain: with the person's own prompt minus "
-    "with that of another participant of the group. 0 is the null: the model knows how people write, and nothing about the "
-    "person."
+    "The log-probability of the critique that the person wrote is in nats; higher is better. Gain is the "
+    "log-probability with the person's own prompt minus that with the prompt of another participant of the "
+    "group. 0 is the null: the model knows how people write, and nothing about the person."
 )
 JUDGED = (
-    "How often a judge thinks that the person would rather have written the trained model's critique than another one, in both "
-    "orders, ties half. 0.5 is no preference. Against the person's own critique more than 0.5 cannot be expected."
+    "The win rate is how often a judge thinks that the person would rather have written the trained model's "
+    "critique than another one, in both orders, ties half. 0.5 is no preference. Against the person's own "
+    "critique, do not expect more than 0.5."
 )
 LIKELY_COLUMNS: Mapping[str, Column] = {
     "model": "model", "writer": "writer", "per token": estimate("per_token", 3), "per critique": estimate("per_critique"),

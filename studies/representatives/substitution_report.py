@@ -33,9 +33,10 @@ from parley.studies.representatives.substitution import (
 )
 
 HUMANS = (
-    "> **The opinions are those of people; {ours} wrote the rest.** The study shows that real texts run through the "
-    "whole procedure, and where it breaks. It shows nothing about these people, about how well they are represented, "
-    "or about the statements: our own speakers do not understand what people wrote."
+    "> **The opinions are those of people; {ours} wrote the rest.** The study shows that real texts run "
+    "through the whole procedure, and where it breaks. The study shows nothing about these people, about "
+    "how well they are represented, or about the statements: our own speakers do not understand what people "
+    "wrote."
 )
 TITLES = {
     AGAIN: "no one (the same again)",
@@ -45,12 +46,15 @@ TITLES = {
     MUTE: "one, without a critique",
     MUTE_ALL: "all, without critiques",
 }
-TWICE = "Two re-simulations of the same people differ too (first row): only what is beyond that is due to the representatives."
+TWICE = (
+    "Two re-simulations of the same people differ too (first row): only a difference beyond that one is due to "
+    "the representatives."
+)
 PREFERRED = (
-    "{judge} says from the opinion which of two statements a participant would rather agree with: that with "
-    "representatives, or that of the true profile. It is asked in both orders; if the order decides, the verdict is "
-    "a tie. The win rate is wins plus half the ties of the substituted participants, with 95% intervals over groups. "
-    "At 0.5 neither statement is preferred."
+    "{judge} says from the opinion which of two statements a participant would rather agree with: the "
+    "statement with representatives, or the statement of the true profile. The judge is asked in both "
+    "orders; if the order decides, the verdict is a tie. The win rate is wins plus half the ties of the "
+    "substituted participants, with 95% intervals over groups. At 0.5 neither statement is preferred."
 )
 
 
@@ -78,7 +82,10 @@ def write_substitution(
         substitution.summary(result.gaps),
     )
     report.add(_setting_line(episodes, settings), *_limits(episodes, result, settings))
-    about = "The payoff in a profile minus that in the true profile, averaged over the substituted participants."
+    about = (
+        "The payoff discrepancy is the payoff in a profile minus the payoff in the true profile, averaged over "
+        "the substituted participants."
+    )
     report.section("Payoff discrepancy", f"{about} Brackets hold 95% intervals over groups.")
     points = [
         {"substituted": _title(regime, settings), "value": mean.value, "low": mean.low, "high": mean.high}
@@ -121,11 +128,11 @@ def _setting_line(episodes: Sequence[Episode], settings: Substitution) -> str:
         f" ({settings.adapter})" if settings.adapter else "",
     )
     return (
-        f"{count_phrase(len(episodes), 'episode')}, {count_phrase(groups, 'group')}. "
-        f"Representatives: {settings.name or settings.llm}{adapter}{others}, informed of {settings.knows or 'the base'}. "
-        f"Mediator: {settings.mediator} on {settings.mediator_llm}. "
-        f"Payoff: {settings.payoff} ({scorer.UNIT}), {by}; it is not the study's payoff model. "
-        f"Each profile is re-simulated {settings.repetitions} times."
+        f"{count_phrase(len(episodes), 'episode')}, {count_phrase(groups, 'group')}. Representatives: "
+        f"{settings.name or settings.llm}{adapter}{others}, informed of {settings.knows or 'the base'}. "
+        f"Mediator: {settings.mediator} on {settings.mediator_llm}. Payoff is {settings.payoff} "
+        f"({scorer.UNIT}), {by}; it is not the study's payoff model. Each profile is re-simulated "
+        f"{settings.repetitions} times."
     )
 
 

@@ -39,7 +39,7 @@ OUTCOMES = {
     "size": "size of change",
     "stance": "stance of lines",
 }
-CONFOUNDED = "it goes with the party: all people of a party have the same"
+CONFOUNDED = "it goes with the party: all people of a party have the same value"
 COLUMNS = ["attribute", "values", "outcome", "units", "agents", "effect", "low", "high", "p", "reason"]
 
 

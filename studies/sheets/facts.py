@@ -38,7 +38,8 @@ class SheetRun:
         self.tables: Tables = load(folder)
         if self.tables.header.is_log:
             raise UserError(
-                f"{folder} was read from a log, which does not say how its runs were designed: there is no sheet"
+                f"{folder} was read from a log, which does not say how its runs were designed, so Parley "
+                "cannot fill in a sheet: give a run of Parley"
             )
 
     @property

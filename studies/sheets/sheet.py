@@ -15,9 +15,10 @@ from parley.studies.sheets.forms import Answers, Form, Item
 
 EVIDENCE, AUTHOR, UNKNOWN = "evidence", "the author says", "not known"
 READ = (
-    "**evidence** is read from the folder of the run, and the column *from* says where. **the author says** is no evidence. "
-    "**not known** means that the run does not show it: the author must say it (`--answers FILE`). A sheet describes one run. "
-    "It does not say that the design is good, and a cell with evidence may show a fault."
+    "**evidence** is read from the folder of the run, and the column *from* says where. **the author says** "
+    "marks an answer that is not evidence from the run. **not known** means that the run does not show it: "
+    "the author must say it (`--answers FILE`). A sheet describes one run. The sheet does not say that the "
+    "design is good, and a cell with evidence may show a fault."
 )
 
 
@@ -78,8 +79,8 @@ def _count(form: Form, cells: Sequence[Cell]) -> str:
     shown = sum(EVIDENCE in cell_kinds for cell_kinds in kinds.values())
     names = f": {', '.join(f'`{key}`' for key in open_)}" if open_ else ""
     return (
-        f"{count_phrase(len(kinds), 'item')}: {shown} with evidence, {only} with an answer of the author alone. "
-        f"In {len(open_)} something is not known{names}."
+        f"{count_phrase(len(kinds), 'item')}: {shown} with evidence, {only} with an answer of the author "
+        f"alone. In {len(open_)} items something is not known{names}."
     )
 
 

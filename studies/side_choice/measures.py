@@ -142,9 +142,9 @@ def verdict(table: pd.DataFrame, moved: pd.DataFrame) -> str:
         return f"Whether debaters follow the judge is unknown: {reason}."
     if row["low"] <= 0 <= row["high"]:
         return (
-            "It is not shown that debaters follow the judge: what the judge believes does not clearly move their choice more "
-            "than a detail does "
-            f"({_points(row, 'shift', 'low', 'high')} points, the interval contains 0)."
+            "It is not shown that debaters follow the judge: what the judge believes does not clearly move "
+            f"their choice more than a detail without meaning does ({_points(row, 'shift', 'low', 'high')} "
+            "points, the interval contains 0)."
         )
     word = "to" if row["shift"] > 0 else "away from"
     size = amount((PERCENT * row["shift"], PERCENT * row["low"], PERCENT * row["high"]), HIGHER, "percentage points", 1)
@@ -159,7 +159,7 @@ def opposed_line(table: pd.DataFrame) -> str:
     start = "What debaters do before a judge who disagrees with them is unknown"
     rows = table[(table["known"] == BELIEF) & (table["alignment"] == OPPOSED)]
     if rows.empty or rows.iloc[0]["people"] < FEWEST:
-        return f"{start}: fewer than {FEWEST} people have such a choice."
+        return f"{start}: fewer than {FEWEST} people made such a choice."
     row = rows.iloc[0]
     if np.isnan(row["to_judge_low"]):
         return f"{start}: their choices do not vary (judge's side: {PERCENT * row['to_judge']:.1f}%)."

@@ -15,11 +15,12 @@ from .choices import SideChoiceStudy
 from .measures import BEYOND, PERCENT, effects, opposed_line, order_row, shifts, verdict
 
 READING = (
-    "Each person first says in private how far it agrees with the claim. Then it chooses the side that it will argue before a "
-    "judge, with the sides listed in both orders. Shift: the share that argues the judge's side, minus the share of the same "
-    "people who do so when they know nothing of the judge, in percentage points. `opposed`: judges who disagree with what the "
-    "person said; `aligned`: judges who agree with it; `all`: judges on both sides. Brackets are 95% intervals over people, and "
-    "over topics."
+    "Each person first says in private how far it agrees with the claim. Then it chooses the side that it "
+    "will argue before a judge, with the sides listed in both orders. Shift is the share that argues the "
+    "judge's side, minus the share of the same people who do so when they know nothing about the judge, in "
+    "percentage points. `opposed` are judges who disagree with what the person said; `aligned` are judges "
+    "who agree with it; `all` are judges on both sides. Brackets are 95% intervals over people, and over "
+    "topics."
 )
 KNOWLEDGE: Mapping[str, str] = {
     "belief": "the judge agrees with the claim, or does not",
@@ -80,15 +81,17 @@ def _order_line(row: Mapping[str, float]) -> str:
     share, low, high = (PERCENT * (0.5 + row[name]) for name in ("first", "low", "high"))
     value = format_estimate(share, low, high, 1)
     return (
-        f"The side listed first is chosen in {value}% of choices; without an effect of the order in 50%. Both orders are asked, "
-        "so it cannot cause a shift."
+        f"The side listed first is chosen in {value}% of choices; without an effect of the order it would "
+        "be 50%. Both orders are asked, so the order cannot cause a shift."
     )
 
 
 def _add_people(report: Report, people: pd.DataFrame) -> None:
     moved = shifts(people)
     table = effects(moved)
-    report.section("People's choices", f"Choices of your file, by the same measures. {verdict(table, moved)}")
+    report.section(
+        "People's choices", f"The table shows the choices of your file, by the same measures. {verdict(table, moved)}"
+    )
     report.data(people=people, people_effects=table)
     lost = people[people["share_for"].isna()]
     report.missing(len(lost), len(people), "choices of people are missing", "")

@@ -30,10 +30,11 @@ ENDS = (0.0, 10.0)
 NEEDED = ("person", "group", "question", "answer")
 PLAIN, INTERVIEW, PEOPLE = "personas", "personas after an interview", "people"
 CAPTION = (
-    "The unit is the person. Brackets are 95% intervals over people. `null` is the value without an effect; p is by permutation: "
-    "of groups for shares of groups, of personas within their group for individuation. Gaps are points (0-10) by which a group "
-    "is seen as more extreme than it answers; the difference is over the questions on which a person guessed about all groups. "
-    "A group's answers are those of the people's file, if one is given, or of the personas."
+    "The unit is the person. Brackets are 95% intervals over people. `null` is the value without an effect; "
+    "p comes from permutation: of groups for shares of groups, of personas within their group for "
+    "individuation. Gaps are points (0-10) by which a group is seen as more extreme than it answers; the "
+    "difference is over the questions on which a person guessed about all groups. A group's answers are "
+    "those of the people's file, if one is given, or of the personas."
 )
 MEASURES: Mapping[str, Column] = {
     "answers of": "source", "measure": "measure", "people": "people", "value": estimate("value"), "null": number("null"),
@@ -156,7 +157,7 @@ def write(
         figure = dot_plot(gaps, ["source", "measure"], "value", "Seen as more extreme (points)", caption, about)
         report.figure(figure, "stereotypes", about)
     if parts:
-        report.section("How a group is seen, against how it answers")
+        report.section("How a group is seen, compared with how it answers")
         report.table(distances, DISTANCES)
     return report.write()
 
@@ -184,9 +185,9 @@ VERDICTS: Mapping[str, tuple[str, str, str]] = {
         "personas do not clearly answer like their own person",
     ),
     "gap: out-group minus own group": (
-        "the other group is seen as more extreme than the own one, against what they answer",
-        "the other group is seen as less extreme than the own one, against what they answer",
-        "neither group is clearly seen as more extreme than the other, against what they answer",
+        "compared with what each group answers, the other group is seen as more extreme than the own group",
+        "compared with what each group answers, the other group is seen as less extreme than the own group",
+        "compared with what each group answers, neither group is clearly seen as more extreme than the other",
     ),
 }
 """What is said of a measure above its null, below it, and not clearly apart from it."""

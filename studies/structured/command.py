@@ -136,8 +136,8 @@ def _check_free(options: argparse.Namespace, experiment: Experiment) -> None:
     varied = {key for settings in experiment.conditions.values() for key in settings}
     if taken := varied & set(parse_settings(options.set)):
         raise UserError(
-            f"--set {', '.join(sorted(taken))} cannot be set, because the conditions of {options.experiment} "
-            "differ in it: leave it out"
+            f"--set {', '.join(sorted(taken))} cannot be set, because the conditions of "
+            f"{options.experiment} differ in this setting: leave it out"
         )
 
 

@@ -31,7 +31,7 @@ Names = PartyNames
 """What one of a party's people is called, by party."""
 DIFFERENT_PEOPLE = "Correlations are over all speakers and statements: differences between parties are a part of them."
 JUDGES_ITSELF = (
-    "As a judge, the oracle looks up its own sentences in a table: 1.00 shows that the pipeline works, and says "
+    "As a judge, the oracle looks up its own sentences in a table: 1.00 shows that the pipeline works, but "
     "nothing about other judges. " + DIFFERENT_PEOPLE
 )
 COMPARED = (
@@ -39,19 +39,21 @@ COMPARED = (
     ("drifts", "Which agents drift differently", "Slope of a party's statements, points per statement."),
 )
 UNIT = (
-    "The unit is the cast where there are several: the same people in both conditions, compared in pairs (paired t). With one "
-    "cast the unit is the run (Welch's t), and a result holds for these people only. Conditions with different persona texts "
-    "(men and women) then have no test: any two texts differ. Sizes (per SD of the differences, or Hedges' g) have no interval. "
-    "p is corrected (Holm) over the table; the smallest comes first."
+    "If there are several casts, the unit is the cast: the same people in both conditions, compared in "
+    "pairs (paired t). With one cast the unit is the run (Welch's t), and a result holds for these people "
+    "only. Conditions with different persona texts (men and women) then have no test: any two texts differ. "
+    "Sizes (per SD of the differences, or Hedges' g) have no interval. p is corrected (Holm) over the "
+    "table; the row with the smallest p comes first."
 )
 MISSING = (
-    "Where more than 5% of the scores are missing, `whatever was said` is the range of the difference over all values that the "
-    "missing scores could have. A score counts as its distance from the average of its agent and statement, so that missing "
-    "agents do not shift a mean."
+    "If more than 5% of the scores are missing, `whatever was said` is the range of the difference over all "
+    "values that the missing scores could have. A score counts as its distance from the average of its "
+    "agent and statement, so that missing agents do not shift a mean."
 )
 PUBLISHED = (
-    "This is the **published procedure** (`--mode ucl`): statements as units, smoothed, one persona per seat unless another cast "
-    "was set. With one persona it cannot separate a difference between men and women from a difference between two texts."
+    "This is the **published procedure** (`--mode ucl`): statements as units, smoothed, one persona per "
+    "seat unless another cast was set. With only one persona per seat, this procedure cannot separate a "
+    "difference between men and women from a difference between two texts."
 )
 FIRST = (
     "Mean score of all agents by the party of the first speaker. Labels are shuffled over the runs of the same people."
@@ -191,7 +193,10 @@ def _head(result: ExperimentResult, experiment: Experiment, judge: str, command:
     people = result.people.drop_duplicates(["party", "person"]).groupby("party", sort=False).size()
     counts = ", ".join(f"{party_name(party, names)} {count}" for party, count in people.items())
     different = count_phrase(casts(result.people).nunique(), "cast")
-    yield f"Different people by party: {counts}; {different} (runs that share a person are of one cast)."
+    yield (
+        f"Number of different people in each party: {counts}; {different}. Runs that have a person in common "
+        "belong to the same cast."
+    )
     yield "A score is from 1 (strongly disagrees) to 7 (strongly agrees) on the topic's claim; claims lean to different sides:"
     topics = [load_topic(slug) for slug in result.scores["topic"].unique()]
     yield "\n".join(f"- {topic.heading}: {topic.claim}" for topic in topics)

@@ -4,7 +4,7 @@ from parley.llm.studies import PEOPLE, Command, Study
 
 STUDY = Study(
     "predict",
-    "find hidden answers of a survey by a model, trained on it or not",
+    "predict hidden answers of a survey with a model, with or without training",
     group=PEOPLE,
     also=(
         Command(

@@ -86,8 +86,8 @@ class ElicitationStudy:
                 walks.append(Walk(person, RANDOM, repeat, rest, order))
         if not walks:
             raise UserError(
-                f"no person of {self.survey.name} has {2 * (self.steps + 1)} answers, which --steps {self.steps} needs: set "
-                "fewer --steps"
+                f"--steps {self.steps} needs a person with at least {2 * (self.steps + 1)} answers, and no "
+                f"person of {self.survey.name} has so many: set fewer --steps"
             )
         return walks
 
@@ -269,9 +269,10 @@ COLUMNS: Mapping[str, Column] = {
     "minus random": lambda row: "" if row["order"] == RANDOM or not row["asked"] else _difference(row),
 }  # fmt: skip
 READING = (
-    "The error is the mean squared error of the predicted answers that are not asked (0.25 for always 0.5). Brackets hold 95% "
-    f"intervals over people, none below {FEWEST}; differences are within people. The table is not corrected for the number of "
-    "comparisons; the sentences above are about the average over all numbers of questions."
+    "The error is the mean squared error of the predicted answers to questions that are not asked (0.25 for "
+    f"always 0.5). Brackets hold 95% intervals over people; with fewer than {FEWEST} people there are no "
+    "intervals. Differences are within people. The table is not corrected for the number of comparisons; "
+    "the sentences above are about the average over all numbers of questions."
 )
 
 

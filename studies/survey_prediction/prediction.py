@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
 from parley.analysis.contrasts import HIGHER, amount
-from parley.analysis.figures import OTHERS, add_legend, draw_null, draw_points, new_figure
+from parley.analysis.figures import OTHERS, add_legend, draw_points, new_figure
 from parley.analysis.formatting import Column, estimate, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.attenuation import gate_sentence
@@ -144,9 +144,9 @@ def _null(row: pd.Series) -> str:
     above, below = row["auc"] > row["null_high"] + ALIKE, row["auc"] < row["null_low"] - ALIKE
     way = "above" if above else "below" if below else "inside"
     meaning = {
-        "above": "it finds who gives which answer",
-        "below": "it is wrong about who gives which answer",
-        "inside": "it finds no more than which answers are frequent",
+        "above": "the predictor finds who gives which answer",
+        "below": "the predictor is wrong about who gives which answer",
+        "inside": "the predictor finds no more than which answers are frequent",
     }[way]
     return f"This is {way} the range of answers that are shuffled between people ({span}): {meaning}."
 
@@ -161,8 +161,8 @@ def _against(rows: pd.DataFrame) -> str:
             return ""
         size = amount((row["difference"], row["difference_low"], row["difference_high"]), HIGHER, "")
         if row["difference_low"] > 0 or row["difference_high"] < 0:
-            return f" Compared with that of {words}, it is {size}."
-        return f" It is not clearly higher or lower than that of {words}: {size}."
+            return f" Compared with the AUC of {words}, this AUC is {size}."
+        return f" This AUC is not clearly higher or lower than the AUC of {words}: {size}."
     return ""
 
 
@@ -223,7 +223,9 @@ def write_predictions(
     report.lines(f"- {name}: {meaning}" for name, meaning in PREDICTORS.items() if name in every)
     report.table(measured[measured["answers"] > 0], COLUMNS)
     report.lines(f"- {line}" for line in gate_lines(measured, list(predictions)))
-    report.section("Differences of AUC", "On the answers that both predict, with 95% intervals over people.")
+    report.section(
+        "Differences of AUC", "Numbers are on the answers that both predict, with 95% intervals over people."
+    )
     report.table(compared[compared["answers"] > 0], DIFFERENCES)
     report.add("`predictions.csv` has every hidden answer with all predictions.")
     return report.write()
@@ -278,7 +280,7 @@ def _figure(measured: pd.DataFrame, caption: str) -> Figure:
     )
     with new_figure(5.6, 3.4, note, title="How well hidden answers are found") as figure:
         axis = figure.subplots()
-        draw_null(axis, 0.5)
+        axis.axhline(0.5, color="#999999", linewidth=0.6)
         for place, predictor in enumerate(predictors):
             rows = measured[measured["predictor"] == predictor].reset_index(drop=True)
             at, look = (

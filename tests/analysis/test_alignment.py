@@ -341,7 +341,10 @@ def test_what_is_too_long_or_out_of_the_role_is_counted(tmp_path: Path, monkeypa
 
     monkeypatch.setattr(Oracle, "complete", complete)
     assert run.main([*COMMAND, "--out", str(tmp_path)]) == 0
-    told = "1,134 are longer than the 50 words asked for; 1,134 step out of the role (judged all the same)."
+    told = (
+        "1,134 answers are longer than the 50 words asked for, and 1,134 answers step out of the role "
+        "(they are judged all the same)."
+    )
     assert told in (tmp_path / "alignment.md").read_text(encoding="utf-8")
 
 
@@ -522,8 +525,8 @@ def test_agreement_is_told_for_all_and_for_the_random_part() -> None:
         (["--judge", "oracle"], "no model to interview was given: add --llm SPEC"),
         (["--llm", "orakle", "--judge", "oracle"], "did you mean oracle"),
         (["--llm", "oracle", "--judge", "oracle", "--personas", "simpel"], "did you mean simple"),
-        (["--llm", "oracle", "--llm", "oracle", "--judge", "oracle"], "each only once"),
-        (["--review", "x.csv"], "give their folder with --out"),
+        (["--llm", "oracle", "--llm", "oracle", "--judge", "oracle"], "only once"),
+        (["--review", "x.csv"], "name their folder with --out"),
         (["--review", "none.csv", "--out", "nowhere"], "cannot read none.csv"),
     ],
 )

@@ -388,7 +388,7 @@ def test_the_files_of_a_card(written: Path) -> None:
     page = (written / "card.html").read_text()
     assert page.index("no language model") < page.index(">In short<") < page.index("<nav") < page.index("<table")
     assert "Pull to its own opinion" in page or "No pull to an opinion of its own can be shown" in page
-    assert "the judge (oracle, which is also the audited model, so this is no independent evidence)" in page
+    assert "the judge (oracle, which is also the audited model, so this is not independent evidence)" in page
     assert "data:image/svg+xml" in page
     assert 3 <= len(told["sentences"]) <= 5
     assert {"card.png", "card.svg"} <= {path.name for path in written.iterdir()}
@@ -398,7 +398,7 @@ def test_the_files_of_a_card(written: Path) -> None:
 def test_again_asks_nothing(written: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before = (written / "card.json").read_bytes()
     assert run.main([*ARGUMENTS, "--out", str(written)]) == 0
-    assert "calls asked" not in capsys.readouterr().out
+    assert "calls were made" not in capsys.readouterr().out
     assert (written / "card.json").read_bytes() == before
 
 
@@ -436,7 +436,7 @@ def test_a_dry_run_asks_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["--set", "repetitions=40"], "--set repetitions=40: use --blocks"),
         (["--set", "order=random_second"], "the bias card sets this field in each condition"),
         (["--remedies", "reminders"], "unknown remedy 'reminders': did you mean reminder?"),
-        (["--remedies", "cooler", "--set", "temperature=0.5"], "its settings are those of the audit itself"),
+        (["--remedies", "cooler", "--set", "temperature=0.5"], "the audit itself has these settings"),
         (["--tuned", "nowhere"], "0 adapters of republican"),
         (["--judge", "orakel"], "orakel"),
     ],

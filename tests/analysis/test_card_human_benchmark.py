@@ -149,7 +149,7 @@ def test_the_command_sets_people_beside_a_card_that_is_there(
     capsys.readouterr()
     assert run.main([*ARGUMENTS, *SECTION, *out, "--data", str(people(tmp_path / "data"))]) == 0
     told = capsys.readouterr().out
-    assert "calls asked" not in told
+    assert "calls were made" not in told
     assert "Compared with humans." in told
     beside = card(tmp_path / "card")["still_people"]
     assert (beside["n"], beside["unit"]) == (8, "debate")

@@ -116,7 +116,7 @@ def test_the_judge_is_named(tmp_path: Path) -> None:
     """And a reader is told where the model is its own judge; a name is text of somebody else."""
     assert (
         judge(Batch(base(), tmp_path, judge="oracle,mu=0"))
-        == "the judge (oracle,mu=0, which is also the audited model, so this is no independent evidence)"
+        == "the judge (oracle,mu=0, which is also the audited model, so this is not independent evidence)"
     )
     assert judge(Batch(base(), tmp_path, judge="openai:a*b")) == "the judge (openai:a\\*b)"
 

@@ -92,7 +92,7 @@ def test_without_a_number_a_block_cards_are_independent() -> None:
     first, other = CardEstimate("y", ALL, 1.0, -2.0, 4.0, n=9), CardEstimate("y", ALL, 2.0, -2.0, 6.0, n=9)
     found = paired_difference(first, other)
     assert (found.low, found.estimate, found.high, found.n) == (-4.0, 1.0, 6.0, 0)
-    assert paired_difference(first, CardEstimate("y", ALL)).reason == "one of them has no estimate"
+    assert paired_difference(first, CardEstimate("y", ALL)).reason == "one of the two cards has no estimate"
 
 
 def test_ends_of_independent_differences_are_those_of_zou_and_donner() -> None:
@@ -101,7 +101,10 @@ def test_ends_of_independent_differences_are_those_of_zou_and_donner() -> None:
     found = paired_difference(first, other)
     assert (found.low, found.high) == pytest.approx((2 - math.sqrt(2), 2 + math.hypot(15, 0.5)))
     assert paired_difference(first, replace(other, high=math.inf)).high == math.inf
-    assert paired_difference(first, replace(other, low=math.nan, high=math.nan)).reason == "one of them has no interval"
+    assert (
+        paired_difference(first, replace(other, low=math.nan, high=math.nan)).reason
+        == "one of the two numbers compared has no interval"
+    )
 
 
 def test_a_remedy_that_makes_everybody_alike_is_told_to(tmp_path: Path) -> None:
@@ -352,7 +355,7 @@ def test_again_asks_nothing_of_remedies(written: Path, capsys: pytest.CaptureFix
     before = (written / "remedies.csv").read_bytes()
     command = [*ARGUMENTS, *JUDGED, "--remedies", "bias,cooler", "--out", str(written), "--max-calls", "1"]
     assert run.main(command) == 0
-    assert "calls asked" not in capsys.readouterr().out
+    assert "calls were made" not in capsys.readouterr().out
     assert (written / "remedies.csv").read_bytes() == before
 
 

@@ -85,7 +85,7 @@ def test_without_figures_of_humans_the_card_says_so(shire: str, tmp_path: Path) 
     assert "no people.toml" in bias.slots(Batch(base(shire), tmp_path))["humans"]
     here = bias.slots(Batch(base("us"), tmp_path))["humans"]
     assert here.startswith(
-        "Last row: the share of Democrats minus the share of Republicans who call it a very big problem"
+        "The last row is the share of Democrats minus the share of Republicans who call it a very big problem"
     )
 
 

@@ -56,7 +56,7 @@ def test_a_run_of_the_same_law_on_the_same_network_is_found_alike() -> None:
     assert row["p"] < 0.05
     assert 0.5 < row["rho"] < 1
     assert 0.5 < row["halves"] < 1
-    assert "In part, the same people pass on posts that others share, too, in the run" in verdict(
+    assert "In part, the same people pass on posts that other people share, too, in the run" in verdict(
         {"measure": "carried", **row}
     )
 

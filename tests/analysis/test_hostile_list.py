@@ -70,7 +70,7 @@ SPOILED: dict[str, tuple[Callable[[Path], None], str]] = {
     "endless header": (long_line, "cannot read the run"),
     "a pipe": (pipe, ""),
     "a deep header": (deep, "cannot read the run"),
-    "no settings": (with_header(dict.clear), "has no setting"),
+    "no settings": (with_header(dict.clear), "lacks the setting"),
     "settings of other types": (with_header(lambda scenario: scenario.update(topic=7, name=[])), "cannot be read"),
 }
 

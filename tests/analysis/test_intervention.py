@@ -375,7 +375,7 @@ def test_without_a_survey_there_is_nothing_to_compare(tmp_path: Path, capsys: py
 def test_without_an_intervention_there_is_nothing_to_compare(capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(["study", "intervene", "--scenario", "two_way"]) == 2
     assert (
-        "the scenario two_way has no intervention whose effect could be measured: give one with --intervene"
+        "the scenario two_way has no intervention with a measurable effect: give one with --intervene"
         in capsys.readouterr().err
     )
 
@@ -473,7 +473,7 @@ def test_a_dry_run_plans_the_branches_and_asks_nothing(tmp_path: Path, capsys: p
         assert "time not known" in told or "time about" in told
         assert not (tmp_path / "run").exists()
         if branches == 3:
-            assert "all together about 138:" in told
+            assert "all branches together make about 138 calls:" in told
     assert run.main(command) == 0
     asked = re.findall(r"([\d,]+) calls asked", capsys.readouterr().out)
     assert sum(map(int, asked)) == 138

@@ -142,7 +142,7 @@ def test_the_page_says_that_people_differ(tmp_path: Path) -> None:
         estimates = done.value
     text = write(estimates, tmp_path, base).read_text(encoding="utf-8")
     assert NONE_IN_COMMON in text
-    assert "people differ, so the fit over all of them is no average" in text
+    assert "people differ, so one fit to all people does not give their average" in text
     assert "| a footbridge over the harbour | Stubborn locals | 0.005 |" in text
     assert "| a footbridge over the harbour | Open-minded locals | 0.050 |" in text
 
@@ -183,7 +183,7 @@ def test_a_card_of_stubborn_people_says_so_and_gives_no_average(tmp_path: Path) 
     (said,) = pull.sentences(claims, first)
     assert said.startswith("**The parties move differently.**")
     assert "Stubborn locals move" in said
-    assert "No average over both is given." in said
+    assert "So the card gives no average over both parties." in said
 
 
 def test_a_card_of_people_who_move_alike_keeps_its_average(tmp_path: Path) -> None:

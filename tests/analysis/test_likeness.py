@@ -75,9 +75,9 @@ def test_people_of_the_same_law_reach_the_ceiling_and_the_null_does_not(
     part, people = PARTS[title], pairs(250, 2)
     same = compare_part(part, pairs(120, 3), people, "c")
     assert same["reason"] == ""
-    assert scoring.verdict(same) == "as near as other people"
+    assert scoring.verdict(same) == "as near to people as other people are"
     null = compare_part(part, without(part), people, "c")
-    assert scoring.verdict(null) == "no nearer than the null"
+    assert scoring.verdict(null) == "no nearer to people than the null is"
 
 
 def without(part: likeness.Part) -> list[np.ndarray]:
@@ -146,5 +146,5 @@ def test_half_of_real_people_is_as_near_as_the_other_half() -> None:
     halves = [Source("half", part, toward_majority(part), "debate", "") for part in (people[first], people[~first])]
     table = compare_parts(halves[0], [halves[1]], pd.DataFrame(columns=["people", "condition"]), turns=False)
     known = table[table["reason"] == ""]
-    assert set(known["verdict"]) == {"as near as other people"}
+    assert set(known["verdict"]) == {"as near to people as other people are"}
     assert "size of change" in set(known["part"])

@@ -68,7 +68,7 @@ def test_a_feed_is_what_one_person_was_shown_and_did(medium: Tables) -> None:
         f"{line['name']}{line['who']}{line['text']}"
         for line in feed.feed_lines(medium, ROOM, 4, [first, second, third])
     ]
-    assert told[:2] == ["Round 1", "Was not there in this round."]
+    assert told[:2] == ["Round 1", "This person was not there in this round."]
     assert f"Ann (Democrat 1), post 1, score 4, shared by Cid: {ATTACK}" in told
     assert told[-1] == "Dan shares post 1 by Ann"
     moments = [line["at"] for line in feed.feed_lines(medium, ROOM, 4, [first, second, third])]

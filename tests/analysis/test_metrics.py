@@ -186,7 +186,7 @@ def test_nobody_rated_twice_is_a_row_with_a_reason(held: Callable) -> None:
     rooms = [{"republican": [None, 3], "democrat": [9, 8]}] * 2
     found = row(drift.compute(held(*rooms, reference=5)))
     assert found[["rooms", "missing"]].to_list() == [0, 2]
-    assert found["reason"] == "no agent rated first and last"
+    assert found["reason"] == "no agent was rated in both the first and the last survey"
 
 
 @check_each("rooms", [1, 2, 3, 4])
@@ -244,7 +244,7 @@ def test_first_cycle_by_hand(held: Callable) -> None:
         ([[5, 6, 6], [5, 4, 4], [5, 6, 4], [5, 5, 6], [5, 5, 5]], "no movement to share"),
         ([[5, 6, 7]], "fewer than 5 rooms"),
         ([[5, 6, 5.5]] * 5, "round 1 brought more than all rounds together"),
-        ([[5, None, 7], [5, None, 7]], "needs surveys before round 1, after it and later"),
+        ([[5, None, 7], [5, None, 7]], "the share needs surveys before round 1, after round 1 and later"),
     ],
 )
 def test_first_cycle_without_a_share_says_why(rooms: list, reason: str, held: Callable) -> None:

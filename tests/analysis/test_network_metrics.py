@@ -207,10 +207,10 @@ def test_rooms_whose_last_survey_was_not_read_are_left_out_of_consensus(networke
     agree, unread = people([0, 5], [9, 5]), people([0, None], [9, 5])
     found = measured("consensus", networked(*[agree] * 5, unread, links=[(0, 1)])).iloc[0]
     assert (found["rooms"], found["agreed"], found["share"]) == (5, 5, 1)
-    assert found["reason"] == "last survey not read (1 of 6 rooms)"
+    assert found["reason"] == "the ratings of the last survey could not be read in 1 of 6 rooms"
     none = measured("consensus", networked(unread, links=[(0, 1)])).iloc[0]
     assert none[["share", "round"]].isna().all()
-    assert none["reason"] == "fewer than 5 rooms; last survey not read (1 of 1 rooms)"
+    assert none["reason"] == "fewer than 5 rooms; the ratings of the last survey could not be read in 1 of 1 rooms"
 
 
 FOUR = people([5], [5], [5], [5])

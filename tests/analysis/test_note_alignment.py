@@ -37,7 +37,7 @@ def test_a_note_is_nearer_to_its_agent_than_to_a_stranger(noted: Path) -> None:
     assert found.loc["known", "low"] > 0
     assert found.loc["note", "estimate"] < found.loc["line", "estimate"]
     text = (noted / "judge" / "notes.md").read_text(encoding="utf-8")
-    assert "The notes say more of their agent than its party does" in text
+    assert "The notes say more about their agent than its party does" in text
 
 
 def test_notes_dealt_anew_say_nothing_of_their_agent(noted: Path) -> None:
@@ -59,8 +59,8 @@ def test_below_five_repetitions_and_without_notes_there_is_no_verdict(noted: Pat
     few = notes[notes["room"].isin(sorted(notes["room"].unique())[:2])]
     said = sentences(summary(alignment_table(tables, few, lines)))
     assert said == [
-        "Whether the notes say anything of their agent beyond its party is unknown: fewer than 5 repetitions.",
-        "Whether the notes are nearer than the lines is unknown: fewer than 5 repetitions.",
+        "Whether the notes say anything about their agent beyond its party is unknown: fewer than 5 repetitions.",
+        "Whether the notes are nearer to the agent's rating than its lines is unknown: fewer than 5 repetitions.",
     ]
     with pytest.raises(UserError, match="no agent of this run noted what it thinks"):
         with_notes(replace(tables, private=tables.private.iloc[:0]))

@@ -140,7 +140,7 @@ def test_a_number_of_an_address_cannot_keep_the_server_busy() -> None:
     for number in ("1000000000", "9" * 5000):
         draft = wanted(f"scenario=three_way&rounds={number}&seed=12345678901")
         assert draft is not None
-        assert plan_of(draft).problem == "rounds is above 1,000,000, which the page does not plan: use the command line"
+        assert plan_of(draft).problem == "rounds is above 1,000,000, which the page cannot plan: use the command line"
 
 
 def test_the_form_of_a_hostile_address_loads_nothing_and_says_why(start: Path) -> None:

@@ -158,8 +158,8 @@ def test_a_reversed_scale_that_is_not_read_as_reversed_is_told() -> None:
     strong = np.tile([1.0, 3.0, 6.0, 9.0], (8, 1))
     same = planted_order(pd.concat([answered(strong), answered(10 - strong, form=REVERSED)], ignore_index=True))
     turned = planted_order(pd.concat([answered(strong), answered(strong, form=REVERSED)], ignore_index=True))
-    assert ends_sentence(way_verdicts(same)).startswith("It does not read which end")
-    assert ends_sentence(way_verdicts(turned)) == "It reads which end of a scale of numbers is which."
+    assert ends_sentence(way_verdicts(same)).startswith("The model does not notice which end")
+    assert ends_sentence(way_verdicts(turned)) == "The model notices which end of a numeric scale is which."
 
 
 def test_the_oracle_follows_and_the_deaf_oracle_does_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,9 +170,9 @@ def test_the_oracle_follows_and_the_deaf_oracle_does_not(tmp_path: Path, capsys:
     assert run.main([*common, str(tmp_path / "b"), "--llm", "oracle,ignores=party"]) == 0
     ignores = capsys.readouterr().out
     assert "follow a stated position (36 pairs" in follows
-    assert "100% are ranked as planted" in follows
+    assert "the model ranks 100% as their personas state" in follows
     assert "do not depend on who it plays" in ignores
-    assert "50% are ranked as planted" in ignores
+    assert "the model ranks 50% as their personas state" in ignores
     page = (tmp_path / "b" / "qualify.md").read_text()
     assert page.index("do not depend on who it plays") < page.index("## What was asked")
     assert (tmp_path / "a" / "positions.png").exists()

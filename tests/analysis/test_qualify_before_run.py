@@ -75,9 +75,7 @@ def test_a_plan_counts_the_check_of_a_new_model(
     card = ("audit", "--topic", "racism", "--blocks", "2", "--sections", "bias")
     several = ("sweep", *plain[:-2], "--vary", "rounds=1,2", "--seeds", "0:2")
     questions_asked = len(questions(kept.short_battery("us")))
-    check = (
-        f"+ {questions_asked} calls once, to check whether {new_model} plays people (--no-qualify leaves them out): "
-    )
+    check = f"+ {questions_asked} calls once, to check whether {new_model} plays people (--no-qualify leaves these calls out): "
     for words in (plain, card, several, ("study", "intervene", *plain[2:-1], "4")):
         assert planned(*words).startswith(check)
         assert planned(*words, "--no-qualify") == ""
@@ -100,7 +98,7 @@ def test_the_plan_of_a_card_asks_as_the_card_will(
     before = plan()
     assert "asked reversed" in before
     assert "  time not known" in before
-    assert "needs fewer calls than planned here" in before
+    assert "needs fewer calls than this plan says" in before
     verdict = WayVerdict("phrases", FOLLOWS, 32, 0, 48, 1.0, math.nan, math.nan, 0.0005, 8.2, 7.9, 8.6)
     Qualification((verdict,), 4, short=True).write(kept_path(spec_identity(new_model), "us"))
     after = plan()
@@ -143,7 +141,7 @@ def test_a_report_says_that_lines_do_not_go_with_ratings(new_model: str, tmp_pat
         assert found is not None
         assert found.lines == voice
         assert debate(new_model, tmp_path / name) == 0
-    said = "of 44 pairs of lines of a short debate, 43% are, as the model itself grades them, in the order of their speakers' "
+    said = "of 44 pairs of lines of a short debate, the model itself grades 43% in the order of their speakers' "
     summaries = [(tmp_path / name / "summary.md").read_text() for name in "ab"]
     assert [said in summary for summary in summaries] == [True, False]
     nothing = Qualification((strong,), 4, False, OwnVoice(math.nan, 0, math.nan, math.nan, 16))
@@ -228,7 +226,7 @@ def test_a_sweep_asks_each_new_model_once(new_model: str, tmp_path: Path, capsys
     words += ["--seeds", "0:2", "--workers", "1", "--llm", new_model, "--out", str(tmp_path / "sweep")]
     for _ in range(2):
         assert run.main(words) == 0
-    assert capsys.readouterr().out.count("no result for this model yet") == 1
+    assert capsys.readouterr().out.count("this model was not checked before") == 1
     assert usage_of_journal(tmp_path / "sweep" / "qualify" / "0" / "qualify" / JOURNAL)[0] == 84
     page = (tmp_path / "sweep" / "summary.md").read_text()
     assert "> The ratings of this model follow a stated position" in page
@@ -246,7 +244,9 @@ def test_the_verdict_is_that_of_the_way_in_which_the_run_asked(new_model: str, t
     assert debate(new_model, tmp_path / "run", "--set", "asked=numbers") == 0
     lines = first_sentences(load(tmp_path / "run").header, tmp_path / "run")
     assert lines[0].startswith("**The ratings of this model do not depend on who it plays**")
-    assert lines[1] == "Asked in phrases they do: `--set asked=phrases`."
+    assert (
+        lines[1] == "If Parley asks this model in phrases, the ratings depend on who it plays: `--set asked=phrases`."
+    )
     assert withholds(load(tmp_path / "run").header, tmp_path / "run")
 
 
@@ -270,7 +270,7 @@ def test_a_deliberation_begins_with_the_verdict(new_model: str, tmp_path: Path) 
     assert run.main([*command, "--set", "asked=numbers", "--out", str(tmp_path / "run")]) == 0
     short = (tmp_path / "run" / "summary.md").read_text().split("## In short\n\n")[1].split("\n\n")[0]
     assert short.startswith("- **The ratings of this model do not depend on who it plays**")
-    assert "Asked in phrases they do: `--set asked=phrases`." in short
+    assert "If Parley asks this model in phrases, the ratings depend on who it plays: `--set asked=phrases`." in short
     assert "Agreement went" not in short
     Qualification((deaf, strong), 2, short=True).write(tmp_path / "words" / FILE)
     assert run.main([*command, "--out", str(tmp_path / "words")]) == 0

@@ -54,7 +54,7 @@ def test_all_conditions_are_asked_in_the_way_that_serves_the_model(new_model: st
 def test_a_study_asks_the_questions_once(new_model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The first condition asks 84 questions, the next ones find the result; the report begins with the verdict."""
     assert intervene(new_model, tmp_path / "a") == 0
-    assert capsys.readouterr().out.count("no result for this model yet") == 1
+    assert capsys.readouterr().out.count("this model was not checked before") == 1
     assert usage_of_journal(tmp_path / "a" / "without" / "qualify" / JOURNAL)[0] == 84
     page = (tmp_path / "a" / "intervention.md").read_text(encoding="utf-8")
     assert "The ratings of this model follow a stated position" in page.split("##")[0]
@@ -71,7 +71,7 @@ def test_the_verdict_on_a_claim_is_withheld_where_the_model_plays_no_people(
     Qualification((DEAF, STRONG), 2, short=True).write(out / "qualify" / "0" / FILE)
     command = ["study", "claim", str(path), "--trust", str(tmp_path / "new.py"), "--repetitions", "1", "--workers", "1"]
     assert run.main([*command, "--out", str(out)]) == 0
-    assert "Whether the claim holds is withheld" in capsys.readouterr().out
-    assert "**Whether the claim holds is withheld" in (out / "claim.md").read_text(encoding="utf-8")
+    assert "Whether the claim holds Parley withholds this answer" in capsys.readouterr().out
+    assert "**Whether the claim holds Parley withholds this answer" in (out / "claim.md").read_text(encoding="utf-8")
     assert run.main([*command, "--out", str(tmp_path / "b"), "--no-qualify"]) == 0
-    assert "is withheld" not in capsys.readouterr().out
+    assert "Parley withholds this answer" not in capsys.readouterr().out

@@ -93,7 +93,9 @@ def claims(seed: int) -> str:
 
 def test_four_repetitions_give_no_verdict() -> None:
     effects, null = differences(verdicts(4, 5.0))
-    assert sentences(effects, null) == ["4 repetitions: no verdict below 5 repetitions. Run more with `--repetitions`."]
+    assert sentences(effects, null) == [
+        "The run has 4 repetitions, and a verdict needs at least 5. Run more with `--repetitions`."
+    ]
     assert by_condition(verdicts(4, 5.0))["low"].isna().all()
 
 

@@ -54,8 +54,8 @@ def test_polarisation_is_told_by_the_change_within_rooms(held: Callable) -> None
     assert unequal["change"].to_list()[1] == pytest.approx(8 - 8)
     assert polarisation.headline(unequal) == "Opinions within rooms did not spread or come closer together in any room."
     alike = polarisation.compute(held(*[four([2, 2, 6, 6], [4, 4, 4, 4])] * 5))
-    same = "The variance of opinions within rooms ended 5.33 lower than it began, by the same in every room, so there is no "
-    assert polarisation.headline(alike) == f"{same}interval."
+    same = "The variance of opinions within rooms ended 5.33 lower than it began, by the same amount in every room, so "
+    assert polarisation.headline(alike) == f"{same}there is no interval."
     few = polarisation.compute(held(*[four([2, 2, 6, 6], [2, 2, 6, 6])] * 4))
     assert polarisation.headline(few).endswith("is unknown: fewer than 5 rooms.")
     unread = unequal.assign(change=np.nan, change_low=np.nan, change_high=np.nan)

@@ -175,8 +175,8 @@ def test_refused_ratings_are_not_alike() -> None:
     0 and 3/8; differences of rooms 0 (5 times) and 1 (3 times): mean .375, SD .5175, 37.5 -+ 2.365 * 51.75 / sqrt(8) points."""
     runs = {"a": rooms(1, [1.0] * 8), "b": rooms(1, [1.0] * 5 + [None] * 3)}
     assert sentences(runs, compare_runs(runs)) == [
-        "No agent that is rated in both moved differently in a and b (5 of 8 agents, in 5 paired rooms); of the other 3 a "
-        "rating is missing, so whether the runs differ is unknown.",
+        "No agent that is rated in both runs moved differently in a and b (5 of 8 agents, in 5 paired rooms). A rating of the "
+        "other 3 agents is missing, so whether the runs differ is unknown.",
         "0.0% of the ratings after round 0 are missing in a, and 37.5% in b: 37.5 percentage points more in b (95% interval 5.8 "
         "fewer in b to 80.8 more in b), which may be chance.",
     ]

@@ -188,7 +188,7 @@ TWICE = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns"><graph><node id=
         ("net.csv", "source,target\na,b\nb,b\n", "b is linked with itself: remove this link"),
         ("net.csv", "source,source,target\na,a,b\n", "a column is named twice"),
         ("net.csv", "", "is empty"),
-        ("net.csv", "source,target\n", "it has no nodes: give a graph with a node for each person"),
+        ("net.csv", "source,target\n", "has no nodes: give a graph with a node for each person"),
         ("net.csv", "source,target\na,b\x07\n", r"the character '\\x07', which no graph file can hold: remove it"),
         ("net.csv", "x" * 200_000, "its first row must name the columns"),
         ("net.txt", "a\n", "is not two names with a space between them"),

@@ -33,7 +33,7 @@ def test_limits_and_budget_hold_for_all_workers(tmp_path: Path, capsys: pytest.C
         assert "the budget --max-calls 40 is spent (40 calls" in capsys.readouterr().err
         assert len(debated(server)) == 40
         assert run.main([*command, "--workers", "9"]) == 0
-        assert "4 workers, not 9: the model takes no more requests at a time" in capsys.readouterr().out
+        assert "4 workers at most, not 9: the model takes 4 requests at a time" in capsys.readouterr().out
     assert server.most <= 4
     tables = [load(tmp_path / "sweep" / "cells" / "all" / f"seed-{seed}") for seed in range(4)]
     assert len(debated(server)) == sum(len(each.calls) for each in tables) == 4 * 22

@@ -139,7 +139,7 @@ def test_an_unfinished_run_branches_up_to_its_last_finished_round(
 
     5 calls are not even the first survey, so that no round can begin a branch, and the message must not offer one.
     """
-    early = "has not finished its first survey, so there is nothing to share: resume this run first"
+    early = "has not finished its first survey, so a branch cannot share anything with it: resume this run first"
     for calls, last in ((30, 3), (29, 2), (5, 0)):
         folder = tmp_path / str(calls)
         spec = RunSpec(small(rounds=4), folder, budget=Budget(calls=calls))

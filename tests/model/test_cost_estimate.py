@@ -184,7 +184,7 @@ def test_what_is_not_known_is_said(small: Callable[..., Scenario]) -> None:
     most = float(f"{4000 * calls:.2g}")
     assert f"if openai:gpt-5 thinks before it answers, at most {most:,.0f} tokens out (4,000 a call)" in told
     assert "time not known" in told
-    assert "up to 30 more if replies and ratings have to be asked again" in told
+    assert "up to 30 more calls if replies and ratings have to be asked again" in told
 
 
 def test_time_goes_by_the_latest_run_of_the_model(
@@ -208,7 +208,7 @@ def test_two_speeds_are_one_range_with_its_reasons(tmp_path: Path, monkeypatch: 
     used = {"smollm2": Usage(1000, 1000), "fake": Usage(0, 0)}
     assert estimate_time(used, 25) == (
         "  time about 3 min to 5 min on this machine (3 min by calls, 8.4 calls a minute, as in runs/a; "
-        "5 min by tokens, as the latest gguf model here)"
+        "5 min by tokens, with the speed of the latest gguf model here)"
     )
     rates.pop(0)
     costs = costs._replace(measured=False)
@@ -233,7 +233,7 @@ def test_the_check_of_a_new_model_is_planned(small: Callable[..., Scenario]) -> 
     check, calls = Check("openai:gpt-4o-mini", 84, Usage(1_000_000, 84)), plan_run(small()).calls
     scenario, prices = small(llm=check.spec), {"": Price(1.0, 1.0)}
     lines = "\n".join(estimate_lines(scenario, prices, [check]))
-    said = "  + 84 calls once, to check whether openai:gpt-4o-mini plays people (--no-qualify leaves them out): "
+    said = "  + 84 calls once, to check whether openai:gpt-4o-mini plays people (--no-qualify leaves these calls out): "
     assert f"{said}{84 + calls:,} calls in all" in lines
     assert "about 1,000,000 tokens in" in lines
     assert "  + " not in "\n".join(estimate_lines(scenario, prices))

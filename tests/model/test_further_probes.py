@@ -83,7 +83,7 @@ def test_the_public_question_says_that_all_will_hear(small: Small) -> None:
 def test_a_preset_that_makes_no_sense_is_refused(small: Small) -> None:
     with pytest.raises(UserError, match="unknown probe of topic racism 'confidense': did you mean confidence"):
         small(also="confidense")
-    with pytest.raises(UserError, match="each only once"):
+    with pytest.raises(UserError, match="each question only once"):
         small(also="attitude")
     for probe in ("confidence", "attitude:public", "attitude:turns"):
         with pytest.raises(UserError, match=f"probe {probe} cannot be the main probe"):

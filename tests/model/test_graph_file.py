@@ -90,7 +90,7 @@ def test_a_plan_says_what_becomes_of_weights_and_who_has_no_node(tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("persona", "told"),
-    [("Cdu7", "unknown persona of cdu in the graph 'Cdu7'"), ("Cdu1", "two nodes of the graph name the persona")],
+    [("Cdu7", "unknown persona of cdu in the graph 'Cdu7'"), ("Cdu1", "two nodes of the graph have the persona")],
 )
 def test_a_persona_that_cannot_sit_there_is_one_line_before_any_folder(tmp_path: Path, persona: str, told: str) -> None:
     people = {**PEOPLE, "cem": {"party": "cdu", "persona": persona}}

@@ -120,8 +120,11 @@ def test_table_and_command_line_mean_the_same(small: Small) -> None:
         ("message round=2 round=1 by=Ann text=x", "round takes one value, but 2 were given"),
         ("shock round=2 share=1.5 text=x", "share must be above 0 and at most 1"),
         ("shock round=2 to=all,democrat text=x", "to must name parties or seats, or be all"),
-        ("planner round=1 target=9 messages=x", "write a message as '8: what is said'"),
-        ("planner round=1 target=9 messages='8: a|2: b'", "give the key once for each: messages='8: a' messages='2: b'"),
+        ("planner round=1 target=9 messages=x", "begin a message with the attitude"),
+        (
+            "planner round=1 target=9 messages='8: a|2: b'",
+            "write the key messages= before each message: messages='8: a' messages='2: b'",
+        ),
         ("moderator round=1 text=civilty", "unknown text 'civilty': did you mean civility?"),
         ("planner round=1 target=11 messages='8: x'", "target between 0 and 10"),
         ("planner round=1 target=1 audience=some messages='8: x'", "unknown value of audience 'some'"),

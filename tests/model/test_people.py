@@ -254,7 +254,7 @@ def test_the_command_line_asks_at_the_keyboard(
     [
         ({"llm": "person"}, "cannot speak for all"),
         ({"repetitions": 2}, "this run has 2 rooms"),
-        ({"size": 4}, "is no single seat"),
+        ({"size": 4}, "does not name a single seat"),
         ({"memory": "summary:4"}, "memory=whole"),
         ({"llms": ("labour=person", "conservative=person")}, "only one person can sit at terminal"),
         ({"llms": ("labour=person,at=nowhere.txt",)}, "at=nowhere.txt"),

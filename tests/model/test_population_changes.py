@@ -365,11 +365,11 @@ def test_repeated_interventions_and_convergence() -> None:
 
 
 REFUSED = {
-    "planner round=1": "it chooses among texts",
+    "planner round=1": "a planner chooses among texts",
     "fact_check round=1": "writes or says a text",
     "moderator round=1 text=reasons": "ask for something in words",
     "guidance round=1 style=empathic": "says a text in a style",
-    "model round=1 llm=oracle": "no model speaks",
+    "model round=1 llm=oracle": "do not speak through a model",
     "mesage round=1 value=1": "did you mean message",
     "message round=1": "message lacks value",
     "message round=9 value=1": "after the last step, 4",

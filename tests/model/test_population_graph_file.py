@@ -67,18 +67,18 @@ def test_a_table_of_nodes_gives_parties_and_attitudes(tmp_path: Path) -> None:
     [
         (sparse.csr_array(np.eye(2)), "graph of scipy: a node is linked with itself"),
         (sparse.csr_array(np.ones((2, 3))), "2 rows and 3 columns: it must be square"),
-        (sparse.csr_array([[0, -1], [0, 0]]), "hostile links .sign -1., which law"),
+        (sparse.csr_array([[0, -1], [0, 0]]), "hostile links .sign -1., which the law"),
         (
             nx.Graph([("a", "b", {"start": 2019})]),
-            "no link exists in steps 1 to 1; the first one starts at 2019",
+            "no link exists in steps 1 to 1; the first link starts at 2019",
         ),
         (nx.Graph([("a", "b", {"start": 3, "end": 2})]), "the link of a and b: its end, 2, is before its start, 3"),
-        (nx.Graph([("a", "b", {"sign": -1})]), "hostile links .sign -1., which law"),
+        (nx.Graph([("a", "b", {"sign": -1})]), "hostile links .sign -1., which the law"),
         (nx.Graph([("a", "a")]), "graph of networkx: a is linked with itself: remove this link"),
         (nx.Graph([("a", "b\x07")]), "has the character"),
-        (nx.Graph(), "graph of networkx: it has no nodes: give a graph with a node for each person"),
-        (sparse.csr_array((0, 0)), "graph of scipy: it has no nodes: give a graph with a node for each person"),
-        (sparse.csr_array((3, 3)), "it has 3 nodes, but 2 agents were requested: set --agents 3"),
+        (nx.Graph(), "no nodes: give a graph with a node for each person"),
+        (sparse.csr_array((0, 0)), "no nodes: give a graph with a node for each person"),
+        (sparse.csr_array((3, 3)), "has 3 nodes, but 2 agents were requested: set --agents 3"),
     ],
 )
 def test_a_graph_that_no_population_can_have_is_one_line(graph: Any, words: str) -> None:
@@ -121,7 +121,7 @@ def test_links_appear_and_vanish_by_their_rounds(tmp_path: Path, form: str) -> N
 def test_links_with_rounds_are_refused_where_something_else_moves_them(tmp_path: Path) -> None:
     """A hostile link is seen though it begins later; rewiring would move links that have a timetable."""
     graph = timed(tmp_path, "csv")
-    with pytest.raises(UserError, match=r"hostile links \(sign -1\), which law degroot"):
+    with pytest.raises(UserError, match=r"hostile links \(sign -1\), which the law degroot"):
         PopulationModel("degroot", graph, agents=3)
     with pytest.raises(UserError, match="leave out --rewiring"):
         PopulationModel("altafini", graph, agents=3, rewiring="nearer,beyond=2")

@@ -217,7 +217,7 @@ def test_the_law_of_acts_is_that_of_the_fit_or_planted() -> None:
     plain, given = open_platform("hot"), open_platform("hot,homophily=0.5,herd=1")
     assert plain
     assert given
-    with pytest.raises(UserError, match="a run in which no one acts"):
+    with pytest.raises(UserError, match="a run in which no agent acts"):
         choose_act_law(plain, debate)
     assert choose_act_law(given, debate) == ActLaw(0.5, 1.0)
     assert choose_act_law(plain, STILL) == ActLaw()

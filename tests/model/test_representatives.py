@@ -325,7 +325,7 @@ def test_without_a_draft_there_is_nothing_to_write() -> None:
         ({"episodes": 1}, "set episodes=2 or more"),
         ({"knows": "D", "survey": "never"}, "needs survey answers"),
         ({"represents": "opinions"}, "did you mean opinion"),
-        ({"represents": ()}, "represents names no step"),
+        ({"represents": ()}, "represents does not name a step"),
         ({"represents": "vote"}, "needs a final vote"),
         ({"represents": "ballot"}, "mediator=habermas,ballots=own"),
         ({"llms": "representativ=oracle"}, "did you mean representative"),

@@ -99,7 +99,7 @@ def test_a_model_that_is_not_there_ends_a_sweep_after_three_cells(
     assert "3 cells in a row had no readable answer, so the sweep stopped: no answer from http://127.0.0.1" in told.err
     assert "0 of 7 are finished" in told.out
     rows = (tmp_path / "cells.csv").read_text(encoding="utf-8")
-    assert rows.count("not tried: the cells before it") == 4
+    assert rows.count("not tried: the cells before this one") == 4
     assert rows.count("no answer from") == 3
 
 

@@ -38,7 +38,7 @@ def test_a_run_goes_to_text_and_back(finished: Path, tmp_path: Path) -> None:
     assert query(restored / "arm" / JOURNAL, sql) == query(finished / "arm" / JOURNAL, sql) != []
     assert read_identity(restored / "arm" / JOURNAL) == read_identity(finished / "arm" / JOURNAL)
     assert (restored / "arm" / RECORD).read_bytes() == (finished / "arm" / RECORD).read_bytes()
-    with pytest.raises(UserError, match="is there already"):
+    with pytest.raises(UserError, match="exists already"):
         restore_run(tmp_path / "kept", restored)
 
 

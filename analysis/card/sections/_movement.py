@@ -109,7 +109,9 @@ def spread(values: pd.DataFrame) -> pd.Series:
     return math.sqrt(pooled) * (1 + (squares / pooled - 1) / 2)
 
 
-def positive(claim: CardEstimate, values: pd.Series, empty: str = "no two that could be read") -> CardEstimate:
+def positive(
+    claim: CardEstimate, values: pd.Series, empty: str = "fewer than two answers could be read"
+) -> CardEstimate:
     """The mean of something that is never negative, with Student's interval on the scale of its logarithm.
 
     values: one number per unit. empty: the reason where there are none.

@@ -36,8 +36,8 @@ QUANTITIES = {
     "first_away": Quantity("{firsts} minus Default", "points"),
     "second_away": Quantity("{seconds} minus Default", "points"),
     "nearer_second": Quantity("how much nearer the Default is to the {seconds} than to the {firsts}", "points"),
-    "nearer_least": Quantity("how much nearer, in the wording with the least difference", "points"),
-    "nearer_most": Quantity("how much nearer, in the wording with the greatest difference", "points"),
+    "nearer_least": Quantity("how much nearer to the {seconds}, in the wording with the least difference", "points"),
+    "nearer_most": Quantity("how much nearer to the {seconds}, in the wording with the greatest difference", "points"),
     "party_gap": Quantity("{seconds} minus {firsts}, agents", "points"),
     "people_gap": Quantity("{seconds} minus {firsts}, humans", "share", DIFFERENCE),
     "unread": Quantity("answers that could not be read", "share"),
@@ -46,8 +46,8 @@ WATCH = ("party_gap",)
 PEOPLE = "people.toml"
 """The file of a society with the shares of its humans."""
 HUMANS = (
-    "Last row: the share of {seconds} minus the share of {firsts} who {say}, among humans ({source}). Their scale differs, so "
-    "compare only the sign."
+    "The last row is the share of {seconds} minus the share of {firsts} who {say}, among humans ({source}). "
+    "The humans answered on another scale, so compare only the sign."
 )
 NO_HUMANS = "There is no row of humans, because the society {society} has no {file} with shares of its parties' voters."
 

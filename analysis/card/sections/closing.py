@@ -19,11 +19,13 @@ from parley.model.scenario import Scenario
 ORDER = 12
 TITLE = "Do agents go back at the end? (reversion)"
 NOTE = (
-    "These are structured debates of {a first} and {a second}. Their last round is an announced closing statement or one more "
-    "ordinary reply; all else is equal. An agent moves from its first rating to the middle of the debate (the mean of the "
-    "surveys in between). Way undone is the share of this way that the agent has gone back at the end. 100%: the agent is back "
-    "where it began. 0%: it is still where it was in the middle. Below 0%: it moved on. The measure is the reversion of UCL "
-    "2025, Eq 2, from private ratings, pooled over topics. A party that moved less than half a point on a topic is left out."
+    "These are structured debates of {a first} and {a second}. Their last round is an announced closing "
+    "statement or one more ordinary reply; all else is equal. An agent moves from its first rating to the "
+    "middle of the debate (the mean of the surveys in between). Way undone is the share of this way that "
+    "the agent has gone back at the end. At 100%, the agent is back where it began; at 0%, the agent is "
+    "still where it was in the middle. Below 0%: it moved on. The measure is the reversion of UCL 2025, Eq "
+    "2, from private ratings, pooled over topics. A party that moved less than half a point on a topic is "
+    "left out."
 )
 NEEDS = (closing,)
 QUANTITIES = {
@@ -85,7 +87,7 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
         return ""
     if back.high < 0:
         return (
-            "Agents did not go back. From the middle of the debate to its end they moved on in the same direction, by another "
-            f"{percent(below(back))} of the way that they had come until then."
+            "Agents did not go back. From the middle of the debate to its end, agents moved on in the same "
+            f"direction, by another {percent(below(back))} of the way that they had come until then."
         )
     return f"After an announced closing, agents undid {percent(back)} of the way that they had come by the middle of the debate."

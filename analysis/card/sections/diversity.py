@@ -20,10 +20,11 @@ from parley.model.scenario import Scenario
 ORDER = 7
 TITLE = "Do agents of a party stay different?"
 NOTE = (
-    "Spread is the SD of the ratings of agents of one party on one topic, pooled over parties and topics. Spread after divided "
-    "by before: 1 means that agents stay as different as they were; 0 means that all give one answer. The ratio in silence "
-    "shows the effect of asking again. Distinct words: draw 42 words from a room in one round; the number is the share of them "
-    "that differ (HD-D). Intervals of spreads and ratios are by the delta method over blocks."
+    "Spread is the SD of the ratings of agents of one party on one topic, pooled over parties and topics. "
+    "Spread after divided by before: 1 means that agents stay as different as they were; 0 means that all "
+    "agents give the same answer. The ratio in silence shows the effect of asking again. Distinct words is "
+    "the share of different words among 42 words drawn from a room in one round (HD-D). Intervals of "
+    "spreads and ratios are by the delta method over blocks."
 )
 NEEDS = (three, alone)
 QUANTITIES = {
@@ -33,7 +34,7 @@ QUANTITIES = {
     "distinct": Quantity("distinct words of 42 in a round of a debate of three", "share"),
 }
 WATCH = ()
-ALIKE = "all were alike before, or could not be rated"
+ALIKE = "all agents of a party gave the same rating before the debate, or no rating could be read"
 
 
 def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:

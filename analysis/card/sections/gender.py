@@ -21,11 +21,13 @@ from parley.model.scenario import Scenario
 ORDER = 13
 TITLE = "The same agents as women and as men"
 NOTE = (
-    "Debates of {a first} and {a second} are run twice: once with both agents as women and once with both as men. The personas "
-    "are those of the card if at least five of each party exist as a man and as a woman. Otherwise they come from the set "
-    "`twins`, whose texts differ in that one word. The unit is a pair of personas who debate each other: the same two as women "
-    "minus as men. The first row is about the answers before the debate. In UCL 2025, section 5.2, agents as women and as men "
-    "said different things; with three texts per party, that study cannot tell gender from the texts."
+    "Debates of {a first} and {a second} are run twice: once with both agents as women and once with both "
+    "as men. The personas are those of the card if at least five of each party exist as a man and as a "
+    "woman. Otherwise they come from the set `twins`, whose texts differ in that one word. The unit is a "
+    "pair of personas who debate each other. A number is the value for the pair as women minus the value "
+    "for the same pair as men. The first row is about the answers before the debate. In UCL 2025, section "
+    "5.2, agents as women and as men said different things; with three texts per party, that study cannot "
+    "tell gender from the texts."
 )
 NEEDS = (gender,)
 QUANTITIES = {
@@ -52,7 +54,7 @@ def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
     return [
         claim
         for name, column in columns.items()
-        for claim in effect(name, women[column], men[column], "nothing that could be read", "pair")
+        for claim in effect(name, women[column], men[column], "no answer could be read", "pair")
     ]
 
 

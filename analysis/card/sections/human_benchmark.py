@@ -24,13 +24,14 @@ from parley.model.scenario import Scenario
 ORDER = 14
 TITLE = "Compared with human debates"
 NOTE = (
-    "The debates of two (for the majority, of three) and the debates of humans are measured by the same code. The values of "
-    "humans are not a goal. The humans debated other topics, on scales with fewer points, where more ratings stay the same. In "
-    "Salvi et al. 2025, two humans argued for assigned sides in a debate (agreement 1-5). In the Habermas Machine data "
-    "(Tessler, Bakker et al. 2024), groups of about five humans met with a mediator. The correlation with the partner's opinion "
-    "keeps the agent's own opinion fixed; it is 0 if no one hears the other. Intervals are over blocks, debates and groups. "
-    "Intervals of a difference treat agents and humans as independent samples (Zou and Donner 2008). An agent or human without "
-    "an answer before and after is left out."
+    "The debates of two (for the majority, of three) and the debates of humans are measured by the same "
+    "code. The values of humans are not a goal. The humans debated other topics, on scales with fewer "
+    "points, where more ratings stay the same. In Salvi et al. 2025, two humans argued for assigned sides "
+    "in a debate (agreement 1-5). In the Habermas Machine data (Tessler, Bakker et al. 2024), groups of "
+    "about five humans met with a mediator. The correlation with the partner's opinion keeps the agent's "
+    "own opinion fixed. This correlation is 0 if agents do not respond to their partners. Intervals are "
+    "over blocks, debates and groups. Intervals of a difference treat agents and humans as independent "
+    "samples (Zou and Donner 2008). An agent or human without an answer before and after is left out."
 )
 NEEDS = (two, three)
 
@@ -48,7 +49,9 @@ class Measure(NamedTuple):
 PAIRS, GROUPS = "Salvi et al.", "Habermas Machine"
 PARTNER = "correlation of change and the partner's opinion, own opinion fixed"
 MEASURES = {
-    "room_spread": Measure("change of the SD within a room, of the whole scale", "share", "two", PAIRS, "spread"),
+    "room_spread": Measure(
+        "change of the SD within a room, as a share of the whole scale", "share", "two", PAIRS, "spread"
+    ),
     "still": Measure("share that names the same point again", "share", "two", PAIRS, "still"),
     "partner": Measure(PARTNER, "r", "two", PAIRS, "partner"),
     "majority": Measure(
@@ -68,7 +71,7 @@ QUANTITIES = {
 }
 WATCH = ()
 NO_DATA = "no human data given (--data FOLDER)"
-ALIKE = "all units are alike: no interval"
+ALIKE = "all units have the same value, so there is no interval"
 
 
 def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:

@@ -66,7 +66,7 @@ def deviation(claim: CardEstimate, values: pd.Series) -> CardEstimate:
     cells = present.groupby(level=list(present.index.names), sort=False)
     freedom = len(present) - cells.ngroups
     if freedom < 1:
-        return replace(claim, n=len(present), reason="no cell has two values")
+        return replace(claim, n=len(present), reason="no question has two answers of the same agent")
     residuals = (present - cells.transform("mean")).to_numpy(dtype=float)
     low, high = deviation_interval(residuals, freedom)
     estimate = math.sqrt(float((residuals**2).sum()) / freedom)

@@ -22,11 +22,12 @@ from parley.model.titles import join_phrases
 ORDER = 2
 TITLE = "Debates compared with controls"
 NOTE = (
-    "The numbers are points that an agent moves toward the Default's answer, from the first survey to the last. The Default's "
-    "answer before the debates counts as exact. If a party begins at that answer on a topic, there is no direction, and the "
-    "topic is left out for that party. Controls are the same rooms with the same agents and seeds. Silence: no agent speaks. "
-    "Empty talk: the partners say a phrase without content. Lines of other rooms: the partners say what agents of their party "
-    "said in other rooms. Own copy: the partner is the same persona under another name. Differences are within blocks."
+    "The numbers are points that an agent moves toward the Default's answer, from the first survey to the "
+    "last. The Default's answer before the debates counts as exact. If a party begins at that answer on a "
+    "topic, there is no direction, and the topic is left out for that party. Controls are the same rooms "
+    "with the same agents and seeds. Silence: no agent speaks. Empty talk: the partners say a phrase "
+    "without content. In lines of other rooms, the partners say what agents of their party said in other "
+    "rooms. In own copy, the partner is the same persona under another name. Differences are within blocks."
 )
 NEEDS = (three, two, same, alone, copy, shuffled, empty)
 SIGNED = ("share", DIFFERENCE)
@@ -66,7 +67,7 @@ def _asymmetry(study: ConditionRecords, sides: pd.Series) -> CardEstimate:
     """Movement divided by the distance at the start, each pooled over blocks: first minus second party."""
     claim, sums = CardEstimate("asymmetry"), _sums(changes(study, "three"), sides, "change")
     if any(party not in sums for party in study.parties):
-        return replace(claim, reason="a party begins at the Default's answer, or could not be rated")
+        return replace(claim, reason="a party begins at the Default's answer, or its ratings could not be read")
 
     def closed(block_sums: pd.DataFrame) -> float:
         whole = block_sums.sum()
@@ -84,7 +85,7 @@ def _first_round(study: ConditionRecords, sides: pd.Series) -> CardEstimate:
         return replace(claim, reason=f"{NOWHERE}, or no agent was rated in three surveys")
     both = pd.DataFrame({name: party_sums.T.groupby(level=1).sum().T["moved"] for name, party_sums in sums.items()})
     if not mean_estimate(claim, both["whole"]).low > 0:
-        return replace(claim, n=len(both), reason="no movement of which there could be a share")
+        return replace(claim, n=len(both), reason="no movement, so there is no share of it")
     return jackknife(claim, both, lambda block_sums: float(block_sums["first"].sum() / block_sums["whole"].sum()))
 
 
@@ -111,14 +112,14 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     text = f"**Is it persuasion?** {contrasted(who, silence, ('debates of three', 'silence'), TO_DEFAULT)}"
     if empty_talk:
         text += (
-            f" With empty talk they moved {movement(empty_talk.null, TO_DEFAULT)} without any argument. What "
-            f"partners say moves agents {directed(empty_talk, THERE)}."
+            f" With empty talk agents moved {movement(empty_talk.null, TO_DEFAULT)} without any argument. "
+            f"What partners say moves agents {directed(empty_talk, THERE)}."
         )
     if others:
         text += (
-            f" With lines recorded in other rooms, which answer no agent of this room, they moved "
-            f"{movement(others.null, TO_DEFAULT)}. Replies to this room move agents {directed(others, THERE)}, "
-            "computed before rounding."
+            " With lines recorded in other rooms, which answer no agent of this room, agents moved "
+            f"{movement(others.null, TO_DEFAULT)}. Replies to this room move agents "
+            f"{directed(others, THERE)}, computed before rounding."
         )
     yield text
 

@@ -22,16 +22,18 @@ from parley.model.scenario import Scenario
 ORDER = 1
 TITLE = "Own pull and influence"
 NOTE = (
-    "An agent that hears a line moves by some percent of its distance to the speaker (influence). It also moves by some percent "
-    "of its distance to a level of the model's own (own pull). Both percentages and the level are fitted to the ratings alone, "
-    "from one survey to the next; the fit reads no text. The level is estimated separately from the Default's answer, and the "
-    "last row compares the two. One fit is over all topics, each with its own level; each topic also has its own fit. The fits "
-    "of the parties use the debates without a Default, each party with its own influence, pull and levels. If one party moves "
-    "less than the other, a common fit is no average of the two, and its numbers are left out. After a rating that is too high "
-    "by chance a lower one follows, as if something pulled it. So the fit uses what earlier ratings of the agent, and ratings "
-    "of other blocks, predict. Noise makes intervals wider. A number is left out if its interval is wider than half of its "
-    "scale. The pull of a party is left out if other ratings predict less than a quarter of the variance of its ratings. "
-    "Parties may differ undetected."
+    "An agent that hears a line moves by some percent of its distance to the speaker (influence). The agent "
+    "also moves by some percent of its distance to a level of the model's own (own pull). Both percentages "
+    "and the level are fitted to the ratings alone, from one survey to the next; the fit reads no text. The "
+    "level is estimated separately from the Default's answer, and the last row compares the two. One fit is "
+    "over all topics, each with its own level; each topic also has its own fit. The fits of the parties use "
+    "the debates without a Default, each party with its own influence, pull and levels. If one party moves "
+    "less than the other, one fit to both parties does not give their average, and the card leaves out the "
+    "numbers of that fit. After a rating that is too high by chance, a lower rating usually follows, as if "
+    "the model had pulled the agent. So the fit uses the ratings that earlier ratings of the agent and "
+    "ratings of other blocks predict. Noise makes intervals wider. A number is left out if its interval is "
+    "wider than half of its scale. The pull of a party is left out if other ratings predict less than a "
+    "quarter of the variance of its ratings. Parties may differ undetected."
 )
 NEEDS = (three, two, same, empty)
 QUANTITIES = {
@@ -68,7 +70,8 @@ UNPREDICTED = "ratings are too noisy: other ratings predict less than a quarter 
 FEW = f"a fit needs {influence.LEAST} blocks"
 WHOLE = "all answers of the Default are the same whole number, so what it would answer on a finer scale is unknown"
 DIFFER = (
-    "the parties move by different shares of their distances, so one fit over both is no average: see the rows by party"
+    "the parties move by different shares of their distances, so one fit to both parties does not give "
+    "their average: see the rows by party"
 )
 
 
@@ -299,7 +302,10 @@ def _of_parties(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
                 f"{first.society.plural(party)} move {percent(pull)} of the remaining distance to the model's own level "
                 f"and {percent(heard)} of the distance to the speaker"
             )
-    yield f"**The parties move differently.** With each line that they hear, {'; '.join(parts)}. No average over both is given."
+    yield (
+        f"**The parties move differently.** With each line that they hear, {'; '.join(parts)}. So the card "
+        "gives no average over both parties."
+    )
 
 
 def result(claims: Sequence[CardEstimate], first: Batch) -> str:

@@ -79,7 +79,7 @@ def test_the_report_shows_planted_beside_found(calibrated: pd.DataFrame, tmp_pat
     path = write(calibrated, tmp_path, base())  # type: ignore[arg-type]
     text = path.read_text()
     assert "3 of 3 intervals contain the planted value. 100% of the lines have a known grade." in text
-    assert "No row is evidence about people or about large language models." in text
+    assert "No row says anything about people or about large language models." in text
     assert "| climate change | 0.050 |" in text
     again = pd.read_csv(tmp_path / "calibration.csv")
     assert list(again["estimate"].dropna()) == pytest.approx(list(calibrated["estimate"].dropna()))

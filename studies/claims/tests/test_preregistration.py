@@ -223,7 +223,7 @@ def test_an_effect_below_the_smallest_of_interest_is_called_so(claim: Claim) -> 
     rows = drawn(np.random.default_rng(2), -1.0, 100)
     small = claim_sentence(replace(claim, smallest=3.0), [make_look(claim, rows, 0.0)], 0.05)
     assert small.startswith(
-        "The direction of the claim is supported, but the effect is smaller than that of interest: the mean"
+        "The direction of the claim is supported, but the effect is smaller than the smallest effect of interest: the mean"
     )
     enough = replace(claim, smallest=0.5)
     assert claim_sentence(enough, [make_look(enough, rows, 0.0)], 0.05).startswith("The claim is supported: the mean")

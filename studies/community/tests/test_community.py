@@ -194,7 +194,7 @@ def test_posts_of_people_are_found_unless_they_are_alike(tmp_path: Path) -> None
     assert table.loc[REAL, "low"] > 0.7
     assert "it can distinguish them" in origin_line(table.loc[REAL])
     assert table.loc[NULL, ["pairs", "share"]].tolist() == [6, 0.5]
-    assert "it is not shown that this judge can distinguish them" in origin_line(
+    assert "it is not shown that this judge can distinguish the two kinds of posts" in origin_line(
         rows([f"{text} More." for text in own]).loc[REAL]
     )
     assert "is unknown: fewer than 5 pairs" in origin_line(rows(real[:2]).loc[REAL])

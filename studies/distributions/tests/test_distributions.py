@@ -94,7 +94,8 @@ def test_a_score_by_hand(tmp_path: Path) -> None:
     assert score(found, UNIFORM)[0] == 0
     assert np.isnan(score(found, NAMED)[1]).all(), "two questions have no interval"
     assert findings(score_conditions(found), compare_naming(found), found) == [
-        "Whether the score is above that of even shares (0) is unknown: fewer than 5 questions; it is 66.7 over 2 questions.",
+        "Whether the score is above the score of even shares (0) is unknown: fewer than 5 questions; the score is 66.7 over "
+        "2 questions.",
         "What a second sample of people would score is unknown: the file does not say how many people were asked (n).",
         "Whether naming the group brings the answers nearer to it is unknown: fewer than 5 questions; the difference is 0.000 of "
         "total variation (2 questions).",
@@ -152,7 +153,7 @@ def test_even_shares_score_zero(tmp_path: Path) -> None:
     """The score is a share of the distance of even shares, so the null is 0 by definition, with no interval."""
     rows = measured(tmp_path, "oracle,peaked=0", planted_survey())
     assert score(rows, NAMED)[0] == 0
-    assert "exactly that of even shares" in findings(score_conditions(rows), compare_naming(rows), rows)[0]
+    assert "exactly the score of even shares" in findings(score_conditions(rows), compare_naming(rows), rows)[0]
 
 
 @pytest.mark.thorough
@@ -217,7 +218,7 @@ def test_missing_replies_are_counted_and_never_a_share(tmp_path: Path) -> None:
         *(make(measure(study, nothing)) for make in (score_conditions, compare_naming)), measure(study, nothing)
     )
     assert lines[0] == "The score is unknown: no question has an answer."
-    assert "unknown: no question has the answers that are needed" in lines[2]
+    assert "unknown: no question has the answers that this measure needs" in lines[2]
 
 
 @pytest.mark.thorough

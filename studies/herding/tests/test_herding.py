@@ -224,7 +224,7 @@ def test_the_study_finds_both_planners(tmp_path: Path) -> None:
     assert main(["study", "herding", "--llm", "oracle", "--repetitions", "20", "--out", str(tmp_path)]) == 0
     text = (tmp_path / "herding.md").read_text(encoding="utf-8")
     assert "With a planner for the right option" in text
-    assert "; without, " in text
+    assert "; without a planner, " in text
     table = pd.read_csv(tmp_path / "herding.csv").set_index(["measure", "condition"])
     assert table.loc[("right", "Bayesians, planner for the right option"), "difference_low"] > 0
     assert table.loc[("chose_a", "Bayesians, planner for A"), "difference_low"] > 0

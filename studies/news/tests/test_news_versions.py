@@ -243,7 +243,7 @@ def rooms(*last: float) -> pd.DataFrame:
         ((1.0, 2.0, 1.0, 2.0, 1.5), (2.0, 1.0, 1.0, 2.0, 1.4), "makes no clear difference"),
         ((1.0, 1.0, 1.0, 1.0, 1.0), (1.0, 1.0, 1.0, 1.0, 1.0), "is unknown, because nothing differs"),
         ((1.0, 1.1), (2.0, 2.2), "is unknown, because fewer than 5 rooms"),
-        ((1.0,) * 5, (2.0,) * 5, "is unknown, because all rooms differ by the same"),
+        ((1.0,) * 5, (2.0,) * 5, "is unknown, because the difference is the same in all rooms"),
     ],
 )
 def test_early_against_late_has_a_verdict_only_with_an_interval(early: Any, late: Any, told: str) -> None:

@@ -352,5 +352,5 @@ def test_statements_with_a_comma_and_statements_that_no_one_likes(tmp_path: Path
     path.write_text(path.read_text(encoding="utf-8").replace(",agree", ",disagree"), encoding="utf-8")
     assert main([*words, "--out", str(tmp_path / "no one")]) == 0
     page = (tmp_path / "no one/opinion_groups.md").read_text(encoding="utf-8")
-    assert "Whether a slate represents people is unknown: no one agrees with any statement." in page
+    assert "Whether a slate represents people is unknown: no person agrees with any statement." in page
     assert "yes" not in page

@@ -499,7 +499,7 @@ def test_people_run_end_to_end_and_nothing_is_claimed(name: str, tmp_path: Path)
     path = run_substitution(read_any(DATA / name), Substitution(llm="oracle", repetitions=1), desk)
     assert re.search(r"missing  \d+ of \d+ critiques \(100%: no_known_sentence \d+\)", desk.tally.line)
     told = path.read_text()
-    assert "It shows nothing about these people" in told
+    assert "The study shows nothing about these people" in told
     assert "no_known_sentence" in told
     assert ("No participant wrote a critique" in told) == ("issues" in name)
 

@@ -182,8 +182,8 @@ def test_sentences_have_the_verdict_of_each_measure() -> None:
     ]
     table = pd.DataFrame([{"source": "personas", **one._asdict()} for one in rows])
     assert [line.partition("; ")[0] for line in findings(table)] == [
-        "Personas: the other group is seen as more extreme than the own one, against what they answer",
-        "Personas: the other group is seen as less extreme than the own one, against what they answer",
+        "Personas: compared with what each group answers, the other group is seen as more extreme than the own group",
+        "Personas: compared with what each group answers, the other group is seen as less extreme than the own group",
         "Personas: groups of personas are less far apart than groups of people",
         "Personas: personas of a group do not clearly differ more or less than people of a group",
         "Personas: groups do not clearly differ",

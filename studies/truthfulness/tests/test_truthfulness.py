@@ -106,7 +106,7 @@ ROWS = "statement,speaker,label\nIt rains.,Ann,5\nIt snows.,,0\n"
         (ROWS.replace("speaker", "who"), "lacks the column speaker"),
         (ROWS.replace("It snows.", ""), "row 3: the statement is empty"),
         (ROWS.replace(",0", ",false"), "row 3: label must be a number"),
-        (ROWS.replace("snows", "rains"), "each only once"),
+        (ROWS.replace("snows", "rains"), "only once"),
     ],
 )
 def test_wrong_files_are_one_line(text: str, said: str, tmp_path: Path) -> None:
