@@ -6,10 +6,12 @@ The tables say where each command is. Its module is imported when the command ru
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -107,13 +109,14 @@ FORMS: Mapping[str, Place] = {
 HINTS: Mapping[str, str] = {
     "run.py --list": "list scenario scenarios debates topics ls presets",
     "run.py --ui (or --ui RUN, at a run)": "ui gui page app web serve browser watch open view replay",
-    "run.py --help": "help",
+    "run.py --help": "help hilfe ayuda aide man",
     "run.py --version": "version",
     'run.py --scenario echo_chamber --llm oracle (--topic "Should ...?" for a question of your own)': "demo example start debate debates simulate simulation quickstart",
     "the same command again, with the same --out: it continues": "resume continue restart",
-    "run.py report RUN (and RUN/summary.md)": "plot figure figures chart html summary graph result results",
+    "run.py report RUN (and RUN/summary.md)": "plot figure figures chart html summary graph result results analyse analyze analysis summarise summarize stats",
+    "--set personas=NAME for a run: simple, enhanced, twins, voters, or a file (docs/personas.md)": "personas personae",
     "run.py show RUN --agent 1": "prompts replies transcript inspect",
-    "run.py models (and --llm openai:MODEL --base-url URL, for a server)": "model llm llms ollama claude gpt openai vllm hf",
+    "run.py models (and --llm openai:MODEL --base-url URL, for a server)": "model llm llms ollama claude gpt openai vllm hf llama",
     "run.py audit --llm MODEL": "bias card lean benchmark measure",
     "run.py train --party PARTY": "tune finetune fine-tune lora sft dpo",
     "run.py sweep": "batch grid batch_run",
@@ -126,7 +129,7 @@ HINTS: Mapping[str, str] = {
     "the same command with --dry-run: calls, tokens and cost": "cost costs price prices budget estimate plan",
     "Ctrl-C in its terminal; the same command with the same --out continues it": "stop abort cancel pause kill",
     "rm -r RUN, or Delete in run.py --ui": "delete remove rm clean",
-    "docs/statistics.md": "cite citation bibtex",
+    "CITATION.cff, and How to cite in docs/statistics.md": "cite citation bibtex",
 }
 """What people type who do not know a command's name, by what they want."""
 
@@ -171,7 +174,7 @@ def _listed(groups: Mapping[str, Mapping[str, str]]) -> list[str]:
 
 def command(words: Sequence[str]) -> int:
     """Run the command that the words begin with, and return its exit code. Errors: UserError for an unknown one, with a hint."""
-    run: Run = _part(words[0], "")
+    run: Run = _part(words[0], "", words[1:])
     return run(words[1:])
 
 
@@ -183,25 +186,40 @@ def parser_of(name: str) -> Parser:
     return parser
 
 
-def _part(name: str, suffix: str) -> Any:
-    """Return the function of a command of the first level, or with the suffix `_parser` that of its parser."""
+def _part(name: str, suffix: str, after: Sequence[str] = ()) -> Any:
+    """Return the function of a command of the first level, or with the suffix `_parser` that of its parser.
+
+    after: the words that were typed after the name, for a hint where there is no such command.
+    """
     places = {name: place for group in FIRST.values() for name, place in group.items()}
     if name in places:
         return places[name].load(suffix)
     if os.sep in name or "/" in name or name in _study_names():
-        raise UserError(f"{name} is a study: {program()} study {name}")
-    raise _unknown(name, places)
+        wanted = _wanted([name])
+        more = f"; you may also want: {wanted}" if wanted else ""
+        raise UserError(f"{name} is a study: {program()} study {name}{more}")
+    raise _unknown(name, places, after)
 
 
-def _unknown(name: str, names: Collection[str]) -> UserError:
+def _wanted(words: Iterable[str]) -> str:
+    """Return what is named by the first of these words that `HINTS` knows, also within a longer one: `summary(runs)`; or ""."""
+    for word in chain.from_iterable(re.findall(r"[\w-]+", word.lower()) for word in words):
+        for wanted, typed in HINTS.items():
+            if word in typed.split():
+                return wanted.replace("run.py", program())
+    return ""
+
+
+def _unknown(name: str, names: Collection[str], after: Sequence[str]) -> UserError:
     """Return the error of an unknown command, with what the person may have wanted."""
     from parley.model.scenario import preset_names
 
     if name in preset_names():
         return UserError(f"{name} is a scenario, not a command: {program()} --scenario {name}")
-    for wanted, typed in HINTS.items():
-        if name.lower() in typed.split():
-            return UserError(f"unknown command {name!r}; you may want: {wanted.replace('run.py', program())}")
+    if name.lower() == "help" and after and after[0] in names:
+        return UserError(f"unknown command 'help'; you may want: {program()} {after[0]} --help")
+    if wanted := _wanted([name]) or _wanted(takewhile(lambda word: not word.startswith("-"), after)):
+        return UserError(f"unknown command {name!r}; you may want: {wanted}")
     near = get_close_matches(name, [*names, *_study_names()], n=3, cutoff=0.6)
     meant = [close if close in names else f"study {close}" for close in near]
     advice = f"did you mean {', '.join(meant)}?" if meant else f"there are {', '.join(sorted(names))}"
@@ -276,13 +294,14 @@ def export(words: Sequence[str]) -> int:
     if not words or words[0] in ("-h", "--help"):
         export_parser().print_help()
         return 0
-    run: Run = _form_part(words[0], "")
+    run: Run = _form_part(words[0], "", words[1:])
     return run(words[1:])
 
 
-def _form_part(name: str, suffix: str) -> Any:
+def _form_part(name: str, suffix: str, after: Sequence[str] = ()) -> Any:
     if name not in FORMS:
-        raise unknown_name("form of export", name, FORMS)
+        unknown = unknown_name("form of export", name, FORMS)
+        raise UserError(f"{unknown}; you may want: {wanted}") if (wanted := _wanted([name, *after])) else unknown
     return FORMS[name].load(suffix)
 
 

@@ -251,7 +251,10 @@ class Blocks(Graph):
 
     def fits(self, seats: tuple[str, ...]) -> None:
         if any(chance > 1 for row in self.chances(Counter(seats)) for chance in row):
-            raise ValueError(f"{len(seats)} agents cannot have a degree of {self.degree:g}: give a smaller degree")
+            raise ValueError(
+                f"{len(seats)} agents, most links of each within its party, cannot have a degree of {self.degree:g}: "
+                "name a smaller degree in the graph, as in graph=blocks,degree=2, or a larger size"
+            )
 
     def build(self, seats: tuple[str, ...], rng: random.Random) -> nx.Graph:
         sizes = Counter(seats)

@@ -46,7 +46,7 @@ def unknown_name(kind: str, name: str, valid_names: Iterable[str]) -> UserError:
     """
     names = sorted(valid_names)
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.55) or [
-        candidate for candidate in names if candidate.startswith(name)
+        candidate for candidate in names if name and name in candidate
     ]
     hint = f"did you mean {', '.join(near)}?" if near else f"known: {', '.join(names) or 'none'}"
     return UserError(f"unknown {kind} {name!r}: {hint}")

@@ -66,13 +66,15 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         return [wrapped for line in text.splitlines() for wrapped in super(_Help, self)._split_lines(line, width)]
 
 
+OF_MODELS = "--llm NAME[:MODEL]"
 WANTED: Mapping[str, str] = {
     "--repetitions N": "n runs reps trials samples",
     "--rounds N": "round steps turns iterations",
-    "--set size=N (in --scenario network or platform)": "agents size population",
-    "--set personas=NAME": "personas persona people",
+    "--set size=N (in --scenario network), or a seat for each agent: --set seats=PARTY,PARTY": "agents size population",
+    "--set personas=NAME (such as twins, voters, or a file), or --set seats=PARTY,PARTY": "personas persona people",
     "--set temperature=X": "temperature temp",
-    "--llm NAME[:MODEL]": "model models backend provider engine",
+    OF_MODELS: "model models backend provider engine",
+    "--llm openai:MODEL --base-url http://127.0.0.1:11434/v1 (a server on this machine)": "ollama vllm llamacpp lmstudio server",
     "--topic NAME": "topics subject question theme",
     "--society NAME": "country language lang nation parties party",
     "--out DIR": "output folder dir path save",
@@ -133,6 +135,9 @@ class Parser(argparse.ArgumentParser):
         for wanted, typed in WANTED.items():
             if name.removeprefix("--") in typed.split() and wanted.split()[0] in options:
                 return UserError(f"unknown option {name!r}: you may want {wanted}")
+        if name.removeprefix("--") in WANTED[OF_MODELS].split():
+            wanted = f"{program()} audit --llm MODEL for each model, then {program()} compare FOLDER FOLDER"
+            return UserError(f"unknown option {name!r}: {self.prog} asks no model; you may want {wanted}")
         return unknown_name("option", name, options)
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
@@ -141,7 +146,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> Any:
         """Raise a UserError."""
-        raise UserError(f"{message.removeprefix('argument ')} (see --help)")
+        raise UserError(f"{message.removeprefix('argument ')} (see {self.prog} --help)")
 
 
 def _required_argument(action: argparse.Action) -> str:

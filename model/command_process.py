@@ -76,5 +76,5 @@ def last_line(folder: Path) -> str:
 
 def _program() -> list[str]:
     """Return the words that start Parley as this process has it: of a checkout, or as installed."""
-    checkout = Path(str(parley.__file__)).with_name("run.py")
-    return [sys.executable, str(checkout.resolve())] if checkout.exists() else [sys.executable, "-m", "parley"]
+    checkout = Path(str(parley.__file__)).resolve().with_name("run.py")
+    return [sys.executable, str(checkout)] if checkout.exists() else [sys.executable, "-m", "parley"]

@@ -388,7 +388,7 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS) -> Scenari
     """Load a scenario as `load_preset` does, but do not check that its fields fit together."""
     files = {name: Path(name)} if name.endswith(".toml") else preset_files()
     if name not in files:
-        raise unknown_name("scenario", name, preset_names())
+        raise UserError(f"{unknown_name('scenario', name, preset_names())} (run.py --list describes all)")
     path = files[name]
     values = read_toml(path)
     if name.endswith(".toml"):

@@ -442,7 +442,11 @@ def test_the_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> Non
     ("typed", "wanted"),
     [
         ("list", "run.py --list"), ("ui", "run.py --ui"), ("resume", "same --out"), ("plot", "run.py report"),
-        ("cite", "docs/statistics.md"), ("csv", "tables"), ("verify", "run.py check"), ("ollama", "--base-url"),
+        ("cite", "docs/statistics.md"), ("csv", "tables"), ("export csv", "RUN/tables"), ("help audit", "run.py audit --help"),
+        ("how do I export to csv?", "RUN/tables"), ("summary(results)", "run.py report RUN"), ("hilfe", "run.py --help"),
+        ("analyse", "run.py report RUN"), ("compare --models gpt-4o", "run.py audit --llm MODEL"), ("show", "run.py show --help"),
+        ("--scenario debate", "structured_debate"), ("--ollama llama3", "--base-url"),
+        ("verify", "run.py check"), ("ollama", "--base-url"),
         ("bets", "bets is a study: run.py study bets"), ("./mine", "run.py study ./mine"),
         ("two_way", "run.py --scenario two_way"), ("study audit", "audit is a command of its own: run.py audit"),
         ("export foo", "unknown form of export 'foo': known: adapter, bundle, eval, own-lines"),

@@ -80,6 +80,9 @@ def _lines() -> Iterator[str]:
     yield "  gguf:FILE  any GGUF file; needs pip install xllamacpp"
     yield "  hf:FOLDER  a folder of the transformers library; needs pip install -e '.[local]'"
     yield ""
+    yield "a model of a provider, or on a server (docs/models.md):"
+    yield "  openai:MODEL  such as openai:gpt-4o-mini; --base-url URL names any other server of the same interface"
+    yield ""
     yield "servers that run on this machine:"
     servers = [line for port, name in PORTS.items() for line in _server_lines(port, name)]
     yield from servers or [f"  none at the usual ports ({', '.join(f'{name} {port}' for port, name in PORTS.items())})"]

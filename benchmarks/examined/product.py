@@ -21,7 +21,6 @@ CALLS = frozenset(
         "sf",
         "proportion_confint",
         "conf_int",
-        "brentq",
         "confidence_interval",
         "cohens_kappa",
         "permutation",

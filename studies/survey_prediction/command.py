@@ -33,7 +33,7 @@ def parser() -> Parser:
     options = Parser(
         "study predict",
         "Hide answers of a survey, and let a model predict them from the other answers of each person. "
-        "There are three kinds: answers of known people to known questions, questions that nobody was "
+        "There are three kinds: answers of known people to known questions, questions that no one was "
         "asked, and new people (studies/survey_prediction/README.md).\nWith --train: also train the model "
         "on the answers that are not hidden.",
         EXAMPLES,
