@@ -346,11 +346,21 @@ def draw_points(axis: Axes, places: Any, frame: pd.DataFrame, value: str, uprigh
     axis.errorbar(**drawn, **(_dot_look(0) | look))
 
 
+NULL = "null"
+"""The name of the line of no effect in a figure; tests/figure_rules.py looks for it."""
+
+
+def draw_null(axis: Axes, value: float = 0.0, upright: bool = False) -> None:
+    """Draw the grey line of no effect, such as a difference of 0 or a ratio of 1: across, or upright at a value of x."""
+    draw = axis.axvline if upright else axis.axhline
+    draw(value, color="#999999", linewidth=0.6, zorder=0, gid=NULL)
+
+
 def name_rows(axis: Axes, names: Sequence[str], line: float | None = None) -> list[int]:
     """Name the rows of a panel, from top to bottom, with a grey line at a value; return their places."""
     places = list(range(len(names)))[::-1]
     if line is not None:
-        axis.axvline(line, color="#999999", linewidth=0.6)
+        draw_null(axis, line, upright=True)
     axis.set_yticks(places, list(names), fontsize=7)
     axis.set_ylim(-0.6, len(names) - 0.4)
     return places

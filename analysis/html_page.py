@@ -92,6 +92,7 @@ def _html(chapter: Chapter) -> str:
         _keep_local_links(token.children or [], chapter.mark)
     place = {"mark": chapter.mark, "folder": chapter.folder}
     html = str(reader.renderer.render(tokens, reader.options, place))
+    html = html.replace("<pre>", '<pre tabindex="0">')  # a long line scrolls, also by keyboard
     return html.replace("<table>", f"{SCROLL}\n<table>").replace("</table>", "</table>\n</div>")
 
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.agents.society import PartyNames
-from parley.analysis.figures import MARK, error_bars, legend_entries, new_figure, styles_of_run
+from parley.analysis.figures import MARK, draw_null, error_bars, legend_entries, new_figure, styles_of_run
 from parley.analysis.formatting import strip_controls
 from parley.analysis.run_comparison import shared_seats
 from parley.analysis.tables import Tables
@@ -102,7 +102,7 @@ def _attitudes(axis: Axes, here: pd.DataFrame, runs: list[str], looks: Looks, na
 
 def _differences(axis: Axes, here: pd.DataFrame, runs: list[str], looks: Looks) -> None:
     """Draw the differences from the first run, with a line at 0."""
-    axis.axhline(0, color="#777777", linewidth=0.8, zorder=0)
+    draw_null(axis)
     compared = here[here["difference"].notna()]
     lines = list(compared.groupby(["run", "party"], sort=False))
     for place, ((run, party), points) in enumerate(lines):

@@ -20,6 +20,7 @@ from typing import Any
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.trust import FLAG
 from parley.llm.user_file import file_spec
+from parley.model.files import PARTIAL, RECORD
 
 Parent = argparse.ArgumentParser
 OUTPUT, THEIRS = "seed and output", "the scenario's"
@@ -183,6 +184,29 @@ def positive(text: str) -> int:
     if not (number := natural(text)):
         raise argparse.ArgumentTypeError("must be 1 or more, not 0")
     return number
+
+
+def recorded_run(text: str) -> Path:
+    """Read the folder or the record of a run. So a wrong one is refused before what reads it is imported, which takes seconds.
+
+    Errors: UserError where there is no record.
+    """
+    path = Path(text)
+    if path.is_dir() and not any((path / name).is_file() for name in (RECORD, PARTIAL)):
+        if inner := next(path.rglob(RECORD), None):
+            raise UserError(f"{path} has several runs: give one of them, such as {inner.parent}")
+        raise UserError(f"{path} is not the folder of a run: it has no {RECORD}")
+    if not path.exists():
+        raise UserError(f"cannot read the record {path}: No such file or directory")
+    return path
+
+
+def given_file(text: str) -> Path:
+    """Read the path of a file that is there. Errors: UserError where there is none."""
+    path = Path(text)
+    if not path.is_file():
+        raise UserError(f"cannot read {path}: {'it is a folder' if path.exists() else 'there is no such file'}")
+    return path
 
 
 def result_folder(text: str) -> Path:

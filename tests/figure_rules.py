@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -12,8 +13,12 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
+from parley.analysis.figures import NULL
+
 TOUCH = 0.75
 """Points by which two labels may meet: boxes of letters are larger than the letters."""
+DIFFERENCE = re.compile(r"\b(difference|minus|ratio)\b", re.IGNORECASE)
+"""What the label of an axis says whose values have a null: 0, or of a ratio 1."""
 RATINGS = (0.0, 10.0)
 OUTER = 0.6
 """Points that an axis of ratings has beyond the scale, so that markers at its ends are whole."""
@@ -22,8 +27,24 @@ OUTER = 0.6
 def faults(figure: Figure) -> list[str]:
     """Return what is wrong with a figure that is laid out."""
     return [
-        fault for axis in figure.axes if axis.get_visible() for fault in (*_ticks(axis), *_bars(axis), *_empty(axis))
+        fault
+        for axis in figure.axes
+        if axis.get_visible()
+        for fault in (*_ticks(axis), *_bars(axis), *_empty(axis), *_null(axis))
     ]
+
+
+def _null(axis: Axes) -> Iterator[str]:
+    """Yield that an axis of differences has no line of no effect, or that such a line is outside what is shown."""
+    lines = [line for line in axis.lines if line.get_gid() == NULL]
+    for name, limits, label in (("x", axis.get_xlim(), axis.get_xlabel()), ("y", axis.get_ylim(), axis.get_ylabel())):
+        ends = [(line.get_xdata() if name == "x" else line.get_ydata()) for line in lines]
+        nulls = [float(first) for first, last in ends if first == last]
+        low, high = sorted(limits)
+        if axis.has_data() and DIFFERENCE.search(label) and not nulls:
+            yield f"no line of no effect on the {name} axis: {label}"
+        if any(not low <= null <= high for null in nulls):
+            yield f"the line of no effect on the {name} axis is outside: {nulls}, {low:g} to {high:g}"
 
 
 def _ticks(axis: Axes) -> Iterator[str]:

@@ -154,6 +154,13 @@ def parsers() -> dict[str, Parser]:
     return found
 
 
+OF_A_RUN = {
+    "branch", "show", "study human", "study judge", "study surrogate", "study fit-law", "study sheet", "export eval",
+    "export own-lines", "study representatives ballots",
+}  # fmt: skip
+STUDIES_TOO = {"report", "compare", "export bundle", "study export-network"}
+
+
 def test_every_command_asks_a_model_or_says_that_it_does_not() -> None:
     """A new command has to be put into one of the two tables; then all that follows is asked of it."""
     assert set(parsers()) == set(ASKING) | SILENT
@@ -214,18 +221,33 @@ def test_no_help_loads_anything_heavy() -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_one_run_is_refused_before_anything_heavy_is_loaded() -> None:
-    """`compare runs/a` took five seconds to say that it needs two."""
+def test_a_wrong_run_or_file_is_refused_before_anything_heavy_is_loaded() -> None:
+    """`compare runs/a` took five seconds to say that it needs two, and `study fit-law` nearly three that there is no run."""
     code = (
         "import sys, run\n"
-        "assert run.main(['compare', 'runs/a']) == 2\n"
+        "for command in sys.argv[1:]: assert run.main(command.split()) == 2, command\n"
         "heavy = {'pydantic', 'numpy', 'pandas', 'mesa', 'scipy', 'matplotlib', 'networkx', 'parley.llm.backends'}\n"
         "sys.exit(', '.join(heavy & set(sys.modules)) or 0)"
     )
+    wrong = {
+        "compare runs/a": "compare needs at least two",
+        **{f"{name} no/run": "cannot read the record no/run" for name in OF_A_RUN},
+        "study surrogate agents": "agents is not the folder of a run",
+        **{f"study {name} agents": "cannot read agents: it is a folder" for name in ("claim", "register", "confirm")},
+    }
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, timeout=120, check=False
+        [sys.executable, "-c", code, *wrong], cwd=ROOT, text=True, capture_output=True, timeout=120, check=False
     )
-    assert (done.returncode, done.stderr.partition(":")[2].strip()[:24]) == (0, "compare needs at least t"), done.stderr
+    assert done.returncode == 0, done.stderr
+    for said, words in zip(done.stderr.splitlines(), wrong.values(), strict=True):
+        assert words in said
+
+
+def test_every_command_that_reads_one_run_refuses_a_wrong_one_alike() -> None:
+    """Those of STUDIES_TOO read folders of several runs as well."""
+    reads = {name for name, parser in parsers().items() for action in parser._actions
+             if action.metavar == "RUN" and not action.option_strings}  # fmt: skip
+    assert reads - STUDIES_TOO == OF_A_RUN
 
 
 def test_a_number_that_is_none_is_refused_before_anything_is_loaded(capsys: pytest.CaptureFixture[str]) -> None:

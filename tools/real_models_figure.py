@@ -21,7 +21,7 @@ from scipy.stats import t
 
 import parley
 from parley.agents.society import load_society
-from parley.analysis.figures import add_legend, new_figure, save, styles_by_party
+from parley.analysis.figures import add_legend, draw_null, new_figure, save, styles_by_party
 from parley.llm.backends.oracle.dynamics import planted
 from parley.model.example_runs import EXAMPLES, restore_run
 from parley.model.files import RECORD
@@ -59,7 +59,7 @@ def draw_qualification(axis: Axes) -> None:
                           label=f"asked in {way['way']}" if row == 0 else None, **WAYS[way["way"]])  # fmt: skip
     for row, share in enumerate(KNOWN.values(), len(RUNS)):
         axis.plot(100 * share, row, marker="D", color="#000000", markerfacecolor="none", linestyle="")
-    axis.axvline(50, color="#999999", linewidth=0.6)
+    draw_null(axis, 50, upright=True)
     axis.set_yticks(range(len(names)), names)
     axis.set_ylim(len(names) - 0.5, -0.5)
     axis.set_xlim(0, 104)
@@ -113,7 +113,7 @@ def draw_distances(axis: Axes) -> None:
         axis.plot(
             planted_distance, len(CARDS), marker="D", color=looks[party]["color"], markerfacecolor="none", linestyle=""
         )
-    axis.axvline(0, color="#999999", linewidth=0.6)
+    draw_null(axis, upright=True)
     axis.set_yticks(range(len(CARDS) + 1), [""] * (len(CARDS) + 1))
     axis.set_ylim(len(CARDS) + len(KNOWN) - 0.5, -0.5)
     axis.set_xlabel("points from the model's own rating of climate change\n(0-10), asked alone, before any debate")

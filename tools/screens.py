@@ -118,6 +118,12 @@ def stepped(page: Page) -> None:
     drawn(page)
 
 
+def stepping_in(page: Page) -> None:
+    """Open the fields of an intervention of a run that goes on."""
+    stepped(page)
+    tab("Step in")(page)
+
+
 def whole_gallery(page: Page) -> None:
     """Show all scenarios, and begin at the first."""
     page.get_by_role("button", name=re.compile("Show all")).first.click()
@@ -150,7 +156,7 @@ PLACES: dict[str, Place] = {
     "medium": Place("?run=runs/platform", tab("Feed")),
     "deliberation": Place("?run=runs/consensus", tab("Deliberation")),
     "choices": Place("?run=runs/herding", drawn),
-    "step-in": Place("?run=runs/three_way", tab("Step in")),
+    "step-in": Place("?scenario=three_way&rounds=5", stepping_in),
     "running": Place("?scenario=three_way&rounds=5", stepped),
     "compare": Place("?compare=runs/three_way&compare=runs/intervention", drawn),
     "branch": Place("?branch=runs/three_way", lambda page: page.locator(".start").wait_for()),

@@ -20,7 +20,7 @@ from parley.analysis.card.estimates import ALL, CardEstimate, find_estimate
 from parley.analysis.card.labels import NAMES, ends
 from parley.analysis.card.sections import neutral_named
 from parley.analysis.card.sections.null_conditions import EFFECTS
-from parley.analysis.figures import new_figure, styles_by_party
+from parley.analysis.figures import draw_null, new_figure, styles_by_party
 from parley.analysis.statistics.intervals import SCALE, Ends
 
 AWAY = ("first_away", "second_away")
@@ -96,7 +96,7 @@ def _draw_effects(axis: Axes, claims: Sequence[CardEstimate], society: Society) 
             labels = ("condition", "control") if row == 0 else ("", "")
             _draw_claim(axis, claim, claim.null, row - 0.12, CONDITION, labels[0])
             _draw_bar(axis, claim.null, None, row + 0.12, label=labels[1] or None, markersize=6, **CONTROL)
-    axis.axvline(0, color="#999999", linewidth=0.6)
+    draw_null(axis, upright=True)
     if not any(find_estimate(claims, name, ALL) for name in EFFECTS):  # matplotlib would make up an axis from 0 to 1
         axis.set_xticks([])
         axis.text(0.5, 0.5, "not measured", transform=axis.transAxes, ha="center", va="center", fontsize=SIZE)
@@ -187,7 +187,7 @@ def _draw_panel(axis: Axes, panel: Panel) -> None:
             axis, point.value, (point.value - point.low, point.high - point.value), point.row, markersize=5, **look
         )
     if drawable:
-        axis.axvline(panel.none, color="#999999", linewidth=0.6)
+        draw_null(axis, panel.none, upright=True)
     else:
         axis.text(0.5, 0.5, "no number", transform=axis.transAxes, ha="center", color="#555555", fontsize=SIZE)
         axis.xaxis.set_visible(False)

@@ -17,7 +17,7 @@ from parley.analysis.card.sections import bias
 from parley.analysis.card.sections.pull import DIFFER
 from parley.analysis.card.verdicts import LEANS, PERSUADES, PULLS
 from parley.analysis.figure_text import wrap_text
-from parley.analysis.figures import new_figure
+from parley.analysis.figures import draw_null, new_figure
 
 WIDE, TALL, SIZE, NAMES = 9.4, 1.75, 9, 1.3
 TRACK, POINT, TALK = "#e8e8ee", "#1b1b1f", "#c9a227"
@@ -58,7 +58,7 @@ def _draw_lean(axis: Axes, claims: Sequence[CardEstimate], first: Batch) -> None
     for row, claim in enumerate(drawable):
         _point(axis, claim, row)
     axis.set_xlim(-1.08 * reach, 1.08 * reach)
-    axis.axvline(0, color="#777777", linewidth=0.8)
+    draw_null(axis, upright=True)
     axis.set_xlabel(f"\u2190 {first_role} role | {other} role \u2192\n(points)", fontsize=SIZE - 1)
 
 
@@ -86,7 +86,7 @@ def _draw_pull(axis: Axes, claims: Sequence[CardEstimate], first: Batch) -> None
             _point(axis, claim, row)
     low = min([0.0, *(claim.low for claim in measured if math.isfinite(claim.low))])
     axis.set_xlim(1.15 * low - 0.001, max(0.02, 1.15 * max([0.0, *ends])))
-    axis.axvline(0, color="#777777", linewidth=0.8)
+    draw_null(axis, upright=True)
     axis.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=1))
     axis.set_xlabel("share of the distance, per line heard", fontsize=SIZE - 1)
 
@@ -95,7 +95,7 @@ def _draw_persuasion(axis: Axes, claims: Sequence[CardEstimate]) -> None:
     """The movement in a debate in two steps: what empty talk does, and what partners' words add."""
     empty = find_estimate(claims, "three_empty")
     _rows(axis, ["empty talk", "persuasion adds"] if empty else [NOTHING])
-    axis.axvline(0, color="#777777", linewidth=0.8)
+    draw_null(axis, upright=True)
     axis.set_xlabel("points nearer to\nthe model's own opinion", fontsize=SIZE - 1)
     if not empty:
         return

@@ -39,7 +39,7 @@ def branch_parser() -> Parser:
         cli.out("next to RUN: RUN-round<N>-<time>"),
         cli.dry_run("print what changes, and the calls, tokens and cost of the branch, and stop: no model is called"),
     )
-    add_option(parser, "RUN", "the folder of a run, which may be unfinished or a branch itself", Path)
+    add_option(parser, "RUN", "the folder of a run, which may be unfinished or a branch itself", cli.recorded_run)
     add_option(parser, "--round N", "the first round that may differ from RUN", positive)
     tree = (
         "draw the tree of branches to which the run belongs, as text, and stop. Parley looks for branches in the folders that "

@@ -94,7 +94,7 @@ def export_eval_parser() -> Parser:
         "export eval runs/a --out a.eval",
         cli.out("run.eval in the folder", "FILE"),
     )
-    add_option(parser, "RUN", "a run folder", Path)
+    add_option(parser, "RUN", "a run folder", cli.recorded_run)
     return parser
 
 

@@ -29,7 +29,7 @@ def judge_parser() -> Parser:
     examples = "study judge runs/a --llm oracle\nstudy judge runs/a --llm oracle --rubric appeal"
     plan = cli.dry_run("print the number of questions and the servers to be asked, and stop: no model is called")
     parser = Parser("study judge", about, examples, *cli.asking("RUN/<rubric>", "the model that judges"), plan)
-    add_option(parser, "RUN", "a run folder", Path)
+    add_option(parser, "RUN", "a run folder", cli.recorded_run)
     about = (
         "what the judge scores (default: agreement with the topic's claim)\n"
         "appeal: does a statement appeal to reason, feeling or character? If the run has a survey for each turn (--set "

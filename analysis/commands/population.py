@@ -222,7 +222,7 @@ def surrogate_parser() -> Parser:
         "study surrogate runs/a",
         cli.out("RUN/surrogate.json", "FILE"),
     )
-    add_option(parser, "RUN", "a run folder with a survey after each round", Path)
+    add_option(parser, "RUN", "a run folder with a survey after each round", cli.recorded_run)
     about = (
         "what agents respond to\ngrades: the text they read, graded by the rule-based speaker (default if only oracle or pocket "
         "speaks)\nattitudes: the attitude of the agent that spoke (default otherwise)"

@@ -99,7 +99,7 @@ def show_parser() -> Parser:
         "list the agents. The prompts are derived from the record and the journal of the run; no model is called.",
         "show runs/a\nshow runs/a --agent 1",
     )
-    add_option(parser, "RUN", "the folder of a run; it may be unfinished or still going on", Path)
+    add_option(parser, "RUN", "the folder of a run; it may be unfinished or still going on", cli.recorded_run)
     add_option(parser, "--agent NAME", "the agent, by its name or its number", default="")
     add_option(parser, "--room NAME", "the room of the agent, where several have its name", default="")
     return parser

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from parley.analysis import disclaimers, formatting
-from parley.analysis.figures import new_figure
+from parley.analysis.figures import draw_null, new_figure
 from parley.analysis.formatting import DASH, count_phrase, format_estimate, format_number, uncorrected
 from parley.analysis.human import readers
 from parley.analysis.human.likeness import compare_parts
@@ -261,7 +261,7 @@ def _draw_change(axis: Axes, sources: Sequence[Source]) -> None:
         shown, (colour, marker) = means.mean()[means.size() >= LEAST], looks[source.name]
         style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1}
         axis.plot(shown["before"], shown["change"], label=source.name, **style)
-    axis.axhline(0, color="#999999", linewidth=0.6)
+    draw_null(axis)
     axis.set(
         title="Change by initial opinion", xlabel="Opinion before (0–1)", ylabel="Mean change (0–1)", xlim=(-0.04, 1.04)
     )
@@ -288,7 +288,7 @@ def _draw_correlations(
             else:
                 _draw_gap(axis, at, "not published")
     axis.set_yticks(ticks, names * len(CORRELATIONS), fontsize=6.5)
-    axis.axvline(0, color="#999999", linewidth=0.6)
+    draw_null(axis, upright=True)
     axis.set(title="What change correlates with", xlabel="Correlation r, with 95% interval", xlim=(-1.08, 1.08))
     axis.set_ylim(len(CORRELATIONS) * height - 1.3, -1.3)
 
@@ -338,7 +338,7 @@ def _draw_traces(axis: Axes, sources: Sequence[Source], title: str, turn: str) -
             label=f"{condition} (n={line['n'].iloc[0]})",
         )  # fmt: skip
         axis.plot(at.iloc[-1], means.iloc[-1], marker, color=colour, markerfacecolor="white", markersize=4)
-    axis.axhline(0, color="#999999", linewidth=0.6)
+    draw_null(axis)
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.legend(frameon=False, fontsize=6.5, loc="upper left")
 

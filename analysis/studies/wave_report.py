@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from parley.analysis.figures import OTHERS, add_legend, new_figure
+from parley.analysis.figures import OTHERS, add_legend, draw_null, new_figure
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_number, number
 from parley.analysis.report import Report
 from parley.analysis.studies.wave import PLAIN
@@ -128,7 +128,7 @@ def _figure(table: pd.DataFrame) -> Figure:
                 axis.plot(
                     steering_rows["movement"], places, look["markers"][0], color=look["color"], markersize=4, label=name
                 )
-            axis.axvline(0, color="#999999", linewidth=0.6)
+            draw_null(axis, upright=True)
             axis.set_title(wave, fontsize=8)
             axis.set_xlabel("movement (points)")
         panels[0].set_yticks([-place for place in range(len(questions))], questions, fontsize=7)

@@ -18,7 +18,7 @@ from matplotlib.ticker import MaxNLocator
 from parley.agents.society import PartyNames
 from parley.agents.topic import load_topic
 from parley.analysis import disclaimers
-from parley.analysis.figures import add_legend, make_panels, new_figure, plot_line, styles_by_party
+from parley.analysis.figures import add_legend, draw_null, make_panels, new_figure, plot_line, styles_by_party
 from parley.analysis.formatting import count_phrase, estimate, markdown_table, slug, strip_controls
 from parley.analysis.metrics._cells import KEYS
 from parley.analysis.report import Report, disk_errors
@@ -291,7 +291,7 @@ def _plot_lines(
         offset = OFFSET * reach * (number - (len(lines) - 1) / 2)
         shifted = value_rows.assign(place=[places[values.index(value)] + offset for value in value_rows["value"]])
         plot_line(axis, shifted, "place", "change", strip_controls(label), look)
-    axis.axhline(0, color="#999999", linewidth=0.6)
+    draw_null(axis)
     axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)
     if numeric:
         axis.xaxis.set_major_locator(MaxNLocator(5, integer=all(place.is_integer() for place in places)))

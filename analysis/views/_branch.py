@@ -110,11 +110,11 @@ def BranchForm(session: Session, folder: Path, parent: Tables, go: Callable[[str
         event_put=lambda values: change(**_typed(values, draft.peek(), int(scenario["rounds"]))),
         event_drop=lambda place: change(interventions=_without(draft.peek().interventions, int(place))),
     )
-    with solara.Details(f"Add an intervention before round {mine.round}"):
+    with element("details", element("summary", f"Add an intervention before round {mine.round}")):
         InterventionFields(
-            parent, "Add", True, lambda intervention: change(interventions=(*draft.peek().interventions, intervention))
+            parent, "Add", lambda intervention: change(interventions=(*draft.peek().interventions, intervention))
         )
-    with solara.Details("Speak through another model from this round on"):
+    with element("details", element("summary", "Speak through another model from this round on")):
         llm = str(scenario["llm"])
         ModelPicker(
             mine.llm or llm,

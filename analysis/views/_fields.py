@@ -110,9 +110,9 @@ LABELS: dict[str, tuple[str, str]] = {
 HINTS = {
     "society": "Whose parties, people, topics and language.",
     "personas": "The people from whom the seats are filled: a set, or a line such as 20 nurses from Leeds.",
-    "seats": "The party of each seat, with commas. A seat named default has no persona, and shows the model's own "
+    "seats": "The party of each seat, in speaking order. A seat named default has no persona, and shows the model's own "
         "opinion.",
-    "parties": "The parties of the groups, with commas.",
+    "parties": "The parties of the groups.",
     "size": "How many people each group has.",
     "vote": "At the end members rank the draft and the last revision, or not.",
     "sizes": "Such as 3,4,5: each repetition has groups of each size. Empty: every group has the size above.",
@@ -185,7 +185,7 @@ class Field(NamedTuple):
     """A control: its field, the preset's value as on a command line, its group and label, its kind, an explanation, the values
     to choose from with their labels, and the range of a slider.
 
-    kind: slider, number, select, switch, several (any of the choices) or text.
+    kind: slider, number, select, switch, several (any of the choices), row (choices in an order, also repeated) or text.
     """
 
     name: str
@@ -267,7 +267,9 @@ def _field(scenario: Scenario, name: str, value: Any, hint: Any, comment: str) -
     spread = RANGES.get(name, (0, 0, 1))
     if name == "size" and scenario.environment_spec.name == "network":
         label, spread = "People in the network", (2, 200, 1)
-    if name == "topic":
+    if name in ("seats", "parties"):
+        kind = "row"
+    elif name == "topic":
         kind = "several"
     elif hint is bool:
         kind = "switch"
@@ -293,6 +295,8 @@ def _choices(scenario: Scenario, name: str, hint: Any) -> tuple[tuple[str, str],
         return tuple((society, society_title(society)) for society in [*society_names(), *own_societies])
     if name == "topic":
         return tuple((slug, topic_title(slug)) for slug in _topics(scenario))
+    if name in ("seats", "parties"):
+        return tuple((code, party.label) for code, party in scenario.society.parties.items())
     if name == "personas":
         sets = dict.fromkeys([*scenario.society.persona_sets, scenario.people.personas])
         return tuple((personas, personas.rsplit("/", 1)[-1]) for personas in sets)

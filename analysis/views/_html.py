@@ -74,13 +74,16 @@ def named(text: str, person: Sequence[Any]) -> Cell:
     return {"text": text, "person": list(person)}
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[Cell]], label: str, look: Look = lambda person: None) -> None:
-    """Show a table with a heading row; of a very long one the first rows."""
+def table(
+    header: Sequence[str], rows: Sequence[Sequence[Cell]], label: str, look: Look = lambda person: None, total: int = 0
+) -> None:
+    """Show a table with a heading row; of a very long one the first rows. total: all rows, where only the first are given."""
+    total = max(total, len(rows))
     _Table(header=list(header), rows=[list(row) for row in rows[:MOST]], label=label, sorts=False, event_look=look)
-    if len(rows) > MOST:
+    if total > MOST:
         from parley.analysis.formatting import count_phrase
 
-        element("p", f"The first {MOST:,} of {count_phrase(len(rows), 'row')}; Export has all of them.", css="soft")
+        element("p", f"The first {MOST:,} of {count_phrase(total, 'row')}; Export has all of them.", css="soft")
 
 
 def sorted_table(header: Sequence[str], rows: Sequence[Sequence[Cell]], label: str, look: Look) -> None:

@@ -24,8 +24,8 @@ def rooms_of_debates(tables: Tables) -> dict[str, str]:
 
 
 @solara.component
-def InterventionFields(tables: Tables, button: str, able: bool, act: Callable[[dict[str, Any]], None]) -> None:
-    """act gets the keys of an intervention as in a preset, without its round. able: whether the button can be used now."""
+def InterventionFields(tables: Tables, button: str, act: Callable[[dict[str, Any]], None]) -> None:
+    """act gets the keys of an intervention as in a preset, without its round."""
     people = tables.agents
     people = people[people["group"].isin(tables.groups) & (people["party"] != MEDIATOR)]
     titles = {title: room for room, title in rooms_of_debates(tables).items()}
@@ -45,5 +45,5 @@ def InterventionFields(tables: Tables, button: str, able: bool, act: Callable[[d
         room = {} if where.value == ALL_ROOMS else {"rooms": [titles[where.value]]}
         act({"kind": kind, "to": to.value, **message, **room})
 
-    ready = able and (kind != "message" or bool(text.value.strip()))
-    solara.Button(button, send, disabled=not ready, color="primary")
+    empty = kind == "message" and not text.value.strip()
+    solara.Button(button, send, disabled=empty, color="primary")

@@ -85,7 +85,8 @@ def RunsInside(folder: Path, changed: float, go: Callable[[str], None]) -> None:
     rows = solara.use_memo(lambda: [row for run in inner_runs(folder).rows if (row := _run_line(run))], [changed])
     if not rows:
         return
-    with solara.Details(f"Runs of this study ({len(rows):,})"), solara.Column(gap="4px", align="start"):
+    fold = element("details", element("summary", f"Runs of this study ({len(rows):,})"))
+    with fold, solara.Column(gap="4px", align="start"):
         for inner, title in rows[:MOST]:
             solara.Button(title, lambda inner=inner: go(place_of(run=inner)), text=True)
         if len(rows) > MOST:

@@ -144,8 +144,12 @@ def Views(session: Session) -> None:
         for name in titles:
             solara.lab.Tab(name)
     Note(tables)
-    view = by_title[title].View(shown).key(title)
-    element("div", view, css="view", role="tabpanel", **{"aria-label": title})
+    for name in [titles[0], title] if tables.finished and title != titles[0] else [title]:
+        css, hidden = (
+            ("view", {}) if name == title else ("behind", {"hidden": ""})
+        )  # to draw the first tab again takes seconds
+        view = by_title[name].View(shown).key(name)
+        element("div", view, css=css, role="tabpanel", **{"aria-label": name}, **hidden).key(f"panel {name}")
     Person(shown)
 
 

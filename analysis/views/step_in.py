@@ -18,10 +18,7 @@ from parley.model.interactive_run import SteppedIn
 ORDER = 11
 TITLE = "Step in"
 RECORDED = "This intervention is saved in the record and in the command of the run, so that the run can be repeated."
-OVER = (
-    "This run has finished or was stopped, so it cannot be changed. Branch from a round of this run, or start a "
-    "new run."
-)
+STOPPED = "This run was stopped, so it cannot be changed now. Resume goes on with it."
 
 
 @solara.component_vue("lines_with_button.vue")
@@ -30,15 +27,17 @@ def Lines(rows: str, button: str, event_press: Callable[[int], None]) -> None:
 
 
 def shows(tables: Tables) -> bool:
-    return bool(tables.groups)
+    """Return whether the run may go on: a finished one cannot be changed, and Branch has the same fields."""
+    return bool(tables.groups) and not tables.finished
 
 
 @solara.component
 def View(shown: Shown) -> None:
     session = shown.session
     going = session.phase in ("ready", "running", "paused")
-    InterventionFields(shown.tables, "Send before the next round", going, session.step_in)
-    element("p", RECORDED if going else OVER)
+    if going:
+        InterventionFields(shown.tables, "Send before the next round", session.step_in)
+    element("p", RECORDED if going else STOPPED)
     steps = session.interventions
     if steps:
         rows = [row_of(step, shown, going) for step in steps]

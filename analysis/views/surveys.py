@@ -10,7 +10,7 @@ import solara
 from parley.analysis.formatting import format_number
 from parley.analysis.tables import Tables
 from parley.analysis.views._finder import finder
-from parley.analysis.views._html import Cell, element, named, table
+from parley.analysis.views._html import MOST, Cell, element, named, table
 from parley.analysis.views._session import Shown, debates
 from parley.analysis.views._words import probe_words
 from parley.analysis.views.conversation import person_of
@@ -37,8 +37,9 @@ def View(shown: Shown) -> None:
     finder("Room", titles, room.value, room.set, steps=len(titles) > 1)
     element("p", WORDS, css="soft")
     ratings = shown.tables.attitudes
-    rows = ratings[(ratings["room"] == room.value) & (ratings["round"] <= shown.round)].to_dict("records")
-    table(HEADER, [_row(row) for row in rows], "Ratings of this room", shown.session.look_at)
+    here = ratings[(ratings["room"] == room.value) & (ratings["round"] <= shown.round)]
+    rows = [_row(row) for row in here.head(MOST).to_dict("records")]
+    table(HEADER, rows, "Ratings of this room", shown.session.look_at, len(here))
 
 
 def _row(row: dict[str, Any]) -> list[Cell]:

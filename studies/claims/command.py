@@ -45,7 +45,7 @@ def claim_parser() -> Parser:
         cli.out("runs/claim-<time>"),
         cli.dry_run("print the specifications, calls, tokens and cost, and stop: nothing is run"),
     )
-    add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", Path)
+    add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", cli.given_file)
     add_option(parser, "--specifications N", "number of specifications", positive, 64)
     add_option(parser, "--repetitions N", "groups of people of each set of personas (default: 8 in all)", positive)
     add_option(parser, "--no-qualify", cli.NO_QUALIFY, action="store_true")
@@ -147,7 +147,7 @@ def register_parser() -> Parser:
         cli.seed(),
         cli.out("FILE.json, with the name of the claim's file", "FILE", "the registration to write"),
     )
-    add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", Path)
+    add_option(parser, "FILE", "the claim, a .toml file (studies/claims/README.md)", cli.given_file)
     add_option(parser, "--units N", "number of seeds; with several numbers (20,40), the test is done at each "
                "of them and stops at the first that decides", units, required=True)  # fmt: skip
     add_option(parser, "--missing PERCENT", "leave out a seed if more than this percentage of its topics have no outcome",
@@ -170,7 +170,7 @@ def confirm_parser() -> Parser:
         cli.retry_failures(),
         cli.out("the registration without its ending"),
     )
-    add_option(parser, "FILE", "the registration, a .json file", Path)
+    add_option(parser, "FILE", "the registration, a .json file", cli.given_file)
     add_option(
         parser, "--units N", "a number of seeds other than the registered one; the test is then exploratory", units
     )

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from parley.analysis.figures import ESTIMATE, TWO_COLUMNS, draw_points, new_figure
+from parley.analysis.figures import ESTIMATE, TWO_COLUMNS, draw_null, draw_points, new_figure
 from parley.analysis.formatting import (
     Column,
     count_phrase,
@@ -71,7 +71,7 @@ def _draw_effects(axis: Axes, audit: Audit) -> None:
     ]
     for chosen, look in zip((expected, ~expected), looks, strict=True):
         draw_points(axis, places[chosen], effects[chosen], "effect", upright=True, elinewidth=0.6, capsize=0, **look)
-    axis.axhline(0, color="#999999", linewidth=0.6)
+    draw_null(axis)
     bounds = {"greater": (1,), "less": (-1,), "equivalent": (-1, 1)}[claim.expected]
     for side in bounds:
         axis.axhline(side * claim.smallest, color="#999999", linewidth=0.6, linestyle=(0, (4, 3)))

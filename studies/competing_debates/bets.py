@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from parley.agents.society import Society
 from parley.analysis import disclaimers
-from parley.analysis.figures import OTHERS, add_legend, draw_points, new_figure, plot_line
+from parley.analysis.figures import OTHERS, add_legend, draw_null, draw_points, new_figure, plot_line
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
 from parley.analysis.metrics.confidence import PROBE, SURE
 from parley.analysis.persuasion import bradley_terry
@@ -104,7 +104,7 @@ def bet_figure(points: pd.DataFrame, caption: str) -> Figure:
         axis = figure.subplots()
         for (name, line), look in zip(points.groupby("condition", sort=False), OTHERS, strict=False):
             plot_line(axis, line, "round", "bet", AGAINST.get(str(name), str(name)), look)
-        axis.axhline(50, color="#999999", linewidth=0.8, linestyle=":")
+        draw_null(axis, 50)
         axis.set(ylim=(-3, 103), xlabel="Round (0: before)", ylabel="Own chance of winning,\nas bet in private (0–100)")
         add_legend(figure, [axis], 1)
     return figure

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from parley.agents.laws.dissonance import choice_probability
-from parley.analysis.figures import add_legend, draw_points, new_figure
+from parley.analysis.figures import add_legend, draw_null, draw_points, new_figure
 from parley.analysis.formatting import Column, count_phrase, estimate, format_number, format_span, number
 from parley.analysis.report import Report
 from parley.studies.dissonance.choices import Swapped, by_ratio, fit, pairs, swapped_slopes
@@ -93,7 +93,7 @@ def _figure(bins: pd.DataFrame, slope: float) -> Figure:
         if np.isfinite(slope):
             ratio = np.geomspace(bins["ratio"].min(), bins["ratio"].max(), 100)
             axis.plot(ratio, choice_probability(ratio, np.ones(100), slope), color="#333333", linewidth=1, label="Fit")
-        axis.axhline(0.5, color="#999999", linewidth=0.6)
+        draw_null(axis, 0.5)
         axis.set(
             xscale="log", ylim=(-0.03, 1.03), xlabel="Relative dissonance d(A) / d(B)", ylabel="Share that takes A"
         )

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
 from parley.analysis.contrasts import NEARER, amount
-from parley.analysis.figures import OTHERS, add_legend, draw_points, new_figure
+from parley.analysis.figures import OTHERS, add_legend, draw_null, draw_points, new_figure
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.polls.asking import SAMPLED, Poll, StudyAnswers
 from parley.analysis.polls.distances import CONDITIONS, KNOWN, NAMED, OTHER, SECOND, TVD, UNIFORM, UNNAMED, measure
@@ -257,7 +257,7 @@ def draw(scores: pd.DataFrame, entropies: pd.DataFrame, groups: pd.DataFrame, ll
         _draw_parts(middle, entropies.iloc[::-1], "How divided people are (entropy)")
         _draw_parts(right, shown.iloc[::-1], "Groups")
         for axis in (left, middle, right):
-            axis.axvline(0, color="#999999", linewidth=0.6)
+            draw_null(axis, upright=True)
             axis.set_xlabel("Score")
             axis.margins(y=0.15)
         add_legend(drawn, [middle, right], 3)

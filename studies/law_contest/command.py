@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from parley.analysis.commands.runs import print_paths
 from parley.llm.errors import UserError
@@ -21,7 +20,7 @@ def parser() -> Parser:
         "study fit-law runs/a",
         cli.out("RUN/laws"),
     )
-    add_option(options, "RUN", "run folders with a survey after each round", Path, name="runs", nargs="+")
+    add_option(options, "RUN", "run folders with a survey after each round", cli.recorded_run, name="runs", nargs="+")
     about = (
         "laws that take part besides the baselines: names of files in agents/mechanisms/, and ./FILE.py for "
         "a law of your own (default: every law of Parley)"

@@ -18,7 +18,7 @@ from parley.agents.laws.base import Floats
 from parley.agents.laws.fitted import SCHEMA
 from parley.agents.society import party_name
 from parley.analysis import disclaimers
-from parley.analysis.figures import draw_points, name_rows, new_figure
+from parley.analysis.figures import draw_null, draw_points, name_rows, new_figure
 from parley.analysis.formatting import escape_markdown, estimate, format_estimate, format_number, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import POSITIVE, mean_interval, tail
@@ -268,7 +268,7 @@ def draw(tables: Tables, results: Mapping[str, Any], scores: pd.DataFrame) -> Fi
             _points(left, rows, "error", "root mean square error (points)")
             _points(right, rows, "worse", f"squared error minus that of {result.best.name}")
             left.set_title(tables.title(topic), loc="left")
-            right.axvline(0, color="#999999", linewidth=0.6)
+            draw_null(right, upright=True)
             right.set_yticklabels([])
     return figure
 

@@ -276,7 +276,7 @@ def ballots_parser() -> Parser:
         "study representatives ballots runs/consensus --out runs/ballots",
         cli.out("runs/ballots-<time>"),
     )
-    add_option(parser, "RUN", "run folders of deliberations", Path, nargs="+")
+    add_option(parser, "RUN", "run folders of deliberations", cli.recorded_run, nargs="+")
     return parser
 
 

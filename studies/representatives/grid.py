@@ -18,7 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from parley.agents.representative import KINDS, Representative
-from parley.analysis.figures import draw_points, new_figure
+from parley.analysis.figures import draw_null, draw_points, new_figure
 from parley.analysis.formatting import Column, estimate
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import with_interval
@@ -143,7 +143,7 @@ def figure(means: pd.DataFrame, shown: str = "per_token") -> Figure:
         likely, gain = drawn.subplots(2, 1, sharex=True)
         _plot_series(likely, means, shown)
         _plot_series(gain, means, "gain")
-        gain.axhline(0, color="#999999", linewidth=0.6)
+        draw_null(gain)
         likely.set_ylabel(f"log-probability\n{shown.replace('_', ' ')} (nats)")
         gain.set(xlabel="known besides question, opinion and draft", ylabel="gain over a stranger\nper critique (nats)")
         drawn.legend(*likely.get_legend_handles_labels(), loc="outside upper center", ncols=2, frameon=False)

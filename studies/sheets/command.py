@@ -19,7 +19,7 @@ def parser() -> Parser:
         "study sheet runs/a\nstudy sheet runs/a --form pimmur --answers answers.toml",
         cli.out("RUN/sheets"),
     )
-    add_option(options, "RUN", "the folder of a run", Path)
+    add_option(options, "RUN", "the folder of a run", cli.recorded_run)
     about = "the form: pimmur, trails, odd, rat-rs, control, all, or a .toml file of your own"
     add_option(options, "--form NAME", about, default="all")
     about = "a .toml file with the answers of the author, a table for each form (default: none)"

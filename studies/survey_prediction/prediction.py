@@ -18,7 +18,7 @@ from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
 from parley.analysis.contrasts import HIGHER, amount
-from parley.analysis.figures import OTHERS, add_legend, draw_points, new_figure
+from parley.analysis.figures import OTHERS, add_legend, draw_null, draw_points, new_figure
 from parley.analysis.formatting import Column, estimate, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.attenuation import gate_sentence
@@ -280,7 +280,7 @@ def _figure(measured: pd.DataFrame, caption: str) -> Figure:
     )
     with new_figure(5.6, 3.4, note, title="How well hidden answers are found") as figure:
         axis = figure.subplots()
-        axis.axhline(0.5, color="#999999", linewidth=0.6)
+        draw_null(axis, 0.5)
         for place, predictor in enumerate(predictors):
             rows = measured[measured["predictor"] == predictor].reset_index(drop=True)
             at, look = (

@@ -3,6 +3,8 @@
 # ruff: noqa: F811  (fixtures are imported, and are parameters of the tests)
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,13 +15,14 @@ pytest.importorskip("solara", reason="the [app] extra is not installed")
 pytest.importorskip("playwright.sync_api", reason="the [browser] extra is not installed")
 pytest.importorskip("axe_playwright_python", reason="the [browser] extra is not installed")
 from axe_playwright_python.sync_playwright import Axe
-from browsing import Server, Visit, browser, needs_chromium, visits  # noqa: F401
-from playwright.sync_api import Page, expect
+from browsing import RUN, Server, Visit, browser, needs_chromium, visits  # noqa: F401
+from playwright.sync_api import Browser, Page, expect
 
+from parley.analysis.html_report import write
 from parley.llm.backends.fake import Fake
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
-from tools.screens import STILL
+from tools.screens import STILL, whole_gallery
 
 pytestmark = needs_chromium
 RUNS: dict[str, dict[str, Any]] = {
@@ -57,6 +60,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for preset, settings in RUNS.items():
         scenario = load_preset(preset).with_settings(settings)
         run_scenario(RunSpec(scenario, folder / "runs" / preset, tuple(settings)))
+    population = ["population", "--law", "deffuant", "--agents", "300", "--steps", "5", "--out", "runs/people"]
+    subprocess.run([sys.executable, str(RUN), *population], cwd=folder, check=True, capture_output=True)
     return folder
 
 
@@ -99,7 +104,7 @@ def test_every_place_for_everyone(visits: Callable[..., Visit], scheme: str, wid
         if found:
             wrong[place] = found
 
-    for query in ("", "?scenario=network", "?runs"):
+    for query in ("", "?scenario=network", "?runs", "?audit=oracle", "?run=runs/people", "?branch=runs/three_way"):
         visit.open(query)
         page.locator("h1").wait_for()
         if query.startswith("?scenario"):
@@ -107,6 +112,15 @@ def test_every_place_for_everyone(visits: Callable[..., Visit], scheme: str, wid
             for fold in page.locator("summary").all():
                 fold.click()
         look(query or "start")
+    visit.open("")
+    whole_gallery(page)
+    look("gallery")
+    visit.open("?scenario=three_way")
+    visit.planned()
+    page.get_by_label("Or ask a question of your own").fill("Should cities ban cars?")
+    page.get_by_label("Or ask a question of your own").press("Enter")
+    page.get_by_text("Save as a file to edit").wait_for()
+    look("own topic")
     for run, only in OWN.items():
         visit.load(run)
         for title in sorted(visit.titles() if only is None else only):
@@ -118,6 +132,21 @@ def test_every_place_for_everyone(visits: Callable[..., Visit], scheme: str, wid
                 page.locator(".view .canvas > *").first.wait_for()
             look(f"{run}, {title}")
     assert wrong == {}
+
+
+@pytest.mark.thorough
+def test_a_report_is_for_everyone(home: Path, browser: Browser) -> None:
+    """The file that is sent to a colleague, on a wide screen and on a phone in the dark."""
+    report = write([home / "runs" / name for name in ("three_way", "echo_chamber")], home / "both.html")
+    for look in (
+        {"viewport": {"width": 1280, "height": 900}},
+        {"viewport": {"width": 390, "height": 900}, "color_scheme": "dark"},
+    ):
+        page = browser.new_page(**look)
+        page.goto(report.as_uri())
+        assert findings(page) == []
+        assert not wide(page)
+        page.close()
 
 
 def test_two_fingers_zoom_and_the_language_is_named(visits: Callable[..., Visit]) -> None:

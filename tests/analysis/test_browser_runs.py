@@ -273,6 +273,20 @@ def test_a_question_of_ones_own_is_typed_into_the_form(visits: Callable[..., Vis
     page.get_by_text("a debate needs a question that yes or no answers").first.wait_for()
 
 
+def test_seats_are_chosen_and_not_typed(visits: Callable[..., Visit]) -> None:
+    """Codes of parties between commas had to be known by heart."""
+    visit = visits()
+    page = visit.open("?scenario=three_way&topic=racism&repetitions=2")
+    visit.planned()
+    visit.press("Add to Seats, in speaking order")
+    page.get_by_label("Seats, in speaking order, 4").select_option("default")
+    page.locator(".plan", has_text="8 agents").wait_for()
+    for _ in range(2):
+        page.get_by_label("Seats, in speaking order, 1").select_option("")
+    page.locator(".plan", has_text="4 agents").wait_for()
+    expect(page.get_by_label(re.compile("^Seats, in speaking order, "))).to_have_count(2)
+
+
 def test_a_limit_of_the_form_stops_the_run(visits: Callable[..., Visit]) -> None:
     visit = visits()
     page = visit.open(SMALL)

@@ -11,12 +11,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from data_checks import check_each
+from figure_rules import faults
 from matplotlib import colors
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from parley.analysis.figure_text import text_width, wrap_text
-from parley.analysis.figures import KINDS, OTHERS, STYLES, new_figure, save, styles_by_party, styles_of_run
+from parley.analysis.figures import (
+    KINDS,
+    OTHERS,
+    STYLES,
+    draw_null,
+    make_canvas,
+    new_figure,
+    save,
+    styles_by_party,
+    styles_of_run,
+)
 from parley.analysis.metrics.trajectory import compute
 from parley.analysis.plots import _grid, attitudes, write_figures
 from parley.analysis.statistics.intervals import SCALE, mean_interval
@@ -444,3 +455,16 @@ SHAPES = [(1, 1, (1, 1)), (3, 1, (3, 1)), (4, 1, (2, 2)), (14, 1, (5, 3)), (1, 9
 def test_panels_of_many_groups_are_no_tower(groups: int, topics: int, grid: tuple[int, int]) -> None:
     """Echo chambers of seven parties were 14 panels in one column, 1,050 by 8,930 pixels."""
     assert _grid(groups, topics) == grid
+
+
+def test_an_axis_of_differences_shows_the_value_of_no_difference() -> None:
+    """A reader cannot see whether an interval holds 0 where 0 is not drawn, or is outside the picture."""
+    figure = make_canvas(4, 3, "constrained")
+    axis = figure.subplots()
+    axis.set_ylabel("first minus second (points)")
+    axis.plot([0, 1], [2.0, 3.0])
+    assert faults(figure) == ["no line of no effect on the y axis: first minus second (points)"]
+    draw_null(axis)
+    assert faults(figure) == []
+    axis.set_ylim(1.0, 4.0)
+    assert faults(figure) == ["the line of no effect on the y axis is outside: [0.0], 1 to 4"]

@@ -50,7 +50,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "network": {"size": 8, "repetitions": 1, "rounds": 2, "graph": "ring,degree=2"},
     "consensus": {"repetitions": 1, "episodes": 1},
 }
-COMMON = {"What came out", "Surveys", "Calls", "Interview", "Step in", "Export"}
+COMMON = {"What came out", "Surveys", "Calls", "Interview", "Export"}
 DEBATES = COMMON | {"Attitudes", "Conversation", "Distribution", "Compare"}
 SHOWN = {
     "three_way": DEBATES | {"Rooms"},
