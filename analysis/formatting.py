@@ -9,8 +9,6 @@ from typing import Any
 
 import pandas as pd
 
-from parley.model.titles import size_phrase
-
 REFERENCE = "reference"
 DASH = "–"
 MOST_DIGITS = 6
@@ -27,12 +25,6 @@ def count_phrase(number: int, noun: str) -> str:
     """Return `1 reply`, `1,200 replies`, `3 lines`."""
     plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
-
-
-def size_of(agents: pd.DataFrame) -> str:
-    """Return how many rooms and agents a run has, in words, the reference apart. agents: a row per seat."""
-    alone = agents["group"] == REFERENCE
-    return size_phrase(agents.loc[~alone, "room"].nunique(), int((~alone).sum()), agents.loc[alone, "room"].nunique())
 
 
 def numbered(names: Sequence[str]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any
 import pandas as pd
 
 from parley.analysis import disclaimers
-from parley.analysis.formatting import DASH, count_phrase, escape_markdown, markdown_table, numbered
+from parley.analysis.formatting import DASH, REFERENCE, count_phrase, escape_markdown, markdown_table, numbered
 from parley.analysis.tables import Tables
 from parley.environments.base import Group
 from parley.llm.errors import UserError
@@ -23,7 +23,7 @@ from parley.model.events import Header
 from parley.model.interventions import intervention_spec, parse_interventions
 from parley.model.scenario import read_preset
 from parley.model.scenario_blocks import EnvironmentSpec
-from parley.model.titles import join_phrases, reseated, seated_title
+from parley.model.titles import join_phrases, reseated, seated_title, size_phrase
 
 SAME = {"repetitions", "seed", "llm", "topic"}
 """Settings that do not change a preset's design."""
@@ -32,6 +32,12 @@ LISTED = ("llms", "interventions")
 FIGURES = re.compile(r",? *\(?\bFigs?\b.*", re.DOTALL)
 MOST = 6
 """Up to this number of agents each is named."""
+
+
+def size_of(agents: pd.DataFrame) -> str:
+    """Return how many rooms and agents a run has, in words, the reference apart. agents: a row per seat."""
+    alone = agents["group"] == REFERENCE
+    return size_phrase(agents.loc[~alone, "room"].nunique(), int((~alone).sum()), agents.loc[alone, "room"].nunique())
 
 
 def experiment_title(header: Header) -> str:

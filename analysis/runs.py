@@ -15,9 +15,10 @@ from matplotlib.figure import Figure
 
 from parley.analysis import disclaimers
 from parley.analysis import tables as record
-from parley.analysis.formatting import count_phrase, size_of
+from parley.analysis.formatting import count_phrase
 from parley.analysis.metrics import METRICS
 from parley.analysis.notebook import draw_named, html_card
+from parley.analysis.provenance import size_of
 from parley.analysis.run_report import SUMMARY, figures, write_report
 from parley.llm.errors import UserError
 from parley.llm.request import Backend

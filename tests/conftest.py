@@ -7,6 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+
+import run  # noqa: F401  (`parley` is this checkout, whatever is installed: before any test's module loads it)
+
+# isort: split
 from shared_fixtures import *  # noqa: F403
 
 pytest.register_assert_rewrite("parley.llm.exam", "parley.environments._exam")

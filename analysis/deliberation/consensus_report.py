@@ -402,6 +402,6 @@ def _draw_moves(axis: Axes, episodes: Sequence[Episode]) -> None:
     places = range(-reach, reach + 1)
     colors = [ORANGE if place < 0 else GREY if place == 0 else GREEN for place in places]
     axis.bar(list(places), [steps[place] / total for place in places], color=colors, width=0.8)
-    axis.set(title="Change of position", xlabel="points toward the majority (minus: away)", ylabel="share of agents")
+    axis.set(title="Change of position", xlabel="points toward the majority (below 0: away)", ylabel="share of agents")
     axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_ylim(bottom=0)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import solara
 
 from parley.analysis.deliberation.consensus_report import deliberates
-from parley.analysis.formatting import count_phrase, size_of
+from parley.analysis.formatting import count_phrase
+from parley.analysis.provenance import size_of
 from parley.analysis.views._address import place_of
 from parley.analysis.views._fields import plain_value
 from parley.analysis.views._form import draft_of

@@ -11,8 +11,8 @@ import pytest
 pytest.importorskip("solara", reason="the [app] extra is not installed")
 import pandas as pd
 
-from parley.analysis.formatting import size_of
 from parley.analysis.metrics import metrics
+from parley.analysis.provenance import size_of
 from parley.analysis.summary import write_summary
 from parley.analysis.tables import Tables, load
 from parley.analysis.views import _run_table
