@@ -176,7 +176,7 @@ def all_personas(party: str, folder: Path) -> tuple[Persona, ...]:
         raise UserError(f"{folder / party}.toml needs at least one persona, each with its own name")
     if wrong := [person for person in people if person.gender not in ("", *PEOPLE) or (person.gender and person.age)]:
         raise UserError(
-            f"{wrong[0].name} of {party}.toml: gender must be male or female, and cannot be combined with an age"
+            f"{wrong[0].name} of {party}.toml: give gender = 'male', gender = 'female' or an age, but not a gender and an age"
         )
     return people
 

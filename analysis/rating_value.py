@@ -29,7 +29,7 @@ EXPECTED, RATING = "expected", "rating"
 NO_DISTRIBUTION = "no_distribution"
 MEASURE_NOTES = {
     EXPECTED: "An opinion is the mean of the model's distribution of answers, not its likeliest answer, which is a whole point.",
-    RATING: "An opinion is the answer itself, a whole point{why}.",
+    RATING: "An opinion is the rating that the agent gave, in whole points{why}.",
 }
 
 
@@ -80,7 +80,7 @@ def rating_value_note(ratings: pd.DataFrame, measure: str = "mean") -> str:
         return ""
     if (ratings["measure"] == RATING).any():
         return MEASURE_NOTES[RATING].format(
-            why="" if measure == RATING else ": a model of this run gives no distribution"
+            why="" if measure == RATING else ", because a model of this run gives no probabilities of its answers"
         )
     left_out = int((ratings["reason"] == NO_DISTRIBUTION).sum())
     lacking = (

@@ -36,7 +36,9 @@ class LinkedPeople:
     def _check_mix(self) -> None:
         """Errors: ValueError or UserError if seats cannot be by the shares of the survey."""
         if self.survey is None or not self.survey.party or self.survey.opinion:
-            raise ValueError("mix needs party=COLUMN and takes no opinion: agents of a debate state their own opinions")
+            raise ValueError(
+                "mix: the survey needs party=COLUMN and must not have opinion=COLUMN: agents state their own"
+            )
         if self._graph.people if isinstance(self._graph, File) else ():
             raise ValueError("the nodes of the graph have parties: leave out mix, or remove the attribute party")
         shares = self.survey.read().shares

@@ -201,7 +201,7 @@ def _complete(answers: pa.Table, weights: Floats, weight: str) -> tuple[NDArray[
         there &= ~where
     if not there.any():
         told = "; ".join(f"{number:,} have {reason}" for reason, number in left_out.items())
-        raise ValueError(f"no respondent is left: {told or 'the file has no respondents'}")
+        raise ValueError(f"no respondent of the file can be used: {told or 'the file has no respondents'}")
     return there, left_out
 
 

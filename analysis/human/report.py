@@ -62,8 +62,8 @@ SPREAD = (
     "t-test of the change over groups (of different people)."
 )
 WAY = (
-    "The table shows how far people have moved on average toward the other side since before the talk; "
-    "`last` is the opinion after the debate."
+    "Each column shows how far people's opinions have moved from before the debate to that turn, on average, toward the "
+    "other side. The column `last` uses the opinion after the debate."
 )
 
 

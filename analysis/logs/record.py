@@ -74,7 +74,9 @@ class Numbers(dict[Key, int]):
     """The number of each person, by room and name. Errors: UserError for someone who is not among the people of the log."""
 
     def __missing__(self, key: Key) -> int:
-        raise UserError(f"{key[1]} in room {key[0]} is not among the people of the log: a format lists all of them")
+        raise UserError(
+            f"the log names {key[1]} in room {key[0]}, who is not among its people: `read` must list everybody"
+        )
 
 
 def question_name(log: Log, question: str) -> str:

@@ -80,7 +80,9 @@ class WriterTraining:
         if self.study.samples < FEWEST_WINS:
             raise UserError(f"--samples is {self.study.samples}: a training needs at least 2 messages about a case")
         if not 0 < self.share < 1 or not self.split[0]:
-            raise UserError("--held-out must leave cases on both sides: give a share between 0 and 1, such as 0.33")
+            raise UserError(
+                "--held-out must leave some cases for training and for the test: give a share from 0 to 1, such as 0.33"
+            )
 
     @property
     def split(self) -> tuple[list[CaseKey], list[CaseKey]]:

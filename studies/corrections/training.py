@@ -74,7 +74,9 @@ class CorrectorTraining:
         if self.study.samples < 2:
             raise UserError(f"--samples is {self.study.samples}: a pair needs at least 2 replies to a post")
         if not 0 < self.share < 1 or not self.split[0]:
-            raise UserError("--held-out must leave posts on both sides: give a share between 0 and 1, such as 0.33")
+            raise UserError(
+                "--held-out must leave some posts for training and for the test: give a share from 0 to 1, such as 0.33"
+            )
 
     @property
     def split(self) -> tuple[list[int], list[int]]:

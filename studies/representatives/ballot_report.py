@@ -96,8 +96,11 @@ def _rule_line(rules: pd.DataFrame) -> str:
         return f"What a rule changes for the worst-off member is unknown: {reason}."
     above = [f"`{name}`" for name in real_rules.loc[real_rules["gain_low"] > 0, "rule"]]
     below = [f"`{name}`" for name in real_rules.loc[real_rules["gain_high"] < 0, "rule"]]
-    more, fewer = ", ".join(above) or "no rule", ", ".join(below) or "no rule"
-    return f"Compared with a random candidate, the worst-off member gets clearly more points by {more}; clearly fewer by {fewer}."
+    more, fewer = ", ".join(above) or "none", ", ".join(below) or "none"
+    return (
+        "Rules whose winner gives the worst-off member clearly more points than a random candidate does: "
+        f"{more}. Rules whose winner gives clearly fewer: {fewer}."
+    )
 
 
 def _accuracy_line(rows: Mapping[Any, Mapping[str, Any]]) -> str:

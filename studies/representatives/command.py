@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 TRAIN = "Train a representative on the training side of some episodes."
 CHOICES = (
-    "what each representative knows: base (only the current question), letters such as D or OC, or all for "
-    "all 16 combinations (default: base,D,O,C,P,OC,DOCP)"
+    "what each representative knows: base (only the current question), or letters of D (demographics), O (opinions), "
+    "C (critiques) and P (positions), as in OC; all: the 16 combinations (default: base,D,O,C,P,OC,DOCP)"
 )
 
 
@@ -74,7 +74,8 @@ STEPS = (
         "--payoff",
         "NAME",
         "judge",
-        "how opinions are compared, by the payoffs that are read from them: judge, ranking, trained:FOLDER",
+        "what scores statements for a person from the person's opinion: judge, ranking, trained:FOLDER. Two opinions are alike "
+        "if they give like scores",
     ),
     ("--judge", "SPEC", "oracle", "the model that reads payoffs from opinions"),
 )

@@ -242,7 +242,7 @@ def test_only_files_with_personas_are_parties(tmp_path: Path) -> None:
 @pytest.mark.parametrize("traits", ['gender = "male"\nage = 21', 'gender = "other"'])
 def test_a_persona_is_one_variant(tmp_path: Path, traits: str) -> None:
     (tmp_path / "green.toml").write_text(f'[[persona]]\nname = "Ann"\nbackstory = "You"\n{traits}\n', encoding="utf-8")
-    with pytest.raises(UserError, match=r"Ann of green\.toml: gender must be male or female"):
+    with pytest.raises(UserError, match=r"Ann of green\.toml: give gender = 'male', gender = 'female' or an age"):
         load_personas("green", tmp_path)
 
 

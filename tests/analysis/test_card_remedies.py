@@ -92,7 +92,7 @@ def test_without_a_number_a_block_cards_are_independent() -> None:
     first, other = CardEstimate("y", ALL, 1.0, -2.0, 4.0, n=9), CardEstimate("y", ALL, 2.0, -2.0, 6.0, n=9)
     found = paired_difference(first, other)
     assert (found.low, found.estimate, found.high, found.n) == (-4.0, 1.0, 6.0, 0)
-    assert paired_difference(first, CardEstimate("y", ALL)).reason == "one of the two cards has no estimate"
+    assert paired_difference(first, CardEstimate("y", ALL)).reason == "one of the two numbers compared has no estimate"
 
 
 def test_ends_of_independent_differences_are_those_of_zou_and_donner() -> None:

@@ -24,6 +24,7 @@ from parley.analysis import run_report
 from parley.analysis.deliberation.episode import write_episodes
 from parley.analysis.deliberation.episode_readers import read_all
 from parley.commands import FAMILIES
+from parley.model import cli
 from parley.studies.representatives.command import COMMANDS
 
 ALL = list({tuple(command.words): command for command in printed()}.values())
@@ -249,6 +250,8 @@ def check_parser(
         raise Parsed
 
     monkeypatch.setattr(argparse.ArgumentParser, "parse_args", stop)
+    for checked in ("recorded_run", "given_file"):  # the runs and files that pages name are not here
+        monkeypatch.setattr(cli, checked, Path)
     with pytest.raises(Parsed):
         print(main(words), capsys.readouterr().err)  # noqa: T201  what it says when it does not take them
 

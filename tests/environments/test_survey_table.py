@@ -130,7 +130,10 @@ def test_a_changed_file_is_read_again(folder: Path) -> None:
         ("party=pid,weigth=w", "unknown option of survey 'weigth': did you mean weight"),
         ("variant=sex", "variant needs party"),
         ("weight=w", "name a column"),
-        ("party=pid,missing=(Republican,Democrat,Strong Democrat)", "no respondent is left: 6 have no answer to pid"),
+        (
+            "party=pid,missing=(Republican,Democrat,Strong Democrat)",
+            "can be used: 6 have no answer to pid",
+        ),
         ("party=pid,margins=none.csv", "cannot read none.csv: No such file or directory"),
     ],
 )

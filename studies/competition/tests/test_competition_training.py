@@ -161,7 +161,7 @@ def test_what_a_user_can_get_wrong_is_one_line(tmp_path: Path, capsys: pytest.Ca
         ("--epochs 2", "--epochs only works with --train"),
         ("--train sft --against oracle", "leave out --against"),
         ("--train sft --samples 1", "at least 2 messages"),
-        ("--train sft --held-out 1", "--held-out must leave cases on both sides"),
+        ("--train sft --held-out 1", "--held-out must leave some cases for training"),
     ):
         assert run.main([*shared, *more.split()]) == 2, more
         assert said in capsys.readouterr().err

@@ -87,7 +87,7 @@ def test_too_few_replies_or_posts_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="a pair needs at least 2"):
         CorrectorTraining(study(samples=1), recipe, tmp_path)
     for share in (0.0, 1.0, 0.999):
-        with pytest.raises(UserError, match="--held-out must leave posts on both sides"):
+        with pytest.raises(UserError, match="--held-out must leave some posts for training"):
             CorrectorTraining(study(), recipe, tmp_path, share)
 
 

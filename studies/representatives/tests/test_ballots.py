@@ -187,7 +187,7 @@ def test_folders_of_the_same_name_are_different_runs(tmp_path: Path) -> None:
         "seed1/run",
         "seed2/run",
     }
-    with pytest.raises(UserError, match="is given twice"):
+    with pytest.raises(UserError, match="is given more than once"):
         read_ballots(folders[:1] * 2)
 
 
