@@ -130,7 +130,7 @@ def _setting_line(episodes: Sequence[Episode], settings: Substitution) -> str:
     return (
         f"{count_phrase(len(episodes), 'episode')}, {count_phrase(groups, 'group')}. Representatives: "
         f"{settings.name or settings.llm}{adapter}{others}, informed of {settings.knows or 'the base'}. "
-        f"Mediator: {settings.mediator} on {settings.mediator_llm}. Payoff is {settings.payoff} "
+        f"Mediator: {settings.mediator} on {settings.mediator_llm}. The payoff is {settings.payoff} "
         f"({scorer.UNIT}), {by}; it is not the study's payoff model. Each profile is re-simulated "
         f"{settings.repetitions} times."
     )

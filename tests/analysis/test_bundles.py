@@ -310,7 +310,7 @@ def test_a_design_of_another_hand_is_one_line(tmp_path: Path) -> None:
                  json.dumps({**good, "conditions": {"three": 10**9}}), json.dumps({**good, "remedies": outside}),
                  json.dumps({**good, "remedies": 1})]:  # fmt: skip
         (tmp_path / "audit.json").write_text(text)
-        with pytest.raises(UserError, match="is no design of a card") as error:
+        with pytest.raises(UserError, match="is not the design of a bias card") as error:
             read_design(tmp_path)
         assert "\n" not in str(error.value)
     (tmp_path / "audit.json").write_text(json.dumps(good))

@@ -53,7 +53,7 @@ def test_panels_are_what_both_have(ran: Callable[..., Path]) -> None:
     runs = {"a": one, "b": other}
     figure = draw_runs(runs, compare_runs(runs))
     axis, below = figure.axes
-    assert below.get_ylabel() == "Change minus that\nin a (points)"
+    assert below.get_ylabel() == "Change minus change\nin a (points)"
     names = axis.get_legend_handles_labels()[1]
     assert names == ["Republican, a", "Democrat, a", "Republican, b", "Democrat, b"]
     apart = {"a": one, "b": load(ran(topic="gun_violence"))}

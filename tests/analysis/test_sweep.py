@@ -306,7 +306,7 @@ def test_the_command_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run.main([*SWEEP, "--vary", "rounds=1,2", "--out", str(tmp_path / "1")]) == 0
     told = capsys.readouterr()
     assert "4 of 4 were finished before: their models are not called again" in told.out
-    assert "4 of 4 are finished; 0 calls asked" in told.out
+    assert "4 of 4 are finished; 0 calls were made" in told.out
     assert missing == 2 * re.findall("^missing .*$", told.out, re.MULTILINE), "of cells that were finished before, too"
     assert run.main([*SWEEP, "--vary", "rounds=1,3", "--out", str(tmp_path / "1")]) == 2
     assert "already has a sweep over other fields or values" in capsys.readouterr().err

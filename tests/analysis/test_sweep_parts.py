@@ -61,7 +61,7 @@ def test_parts_that_ran_at_the_same_time_are_the_sweep(tmp_path: Path, capsys: p
     assert "of 2 were finished before: their models are not called again" in told
     assert "part     3/3 is finished: repeat the command without --part" in told
     assert run.main(parts) == 0
-    assert "6 of 6 are finished; 0 calls asked" in capsys.readouterr().out
+    assert "6 of 6 are finished; 0 calls were made" in capsys.readouterr().out
     assert run.main([*SWEEP, str(tmp_path / "whole")]) == 0
     assert tree(tmp_path / "parts") == tree(tmp_path / "whole")
 

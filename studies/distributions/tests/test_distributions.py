@@ -99,7 +99,7 @@ def test_a_score_by_hand(tmp_path: Path) -> None:
         "What a second sample of people would score is unknown: the file does not say how many people were asked (n).",
         "Whether naming the group brings the answers nearer to it is unknown: fewer than 5 questions; the difference is 0.000 of "
         "total variation (2 questions).",
-        "Whether the answers for a group fit that group best is unknown: no question has two groups.",
+        "Whether the answers for a group fit that group best is unknown: no question was answered by two groups.",
     ]
 
 

@@ -445,7 +445,7 @@ def test_recorded_ratings_are_nobodys_estimate(tmp_path: Path) -> None:
     report = run_substitution(
         [EPISODE], replace(ASKED, payoff="own"), CallDesk(tmp_path / "out", BAR, True)
     ).read_text()
-    assert "Payoff: own (agreement, 1 to 7), as it was recorded; it is not the study's payoff model" in report
+    assert "The payoff is own (agreement, 1 to 7), as it was recorded; it is not the study's payoff model" in report
 
 
 @check_each(

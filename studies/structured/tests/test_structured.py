@@ -359,7 +359,7 @@ def test_a_dry_run_says_what_it_would_take(capsys: pytest.CaptureFixture[str], t
     [
         (
             ["orders", "--set", "seats=default"],
-            "--set seats cannot be set, because the conditions of orders differ in it",
+            "--set seats cannot be set, because the conditions of orders differ in this setting",
         ),
         (["closing", "--rounds", "1"], "set --rounds to 2 or more"),
         (["closing", "--rounds", "0"], "set --rounds to 2 or more"),
