@@ -157,12 +157,13 @@ def _result(counted: pd.DataFrame, table: pd.DataFrame) -> str:
     pooled = 100 * (exact["missed"] * exact["known"]).sum() / exact["known"].sum()
     seen = [f"{100 * power(exact, rate / 100):.0f}% at a true rate of {rate}%" for rate in (8, 10, 15)]
     return (
-        f"Over all conditions together, {pooled:.1f}% of the results miss the truth. The exam sees a condition that misses too "
+        f"A *condition* is one statistic with one number of units on one kind of data. Over all conditions together, "
+        f"{pooled:.1f}% of the results miss the truth. The exam detects a condition that misses too "
         f"often with this probability: {', '.join(seen)}. "
         f"{table['statistic'].nunique()} statistics were examined in {len(table):,} conditions. In {silent:,} of these the "
         "statistic says `unknown`, or has fewer than 30 results, because there are too few units. Of the other "
-        f"{len(counted):,}, {len(counted) - len(wrong):,} are within the bar, {often} miss too often, and "
-        f"{len(wrong) - often} too seldom."
+        f"{len(counted):,} conditions, {len(counted) - len(wrong):,} are within the bar, {often} miss too often, and "
+        f"{len(wrong) - often} miss too seldom."
     )
 
 
