@@ -89,7 +89,7 @@ def _read_row(path: Path, line: int, row: dict[Hashable, str], rules: Game) -> R
     try:
         value = float(WORDS.get(move, {}).get(text, text)) if text else None
     except ValueError:
-        raise UserError(f"{path}, row {line}: {text!r} is no {move}") from None
+        raise UserError(f"{path}, row {line}: {text!r} cannot be the value of {move}") from None
     whole = move in ("choice", "offer", "response") and not about
     if value is not None and not (value in answers(move) if whole else 0 <= value <= 10):
         raise UserError(

@@ -159,7 +159,7 @@ def test_what_is_not_that_schema_is_one_line(tmp_path: Path) -> None:
 def test_any_path_is_read_by_what_it_is(tmp_path: Path) -> None:
     folder, own = public(tmp_path / "hm"), write_episodes(episodes(2), tmp_path / "own.jsonl")
     assert len(read_all([folder, own])) == 8
-    with pytest.raises(UserError, match="hm is given twice"):
+    with pytest.raises(UserError, match="hm is given more than once"):
         read_all([folder, folder])
     with pytest.raises(UserError, match="has no episodes"):
         read_any(tmp_path)

@@ -85,7 +85,7 @@ def test_few_raters_and_one_verdict_give_no_share() -> None:
     rows, said = rater_errors(draw(random, 100, (0.1, 0.2), 0.5), ALIGNED)
     assert (
         said
-        == f"The corrected share of {ALIGNED} is unknown: it needs 3 raters (a judge counts as one) of 20 or more answers."
+        == f"The corrected share of {ALIGNED} is unknown: the correction needs 3 raters (a judge counts as one) of 20 or more answers."
     )
     assert rows["wrong"].isna().all()
     assert "unknown" in rater_errors(draw(random, 10, (0.1, 0.2, 0.1), 0.5), ALIGNED)[1]

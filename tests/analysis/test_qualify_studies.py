@@ -14,18 +14,8 @@ from parley.analysis.tables import load
 from parley.llm.journal import usage_of_journal
 from parley.model.files import JOURNAL
 
-from .test_qualify_before_run import MODEL
-
 DEAF = WayVerdict("numbers", IGNORES, 32, 0, 48, 0.5, ends=0.2, p=0.5)
 STRONG = WayVerdict("phrases", FOLLOWS, 32, 0, 48, 1.0, ends=7.0, p=0.001)
-
-
-@pytest.fixture
-def new_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A model of the user that Parley knows nothing about: the oracle behind another name."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "new.py").write_text(MODEL)
-    return f"{tmp_path / 'new.py'}:open_model"
 
 
 def intervene(model: str, out: Path, *more: str) -> int:

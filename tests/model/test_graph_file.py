@@ -148,7 +148,7 @@ def test_a_plan_says_what_becomes_of_rounds_signs_and_attitudes(tmp_path: Path) 
     assert "links by round: 1 appear and 1 vanish, each direction counted" in text
     assert "the signs of the graph's links are recorded; debates ignore them" in text
     assert "the attitudes of the graph's nodes are recorded; agents state their own opinions" in text
-    assert "1 exist in none of the 1 rounds" in "\n".join(estimate_lines(timed(tmp_path, rounds=1), {}))
+    assert "1 links exist in none of the 1 rounds" in "\n".join(estimate_lines(timed(tmp_path, rounds=1), {}))
 
 
 def test_a_graph_without_links_in_any_round_is_refused(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def test_links_with_a_sign_are_for_laws_that_know_them(tmp_path: Path, form: str
     assert ends["Ann"] == pytest.approx((start["Cem"] - start["Bob"]) / 2)
     assert (ends["Bob"], ends["Cem"]) == pytest.approx((-start["Ann"], start["Ann"]))
     for law in ("degroot", "deffuant", "voter"):
-        with pytest.raises(UserError, match=f"hostile links .*, which law {law} does not know: choose altafini"):
+        with pytest.raises(UserError, match=f"hostile links .*, which the law {law} cannot use: choose altafini"):
             PopulationModel(law, graph, 3)
 
 

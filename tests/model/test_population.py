@@ -293,7 +293,7 @@ def test_a_network_of_ones_own_keeps_people_and_weights(tmp_path: Path, form: st
 @check_each(
     ("settings", "told"),
     [
-        ({"agents": 5}, "it has 4 nodes, but 5 agents were requested: set --agents 4"),
+        ({"agents": 5}, " has 4 nodes, but 5 agents were requested: set --agents 4"),
         (
             {"agents": 4, "parties": "cdu:3:1,fdp:8:1"},
             "the graph has nodes of the parties cdu,spd, but --parties names cdu,fdp",

@@ -222,7 +222,7 @@ def test_votes_of_people_stand_beside_the_panel_and_a_second_start_asks_nothing(
     (tmp_path / "v.csv").write_text("\n".join(["voter,first,second,choice", *people, "v0,m3,m1,tie", "v1,m3,m1,"]))
     words = f"{tmp_path / 'm.csv'} --topic racism --panel 5 --llm oracle --votes {tmp_path / 'v.csv'}"
     beside = arena(tmp_path, "b", words)
-    assert "1 of 8 votes are missing; 1 are ties." in beside
+    assert "1 of 8 votes are missing; 1 votes are ties." in beside
     assert "| panel minus people |" in beside
     assert all(f"| m{number} |" in beside.split("## What else")[0] for number in (1, 2, 3))
     assert arena(tmp_path, "b", f"{words} --max-calls 30") == beside

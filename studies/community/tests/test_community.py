@@ -346,7 +346,7 @@ def test_what_a_user_can_get_wrong_is_one_line(tmp_path: Path, capsys: pytest.Ca
 
     refused(OWN.replace("It snows.", ""), "topic 2: text is empty")
     refused(OWN.replace('"two"', '"one"'), "'one' comes twice")
-    refused(OWN.replace("[[rules]]", "[[other]]"), "there are 0, at least 1|other")
+    refused(OWN.replace("[[rules]]", "[[other]]"), "there are 0, but at least 1 are needed|other")
     refused(OWN + '[topics.planted]\nlie = "It flies."', "rule planted in the topic 'two'")
     posts.write_text("text\nHello.\n", encoding="utf-8")
     with pytest.raises(UserError, match="has 1 different posts"):

@@ -227,7 +227,9 @@ def test_a_panel_that_goes_by_quotations_prefers_them_and_any_others(tmp_path: P
     found = preferences(table, own.size).set_index("condition")
     assert (found["low"] > 0.5).all()
     assert found["posts"].tolist() == [24] * 4
-    assert "they are more persuasive for it. It cannot be shown that quotations have to fit the post" in verdict(table)
+    assert "are more persuasive for the panel. It cannot be shown that quotations have to fit the post" in verdict(
+        table
+    )
 
 
 def test_a_panel_that_does_not_care_for_quotations_prefers_nothing(tmp_path: Path) -> None:

@@ -321,7 +321,7 @@ def test_the_command_writes_a_report(tmp_path: Path) -> None:
     few.write_text("person,statement,vote\na,x,agree\nb,x,pass\na,y,disagree\n", encoding="utf-8")
     assert main(["study", "opinion-groups", str(few), "--out", str(tmp_path / "b")]) == 0
     page = (tmp_path / "b/opinion_groups.md").read_text(encoding="utf-8")
-    assert "is unknown: needs 20 people" in page
+    assert "is unknown: the map needs 20 people" in page
     assert "What each group wants" not in page
 
 

@@ -130,7 +130,7 @@ def test_the_command_reports_scores_and_categories(tmp_path: Path, capsys: pytes
     assert main(["study", "raters", str(path), "--out", str(tmp_path / "few")]) == 0
     few = (tmp_path / "few" / "raters.md").read_text(encoding="utf-8")
     assert "is unknown: fewer than 30 items" in few
-    assert "is unknown: it needs 3 raters" in few
+    assert "is unknown: the correction needs 3 raters" in few
     assert "What other raters would give is unknown: fewer than 20 items" in few
     for bad, said in [
         ("item,rater\na,b", "needs a column score"), ("item,rater,score\na,b,x", "must be a number"),
