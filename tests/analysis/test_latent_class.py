@@ -83,10 +83,8 @@ def test_few_raters_and_one_verdict_give_no_share() -> None:
     """Two raters cannot say which of them is wrong."""
     random = np.random.default_rng(1)
     rows, said = rater_errors(draw(random, 100, (0.1, 0.2), 0.5), ALIGNED)
-    assert (
-        said
-        == f"The corrected share of {ALIGNED} is unknown: the correction needs 3 raters (a judge counts as one) of 20 or more answers."
-    )
+    needs = "the correction needs 3 raters (a judge counts as one) of 20 or more answers"
+    assert said == f"The corrected share of {ALIGNED} is unknown: {needs}."
     assert rows["wrong"].isna().all()
     assert "unknown" in rater_errors(draw(random, 10, (0.1, 0.2, 0.1), 0.5), ALIGNED)[1]
     assert "only one verdict" in rater_errors(draw(random, 40, (0.0, 0.0, 0.0), 1.0), ALIGNED)[1]
