@@ -168,11 +168,17 @@ def test_every_command_asks_a_model_or_says_that_it_does_not() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", ASKING)
-def test_a_shared_option_is_understood_alike(name: str) -> None:
+def test_a_shared_option_is_understood_alike(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Model, address, budget, seed and folder: every command that asks a model takes all of them, as the same values.
 
     A branch has the seed of its run and a confirmation that of its plan; both refuse another.
     """
+    monkeypatch.chdir(tmp_path)
+    for word in ASKING[name].split():  # runs and files are looked for at once
+        if word.startswith("runs/"):
+            place = Path(word) if Path(word).suffix else Path(word) / "record.jsonl"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.touch()
     own = name in ("branch", "study confirm")
     shared = SHARED.replace("--seed 7 ", "") if own else SHARED
     meaning = {key: value for key, value in MEANING.items() if not (own and key == "seed")}

@@ -227,6 +227,6 @@ def test_the_report_says_it_in_words_and_pictures(found: TuningResult, tmp_path:
     assert found.points["expected_error"].notna().any()
     assert "| Racism | Default | first |" in told
     assert "oracle (known-truth speaker)" in told
-    assert "no evidence about people" in told
+    assert "not evidence about people" in told
     assert (tmp_path / "out" / "fine_tuned.png").stat().st_size > 20_000
     assert {"points.csv", "shifts.csv", "remedy.csv"} <= {one.name for one in (tmp_path / "out").iterdir()}

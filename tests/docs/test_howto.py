@@ -29,7 +29,7 @@ GAINED = {
     "compare three models": "15 of 15 are finished",
     "cite Parley": '"revision":',
     "compute a number of my own": "agreed_low",
-    "run a network of 1,000 agents": "1,001 agents",
+    "run a network of 1,000 agents": "1,000 agents and 1 reference room",
     "run a sweep on a cluster": "12 of 12 are finished",
     "know how far opinions drift": "drift_low",
 }
