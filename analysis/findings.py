@@ -108,7 +108,7 @@ def _left_out(tables: Tables, drifts: pd.DataFrame) -> Iterator[str]:
             unsure.append(f"{tables.plural(cell.party)}{where}")
     if unsure:
         yield escape_markdown(
-            f"More than {MANY:.0%} of the agents are left out of the movement of {join_phrases(unsure)}, "
+            f"The computed movement of {join_phrases(unsure)} leaves out more than {MANY:.0%} of the agents, "
             "because a rating is missing. Depending on the missing ratings, the movement could also be zero "
             "or go the other way."
         )

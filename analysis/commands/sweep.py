@@ -60,7 +60,7 @@ def sweep_parser() -> Parser:
     )
     about = (
         "values to try for a field (as in --set), topic or llm. Give --vary again for another field: Parley runs all "
-        "combinations. Separate values that contain commas with ;"
+        "combinations. If a value contains a comma, put ; between the values"
     )
     add_option(parser, "--vary KEY=VALUE,VALUE", about, default=[], action="append")
     add_option(

@@ -140,7 +140,7 @@ HINTS = {
     "length": "How many posts a person is shown in a round.",
     "lasting": "After this number of rounds a post is no longer shown.",
     "pool": "How many of the newest posts the recommender looks at.",
-    "acts": "The acts from which a person chooses, with commas.",
+    "acts": "The acts from which a person chooses, separated by commas.",
     "seeded": "Such posts get one vote for or against them at random, to measure the herd effect.",
     "believers": "0.2: a fifth of the agents. 0: the prompts do not mention the rumour (studies/news/README.md).",
 }  # fmt: skip

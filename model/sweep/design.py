@@ -90,7 +90,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     first, colon, end = text.partition(":")
     parts = [first, end] if colon else text.split(",")
     if not all(seed_text.strip().isdecimal() for seed_text in parts):
-        raise UserError(f"--seeds {text}: write FIRST:END (0:20 is 0 to 19) or seeds with commas")
+        raise UserError(f"--seeds {text}: write FIRST:END (0:20 is 0 to 19) or seeds between commas, as in 3,5,8")
     wanted = range(int(first), int(end)) if colon else [int(seed_text) for seed_text in parts]
     if (count := wanted.stop - wanted.start if isinstance(wanted, range) else len(wanted)) > MOST:
         raise UserError(f"--seeds {text}: {count:,} seeds are too many for one sweep; give {MOST:,} at most")

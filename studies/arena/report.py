@@ -138,8 +138,9 @@ def _add_rewritings(report: Report, outcome: Outcome) -> None:
     summary = rewritings.summary_table(gains, pairs)
     about = (
         "The panel compares each message with its rewritten versions, and does not know which is which. "
-        "Gain is the percentage of comparisons in which the new message is preferred, minus 50. Paraphrases "
-        "and copies are the nulls: their gain is 0 unless wording alone decides."
+        "Gain is the percentage of comparisons in which the new message is preferred, minus 50. The nulls "
+        "are copies and paraphrases. A copy has the same text, so its gain differs from 0 only by chance. A paraphrase "
+        "gains only if the panel reacts to its wording."
     )
     report.section("Does rewriting make messages more persuasive?", about)
     report.data(

@@ -40,7 +40,7 @@ def parser() -> Parser:
     )
     add_option(options, "COMMUNITY", "garden, patients, or a .toml file of your own", nargs="?", default="garden")
     add_option(options, "--judge SPEC", "the model that judges posts", required=True)
-    about = "rules that members read before the change: names with commas, none or all"
+    about = "names of the rules that members read before the change, separated by commas; or all, or none"
     add_option(options, "--before RULES", about, default=NO_RULES)
     add_option(options, "--after RULES", "rules that members read after the change", default=ALL)
     add_option(options, "--rooms N", "number of rooms: people and topics drawn by the seed", positive, default=20)

@@ -164,7 +164,7 @@ def train(training: WriterTraining, desk: CallDesk) -> int:
     }
     facts = [
         f"{training.llm} was trained by {training.recipe.method.upper()} on "
-        f"{len(next(iter(outcome.wins.values())))} wins; {outcome.left_out} training cases have no win",
+        f"{len(next(iter(outcome.wins.values())))} wins; in {outcome.left_out} training cases no message won",
         "mean score of the winner minus that of the other message, in logits: "
         + ", ".join(f"{name} {margin:.2f}" for name, margin in wins.items()),
     ]

@@ -56,7 +56,7 @@ class Herding:
             "Aim of the planner",
             "right: as many right choices as possible. A or B: as many choices of this option as possible.",
         ),
-        "levels": ("Precisions that the planner can choose", "Numbers from 0.5 to 1, with commas."),
+        "levels": ("Precisions that the planner can choose", "Numbers from 0.5 to 1, separated by commas."),
         "cost": ("Cost of a precision", "What one unit of distance from the free precision costs, in right choices."),
     }
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from parley.analysis.journaled_calls import CallDesk
     from parley.studies.representatives.pipeline import DatasetBuilder
 
-TRAIN = "Train a representative on the training side of some episodes."
+TRAIN = "Train a representative on some of the episodes; the others are kept for validation and test."
 CHOICES = (
     "what each representative knows: base (only the current question), or letters of D (demographics), O (opinions), "
     "C (critiques) and P (positions), as in OC; all: the 16 combinations (default: base,D,O,C,P,OC,DOCP)"
@@ -330,7 +330,7 @@ COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Pars
     "train": (
         train,
         partial(lesson_parser, "train", TRAIN),
-        "train a representative on the training side of some episodes",
+        "train a representative on some of the episodes; the others are kept for validation and test",
     ),
     "measure": (measure, measure_parser, "measure a representative on people and questions that it has not seen"),
     "grid": (grid, grid_parser, "measure what each thing that a representative knows adds, by two model sizes"),
