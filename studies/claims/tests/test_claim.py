@@ -511,7 +511,7 @@ def test_a_claim_on_the_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert (tmp_path / "out" / "claim.png").exists()
     assert run.main(command) == 0
     again = capsys.readouterr().out
-    assert "0 calls asked" in again
+    assert "0 calls were made" in again
     assert (tmp_path / "out" / "claim.md").read_text(encoding="utf-8") == page
 
 
@@ -566,7 +566,7 @@ def test_a_sealed_claim_comes_out_of_its_records_and_a_changed_number_is_found(t
         json.dumps({**design, "claim": 1}),
     ):
         (folder / "claim.json").write_text(text)
-        with pytest.raises(UserError, match="is no design of a claim"):
+        with pytest.raises(UserError, match="is not the design of a claim"):
             read_values(folder)
 
 

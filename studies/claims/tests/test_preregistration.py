@@ -274,7 +274,7 @@ def test_from_registration_to_report(
     assert (tmp_path / "own.seen.jsonl").exists()
     capsys.readouterr()
     assert run.main(["study", "confirm", "own.json", "--workers", "1"]) == 0
-    assert "0 calls asked" in capsys.readouterr().out
+    assert "0 calls were made" in capsys.readouterr().out
     assert (tmp_path / "own" / "confirmation.md").read_bytes() == page
     assert run.main(["study", "confirm", "own.json", "--workers", "1", "--units", "7", "--out", "more"]) == 0
     assert "exploratory: units 7 are not those registered (6)" in capsys.readouterr().out
