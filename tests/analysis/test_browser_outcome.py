@@ -204,7 +204,7 @@ def test_ticked_runs_are_compared(visits: Callable[..., Visit], home: Path) -> N
     visit.page.get_by_label("Tick runs/seed7", exact=True).check()
     visit.press("Compare 2 runs")
     runs = named_runs([home / "runs" / name for name in ("parent", "seed7")])
-    lead = visit.page.locator(".view .lead")
+    lead = visit.page.locator(".lead")
     expect(lead).to_have_text(sentences(runs, compare_runs(runs))[0])
     differences = visit.page.get_by_role("region", name="Differences").inner_text()
     assert re.search(r"-?\d\.\d\d \(-?\d\.\d\d to -?\d\.\d\d\)", differences)
