@@ -29,6 +29,7 @@ from parley.llm.studies import (
     study_of_folder,
 )
 from parley.model.cli import Parser, program
+from parley.model.files import PARTIAL, RECORD
 
 Run = Callable[[Sequence[str]], int]
 FAMILIES = ("study", "export")
@@ -194,6 +195,9 @@ def _part(name: str, suffix: str, after: Sequence[str] = ()) -> Any:
     places = {name: place for group in FIRST.values() for name, place in group.items()}
     if name in places:
         return places[name].load(suffix)
+    if any((Path(name) / record).is_file() for record in (RECORD, PARTIAL)):
+        ways = ", ".join(f"{program()} {way} {name}" for way in ("--ui", "show", "report"))
+        raise UserError(f"{name} is the folder of a run, not a command; you may want: {ways}")
     if os.sep in name or "/" in name or name in _study_names():
         wanted = _wanted([name])
         more = f"; you may also want: {wanted}" if wanted else ""

@@ -111,7 +111,13 @@ def _party(text: str, society: Society, where: str) -> str:
             f"{where}: {text!r} is no party of the society {society.name}, which has {known}. People of other parties need a "
             f"society of their own: run.py new society ./mine ({PAGE})"
         )
-    return by_label[text.lower()]
+    if (party := by_label[text.lower()]) == DEFAULT:
+        others = ", ".join(name for name in society.parties if name != DEFAULT)
+        raise UserError(
+            f"{where}: {text!r} is the party of agents without a persona, whose answers show the model's own opinion. Give this "
+            f"person another party: {others} ({PAGE})"
+        )
+    return party
 
 
 def _name(party: str, place: int, society: Society) -> str:

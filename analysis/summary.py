@@ -82,12 +82,28 @@ def write_summary(
 
 
 def _in_short(tables: Tables, results: Results, measured: Mapping[str, ModuleType], folder: Path) -> list[str]:
-    """Return whether the model plays people, then the findings, which are withheld where it does not."""
+    """Return what makes the results useless, whether the model plays people, then the findings, withheld where it does not."""
     about_model = first_sentences(tables.header, folder)
     if withholds(tables.header, folder):
         return [*about_model, missing_ratings(tables)]
     lines, before = findings(tables, results, measured), 1 if about_model else 0
-    return [*about_model[:before], *lines, *about_model[before:]]
+    cautions = [line for line in lines if line.startswith("**")]
+    others = [line for line in lines if line not in cautions]
+    return [*cautions, *about_model[:before], *_same_people(tables), *others, *about_model[before:]]
+
+
+def _same_people(tables: Tables) -> list[str]:
+    """Return that the same people debate in all rooms of a group, where this is so: an interval then says nothing of others."""
+    seats = tables.agents[tables.agents["group"].isin(tables.groups) & (tables.agents["party"] != DEFAULT)]
+    casts = seats[seats["persona"] != ""].groupby(["topic", "group", "room"])["persona"].agg(frozenset)
+    rooms = casts.groupby(["topic", "group"]).agg(["size", "nunique"])
+    alike = rooms[(rooms["size"] > 1) & (rooms["nunique"] == 1)]
+    if alike.empty:
+        return []
+    return [
+        f"**The same people debate in all {alike['size'].max():,} rooms of a group:** the intervals are over repeated debates of "
+        "these people, and say nothing about other people."
+    ]
 
 
 def open_summary(tables: Tables, path: Path, done: str = "") -> Report:
@@ -174,8 +190,8 @@ def _dependence(tables: Tables) -> str:
     most, warning = seats.groupby(["topic", "group", "persona"])["room"].nunique().max(), ""
     if most > 1:
         warning = (
-            f" A persona sits in up to {most} rooms of a topic and group, each time with other partners. Rooms then share "
-            "personas, and intervals are somewhat too narrow."
+            f" A persona sits in up to {most} rooms of a topic and group. Rooms then share personas, and intervals are too "
+            "narrow for a statement about other people."
         )
     if (tables.calls["drawn"] > 0).any():
         warning += (

@@ -466,6 +466,13 @@ def test_a_wrong_word_names_what_was_wanted(typed: str, wanted: str, capsys: pyt
     assert told.count("\n") == 1
 
 
+def test_the_folder_of_a_run_is_no_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It was called a study."""
+    (tmp_path / "record.jsonl").touch()
+    assert run.main([str(tmp_path)]) == 2
+    assert f"{tmp_path} is the folder of a run, not a command; you may want: run.py --ui" in capsys.readouterr().err
+
+
 def test_run_is_the_command_without_a_name(tmp_path: Path) -> None:
     assert (
         run.main(["run", *SMALL, "--out", str(tmp_path / "a")]) == run.main([*SMALL, "--out", str(tmp_path / "b")]) == 0

@@ -39,6 +39,13 @@ def test_each_row_is_a_person_and_each_further_column_a_sentence(tmp_path: Path)
     )
 
 
+def test_a_person_is_no_default(tmp_path: Path) -> None:
+    """Answers of a newcomer's bus driver were taken for the model's own opinion."""
+    (tmp_path / "people.csv").write_text("party,name,job\ndefault,Cy,bus driver\n", encoding="utf-8")
+    with pytest.raises(UserError, match="row 2: 'default' is the party of agents without a persona"):
+        own_people(str(tmp_path / "people.csv"), load_society())
+
+
 def test_a_backstory_is_taken_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(
         "party,name,backstory\ndemocrat,Ann,You are Ann. You like bats.\n", encoding="utf-8"
