@@ -141,7 +141,7 @@ def TableFiles(files: Files, folder: Path, now: list[object]) -> None:
             Download(table_maker(named[name], kind), f"{folder.name}-{name}.{kind}", mime, label, [*now, name])
     element("p", f"{len(named)} tables, of all rounds so far.", css="soft")
     if rows := solara.use_memo(lambda: column_rows(name), [name]):
-        with solara.Details("Columns of this table"):
+        with element("details", element("summary", "Columns of this table")):
             table(["what it is", "column"], rows, f"Columns of {table_title(name)}")
 
 

@@ -51,7 +51,7 @@ INNER = """() => [...document.querySelectorAll('.view *')].filter(one => one.scr
 """What has a vertical scroll bar of its own; a conversation has one, so that its newest line is seen beside the chart."""
 NAMELESS = """() => [...document.querySelectorAll('button, [role=button], input, select')]
   .filter(one => one.checkVisibility())
-  .filter(one => !(one.innerText || one.ariaLabel || one.labels?.length || one.title)).map(one => one.outerHTML)"""
+  .filter(one => !(one.textContent.trim() || one.ariaLabel || one.labels?.length || one.title)).map(one => one.outerHTML)"""
 
 
 @pytest.fixture(scope="module")

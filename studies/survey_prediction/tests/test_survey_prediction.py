@@ -184,7 +184,7 @@ def test_what_is_planted_is_found_on_every_test_set(tmp_path_factory: pytest.Tem
     beside = measured[measured["predictor"] == "truth"]
     assert (abs(rows["auc"].to_numpy() - beside["auc"].to_numpy()) < 0.1).all()
     lines = sentences(study, measured, compared)
-    assert all("it finds who gives which answer" in line for line in lines)
+    assert all("the predictor finds who gives which answer" in line for line in lines)
     assert np.isnan(every[QUESTION][:, study.split.unasked]).all()
 
 
