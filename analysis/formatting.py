@@ -185,9 +185,9 @@ def chance_note(intervals: int) -> str:
     """Return how many of so many 95% intervals (or tests at 5%) on a page mislead by chance; below one, that all may hold.
 
     >>> chance_note(60)
-    'Of 100 intervals, about five miss the true value by chance. Of the 60 here, expect about 3 to miss it.'
+    'Of 100 intervals, about five miss the true value by chance. Of the 60 intervals here, expect about 3 to miss the true value.'
     >>> chance_note(5)
-    'Of 100 intervals, about five miss the true value by chance. All 5 here may well contain it.'
+    'Of 100 intervals, about five miss the true value by chance. All 5 intervals here may well contain the true value.'
     """
     missed = f"Of the {intervals:,} intervals here, expect about {0.05 * intervals:.0f} to miss the true value."
     here = (

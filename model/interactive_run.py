@@ -207,6 +207,11 @@ class InteractiveRun:
         """Return the lines of the round under way that are not in the record yet."""
         return list(self._early.values())
 
+    @property
+    def checks(self) -> bool:
+        """Whether the model is checked before the debates."""
+        return self._check is not None
+
     def waiting(self) -> list[WaitingFor]:
         """Return the requests that the model has not answered yet, the first sent first."""
         sent = self._pending.waiting() if self._pending else []

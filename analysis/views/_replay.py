@@ -54,7 +54,8 @@ def waited_for(session: Session) -> tuple[list[Any], list[dict[str, Any]]]:
     if live is None or live.phase != "running":
         return [], []
     if not live.events:
-        what = {"id": 0, "name": "the model to say what it can do", "what": "test", "seconds": live.seconds}
+        name = "this model's answers to the check" if live.checks else "the model to say what it can do"
+        what = {"id": 0, "name": name, "what": "test", "seconds": live.seconds}
         return ["opening"], [what]
     tables = session.tables
     names = dict(zip(tables.agents["agent"], tables.agents["name"], strict=True)) if tables is not None else {}

@@ -282,6 +282,7 @@ def test_a_slow_model_is_waited_for_by_name_and_its_lines_come_one_by_one(
             + quote(f"openai:echo,base_url={server.url}")
         )
         visit.planned()
+        page.get_by_label("Check this model first").uncheck()
         visit.press("Start a new run")
         page.get_by_role("alertdialog").get_by_role("button").first.click()
         folder = visit.folder()
