@@ -51,7 +51,7 @@ def multiplicity(page: str) -> str:
     """Return how many of the intervals on a page mislead by chance; "" below SEVERAL, or where the page says what it does.
 
     >>> multiplicity("Down by 0.4 (-0.9 to 0.1)."), multiplicity(5 * "1 (0 to 2) ")[:49]
-    ('', 'Intervals and p are not corrected for their numbe')
+    ('', 'Intervals and p are not corrected for multiple co')
     """
     count = len(PRINTED.findall(page))
     if count < SEVERAL or any(word in page for word in CORRECTED):

@@ -55,7 +55,7 @@ def verdict(row: Mapping[str, Any]) -> str:
         return (
             "as near to people as other people are"
             if row["score_high"] >= 1
-            else "nearer to people than the null is, but not as near to people as other people are are"
+            else "nearer to people than the null is, but not as near as other people are"
         )
     return (
         "no nearer to people than the null is"
