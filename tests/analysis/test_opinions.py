@@ -100,7 +100,7 @@ def test_where_a_model_of_the_run_gives_none_all_are_answers(made: Made) -> None
     )
     assert set(tables.attitudes["measure"]) == {RATING}
     assert tables.attitudes["attitude"].equals(tables.attitudes["answer"])
-    assert "a model of this run gives no distribution" in tables.opinion_note
+    assert "a model of this run gives no probabilities of its answers" in tables.opinion_note
 
 
 def test_the_ratings_of_the_paper_are_a_named_option(made: Made) -> None:
