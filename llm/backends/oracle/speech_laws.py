@@ -118,7 +118,9 @@ def plant_tact(tact: str = "") -> Mapping[str, float]:
         if name not in FRAMES:
             raise unknown_name("frame of tact", name, FRAMES)
     if wrong := [name for name, value in points.items() if not -10 <= value <= 10]:
-        raise UserError(f"oracle: tact={wrong[0]}:POINTS shifts public lines: give points from -10 to 10, as in tact=reward:2")
+        raise UserError(
+            f"oracle: tact={wrong[0]}:POINTS shifts public lines: give points from -10 to 10, as in tact=reward:2"
+        )
     return points
 
 
