@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from itertools import chain, zip_longest
 from pathlib import Path
 
-from parley.agents.persona import Persona, all_personas, parties, persona_set, set_name
+from parley.agents.own_people import people_folder
+from parley.agents.persona import Persona, all_personas, parties, set_name
+from parley.agents.society import load_society
 from parley.llm.errors import UserError
 from parley.llm.seeding import stream
 
@@ -18,7 +20,7 @@ def draw_people(personas: str, count: int, seed: int, study: str, option: str) -
     study: names the random stream. option: that which sets the count. Errors: UserError if the set has too
     few, and as `check_names`.
     """
-    folder, groups = persona_set(personas), []
+    folder, groups = people_folder(personas, load_society()), []
     for party in parties(folder):
         party_people = respondents(party, folder)
         groups.append(stream(seed, study, party).sample(party_people, len(party_people)))
@@ -42,7 +44,7 @@ def respondents(party: str, folder: Path) -> list[Persona]:
 
 def of_each_party(personas: str, count: int = 0) -> list[Persona]:
     """Return the respondents of a set, at most so many of each party (0: all)."""
-    folder = persona_set(personas)
+    folder = people_folder(personas, load_society())
     return [person for party in parties(folder) for person in respondents(party, folder)[: count or None]]
 
 

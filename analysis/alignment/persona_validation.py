@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from parley.agents.persona import Persona, all_personas, parties, persona_reminder, persona_set
+from parley.agents.own_people import people_folder
+from parley.agents.persona import Persona, all_personas, parties, persona_reminder
 from parley.agents.reply_cleaning import clean_speech
 from parley.agents.society import US, Society, load_society
 from parley.analysis import judging
@@ -184,7 +185,7 @@ def interview_items(validation: Validation) -> list[Item]:
     """Every persona and question. Errors: UserError on an unknown set, and on a party that cannot be judged."""
     items, society = [], load_society(validation.society)
     for name in validation.personas:
-        folder = persona_set(society.qualified(name))
+        folder = people_folder(name, society)
         people = [
             member for party in parties(folder) if person(party, society) for member in all_personas(party, folder)
         ]

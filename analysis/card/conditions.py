@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from parley.agents.persona import all_personas, persona_set
+from parley.agents.own_people import people_folder
+from parley.agents.persona import all_personas
 from parley.agents.probe import PHRASES
 from parley.agents.scales import LABELLED
 from parley.agents.society import DEFAULT, Society
@@ -152,7 +153,7 @@ def with_genders(base: Scenario) -> str:
 
 def both_genders(society: Society, personas: str) -> int:
     """How many personas of each party exist as a man and as a woman (of the party that has fewer)."""
-    folder = persona_set(society.qualified(personas))
+    folder = people_folder(personas, society)
     return min(len(set.intersection(*_names_by_variant(party, folder).values())) for party in society.debaters)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -23,6 +24,7 @@ from parley.llm.errors import BudgetSpent, UserError
 from parley.llm.journal import shared_ledger
 from parley.llm.request import NOTHING, Backend, Usage, total
 from parley.llm.router import RoutedBackend
+from parley.model.casting import seat_rooms
 from parley.model.cost_estimate import Check, RunPlan, check_lines, plan_run, usage_by_spec
 from parley.model.files import RECORD
 from parley.model.progress import Progress, summary_line
@@ -80,6 +82,18 @@ def protocol_steps(batch: Batch, sections: Sections) -> list[ProtocolStep]:
         ProtocolStep(name, scenario, batch.place / name.replace(" ", "-"), f"{name} ({place} of {len(scenarios)})")
         for place, (name, scenario) in enumerate(scenarios.items(), 1)
     ]
+
+
+def check_people(batch: Batch, sections: Sections) -> None:
+    """Errors: UserError where a condition cannot be seated, before any condition asks the model."""
+    try:
+        for step in protocol_steps(batch, sections):
+            deque(seat_rooms(step.scenario), maxlen=0)
+    except UserError as error:
+        if "too few personas" not in str(error):
+            raise
+        few = str(error).partition(":")[0]
+        raise UserError(f"{few}: a bias card seats two of a party in some rooms, so add personas to the set") from None
 
 
 def step_interviews(batch: Batch, sections: Sections) -> list[str]:

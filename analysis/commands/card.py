@@ -173,6 +173,7 @@ def _print_plan(options: argparse.Namespace) -> None:
 def design(options: argparse.Namespace) -> tuple[Batch, Sections, int, list[Remedy]]:
     """Return the first batch, the sections, the number of batches and the remedies. Errors: UserError."""
     from parley.analysis.card.conditions import Batch
+    from parley.analysis.card.protocol import check_people
     from parley.analysis.card.remedies import choose_remedies
     from parley.analysis.card.sections import sections
     from parley.llm.backends import in_society, split_spec
@@ -186,6 +187,8 @@ def design(options: argparse.Namespace) -> tuple[Batch, Sections, int, list[Reme
     remedies = []
     if options.remedies or options.tuned:
         remedies = choose_remedies(options.remedies, options.tuned, base.models.llm, base.society)
+    if base.people.personas not in base.society.persona_sets:
+        check_people(first, chosen)  # shipped people are enough
     for remedy in remedies:
         remedy.batch(first)  # a field that the card sets too is an error before the first call
     return first, chosen, options.batches or (MOST if options.tight is not None else 1), remedies

@@ -9,9 +9,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import pandas as pd
 
-from parley.agents.persona import Persona, all_personas, parties, persona_set
+from parley.agents.own_people import people_folder
+from parley.agents.persona import Persona, all_personas, parties
 from parley.agents.persuasion import read_choice
-from parley.agents.society import DEFAULT
+from parley.agents.society import DEFAULT, load_society
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.llm.driver import Conversation, ask_all
@@ -51,7 +52,7 @@ def draw_people(personas: str, number: int, seed: int, skip: int = 0) -> list[Pe
 
     Errors: UserError if the set has fewer.
     """
-    folder = persona_set(personas)
+    folder = people_folder(personas, load_society())
     by_party = []
     for party in parties(folder):
         people = [person for person in all_personas(party, folder) if not person.variant]

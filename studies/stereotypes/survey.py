@@ -19,7 +19,8 @@ import pandas as pd
 
 from parley.agents.closed_answers import ANSWER_TOKENS
 from parley.agents.language import Language, language_of_study
-from parley.agents.persona import Persona, load_personas, parties, persona_set
+from parley.agents.own_people import people_folder
+from parley.agents.persona import Persona, load_personas, parties
 from parley.agents.persona_generator import find_clash
 from parley.agents.probe import Probe
 from parley.agents.society import DEFAULT, US, Society, load_society
@@ -120,7 +121,7 @@ class PersonaSurvey:
     def people(self) -> list[Persona]:
         """Return the personas without a variant, by party. Errors: UserError below two parties, and as `check_names`."""
         society = load_society(self.society)
-        folder = persona_set(society.qualified(self.personas))
+        folder = people_folder(self.personas, society)
         named = [party for party in parties(folder) if party != DEFAULT and party in society.parties]
         if len(named) < 2:
             raise UserError(

@@ -104,3 +104,18 @@ def test_a_party_with_a_model_of_its_own_costs_what_that_costs(
     told = capsys.readouterr().out
     assert "republican " in told
     assert "the others " in told
+
+
+@check_each("more", [[], ["--dry-run"]])
+def test_too_few_people_of_ones_own_are_refused_before_anything_is_asked(
+    more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Some conditions ran first, and the hint named a setting that an audit refuses."""
+    table = tmp_path / "people.csv"
+    table.write_text("party,name,job\nrepublican,Ann,nurse\ndemocrat,Bo,baker\n", encoding="utf-8")
+    command = ["audit", "--llm", "oracle", "--topic", "racism", "--set", f"personas={table}", "--blocks", "2"]
+    assert run.main([*command, "--out", str(tmp_path / "card"), *more]) == 2
+    told = capsys.readouterr()
+    assert "too few personas (1 republican) for 2 different agents" in told.err
+    assert "add personas to the set" in told.err
+    assert "asked" not in told.out
