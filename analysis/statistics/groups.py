@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import stdtr, stdtrit
-from scipy.stats import levene, ncf, ttest_1samp, ttest_ind
+from scipy.stats import chi2, levene, ncf, ttest_1samp, ttest_ind
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.oneway import anova_oneway
 
@@ -24,6 +24,8 @@ from parley.analysis.statistics.intervals import FEWEST, NONE, Floats, is_even
 from parley.llm.seeding import derive
 
 LEVEL = 0.95
+LARGE = 1e6
+"""An F above which the limit of its noncentral distribution is used."""
 NAN = math.nan
 
 
@@ -188,6 +190,10 @@ def _noncentrality(ratio: float, freedom: tuple[float, float], level: float) -> 
     def excess(noncentrality: float) -> float:
         return float(ncf.cdf(ratio, *freedom, noncentrality)) - level
 
+    if (
+        ratio > LARGE
+    ):  # only the error's chi-squared still matters, and the distribution function is NaN from about 1e10 on
+        return float(freedom[0] * ratio * chi2.ppf(1 - level, freedom[1]) / freedom[1]) if math.isfinite(ratio) else 0.0
     if not math.isfinite(ratio) or excess(0.0) <= 0:
         return 0.0
     most = 2 * freedom[0] * ratio + 1
