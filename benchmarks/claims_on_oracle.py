@@ -13,6 +13,7 @@ import csv
 import tempfile
 from pathlib import Path
 
+from parley.analysis.outcomes import RoomMeasure
 from parley.analysis.statistics.intervals import share_interval
 from parley.llm.budget import Budget
 from parley.model.sweep.cell_runner import SweepJob
@@ -20,7 +21,6 @@ from parley.model.sweep.runner import run_cells
 from parley.studies.claims.claim import load_claim
 from parley.studies.claims.curve import whole_specifications
 from parley.studies.claims.multiverse import Multiverse, given_fields
-from parley.studies.claims.outcomes import RoomMeasure
 from parley.studies.claims.variance import setting_share
 
 SPECIFICATIONS, REPETITIONS = 24, 3

@@ -1,6 +1,6 @@
 """Checks a claim over many settings that mean the same, and tests it by a plan that was frozen before.
 
-claim.py          a claim as a TOML file; outcomes.py: its outcome as a number for each room
+claim.py          a claim as a TOML file (analysis/outcomes.py: its outcome as a number for each room)
 dimensions.py     what is varied; design.py, multiverse.py: the specifications, and their runs
 differences.py    first arm minus second; people.py: the unit of the test
 curve.py          the specification curve, and what swapped arms give

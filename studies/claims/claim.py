@@ -19,7 +19,7 @@ from parley.model.scenario import Scenario, load_preset, parse_settings
 from parley.model.validation import check_topics, topics_to_know
 
 if TYPE_CHECKING:
-    from parley.studies.claims.outcomes import Outcome
+    from parley.analysis.outcomes import Outcome
 
 Direction = Literal["greater", "less", "equivalent"]
 RESERVED = ("seed", "repetitions", "llm", "llms", "topic", "personas", "society")
@@ -64,7 +64,7 @@ class Claim:
     @cached_property
     def measure(self) -> Outcome:
         """The outcome as a measure of a room."""
-        from parley.studies.claims.outcomes import find_outcome  # metrics and tables: half a second
+        from parley.analysis.outcomes import find_outcome  # metrics and tables: half a second
 
         return find_outcome(self.outcome)
 

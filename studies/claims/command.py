@@ -62,6 +62,7 @@ def claim(words: Sequence[str]) -> int:
     stated_claim = _with_models(read_claim(options.file), options)
     check_size(stated_claim, options.specifications)  # before the slow imports
     check_claim(stated_claim, options.file.name)
+    from parley.analysis.outcomes import RoomMeasure
     from parley.analysis.qualify.before_run import qualify_models
     from parley.model.progress import bar
     from parley.model.scenario_run import lock_folder
@@ -69,7 +70,6 @@ def claim(words: Sequence[str]) -> int:
     from parley.studies.claims.audit import audit_claim
     from parley.studies.claims.derivation import write_design
     from parley.studies.claims.multiverse import Multiverse, given_fields
-    from parley.studies.claims.outcomes import RoomMeasure
     from parley.studies.claims.report import NAME, sentence, write_claim
 
     repetitions = options.repetitions or Multiverse.usual_repetitions(stated_claim)
@@ -247,11 +247,11 @@ def _test(plan: Registration, attempt: Attempt, options: argparse.Namespace) -> 
     """Run the units of each look and test, until a look decides. Return the looks, and the differences of the last one."""
     import pandas as pd
 
+    from parley.analysis.outcomes import RoomMeasure
     from parley.model.sweep.design import SweepCell, check_sweep_manifest
     from parley.studies.claims.confirmation import make_look
     from parley.studies.claims.differences import pair_rooms
     from parley.studies.claims.multiverse import ARMS
-    from parley.studies.claims.outcomes import RoomMeasure
     from parley.studies.claims.stamp import NotedMeasure, note_begun, seen_file
 
     claim, looks = plan.claim, []

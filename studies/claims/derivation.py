@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from parley.analysis.bundles.studies import StudyFolder
+from parley.analysis.outcomes import RoomMeasure
 from parley.llm.errors import UserError
 from parley.llm.trust import refuse_named
 from parley.model.run_folder import LOCK
@@ -19,7 +20,6 @@ from parley.model.sweep.design import LABEL
 from parley.studies.claims.audit import audit_claim
 from parley.studies.claims.claim import build_claim
 from parley.studies.claims.multiverse import Multiverse
-from parley.studies.claims.outcomes import RoomMeasure
 from parley.studies.claims.report import write_claim
 
 DESIGN = "claim.json"

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from parley.analysis.formatting import count_phrase
+from parley.analysis.outcomes import PLUS
 from parley.analysis.studies.paired_conditions import PAIR
-from parley.studies.claims.outcomes import PLUS
 
 UNITS = [
     *PAIR, "seed", "people", "seated_first", "seated_second", "first", "second", "difference", "reason",

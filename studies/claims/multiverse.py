@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from parley.agents.persona import party_of
+from parley.analysis.outcomes import PLUS
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
 from parley.model.casting import seat_rooms
@@ -22,7 +23,6 @@ from parley.studies.claims.claim import Claim
 from parley.studies.claims.design import factorial_design, largest_correlation
 from parley.studies.claims.differences import pair_rooms
 from parley.studies.claims.dimensions import Dimension, claim_dimensions, refusal
-from parley.studies.claims.outcomes import PLUS
 from parley.studies.claims.people import separate_groups
 
 ARMS = ("first", "second")

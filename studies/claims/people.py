@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import networkx as nx
 
 from parley.agents.society import DEFAULT
-from parley.studies.claims.outcomes import PLUS
+from parley.analysis.outcomes import PLUS
 
 GROUP, PERSON = "group", "person"
 

@@ -22,6 +22,7 @@ import run
 from benchmarks.claims import CLAIM, DIMENSIONS, NAMES, PLANTED, STRATA, draw_differences, true_share
 from parley.analysis.bundles.bundle import write_bundle
 from parley.analysis.bundles.check import DIFFERS, SAME, check_bundle
+from parley.analysis.outcomes import Outcome, find_outcome
 from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
 from parley.llm.trust import refuse_named
@@ -37,7 +38,6 @@ from parley.studies.claims.design import factorial_design, largest_correlation
 from parley.studies.claims.differences import pair_rooms
 from parley.studies.claims.dimensions import claim_dimensions
 from parley.studies.claims.multiverse import Multiverse
-from parley.studies.claims.outcomes import Outcome, find_outcome
 from parley.studies.claims.variance import noncentrality_interval, setting_share, variance_components
 from parley.studies.claims.verdict import depends, whether
 

@@ -1,4 +1,4 @@
-"""The outcome of a claim as a number for each room: a column of a metric, or the mean of a column of a table."""
+"""The outcome of a run as a number for each room: a column of a metric, or the mean of a column of a table."""
 
 from __future__ import annotations
 
