@@ -282,7 +282,11 @@ def test_a_slow_model_is_waited_for_by_name_and_its_lines_come_one_by_one(
             + quote(f"openai:echo,base_url={server.url}")
         )
         visit.planned()
+        plan = page.locator(".plan")
+        with_check = plan.inner_text()
         page.get_by_label("Check this model first").uncheck()
+        expect(plan).not_to_have_text(with_check)  # the question before the start names the replies of the plan
+        visit.planned()
         visit.press("Start a new run")
         page.get_by_role("alertdialog").get_by_role("button").first.click()
         folder = visit.folder()
