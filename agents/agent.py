@@ -334,7 +334,7 @@ class Debater(DebateAgent):
         about_others: str = "",
     ):
         """others: the names in its prompt; about_others: a sentence about these others."""
-        opening = _opening(persona, topic, others, style, about_others)
+        opening = describe_debate(persona, topic, others, style, about_others)
         super().__init__(model, persona, topic, style, opening, others, adapter, voice)
 
     def assign_side(self, for_: bool | None) -> None:
@@ -366,7 +366,9 @@ class Debater(DebateAgent):
         )  # wordings differ in slots
 
 
-def _opening(persona: Persona, topic: Topic, others: Sequence[str], style: DebateStyle, about_others: str) -> str:
+def describe_debate(
+    persona: Persona, topic: Topic, others: Sequence[str], style: DebateStyle, about_others: str
+) -> str:
     """Return the opening of a debate for an agent. about_others: a sentence about the other agents."""
     language = topic.language
     named = language.fill("other" if len(others) == 1 else "others", names=language.join(others)) if others else ""

@@ -196,6 +196,13 @@ class Memory:
     def _keep(self, name: str | None, text: str) -> None:
         self._heard.append(f"{name}: {text}")
 
+    def enter(self, opening: str, new_part: str) -> None:
+        """Go on in another place. new_part: the sentence that announces it, where something was said before."""
+        if self.empty:
+            self.opening = opening
+        else:
+            self._heard = [_paragraphs("", self._heard, f"{new_part} {opening}") + "\n"]
+
     def messages(self, instruction: str, query: str = "") -> tuple[Message, ...]:
         """Return all that is remembered, and the instruction last. Asking leaves no trace.
 
@@ -255,6 +262,9 @@ class LastLines(Memory):
 
     def _keep_own(self, instruction: str, text: str) -> None:
         self._keep(None, text)
+
+    def enter(self, opening: str, new_part: str) -> None:
+        self.opening = opening  # the older lines follow it
 
     def messages(self, instruction: str, query: str = "") -> tuple[Message, ...]:
         return _chat(self._lines, self.opening, instruction)
@@ -383,7 +393,7 @@ def _chat(lines: Iterable[Line], opening: str, instruction: str) -> tuple[Messag
 
 
 def _paragraphs(opening: str, heard: Sequence[str], instruction: str) -> str:
-    return "\n\n".join(filter(None, (opening, "\n".join(heard), instruction)))
+    return "\n\n".join(filter(None, (opening, "\n".join(heard).rstrip("\n"), instruction)))
 
 
 def memory_line(trace: Trace, language: Language) -> str:

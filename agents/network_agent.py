@@ -47,7 +47,7 @@ class NetworkDebater(Debater):
         """
         named = hears if len(hears) <= NAMED else ()
         if changing or len(named) < people - 1:
-            told = _describe_network(people, len(hears), changing, topic.language, self.about(topic.language))
+            told = describe_network(people, len(hears), changing, topic.language, self.about(topic.language))
             about_others = f"{told} {about_others}".strip()
         super().__init__(model, persona, topic, named, style, adapter, voice, about_others)
         self._lately = deque(named, LATELY)
@@ -60,11 +60,11 @@ class NetworkDebater(Debater):
         return tuple(dict.fromkeys(self._lately))
 
 
-def _describe_network(people: int, heard: int, changing: bool, language: Language, about: Template) -> str:
+def describe_network(people: int, heard: int, changing: bool, language: Language, about: Template) -> str:
     """Return the sentences that describe the network to an agent.
 
     >>> from parley.agents.language import ENGLISH
-    >>> _describe_network(60, 0, True, ENGLISH, NetworkDebater.about(ENGLISH))
+    >>> describe_network(60, 0, True, ENGLISH, NetworkDebater.about(ENGLISH))
     '60 people take part in all, and you hear none of them at first.'
     """
     at_first = language.words("at_first") if changing else ""

@@ -23,6 +23,7 @@ from parley.agents.society import US, Society, load_society, society_names
 from parley.agents.topic import Topic
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.file_cache import read_once
+from parley.llm.purposes import Facts
 from parley.llm.seeding import digest, stream
 
 Kind = TypeVar("Kind")
@@ -61,6 +62,11 @@ class Question:
         """The society in which it is asked."""
         return load_society(self.society)
 
+    @property
+    def facts(self) -> Facts:
+        """What a request to the mediator states of it."""
+        return Facts(issue=self.question)
+
     @cached_property
     def subject(self) -> Topic:
         """The question as a topic: its axis is agreement with its statement, and the position score its only probe."""
@@ -72,6 +78,28 @@ class Question:
             for scale, sentence in [agreement_scale(language, phrases)]
         }
         return Topic(self.id, self.question, kind, "", self.question, MappingProxyType(probes), society=self.place)
+
+
+@dataclass(frozen=True)
+class TopicQuestion(Question):
+    """The question of people who deliberate on a topic of debates."""
+
+    debated: Topic | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def facts(self) -> Facts:
+        assert self.debated is not None
+        own = Facts(own=self.debated.title) if self.debated.own else Facts()
+        return Facts(topic=self.debated.title, **own)
+
+
+def question_on(topic: Topic) -> Question:
+    """Return the question of a deliberation on a topic of debates: its statement is the topic's claim."""
+    begin = topic.language.words("agree")
+    texts = [topic.probe(name).question.removeprefix(begin).rstrip("?") for name in ("agreement", "agreement:negated")]
+    statement, against = (f"{text[0].upper()}{text[1:]}." for text in texts)
+    about = topic.slug, topic.question, statement, against, topic.slug
+    return TopicQuestion(*about, society=topic.society.name, debated=topic)
 
 
 def agreement_scale(language: Language, phrases: bool) -> tuple[Scale, str]:

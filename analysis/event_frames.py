@@ -152,6 +152,17 @@ def heard_frame(heard: Sequence[events.Heard], shown: Sequence[events.Shown]) ->
     return typed_table(rows, room="object", round="int64", agent="int64", iteration="int64")
 
 
+def table_frame(gathered: Sequence[events.Gathered]) -> pd.DataFrame:
+    """Who sits at which table of a place in which stage: a row for each person and table."""
+    rows = [
+        (event.room, event.round, event.stage, event.place, event.table, member)
+        for event in gathered
+        for member in event.members
+    ]
+    numbers = dict.fromkeys(("round", "stage"), "int64")
+    return typed_table(rows, room="object", **numbers, place="object", table="int64", agent="int64")
+
+
 def act_frame(frame: pd.DataFrame) -> pd.DataFrame:
     for name in ("offered", "probabilities", "options", "target_probabilities", "earlier"):
         frame[name] = json_column(frame[name])

@@ -196,7 +196,8 @@ def _slips(tables: Tables, turns: pd.DataFrame, texts: Sequence[str], society: S
             yield float("nan")
             continue
         forms = society.language.data("identity")
-        names = tuple(sorted({other for other in seated[room] if isinstance(other, str)} - {name}))
+        # only names in the text can be claimed: a pattern of all names of a large room takes a tenth of a second to make
+        names = tuple(sorted({other for other in seated[room] if isinstance(other, str) and other in text} - {name}))
         labels = {code: description.label for code, description in society.parties.items()}
         own_labels = (labels[party],) if party in labels else ()
         slips = [

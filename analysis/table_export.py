@@ -17,6 +17,7 @@ FURTHER = (
     "interventions",
     "links",
     "heard",
+    "places",
     "acts",
     "exposures",
     "insights",

@@ -27,6 +27,7 @@ from parley.analysis.event_frames import (
     intervention_frame,
     link_frame,
     rating_frame,
+    table_frame,
     text_column,
     utterance_frame,
     with_keys,
@@ -66,6 +67,7 @@ class Tables:
     interventions: pd.DataFrame
     links: pd.DataFrame
     heard: pd.DataFrame
+    places: pd.DataFrame
     acts: pd.DataFrame
     exposures: pd.DataFrame
     insights: pd.DataFrame
@@ -245,6 +247,7 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         interventions=intervention_frame(frames[events.Intervened](), agents),
         links=link_frame(kinds[events.Linked], kinds[events.Signed]),
         heard=heard_frame(kinds[events.Heard], kinds[events.Shown]),
+        places=with_keys(table_frame(kinds[events.Gathered]), agents),
         acts=with_keys(act_frame(frames[events.Acted]()), agents),
         exposures=exposure_frame(kinds[events.Shown]),
         insights=with_keys(insight_frame(frames[events.Concluded]()), agents),

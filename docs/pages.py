@@ -81,6 +81,7 @@ def scenario_page(name: str) -> str:
     """The page of a preset, in Markdown; its figure is in the same folder, as NAME.svg."""
     text = _files()[name].read_text(encoding="utf-8")
     preset, said = tomllib.loads(text), notes(name)
+    environment = preset.get("environment", "places")  # a preset with a topology or with stages leaves it out
     drawn = " ".join(["python run.py --scenario", name, "--llm oracle", *shrunk(name)])
     parts = [
         f"# {name}",
@@ -94,7 +95,7 @@ def scenario_page(name: str) -> str:
         f"## Departures from the source\n\n{said.departures}" if said.departures else "",
         "## The preset\n\nEvery field that it leaves out has the default of docs/fields.md; `--set field=value` sets any.",
         f"```toml\n{text}```",
-        f"## The environment `{preset['environment']}`\n\n```text\n{_manual(preset['environment'])}\n```",
+        f"## The environment `{environment}`\n\n```text\n{_manual(environment)}\n```",
     ]
     return "\n\n".join(filter(None, parts)) + "\n"
 

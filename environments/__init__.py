@@ -29,6 +29,7 @@ ENVIRONMENTS = Registry(
         "link_attributes",
         "link_timetable",
         "margins",
+        "place_kinds",
         "raking",
         "recommenders",
         "rewiring",

@@ -27,9 +27,19 @@ from types import ModuleType
 from typing import Any, NamedTuple, get_type_hints
 
 from parley.llm.errors import UserError, unknown_name
-from parley.llm.spec import load_file, load_point, name_of, parse_spec, points_of, remember, split_path, stamp_of
+from parley.llm.spec import (
+    load_file,
+    load_point,
+    name_of,
+    parse_spec,
+    points_of,
+    remember,
+    split_path,
+    stamp_of,
+    write_spec,
+)
 from parley.llm.studies import declared_parts
-from parley.llm.typed import as_hint
+from parley.llm.typed import as_fields, as_hint
 
 
 class Option(NamedTuple):
@@ -255,4 +265,15 @@ def _open_once(registry: Registry, spec: str, stamp: int) -> Any:
     return registry.open(spec)
 
 
-__all__ = ["Checked", "Option", "Registry", "UserError", "name_of", "options_of", "parse_spec", "unknown_name"]
+__all__ = [
+    "Checked",
+    "Option",
+    "Registry",
+    "UserError",
+    "as_fields",
+    "name_of",
+    "options_of",
+    "parse_spec",
+    "unknown_name",
+    "write_spec",
+]

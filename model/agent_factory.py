@@ -24,9 +24,12 @@ from parley.agents.persona import Persona, demographics, genders, introduction
 from parley.agents.platform_agent import PlatformDebater
 from parley.agents.probe import Probe
 from parley.agents.proxy_seat import ProxySeat
+from parley.agents.question import Question
+from parley.agents.resident import Resident
 from parley.agents.society import Society
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.environments.base import Networked
+from parley.environments.places import Places
 from parley.environments.platform import Platform
 from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.errors import UserError, unknown_name
@@ -66,12 +69,16 @@ def make_agent(model: DebateModel, seating: RoomSeating, number: int) -> SeatedA
 
 def make_mediator(model: DebateModel, seating: RoomSeating, members: list[int]) -> MediatorAgent | None:
     """Make the mediator of a room; None in a room without one."""
-    if not seating.mediated:
-        return None
-    policy, question = open_mediator(model.setup.speech.mediator), model.setup.subject.question(seating.topic)
-    return MediatorAgent(
-        policy, question, members, model.style.sampling, _adapter_of(model, MEDIATOR), named_voice(model, MEDIATOR)
+    return mediator_of(model, model.setup.subject.question(seating.topic), members) if seating.mediated else None
+
+
+def mediator_of(model: DebateModel, question: Question, members: Sequence[int]) -> MediatorAgent:
+    """Make the mediator of these people, on a question."""
+    policy, speaks = (
+        open_mediator(model.setup.speech.mediator),
+        (_adapter_of(model, MEDIATOR), named_voice(model, MEDIATOR)),
     )
+    return MediatorAgent(policy, question, members, model.style.sampling, *speaks)
 
 
 class _Counters(WeakKeyDictionary):
@@ -131,7 +138,7 @@ class DebateSeat(SeatedAgent, Debater):
     def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
         place, topic = seat_and_topic(model, seating, number)
         others = [other for other in seating.present if other.name != place.persona.name]
-        names, facts = [other.name for other in others], _describe_others(others, model.setup.people, topic.society)
+        names, facts = [other.name for other in others], describe_others(others, model.setup.people, topic.society)
         speaks = speaks_as(model, seating, number)
         super().__init__(model, place.persona, topic, names, model.style, *speaks, facts)
         self.assign_seat(seating, number)
@@ -144,7 +151,7 @@ class NetworkSeat(SeatedAgent, NetworkDebater):
         place, topic = seat_and_topic(model, seating, number)
         assert seating.links is not None
         others = [seating.places[other].persona for other in seating.links.hears[number]]
-        names, facts = [other.name for other in others], _describe_others(others, model.setup.people, topic.society)
+        names, facts = [other.name for other in others], describe_others(others, model.setup.people, topic.society)
         network = len(seating.places), cast(Networked, model.environment).changing
         speaks = speaks_as(model, seating, number)
         super().__init__(model, place.persona, topic, names, *network, model.style, *speaks, facts)
@@ -166,8 +173,18 @@ class PrivateSeat(SeatedAgent, Participant):
         self.assign_seat(seating, number)
 
 
+class ResidentSeat(SeatedAgent, Resident):
+    """A seat in a population that meets in several places."""
+
+    def __init__(self, model: DebateModel, seating: RoomSeating, number: int):
+        place, topic = seat_and_topic(model, seating, number)
+        super().__init__(model, place.persona, topic, model.style, *speaks_as(model, seating, number))
+        self.assign_seat(seating, number)
+
+
 SEATS: Mapping[type, type[SeatedAgent]] = {
     Platform: PlatformSeat,
+    Places: ResidentSeat,
 }
 """The seats of environments, and of classes made from them, in which agents do more than speak."""
 
@@ -217,7 +234,7 @@ def _surrogate_file(model: DebateModel, place: SeatPlace) -> str:
     return surrogate_for(model.surrogate_files, model.voices, place.seat, place.persona.party)
 
 
-def _describe_others(others: Sequence[Persona], people: People, society: Society) -> str:
+def describe_others(others: Sequence[Persona], people: People, society: Society) -> str:
     """Return what an agent knows about the others, by the fields `disclose` and `introduce`."""
     facts = [genders(others, society.language)] if people.disclose == "gender" else []
     facts += [demographics(others, society)] if people.disclose == "demographics" else []

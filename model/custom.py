@@ -28,7 +28,7 @@ from parley.model.scenario_blocks import EnvironmentSpec
 from parley.model.validation import check_scenario
 
 Topology: TypeAlias = Any
-"""A graph of networkx, a sparse array, or a function of the number of agents that returns one of these."""
+"""A graph of networkx, a sparse array, or a function of the number of agents that returns one of these; or several places."""
 GRAPHS = "a graph of networkx or a sparse array"
 FILE = "topology.graphml"
 """The graph of the user, in a run folder."""
@@ -41,6 +41,8 @@ def scenario_on(preset: str | Scenario, settings: Mapping[str, Any], topology: T
     settings = with_suited_sampling(settings)
     if "personas" in settings:
         settings["personas"] = given_people(settings["personas"])
+    if isinstance(topology, str | Mapping | list | tuple):
+        settings, topology = {**settings, "topology": topology}, None
     if topology is None:
         return preset.with_settings(settings) if isinstance(preset, Scenario) else load_preset(preset, settings)
     scenario = preset if isinstance(preset, Scenario) else load_preset(preset)

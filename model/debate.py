@@ -27,6 +27,7 @@ from parley.agents.probe import PHRASES, TURNS, Probe, forecast_probe
 from parley.agents.topic import Topic
 from parley.agents.traits import PLAIN
 from parley.environments.base import MEDIATOR, Networked, Room
+from parley.environments.places import Span
 from parley.environments.platform import Platform
 from parley.llm.answer_sharing import AnswerSharing
 from parley.llm.backends import identity_spec, is_scripted
@@ -46,6 +47,7 @@ from parley.model.interventions.base import Intervention
 from parley.model.missing_replies import ContextWatch, MissingTally
 from parley.model.network_round import build_social_graph, initial_link_events, network_grid, run_network_round
 from parley.model.people import ask_consent, people_of
+from parley.model.places_round import begin_stage, remember_topics, run_places_round
 from parley.model.platform_round import run_platform_round
 from parley.model.recorder import NullRecorder, Preview, Recorder
 from parley.model.reporters import agent_reporters as asked_of_agents
@@ -53,6 +55,7 @@ from parley.model.reporters import attitudes_by_party, reporters
 from parley.model.room import RoomState, RunContext
 from parley.model.round import run_round
 from parley.model.scenario import Scenario
+from parley.model.stage_clock import StageClock
 from parley.model.stepping import SteppedModel, refuse_copy
 from parley.model.surrogate_seats import load_surrogates
 from parley.model.surveys import run_closing, run_interviews, run_questionnaire, run_surveys
@@ -180,6 +183,7 @@ class DebateModel(SteppedModel):
         self.surrogate_files, self.responses = self.setup.surrogate_by_party, load_surrogates(self.setup)
         self.rooms = self._make_rooms()
         self.debating_rooms = [room for room in self.rooms if room.group != REFERENCE]
+        self.clock = StageClock.of(self.setup)
         self._check_rooms(self.setup.interventions)
         agent_factory.represent_members(self, self.rooms)
         agent_factory.stand_in_for_people(self, self.rooms)
@@ -270,7 +274,10 @@ class DebateModel(SteppedModel):
         self.recorder.write([event for room in self.rooms for event in self._seating_events(room)])
         if self.context.people:
             self._run_conversations([ask_consent(room, self.voices) for room in self.debating_rooms])
-        self._survey(self.rooms)
+        if self.clock.spans:
+            self._begin_stage(self.clock.spans[0])
+        begun = {room.id for room in self.clock.debating(self.debating_rooms, 1)}
+        self._survey([room for room in self.rooms if room.group == REFERENCE or room.id in begun])
         if "D" in self.setup.people.knowledge:
             self._run_conversations([run_questionnaire(room) for room in self.rooms if room.proxies])
         if self.setup.surveys.forecast and self.setup.surveys_after(0):
@@ -281,20 +288,35 @@ class DebateModel(SteppedModel):
 
     def _next_round(self) -> None:
         self.round += 1
-        for room in self.debating_rooms:
-            room.round = self.round
+        span = self.clock.span(self.round)
+        if span and span.first == self.round > 1:
+            self._begin_stage(span)
+            self._survey([room for room in self._debating if room.round == 0])
+        for room in self._debating:
+            room.round += 1
         self._forget_ratings()
         if self.setup.interventions:
             timetable, attitude = self.setup.interventions, self.previous_attitude
-            self._run_conversations([intervene(timetable, room, attitude) for room in self.debating_rooms])
+            self._run_conversations([intervene(timetable, room, attitude) for room in self._debating])
         for rooms in self._concurrent_rooms():
             self._run_conversations([self._run_room(room) for room in rooms])
-        self._survey(self.debating_rooms)
+        self._survey(self._debating)
         if self.round == self.setup.rounds and self.setup.surveys_after(self.round):
             self._close_deliberations()
             self._run_surveys(self.debating_rooms, self.setup.surveys.end_probes)
         if self.round == self.setup.rounds and (questions := self.setup.surveys.interview):
             self._run_conversations([run_interviews(room, questions) for room in self.debating_rooms])
+
+    @property
+    def _debating(self) -> Sequence[RoomState]:
+        """The rooms that debate in this round."""
+        return self.clock.debating(self.debating_rooms, self.round)
+
+    def _begin_stage(self, span: Span) -> None:
+        """Seat the people of the rooms that debate in a stage; record who sits where."""
+        rooms = self.clock.debating(self.debating_rooms, span.first)
+        remember_topics(self.debating_rooms, rooms, self.clock.spans, span)
+        self.recorder.write([event for room in rooms for event in begin_stage(self, room, span)])
 
     def _forget_ratings(self) -> None:
         """Keep the last attitudes for this round, and clear them: an attitude that is not asked for is None."""
@@ -309,7 +331,7 @@ class DebateModel(SteppedModel):
 
         Then the rooms with such representatives run after the others.
         """
-        rooms = self.debating_rooms
+        rooms = list(self._debating)
         late = {room.id for room in rooms if any(proxy.waits(self.round) for proxy in room.proxies.values())}
         if not late:
             return [rooms]
@@ -317,6 +339,8 @@ class DebateModel(SteppedModel):
 
     def _run_room(self, room: RoomState) -> Conversation[list[Event]]:
         """The round of one room."""
+        if span := self.clock.span(self.round):
+            return run_places_round(self, room, span)
         reshuffle = partial(self._shuffle, room.id, self.round)
         view = Room(tuple(room.members), self._first_order[room.id], reshuffle, room.society)
         if play := getattr(self.environment, "play", None):
@@ -330,9 +354,14 @@ class DebateModel(SteppedModel):
         return run_round(room, self.environment.turns(view, self.round), form)
 
     def _survey(self, rooms: Sequence[RoomState]) -> None:
-        """Survey the agents of these rooms, if a survey is due."""
-        if self.setup.surveys_after(self.round):
-            self._run_surveys(rooms, self.setup.surveys.survey_probes)
+        """Survey the agents of those rooms for which a survey is due."""
+        self._run_surveys([room for room in rooms if self._survey_due(room)], self.setup.surveys.survey_probes)
+
+    def _survey_due(self, room: RoomState) -> bool:
+        survey = self.setup.surveys.survey
+        if survey == "stages":
+            return room.round == 0 or self.clock.ends_stage(self.round)
+        return survey == "rounds" or (survey == "ends" and room.round in (0, self.clock.last_round(room)))
 
     def _run_surveys(self, rooms: Sequence[RoomState], ask: Callable[[Topic], Sequence[Probe]]) -> None:
         self._run_conversations([run_surveys(room, ask) for room in rooms])

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from parley.agents.probe import EMOTIONS
+from parley.environments.places import Places
 from parley.model.casting import REFERENCE
 
 if TYPE_CHECKING:
@@ -38,9 +39,12 @@ def reporters(model: DebateModel) -> dict[str, Any]:
 
 
 def agent_reporters(model: DebateModel) -> dict[str, Any]:
-    """Return what is collected of each agent: attitude, party, room, and the emotions for which surveys ask."""
+    """Return what is collected of each agent: attitude, party, room, where people meet in several places also the place, and
+    the emotions for which surveys ask.
+    """
     emotions = [name for name in EMOTIONS if name in model.setup.surveys.also]
-    return AGENT_REPORTERS | {name: partial(_feeling, name=name) for name in emotions}
+    places = {"place": "place"} if isinstance(model.environment, Places) else {}
+    return AGENT_REPORTERS | places | {name: partial(_feeling, name=name) for name in emotions}
 
 
 def _feeling(agent: Any, name: str) -> float | None:

@@ -91,7 +91,7 @@ class Scenario:
 
     def surveys_after(self, round_: int) -> bool:
         """Return whether a survey is due after this round (0: before the debate)."""
-        return self.surveys.survey == "rounds" or (self.surveys.survey == "ends" and round_ in (0, self.rounds))
+        return self.surveys.survey == "rounds" or (self.surveys.survey != "never" and round_ in (0, self.rounds))
 
     @cached_property
     def adapter_by_party(self) -> dict[str, str]:
@@ -265,7 +265,7 @@ class Scenario:
 
     def _changed(self, settings: Mapping[str, Any]) -> Scenario:
         """Return the scenario with these settings, before it is checked."""
-        spec = self.environment_spec
+        spec, settings = self.environment_spec, with_places(settings)
         name = settings.get("environment", spec.name)
         changed, options = _typed_settings(settings, name)
         if name != spec.name:
@@ -302,6 +302,27 @@ def _addressed(intervention: Intervention, society: Society) -> Intervention:
         if hasattr(intervention, name)
     }
     return replace(intervention, **named)
+
+
+TOPOLOGY, STAGE, STAGES, PLACES = "topology", "stage", "stages", "places"
+"""The words for several places in a preset, and the environment that has them (environments/places.py)."""
+
+
+def with_places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return settings in which `topology`, or a list of tables `stage`, is the option of an environment.
+
+    >>> with_places({"topology": "rooms + network", "rounds": 3})
+    {'rounds': 3, 'environment': 'places', 'stages': 'rooms + network'}
+    """
+    words = [word for word in (TOPOLOGY, STAGE) if word in settings]
+    if len(words) > 1:
+        raise UserError(f"give {TOPOLOGY}, or [[{STAGE}]] for each stage, not both")
+    if not words:
+        return settings
+    rest = {key: value for key, value in settings.items() if key != words[0]}
+    if rest.get("environment", PLACES) != PLACES:
+        raise UserError(f"{words[0]} is about several places: leave out environment={rest['environment']}")
+    return {**rest, "environment": PLACES, STAGES: settings[words[0]]}
 
 
 SETTABLE = set(FIELD_BLOCKS) - {"name", "title", "source", "environment", "options"}
@@ -390,7 +411,7 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS) -> Scenari
     if name not in files:
         raise UserError(f"{unknown_name('scenario', name, preset_names())} (run.py --list describes all)")
     path = files[name]
-    values = read_toml(path)
+    values = dict(with_places(read_toml(path)))
     if name.endswith(".toml"):
         refuse_named(values, path)
     head = {key: values.pop(key, None) for key in ("title", "source", "environment")}
@@ -405,7 +426,10 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS) -> Scenari
         if key not in option_names:
             raise unknown_name(f"option of {environment} in {path.name}", key, option_names)
     scenario_values, options = _typed_settings(values, environment)
-    spec = EnvironmentSpec(environment, as_fields(kind, given) | options, scenario_values.get("society", US))
+    options = as_fields(kind, given) | options
+    if STAGES in options and "rounds" not in scenario_values and all(stage.rounds for stage in options[STAGES]):
+        scenario_values["rounds"] = sum(stage.rounds for stage in options[STAGES])
+    spec = EnvironmentSpec(environment, options, scenario_values.get("society", US))
     society = load_society(str(settings.get("society", spec.society)))
     if "interventions" in scenario_values:
         scenario_values["interventions"] = tuple(

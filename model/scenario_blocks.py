@@ -217,8 +217,9 @@ class Surveys:
     chain: tuple[
         str, ...
     ] = ()  # probes that are asked first, in this order, each with the answers before it; all answers are in every later prompt
-    survey: Literal["rounds", "ends", "never"] = (
-        "rounds"  # when agents are surveyed: before the debate and after each round, before and after the debate, or never
+    survey: Literal["rounds", "stages", "ends", "never"] = (
+        "rounds"  # when agents are surveyed: before the debate and after each round, after each stage, before and after the
+        # debate, or never
     )
     forecast: bool = False  # whether agents predict before the debate what they will answer at the end
     asked: Literal["numbers", "phrases"] = (

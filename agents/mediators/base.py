@@ -62,7 +62,7 @@ class MediatorBrief:
         sampling = Sampling(
             mediator_sampling.temperature if temperature is None else temperature, tokens, mediator_sampling.top_p
         )
-        messages, all_facts = (Message("user", text),), Facts({"issue": self.question.question, **facts})
+        messages, all_facts = (Message("user", text),), Facts({**self.question.facts, **facts})
         return Request(messages, sampling, seed, (), purpose, "", self.adapter, self.voice, facts=all_facts)
 
 

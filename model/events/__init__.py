@@ -26,7 +26,7 @@ from parley.model.events.base import (
     event,
     kind_of_event,
 )
-from parley.model.events.network import Acted, Heard, Linked, Shown, Signed, Unlinked
+from parley.model.events.network import Acted, Gathered, Heard, Linked, Shown, Signed, Unlinked
 from parley.model.events.run import Consented, Endowed, Header, Node, Occupied, OwnModel, Posed, Seated
 from parley.model.events.surveys import Called, Ended, Intervened, Rated, Thought
 from parley.model.events.texts import (
@@ -60,6 +60,7 @@ __all__ = [
     "Ended",
     "Endowed",
     "Event",
+    "Gathered",
     "Header",
     "Heard",
     "InRound",

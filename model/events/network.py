@@ -43,6 +43,20 @@ class Heard(OfAgent):
 
 
 @event
+class Gathered(InRound):
+    """Who sits together from this round on, where people meet in several places: one event for each table.
+
+    `stage` counts the stages from 1, `place` is the kind of place, `table` counts its tables from 1. Before the first round the
+    round is 0. People in none of the events of a stage sit nowhere in it.
+    """
+
+    stage: int
+    place: str
+    table: int
+    members: tuple[int, ...]
+
+
+@event
 class Shown(OfAgent):
     """The posts that a person on a platform was shown, by the turn in which each was written, best first.
 

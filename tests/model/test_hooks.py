@@ -131,7 +131,7 @@ def test_people_stay_on_the_nodes_where_they_were_put() -> None:
     [
         ("three_way", nx.path_graph(3), "topology only works in a scenario with a network"),
         ("network", lambda people: "ring", "the topology function must return a graph of networkx or a sparse array"),
-        ("network", "ring", "topology must be a graph of networkx or a sparse array, or a function .*, not a str"),
+        ("network", "ring", "unknown place 'ring'"),
         ("network", nx.path_graph(1), "size must be at least 2"),
         ("network", nx.Graph(), "topology: it has no nodes: give a graph with a node for each person"),
         ("network", nx.Graph([(0, 1), (1, 1)]), "topology: 1 is linked with itself: remove this link"),

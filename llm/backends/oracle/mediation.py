@@ -117,6 +117,8 @@ def habits(banks: Banks, texts: list[str]) -> Habit:
 def answer_statement(reading: Reading, speaker: Speaker) -> Reply:
     """Answer with the mediator's draft, made of the opinions, or its revision, made of the last statement and the critiques."""
     facts = reading.facts
+    if "issue" not in facts:
+        return _statement_on_topic(reading)
     issue = facts.get("issue", "")
     opinions = [read(reading.banks, opinion, issue) for opinion in facts.get("opinions", ())]
     stances = [opinion.stance for opinion in opinions if opinion.stance is not None]
@@ -146,6 +148,18 @@ def answer_statement(reading: Reading, speaker: Speaker) -> Reply:
     parts += [(3, reading.banks.words("divides"))] if divided else []
     text = fitted(parts, facts.get("words", STATEMENT_WORDS))
     return Reply(text) if text else too_few_words(reading)
+
+
+def _statement_on_topic(reading: Reading) -> Reply:
+    """Answer with a sentence on a topic of debates: its grade is the mean of the opinions, or of last statement and critiques."""
+    bank, facts = reading.banks.topics.get(reading.topic or ""), reading.facts
+    texts = [facts["statement"], *facts.get("critiques", ())] if "statement" in facts else facts.get("opinions", ())
+    grades = [grade for text in texts if bank and (grade := bank.grade(text)) is not None]
+    if bank is None or not grades:
+        return Reply.failed("no_known_sentence", "no opinion could be read")
+    rng = stream(reading.seed, reading.last)
+    level = dither(fmean(grades), 2, None if reading.greedy else rng.random())
+    return Reply(rng.choice(rng.choice(bank.by_grade[level])))
 
 
 def _common(banks: Banks, groups: Sequence[Sequence[str]], issue: str) -> tuple[float, tuple[str, ...]]:

@@ -1,0 +1,249 @@
+"""places: the same people meet in several places, at once or one after another.
+
+Options
+    stages   what happens one after another: a list of stages, each with its places ("rooms > echo", as one text)
+    parties  the parties of the people, in turn (first, second: the two debaters of the society)
+    size     how many people there are (20)
+
+`topology="rooms + network"` is short for environment=places and stages="rooms + network": both places in every round.
+`topology="rooms > network"` has a stage of rooms, and then one of the network. The kinds of places and their options
+are in environments/place_kinds.py: rooms, echo, mediated, network, medium. A stage has these fields:
+
+  - topology: its places, joined by +
+  - rounds: its rounds (0: stages share what is left of the scenario's rounds)
+  - topic: the only topic that is debated in it (none: all topics of the scenario)
+  - away: the share of people who miss it, drawn for each stage; they come back afterwards (0)
+  - carry: what people remember of the stages before it: all, none, or (swapped) what another person of their party
+  remembers: a control that shows whether it matters who lived through them (all)
+
+In a round, the places of a stage come one after another, in their order; all tables of a place debate at the same time.
+Who sits at two tables hears both, and carries what it heard from one to the other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from random import Random
+from typing import Annotated, Any, Literal, NamedTuple
+
+from parley.environments.base import Group, Room, Turn, counted, in_range, seats_in_turn
+from parley.environments.place_kinds import PLACES, Place
+from parley.llm.registry import UserError, as_fields, unknown_name, write_spec
+
+ALSO, THEN = "+", ">"
+"""Between places that are there at once, and between stages that follow one another."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage: its places, for some rounds. The fields are explained at the top of this file."""
+
+    topology: str = "rooms"
+    rounds: int = 0
+    topic: str = ""
+    away: float = 0.0
+    carry: Literal["all", "none", "swapped"] = "all"
+
+    def __post_init__(self) -> None:
+        in_range(0, 1e6, rounds=self.rounds)
+        in_range(0, 0.95, away=self.away)
+        linked = [place.kind for place in self.places if place.kind in ("network", "medium")]
+        if len(linked) > 1:
+            raise ValueError(f"a stage has room for one network or medium, not for {' and '.join(linked)}")
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """Its places, in their order. Errors: UserError."""
+        return tuple([PLACES.get(spec.strip()) for spec in split_outside(self.topology, ALSO)])
+
+
+class Span(NamedTuple):
+    """A stage with its first and its last round, on the clock of the run (from 1)."""
+
+    number: int
+    stage: Stage
+    first: int
+    last: int
+
+
+class StageList:
+    """What the option `stages` takes: one text, or a list of texts and tables."""
+
+    @staticmethod
+    def open(value: Any) -> tuple[Stage, ...]:
+        """Errors: UserError."""
+        if isinstance(value, str):
+            value = _from_json(value) if value.lstrip().startswith("[") else split_outside(value, THEN)
+        elif isinstance(value, Mapping):
+            value = [value]
+        if not isinstance(value, list | tuple) or not value:
+            raise UserError(f'stages must be a list of stages, such as "rooms > network", not {value!r}')
+        return tuple(map(_stage, value))
+
+
+def _stage(value: Any) -> Stage:
+    """Return a stage from its topology, from a table of its fields, or from the places of Python: {"rooms": {"size": 5}}."""
+    if isinstance(value, Stage):
+        return value
+    if isinstance(value, str):
+        value = {"topology": value.strip()}
+    if not isinstance(value, Mapping):
+        raise UserError(f"a stage must be a text or a table, not {value!r}")
+    names = [option.name for option in fields(Stage)]
+    if not set(value) & set(names):
+        value = {"topology": value}
+    if unknown := [key for key in value if key not in names]:
+        raise unknown_name("field of a stage", str(unknown[0]), names)
+    if isinstance(value.get("topology"), Mapping):
+        value = {**value, "topology": _in_text(value["topology"])}
+    try:
+        return Stage(**as_fields(Stage, value))
+    except ValueError as error:
+        raise UserError(f"stage {value.get('topology', '')}: {error}") from error
+
+
+def _in_text(places: Mapping[str, Any]) -> str:
+    """Return places given as {kind: {option: value}} as one text.
+
+    >>> _in_text({"rooms": {"size": 5}, "network": {"graph": "ring,degree=4"}})
+    "rooms,size=5 + network,graph='ring,degree=4'"
+    """
+    specs = [write_spec(kind, "", {name: str(value) for name, value in (options or {}).items()})
+             for kind, options in places.items()]  # fmt: skip
+    return f" {ALSO} ".join(specs)
+
+
+def _from_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise UserError(f"stages: the list is not valid JSON: {error}") from error
+
+
+def split_outside(text: str, mark: str) -> list[str]:
+    """Split a text at a mark, except inside brackets and quotes.
+
+    >>> split_outside("rooms + network,graph=(ring,degree=4)", "+")
+    ['rooms ', ' network,graph=(ring,degree=4)']
+    """
+    parts, depth, quote = [""], 0, ""
+    for sign in text:
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "'\"":
+            quote = sign
+        depth += 0 if quote else (sign == "(") - (sign == ")")
+        if sign == mark and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
+
+
+@dataclass(frozen=True)
+class Places:
+    """People who meet in several places; options: see the top of this file."""
+
+    stages: Annotated[tuple[Stage, ...], StageList] = (Stage("rooms,size=20"),)
+    parties: tuple[str, ...] = ("first", "second")
+    size: int = 20
+
+    def __post_init__(self) -> None:
+        if not self.parties:
+            raise ValueError("parties must name at least one party")
+        if self.size < max(2, len(set(self.parties))):
+            raise ValueError(
+                f"size must be at least {max(2, len(set(self.parties)))}: one of each party, and two in all"
+            )
+        if not self.stages:
+            raise ValueError("stages must name at least one stage")
+        object.__setattr__(self, "stages", StageList.open(self.stages))  # tables, where they are read from a record
+        for place in self.places:
+            place.environment(self._sample(place))  # raises a ValueError where so few people cannot meet in this way
+
+    def groups(self) -> tuple[Group, ...]:
+        seats = seats_in_turn(self.parties, self.size)
+        return (Group(counted(seats), seats),)
+
+    def turns(self, room: Room, round_: int) -> Iterator[Turn]:
+        """Yield the turns of the first place as if all sat together there; model/places_round.py plays the places."""
+        place = self.stages[0].places[0]
+        return place.environment(seats_in_turn(self.parties, len(room.seated))).turns(room, round_)
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """The places of all stages."""
+        return tuple([place for stage in self.stages for place in stage.places])
+
+    def _any(self, trait: str) -> bool:
+        """Return whether the environment of any place has this trait."""
+        return any(getattr(place.environment(self._sample(place)), trait, False) for place in self.places)
+
+    def _sample(self, place: Place) -> tuple[str, ...]:
+        """Return the parties of the people who may be at a table of a place, whoever is drawn."""
+        seats = [party for party in seats_in_turn(self.parties, self.size) if not place.who or party in place.who]
+        parties = dict(enumerate(seats or seats_in_turn(self.parties, self.size)))
+        tables = seated(place, parties, (), Random(0))
+        return tuple([parties[person] for person in max(tables, key=len)])
+
+    @property
+    def by_attitude(self) -> bool:
+        """Whether attitudes decide anything, so that there must be a survey after every round."""
+        return self._any("by_attitude")
+
+    @property
+    def varies(self) -> bool:
+        """Whether chance decides how many speak in a round."""
+        return self._any("varies")
+
+    def plan(self, rounds: int) -> tuple[Span, ...]:
+        """Return the stages on a clock of so many rounds; stages without rounds share what the others leave.
+
+        With fewer rounds than the stages have, the run ends before the last of them. Errors: ValueError for more rounds.
+        """
+        open_stages = sum(not stage.rounds for stage in self.stages)
+        left = rounds - sum(stage.rounds for stage in self.stages)
+        if left > 0 and not open_stages:
+            raise ValueError(f"the stages have {rounds - left} rounds in all: set rounds={rounds - left}")
+        left = max(left, open_stages)
+        shares = iter([left // open_stages + (place < left % open_stages) for place in range(open_stages)])
+        spans, last = list[Span](), 0
+        for number, stage in enumerate(self.stages, 1):
+            first, last = last + 1, last + (stage.rounds or next(shares))
+            spans.append(Span(number, stage, first, min(last, rounds)))
+        return tuple([span for span in spans if span.first <= max(rounds, 1)])
+
+    def problems(self, scenario: Any) -> Iterator[str]:
+        """Yield what does not fit together in a scenario, and what to set."""
+        try:
+            self.plan(scenario.rounds)
+        except ValueError as error:
+            yield str(error)
+        if len(scenario.subject.topic) > 1 and len({bool(stage.topic) for stage in self.stages}) > 1:
+            yield "people debate one topic after another, or all at once: give every stage a topic, or none of them"
+        for stage in self.stages:
+            if stage.topic and stage.topic not in scenario.subject.topic:
+                yield f"a stage is about {stage.topic}, and the topics are {', '.join(scenario.subject.topic)}: name it in topic"
+        for party in [party for place in self.places for party in place.who]:
+            if scenario.society.seat(party) not in self.parties:
+                yield f"who={party}: these people are of {', '.join(self.parties)}: name one of these parties"
+        if scenario.speech.format != "free":
+            yield "a structured debate has opening and closing statements, and places have none: set format=free"
+        if scenario.people.sides != "own":
+            yield "people in several places argue for their own opinion: set sides=own"
+
+
+def seated(place: Place, parties: Mapping[int, str], who: Sequence[str], draw: Random) -> list[tuple[int, ...]]:
+    """Return who sits together at a place: first who takes part, then who sits with whom, from one stream of random numbers.
+
+    parties: that of each person, in seat order. who: the parties that take part; none: all.
+    """
+    return place.seat_people(place.participants(parties, who, draw), draw)
+
+
+def names_of(stages: Sequence[Stage]) -> str:
+    """Return the stages as one text, such as `rooms > network`."""
+    return f" {THEN} ".join(stage.topology for stage in stages)

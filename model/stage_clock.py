@@ -1,0 +1,47 @@
+"""The clock of a run with stages: which rooms debate in a round, and how many rounds each has.
+
+Without stages every room debates in every round. Where stages name topics, a room debates in the stages of its topic only, and
+its rounds are counted within these; a stage without a topic is about all topics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from parley.environments.places import Places, Span
+from parley.model.room import RoomState
+from parley.model.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class StageClock:
+    """The stages of a run with their rounds; empty where it has none."""
+
+    spans: tuple[Span, ...]
+    rounds: int
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> StageClock:
+        """Return the clock of a scenario. Errors: UserError where the rounds of its stages do not add up (at its check)."""
+        environment, rounds = scenario.environment, scenario.rounds
+        return cls(environment.plan(rounds) if isinstance(environment, Places) else (), rounds)
+
+    def span(self, round_: int) -> Span | None:
+        """Return the stage of a round; None without stages."""
+        return next((span for span in self.spans if span.first <= round_ <= max(span.first, span.last)), None)
+
+    def debating(self, rooms: Sequence[RoomState], round_: int) -> Sequence[RoomState]:
+        """Return the rooms that debate in a round."""
+        span = self.span(round_)
+        return rooms if span is None else [room for room in rooms if span.stage.topic in ("", room.topic)]
+
+    def last_round(self, room: RoomState) -> int:
+        """Return how many rounds a room has in all."""
+        if not self.spans:
+            return self.rounds
+        return sum(span.last - span.first + 1 for span in self.spans if span.stage.topic in ("", room.topic))
+
+    def ends_stage(self, round_: int) -> bool:
+        """Return whether a stage ends with this round."""
+        return any(span.last == round_ for span in self.spans) or round_ == self.rounds

@@ -1,0 +1,109 @@
+"""Who sits where, when people meet in several places, and how stages share the rounds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from parley.environments.place_kinds import PLACES, dealt
+from parley.environments.places import Places, Stage, StageList, seated, split_outside
+from parley.llm.errors import UserError
+
+
+def test_a_text_and_a_table_and_python_give_the_same_stages() -> None:
+    """The three ways to write stages mean the same."""
+    text = StageList.open("rooms,size=4 + network,graph='ring,degree=4' > echo")
+    tables = StageList.open([{"topology": "rooms,size=4 + network,graph='ring,degree=4'"}, {"topology": "echo"}])
+    python = StageList.open([{"rooms": {"size": 4}, "network": {"graph": "ring,degree=4"}}, {"echo": {}}])
+    assert text == tables == python
+    assert [place.kind for place in text[0].places] == ["rooms", "network"]
+
+
+def test_a_mark_inside_brackets_and_quotes_does_not_split() -> None:
+    assert split_outside("a,b=(c + d) + e,f='g + h'", "+") == ["a,b=(c + d) ", " e,f='g + h'"]
+
+
+@pytest.mark.parametrize(
+    ("stages", "problem"),
+    [
+        ("room", "unknown place 'room': did you mean rooms"),
+        ("rooms,sise=4", "did you mean size"),
+        ("network + medium", "one network or medium"),
+        ([{"topology": "rooms", "round": 2}], "unknown field of a stage 'round': did you mean rounds"),
+        ([{"topology": "rooms", "away": 1.5}], "away must be from 0 to 0.95"),
+        ("rooms,share=0", "share must be above 0"),
+        ("rooms,size=1", "size must be from 2"),
+        ("[1", "not valid JSON"),
+        ([], "a list of stages"),
+        ([3], "a text or a table"),
+    ],
+)
+def test_a_wrong_stage_is_refused_in_one_line(stages: Any, problem: str) -> None:
+    with pytest.raises(UserError, match=problem):
+        StageList.open(stages)
+
+
+def test_people_too_few_for_a_place_are_refused_before_a_run() -> None:
+    """Six people cannot have ten neighbours each."""
+    with pytest.raises(ValueError, match="smaller degree"):
+        Places(StageList.open("rooms + network,graph='ring,degree=10'"), size=6)
+
+
+@given(
+    st.lists(st.sampled_from(["red", "blue", "green"]), min_size=1, max_size=40), st.integers(2, 9), st.integers(0, 99)
+)
+def test_everybody_has_one_seat_and_tables_differ_by_one_person(parties: list[str], size: int, seed: int) -> None:
+    """Nobody is lost or seated twice, and no table is smaller than asked while there are people enough."""
+    people = dict(enumerate(parties, 1))
+    for seating in ("mixed", "random"):
+        tables = dealt(people, size, seating, Random(seed))
+        assert sorted(person for table in tables for person in table) == list(people)
+        lengths = [len(table) for table in tables]
+        assert max(lengths) - min(lengths) <= 1
+        assert min(lengths) >= min(size, len(people))
+        assert all(list(table) == sorted(table) for table in tables), "seat order"
+
+
+def test_mixed_tables_have_their_share_of_each_party_and_echo_tables_one_party() -> None:
+    people = {person: "red" if person % 2 else "blue" for person in range(1, 41)}
+    mixed = dealt(people, 4, "mixed", Random(1))
+    assert {tuple(sorted(Counter(people[person] for person in table).values())) for table in mixed} == {(2, 2)}
+    echo = PLACES.get("echo,size=5").seat_people(people, Random(1))
+    assert all(len({people[person] for person in table}) == 1 for table in echo)
+    assert len(echo) == 8
+
+
+def test_a_place_invites_a_party_and_a_share() -> None:
+    people = {person: "red" if person % 2 else "blue" for person in range(1, 41)}
+    (table,) = seated(PLACES.get("network,who=red,share=0.5"), people, ("red",), Random(1))
+    assert len(table) == 10
+    assert {people[person] for person in table} == {"red"}
+
+
+@pytest.mark.parametrize(
+    ("rounds", "total", "spans"),
+    [
+        ((0,), 3, [(1, 3)]),
+        ((0, 0), 5, [(1, 3), (4, 5)]),
+        ((2, 0), 5, [(1, 2), (3, 5)]),
+        ((2, 1), 3, [(1, 2), (3, 3)]),
+        ((2, 1), 1, [(1, 1)]),
+        ((2, 0), 2, [(1, 2)]),
+        ((2, 1), 0, [(1, 0)]),
+    ],
+)
+def test_stages_follow_each_other_on_one_clock(
+    rounds: tuple[int, ...], total: int, spans: list[tuple[int, int]]
+) -> None:
+    plan = Places(tuple(Stage("rooms", number) for number in rounds)).plan(total)
+    assert [(span.first, span.last) for span in plan] == spans
+
+
+def test_more_rounds_than_the_stages_have_are_refused_with_the_number_that_fits() -> None:
+    with pytest.raises(ValueError, match="set rounds=3"):
+        Places((Stage("rooms", 2), Stage("rooms", 1))).plan(4)
