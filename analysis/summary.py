@@ -34,6 +34,7 @@ from parley.model.titles import group_title, join_phrases, seat_title, seats_in
 
 AXIS = {
     "rounds": "Agents rate each topic before the debate and after each round. The axis of a topic runs from 0 to 10:",
+    "stages": "Agents rate each topic before the debate and after each stage. The axis of a topic runs from 0 to 10:",
     "ends": "Agents rate each topic before and after the debate. The axis of a topic runs from 0 to 10:",
     "never": "This run had no survey, so there are no attitudes. With a survey, the axis from 0 to 10 would be:",
 }

@@ -195,6 +195,11 @@ class Places:
         return self._any("by_attitude")
 
     @property
+    def mediated(self) -> bool:
+        """Whether people deliberate with a mediator in any stage."""
+        return any(place.kind == "mediated" for place in self.places)
+
+    @property
     def varies(self) -> bool:
         """Whether chance decides how many speak in a round."""
         return self._any("varies")

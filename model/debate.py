@@ -22,6 +22,7 @@ from typing import Any, cast
 import mesa
 import numpy as np
 
+from parley.agents.mediators.base import NAME as MEDIATOR_NAME
 from parley.agents.memory import Retrieval
 from parley.agents.probe import PHRASES, TURNS, Probe, forecast_probe
 from parley.agents.topic import Topic
@@ -453,8 +454,8 @@ class DebateModel(SteppedModel):
                 if agent.voice not in self.voices:  # an agent class of a user set another value
                     raise unknown_name(f"voice of {agent.name}", agent.voice, self.voices)
                 yield OwnModel(number, room.id, identity_spec(self.voices[agent.voice]))
-        if room.mediator:
-            yield Seated(MEDIATOR, *place, scenario.MEDIATOR, scenario.MEDIATOR, "", room.mediator.name)
+        if room.mediator or getattr(self.environment, "mediated", False):
+            yield Seated(MEDIATOR, *place, scenario.MEDIATOR, scenario.MEDIATOR, "", MEDIATOR_NAME)
         yield from initial_link_events(room, seating)
 
     def _journal_key(self, request: Request) -> bytes:

@@ -1,7 +1,7 @@
 """People who meet in several places: who sits where in a stage, and a round of all places.
 
-A table is a room within the room: its people, links and mediator are its own, and its turns are counted with those of all other
-tables. All tables of a place debate at the same time; the places of a stage follow one another.
+A table is a room within the room: its people, links and mediator are its own. All tables of a place debate at the same time; the
+places of a stage follow one another.
 """
 
 from __future__ import annotations
@@ -32,30 +32,8 @@ from parley.model.round import run_round
 if TYPE_CHECKING:
     from parley.model.debate import DebateModel
 
-TABLES, AWAY = "tables", "away"
-"""What a room keeps: the tables of its stage, and the people who miss it."""
-
-
-class TableState(RoomState):
-    """The state of a table. It counts turns with the other tables of its room."""
-
-    __slots__ = ("room",)
-
-    def __init__(self, room: RoomState, members: tuple[int, ...]):
-        self.room = room
-        people = {number: room.members[number] for number in members}
-        seats = {number: room.seats[number] for number in members}
-        super().__init__(room.id, room.topic, room.group, room.repetition, people, seats, room.context, room.round,
-                         room.iteration, room.last_sent, room.public_lines, room.turn_probes)  # fmt: skip
-        self.vectors = room.vectors
-
-    @property
-    def iteration(self) -> int:
-        return self.room.iteration
-
-    @iteration.setter
-    def iteration(self, value: int) -> None:
-        self.room.iteration = value
+TABLES, AWAY, ORDER = "tables", "away", "order"
+"""What a room keeps: the tables of its stage, and the people who miss it; and a table the order that was drawn once for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +47,7 @@ class Table:
     order: int
     number: int
     environment: Environment
-    state: TableState
+    state: RoomState
     name: tuple[int, ...]
 
     @property
@@ -121,12 +99,23 @@ def run_places_round(model: DebateModel, room: RoomState, span: Span) -> Convers
     tables: list[Table] = room.kept[TABLES]
     for order in range(len(span.stage.places)):
         here = [table for table in tables if table.order == order]
+        _count_turns(model, room, here, span)
         rounds = yield from ask_in_step([_table_round(model, table, span) for table in here])
         for table_events in rounds:
             events += table_events
+        room.iteration = max([room.iteration, *[table.state.iteration for table in here]])
         if len(tables) > 1:
             events += [event for table in here for event in _heard(table)]
     return events
+
+
+def _count_turns(model: DebateModel, room: RoomState, tables: Sequence[Table], span: Span) -> None:
+    """Let each table count its turns on from those of the table before it, so that the record goes table by table."""
+    turns = room.iteration
+    for table in tables:
+        table.state.iteration, table.state.round = turns, room.round
+        if len(tables) > 1:  # a place with links has one table
+            turns += sum(1 for _ in table.environment.turns(_view(model, table), _round_of_stage(model, span)))
 
 
 def _carry_over(model: DebateModel, room: RoomState, span: Span) -> None:
@@ -170,13 +159,23 @@ def _tables(model: DebateModel, room: RoomState, span: Span) -> Iterator[Table]:
         for number, members in enumerate(groups, 1):
             name = () if alone else (span.number, order, number)
             yield _table(model, room, Table(place, order, number, place.environment([parties[member] for member in members]),
-                                            TableState(room, members), name))  # fmt: skip
+                                            _state_of(room, members), name))  # fmt: skip
+
+
+def _state_of(room: RoomState, members: tuple[int, ...]) -> RoomState:
+    """Return the state of a table of a room. Prompts, public lines and embeddings are kept with those of the room."""
+    people = {number: room.members[number] for number in members}
+    seats = {number: room.seats[number] for number in members}
+    state = RoomState(room.id, room.topic, room.group, room.repetition, people, seats, room.context)
+    state.last_sent, state.public_lines, state.vectors = room.last_sent, room.public_lines, room.vectors
+    state.turn_probes = room.turn_probes
+    return state
 
 
 def _table(model: DebateModel, room: RoomState, table: Table) -> Table:
     """Give a table its links or its mediator, if it has any."""
     state, seed = table.state, model.setup.seed
-    state.kept["first_order"] = _shuffled(model, table)
+    state.kept[ORDER] = _shuffled(model, table)
     if isinstance(table.environment, Mediated):
         state.mediator = mediator_of(model, question_on(model.setup.subject.topic_named(room.topic)), table.members)
     if hasattr(table.environment, "links"):
@@ -213,17 +212,25 @@ def _shuffled(model: DebateModel, table: Table, *name: int) -> tuple[int, ...]:
     return tuple(order)
 
 
+def _view(model: DebateModel, table: Table) -> Room:
+    state = table.state
+    return Room(table.members, state.kept[ORDER], partial(_shuffled, model, table, state.round), state.society)
+
+
+def _round_of_stage(model: DebateModel, span: Span) -> int:
+    """Return the round, counted from the beginning of the stage: a deliberation begins with opinions in each stage."""
+    return model.round - span.first + 1
+
+
 def _table_round(model: DebateModel, table: Table, span: Span) -> Conversation[list[Event]]:
-    """The round of one table. Rounds of a deliberation are counted from the beginning of the stage."""
-    state, environment = table.state, table.environment
-    state.round = state.room.round
-    view = Room(table.members, state.kept["first_order"], partial(_shuffled, model, table, state.round), state.society)
+    """The round of one table."""
+    state, environment, view = table.state, table.environment, _view(model, table)
     form = model.setup.reply_form(state.round)
     if isinstance(environment, Platform):
         return run_platform_round(state, environment, view)
     if state.society:
         return run_network_round(state, cast(Networked, environment), view, form)
-    return run_round(state, environment.turns(view, model.round - span.first + 1), form)
+    return run_round(state, environment.turns(view, _round_of_stage(model, span)), form)
 
 
 def _heard(table: Table) -> list[Event]:

@@ -200,11 +200,10 @@ def _mediate(room: RoomState, turn: Turn, events: list[Event]) -> Conversation[N
     """Let the mediator write its statement; record the candidates and the predicted rankings behind it."""
     assert room.mediator is not None
     room.iteration += 1
-    iteration = room.iteration  # other tables of the room may count on before the mediator has spoken
-    place = (room.id, room.round, iteration)
+    place = (room.id, room.round, room.iteration)
     positions = {number: getattr(member, "position", None) for number, member in room.members.items()}
     calls: list[Event] = []
-    seed = partial(derive, room.context.seed, room.id, "mediator", iteration)
+    seed = partial(derive, room.context.seed, room.id, "mediator", room.iteration)
     ids, members = list(room.members), list(room.members.values())
 
     def own_ballot(place: int, statements: Sequence[str], seed: int, again: bool) -> Request | None:
@@ -217,7 +216,7 @@ def _mediate(room: RoomState, turn: Turn, events: list[Event]) -> Conversation[N
     statement = yield from _watch_replies(conversation, partial(record_call, calls, room, MEDIATOR))
     if statement.text is not None:
         room.statements[turn.form if room.round < 3 else f"{turn.form} {room.round}"] = statement.text
-        room.tell(turn, room.mediator.name, statement.text, turn.form, iteration)
+        room.tell(turn, room.mediator.name, statement.text, turn.form, room.iteration)
     for number, draft in enumerate(statement.candidates):
         events.append(Proposed(*place, number, draft.text, draft.reason, draft.raw, draft.asked))
     for of in statement.rankings:

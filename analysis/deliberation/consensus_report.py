@@ -83,7 +83,7 @@ GREY, GREEN, ORANGE = "#8a8a8a", "#00785a", "#d55e00"
 
 def deliberates(tables: Tables) -> bool:
     """Return whether a run is one of private deliberations."""
-    return bool((tables.agents["party"] == MEDIATOR).any())
+    return bool((tables.agents["party"] == MEDIATOR).any()) and tables.places.empty
 
 
 def write_consensus_report(tables: Tables, run: Path, summary: Path, prices: Prices = UNPRICED) -> Path:

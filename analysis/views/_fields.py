@@ -153,7 +153,8 @@ RANGES: dict[str, tuple[float, float, float]] = {
 }  # fmt: skip
 """Least, most and step of a slider. The number field next to the slider takes any value."""
 VALUES: dict[str, dict[str, str]] = {
-    "survey": {"rounds": "before the debate and after each round", "ends": "before and after the debate"},
+    "survey": {"rounds": "before the debate and after each round", "ends": "before and after the debate",
+               "stages": "before the debate and after each stage"},
     "default_agent": {
         "with": "with a Default agent", "without": "without", "both": "both kinds, side by side",
     },

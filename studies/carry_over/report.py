@@ -1,0 +1,87 @@
+"""The page of `study carry-over`: carry_over.md, its tables (effects, people) and its figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis import disclaimers
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, estimate, format_estimate
+from parley.analysis.studies.paired_conditions import conditions_report
+from parley.analysis.tables import Tables
+
+from .measures import ARMS, OUTCOMES, effects, people
+
+CAPTION = (
+    "The same people run three times on the same random streams: with their memory of the stages before the last one, "
+    "without it, and with the memory of another person of their party. The stages before the last one are the same word "
+    "for word (checked). Carried is the slope of a person's effect (rating with memory minus rating without) on the points "
+    "that the person moved in the stage before, within population and party: 0 if nothing is carried, 1 if every point is. "
+    "Shift is the mean effect in points, toward the high end of the topic's axis. Brackets are 95% intervals over "
+    "populations. Ratings have noise, so carried is nearer to 0 than the share of the true movement."
+)
+COLUMNS: Mapping[str, Column] = {
+    "rating": lambda row: OUTCOMES[row["outcome"]], "with": "memory", "people": "people", "missing": "missing",
+    "populations": "populations", "carried": estimate("carried"), "shift": estimate("shift"), "reason without interval": "reason",
+}  # fmt: skip
+
+
+def write(runs: Mapping[str, Tables], folder: Path) -> Path:
+    """Write the page, its tables and its figure; return the path of the page."""
+    by_arm = {arm: people(tables) for arm, tables in runs.items()}
+    table, header = effects(by_arm), runs[ARMS[0]].header
+    listed = pd.concat(by_arm, names=["memory"]).reset_index("memory")
+    report = conditions_report(folder, "carry_over", "What people carry into the last stage", CAPTION, header,
+                               effects=table, people=listed)  # fmt: skip
+    report.add(runs[ARMS[0]].opinion_note)
+    points = table.assign(rating=table["outcome"].map(OUTCOMES)).rename(
+        columns={"carried_low": "low", "carried_high": "high"}
+    )
+    figure = dot_plot(points, ["rating"], "carried", "Points kept of each point moved before",
+                      f"{disclaimers.model_label(header)}. Within population and party", by="memory")  # fmt: skip
+    report.figure(figure, "carry_over", "What is left of a point that a person moved in the stage before")
+    report.in_short(sentences(table))
+    report.section("Effects")
+    report.table(table, COLUMNS)
+    return report.write()
+
+
+def sentences(table: pd.DataFrame) -> list[str]:
+    """Return what the effects say: one sentence for each rating, one on the memory of another person, one on missing ratings."""
+    rows = {(row["outcome"], row["memory"]): row for row in table.to_dict("records")}
+    lines = [_carried(rows[outcome, "own memory"], OUTCOMES[outcome]) for outcome in OUTCOMES]
+    lines.append(_control(rows["first", "another's memory"]))
+    first = rows["first", "own memory"]
+    asked = first["people"] + first["missing"]
+    return [*lines, f"{first['missing']:,} of {asked:,} people could not be compared, because a rating is missing."]
+
+
+def _carried(row: Mapping[str, Any], rating: str) -> str:
+    if np.isnan(row["carried_low"]):
+        return f"What people carry into the {rating} is unknown ({row['reason']})."
+    size = format_estimate(row["carried"], row["carried_low"], row["carried_high"])
+    if row["carried_low"] > 0:
+        return f"Of each point that a person moved in the stage before, the {rating} keeps {size} points."
+    if row["carried_high"] < 0:
+        return f"Each point that a person moved in the stage before turns the {rating} the other way, by {size} points."
+    return (
+        f"It is not shown that the {rating} keeps anything of what a person moved in the stage before: "
+        f"{size} points per point."
+    )
+
+
+def _control(row: Mapping[str, Any]) -> str:
+    if np.isnan(row["carried_low"]):
+        return f"With another person's memory, the comparison is unknown ({row['reason']})."
+    size = format_estimate(row["carried"], row["carried_low"], row["carried_high"])
+    if row["carried_low"] > 0:
+        return (
+            f"With another person's memory, the first rating goes with the own movement too, by {size} points per point: "
+            "so the memory alone does not explain it."
+        )
+    return f"With another person's memory, the own movement is not found in the first rating: {size} points per point."
