@@ -47,9 +47,15 @@ class Population:
 
 def populations(tables: Tables) -> Iterator[Population]:
     """Yield every room of a run with links, also a room without any link."""
+    if not tables.links.empty:
+        yield from drawn_populations(tables)
+
+
+def drawn_populations(tables: Tables) -> Iterator[Population]:
+    """Yield every room of a run with links or tables, which can be drawn."""
     changes = dict(iter(tables.links.groupby("room", sort=False)))
     last_spoken = tables.utterances.groupby("room")["round"].max()
-    for room in rooms(tables) if changes else ():
+    for room in rooms(tables) if changes or len(tables.places) else ():
         place = pd.Series(range(len(room.parties)), index=room.parties.index)
         links = changes.get(room.name, tables.links.iloc[:0])
         links = links.assign(**{end: links[end].map(place).astype("int64") for end in ("source", "target")})

@@ -1,4 +1,4 @@
-"""One network after a round: attitudes as colours, parties as shapes, the links that were used, and who is who.
+"""One network after a round, or people at their tables: attitudes as colours, parties as shapes, who heard whom, who is who.
 
 The browser draws it (network.vue). It gets the agents and all rounds once, and then follows the clock of the page. Mesa's own
 drawing needs a live model in the thread of the page, is a picture without names, and takes seconds for 1,000 agents.
@@ -17,7 +17,7 @@ import solara
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
-from parley.analysis.metrics._network import Population, populations
+from parley.analysis.metrics._network import Population, drawn_populations
 from parley.analysis.network_plot import Floats, layout
 from parley.analysis.sent_prompts import persona_texts
 from parley.analysis.tables import Tables
@@ -25,6 +25,7 @@ from parley.analysis.views._chart import rounded
 from parley.analysis.views._html import Look, Select, element
 from parley.analysis.views._layouts import kept_layout
 from parley.analysis.views._replay import moment
+from parley.analysis.views._seating import LINKED, around_tables, seating_now, seatings
 from parley.analysis.views._session import Shown, rooms
 from parley.model.titles import seat_label, seat_title
 
@@ -32,6 +33,7 @@ ORDER = 4
 TITLE = "Network"
 PANE = "right"
 WIDE, HIGH = 1000, 700
+NOW = "as in the round shown"
 SHAPES = {
     "square": "M-6-6H6V6H-6Z", "circle": "M0-7A7 7 0 1 1 0 7A7 7 0 1 1 0-7Z", "triangle": "M0-8L8 6H-8Z",
     "diamond": "M0-9L9 0L0 9L-9 0Z", "triangle, point down": "M-8-6H8L0 8Z",
@@ -46,7 +48,7 @@ def Drawing(people: str, rounds: str, upto: int, scale: list[str], size: float, 
 
 
 def shows(tables: Tables) -> bool:
-    return not tables.links.empty
+    return not tables.links.empty or not tables.places.empty
 
 
 @solara.component
@@ -54,13 +56,20 @@ def View(shown: Shown) -> None:
     tables = shown.tables
     titles = rooms(tables)
     networks = solara.use_memo(
-        lambda: {titles[population.room.name]: population for population in populations(tables)}, [tables]
+        lambda: {titles[population.room.name]: population for population in drawn_populations(tables)}, [tables]
     )
     chosen = solara.use_reactive(next(iter(networks)))
     network = networks.get(chosen.value) or next(iter(networks.values()))
     if len(networks) > 1:
         Select("Network", list(networks), chosen)
-    people = solara.use_memo(lambda: who(tables, network), [network.room.name, tables.header])
+    by_title = solara.use_memo(lambda: seatings(tables, network.room.name), [network])
+    seats = solara.use_reactive(NOW)
+    title = seats.value if seats.value in by_title else seating_now(by_title, shown.round + 1) if by_title else ""
+    if len(by_title) > 1:
+        Select("Seats", [NOW, *by_title], seats)
+    people = solara.use_memo(
+        lambda: who(tables, network, by_title.get(title)), [network.room.name, tables.header, title]
+    )
     people_json = solara.use_memo(lambda: json.dumps(people), [people])
     rounds = solara.use_memo(lambda: json.dumps(history(tables, network), separators=(",", ":")), [network])
     Drawing(people=people_json, rounds=rounds, upto=shown.round, scale=SCALE, size=min(1.6, 22 / max(1, len(people)) ** 0.5),
@@ -83,16 +92,19 @@ def Legend(parties: Sequence[tuple[str, str]]) -> None:
     element("p", "Attitude ", scale, f". {shapes}; {links}", css="soft legend")
 
 
-def who(tables: Tables, network: Population) -> list[dict[str, Any]]:
+def who(tables: Tables, network: Population, seats: pd.DataFrame | None = None) -> list[dict[str, Any]]:
     """Return name, seat (with the node of a network of the user), party, persona, shape and place of each agent.
 
-    They are in seating order. Places go by the links at the start.
+    They are in seating order. Places go by the links at the start, or by the tables of a place. seats: who sits there.
     """
     rows = tables.agents[tables.agents["room"] == network.room.name].to_dict("records")
     paths, texts = list(SHAPES.values()), persona_texts(tables)
     parties = list(dict.fromkeys(row["party"] for row in rows))
-    links = network.links(0)
-    at = _places(len(network.room.parties), tuple(links.source.tolist()), tuple(links.target.tolist()))
+    links = network.links(0 if seats is None else int(seats["round"].iloc[0]))
+    if seats is None or seats["place"].iloc[0] in LINKED:
+        at = _places(len(network.room.parties), tuple(links.source.tolist()), tuple(links.target.tolist()))
+    else:
+        at = around_tables(seats, network.room.parties.index.tolist())
     return [
         {"person": [row["room"], row["agent"]], "name": str(row["name"]), "party": str(row["party"])}
         | {"seat": seat_label(row, tables.names)}
