@@ -110,7 +110,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         self._backstory = strike(persona, topic.language) if style.steering == STRUCK else persona.backstory
         self._system = Message("system", self._backstory)
         self._facts: Facts = {"topic": topic.title, "frame": style.frame, "words": style.words}
-        self._facts |= {"wording": topic.language.wording, "spacing": style.spacing}
+        self._facts |= {"wording": topic.language.wording_kind, "spacing": style.spacing}
         if topic.own:
             self._facts["own"] = topic.title
         if topic.spoken:

@@ -1,7 +1,7 @@
 """A language as a folder: the prompts, scales and short sentences that agents are sent (agents/languages/<code>/).
 
 prompts/*.txt                     what agents, mediators and writers are asked
-wordings/NAME/*.txt               some of these prompts in other words that mean the same
+wordings/NAME/*.txt               some of these prompts in other words that mean the same (a paper's own: agents/published)
 sentences.toml                    short texts that code puts together, with the words that a reply has to begin with
 scales.toml, probes.toml          rating scales, and survey questions that fit any topic
 questions.toml                    how new divisive questions are checked
@@ -18,6 +18,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from parley.agents.datafiles import HERE, read_toml, require_section
+from parley.agents.published.pack import (
+    NEW,
+    PROMPTS,
+    check_pack,
+    is_pack,
+    pack_digest,
+    pack_folder,
+    prompt_file,
+    prompt_names,
+)
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.file_cache import read_once
 from parley.llm.prompts import Template, digests, prompt
@@ -25,6 +35,8 @@ from parley.llm.prompts import Template, digests, prompt
 LANGUAGES = HERE / "languages"
 REPRESENTATIVE = "representative"
 WORDINGS, GIVEN = "wordings", "given"
+PUBLISHED = "published"
+"""What facts call the wording of a pack, and the name of its digest in a record."""
 
 
 class Language(NamedTuple):
@@ -36,9 +48,25 @@ class Language(NamedTuple):
 
     def prompt(self, name: str) -> Template:
         """Return a prompt by name, such as `opening` or `representative/ask`, in this wording. Errors: UserError if missing."""
-        wording_folder = self.folder / WORDINGS / self.wording
-        reworded = self.wording != GIVEN and (wording_folder / f"{name}.txt").is_file()
-        return prompt(wording_folder if reworded else self.folder / "prompts", name)
+        own = (
+            prompt_file(self.wording, name)
+            if is_pack(self.wording)
+            else self.folder / WORDINGS / self.wording / f"{name}.txt"
+        )
+        reworded = self.wording != GIVEN and own.is_file()
+        return prompt(own.parents[name.count("/")] if reworded else self.folder / "prompts", name)
+
+    def filled(self, name: str, /, **slots: object) -> str:
+        """Return a prompt with its slots filled: of a pack, whose check knows which slots it may lack, those that it has."""
+        template = self.prompt(name)
+        known = template.slots if is_pack(self.wording) else slots.keys()
+        return template.fill(**{slot: text for slot, text in slots.items() if slot in known})
+
+    def has(self, name: str) -> bool:
+        """Return whether there is a prompt of this name, in this wording or as given."""
+        return (is_pack(self.wording) and prompt_file(self.wording, name).is_file()) or (
+            self.folder / "prompts" / f"{name}.txt"
+        ).is_file()
 
     @property
     def wordings(self) -> list[str]:
@@ -46,10 +74,37 @@ class Language(NamedTuple):
         return [GIVEN, *sorted(path.name for path in (self.folder / WORDINGS).glob("*") if path.is_dir())]
 
     def worded(self, wording: str) -> Language:
-        """Return the language with another wording of its instructions. Errors: UserError if it has none of this name."""
-        if wording not in self.wordings:
-            raise unknown_name(f"wording of the language {self.code}", wording, self.wordings)
+        """Return the language with another wording of its instructions, or with that of a pack.
+
+        Errors: UserError if it has none of this name, and for a pack with a fault.
+        """
+        wording = self.wording_named(wording)
+        if is_pack(wording):
+            check_pack(wording, self._replace(wording=GIVEN))
+        elif wording not in self.wordings:
+            unknown = unknown_name(f"wording of the language {self.code}", wording, self.wordings)
+            raise UserError(f"{unknown}; for the prompts of a paper give a folder: {NEW}")
         return self._replace(wording=wording)
+
+    def wording_named(self, wording: str) -> str:
+        """Return a wording as it is written: the path of a folder that is called like no wording of the language gets `./`."""
+        known = is_pack(wording) or wording in self.wordings
+        return wording if known or not pack_folder(wording).is_dir() else f"./{wording}"
+
+    @property
+    def wording_folder(self) -> Path:
+        """The folder of its wording, which may also word topics and the judge; there is none for `given`."""
+        return pack_folder(self.wording) if is_pack(self.wording) else self.folder / WORDINGS / self.wording
+
+    @property
+    def reworded(self) -> set[str]:
+        """The names of the prompts that its wording has."""
+        return prompt_names(self.wording_folder / PROMPTS if is_pack(self.wording) else self.wording_folder)
+
+    @property
+    def wording_kind(self) -> str:
+        """The wording by its name; that of a pack, whose path means nothing elsewhere, by the same word everywhere."""
+        return PUBLISHED if is_pack(self.wording) else self.wording
 
     def words(self, name: str) -> str:
         """Return a short text of sentences.toml. Errors: UserError if it is missing."""
@@ -96,7 +151,9 @@ class Language(NamedTuple):
         """Return the digest of each prompt by name; of those in a folder of prompts, with the folder in the name."""
         names = digests(self.folder / "prompts" / folder)
         by_name = {name: self.prompt(f"{folder}/{name}" if folder else name).digest for name in names}
-        return {f"{folder}/{name}": digest for name, digest in by_name.items()} if folder else by_name
+        if folder:
+            return {f"{folder}/{name}": digest for name, digest in by_name.items()}
+        return by_name | ({PUBLISHED: pack_digest(self.wording)} if is_pack(self.wording) else {})
 
 
 @read_once(lambda folder, name: folder / f"{name}.toml")
@@ -135,7 +192,7 @@ def language_of_study(language: Language, study: Path) -> Language:
             f"the study {study.name} has no prompts in the language {language.code}: copy {study.name}/data/en to {folders[0]}, "
             "and translate its texts"
         )
-    return language._replace(folder=folder)
+    return language._replace(folder=folder, wording=GIVEN if is_pack(language.wording) else language.wording)
 
 
 ENGLISH = Language("en", LANGUAGES / "en")

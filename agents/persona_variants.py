@@ -95,7 +95,7 @@ def request_persona(person: Persona, seed: int, society: Society) -> Conversatio
     kind = recipe(person.party, society)
     slots = {"name": person.name, "leaning": kind.leaning, "location": kind.location, "news": kind.news}
     about = {"alignment": kind.alignment, "demonym": society.demonym, "topics": _debated(society)}
-    text = society.language.prompt("persona_enhanced").fill(**slots, **about)
+    text = society.language.filled("persona_enhanced", **slots, **about)
     return _asked(text, person, seed, "persona", cast(Facts, slots), society)
 
 
@@ -106,7 +106,7 @@ def request_variant(backstory: str, person: Persona, seed: int, society: Society
     word, form = _word(person, society.language), "gendered" if person.gender else "aged"
     who = variant_words(society.language, form).format(word=word, age=person.age)
     slots = {"persona": backstory, "who": who, "word": word, "topics": _debated(society)}
-    text = society.language.prompt("persona_variant").fill(**slots)
+    text = society.language.filled("persona_variant", **slots)
     return _asked(text, person, seed, "persona_variant", {"persona": backstory, "variant": word}, society)
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from parley.agents.closed_answers import Chosen, read_choice
 from parley.agents.datafiles import HERE, build_from_table, quoted, read_toml, require_section
-from parley.agents.language import Language
+from parley.agents.language import GIVEN, Language
 from parley.agents.probe import PHRASES, Probe, scales
 from parley.agents.scales import Scale
 from parley.agents.society import US, Society, load_society, society_names
@@ -56,11 +56,24 @@ class Question:
     topic: str
     split: str = "train"
     society: str = field(default=US, compare=False)
+    wording: ClassVar[str] = GIVEN
+    """How the prompts of its deliberation are worded: of a run, and of no file."""
+
+    def worded(self, wording: str) -> Question:
+        """Return the question with the prompts of its deliberation in another wording (agents/language.py)."""
+        copied = replace(self)
+        object.__setattr__(copied, "wording", wording)
+        return copied
+
+    def __getstate__(self) -> dict[str, str]:
+        """Pickle no more than this: another process makes its own topic."""
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {"wording": self.wording}
 
     @property
     def place(self) -> Society:
-        """The society in which it is asked."""
-        return load_society(self.society)
+        """The society in which it is asked, with the prompts of its wording."""
+        society = load_society(self.society)
+        return society if self.wording == GIVEN else _worded(society, self.wording)
 
     @property
     def facts(self) -> Facts:
@@ -135,6 +148,12 @@ def question_set(name: str, society: str = US) -> tuple[Question, ...]:
         )
     questions = read_public(path) if path.suffix == ".json" else load_questions(path)
     return tuple(replace(question, society=society) for question in questions)
+
+
+@cache
+def _worded(society: Society, wording: str) -> Society:
+    """Return a society whose prompts are worded so. Errors: UserError."""
+    return replace(society, language=society.language.worded(wording))
 
 
 def set_path(name: str, society: str = US) -> Path:

@@ -21,7 +21,7 @@ from parley.agents.language import ENGLISH, REPRESENTATIVE, Language
 from parley.agents.probe import scales
 from parley.agents.question import Question, questionnaire
 from parley.agents.reasoning import Note, plain_note
-from parley.agents.society import Society
+from parley.agents.society import Society, load_society
 from parley.llm.errors import UserError
 from parley.llm.prompts import Template
 from parley.llm.purposes import Facts
@@ -30,6 +30,8 @@ from parley.llm.request import Message, Reply, Request, Sampling
 KINDS = {"D": "demographics", "O": "opinions", "C": "critiques", "P": "positions"}
 OTHERS = 3
 """At most so many other questions are in the prompt (the study: 1 to 3)."""
+PROFILE_ITEM = f"{REPRESENTATIVE}/profile_item"
+"""How a wording writes an answer to the questionnaire, where it has a form of its own."""
 TOKENS = 120
 SCALE = "agreement_1_7"
 OPINION, CRITIQUE, BALLOT, VOTE = STEPS = ("opinion", "critique", "ballot", "vote")
@@ -101,7 +103,7 @@ class Representative:
     @property
     def told(self) -> tuple[str, ...]:
         """The ids of the other questions in the prompt."""
-        return tuple(other.question.id for other in self.brief.others[:OTHERS] if _other(other, self.knows))
+        return tuple(other.question.id for other in self.brief.others[:OTHERS] if _other(other, self.knows, 0))
 
     def compose_critique(self, seed: int) -> Request:
         """Ask for the critique of the draft."""
@@ -206,8 +208,8 @@ def _profile(brief: CritiqueBrief, knows: str) -> Iterator[str]:
     yield _section(society, "role").text
     if "D" in knows and brief.demographics:
         yield _section(society, "demographics").fill(profile=profile_text(brief.demographics, society))
-    for other in brief.others[:OTHERS]:
-        yield from _other(other, knows)
+    for number, other in enumerate(brief.others[:OTHERS], 1):
+        yield from _other(other, knows, number)
 
 
 def _question_section(brief: CritiqueBrief) -> str:
@@ -228,19 +230,27 @@ def _section(society: Society, name: str) -> Template:
 
 def profile_text(demographics: Mapping[str, str], society: Society) -> str:
     """Return `gender (woman), political leaning (left of centre)`, by titles and in the order of the questionnaire."""
-    items = [item for item in questionnaire(society) if item.name in demographics]
+    items = [item for item in questionnaire(load_society(society.name)) if item.name in demographics]
+    if society.language.has(PROFILE_ITEM):
+        form = society.language.prompt(PROFILE_ITEM)
+        return " ".join(form.fill(title=item.title, answer=knowledge_line(demographics[item.name])) for item in items)
     return ", ".join(f"{item.title} ({knowledge_line(demographics[item.name])})" for item in items)
 
 
-def _other(other: OtherOpinion, knows: str) -> Sequence[str]:
-    """Return the sections on one other question; none if nothing that it may know is known."""
+def _other(other: OtherOpinion, knows: str, number: int) -> Sequence[str]:
+    """Return the sections on one other question, which some wordings number; none if nothing that it may know is known."""
     sections, society = list[str](), other.question.place
+
+    def fill(name: str, **slots: str) -> str:
+        section = _section(society, name)
+        return section.fill(**slots, **({"number": number} if "number" in section.slots else {}))
+
     if "P" in knows and other.position is not None:
         label = position_label(other.position, society.language)
-        sections.append(_section(society, "other_position").fill(position=label))
+        sections.append(fill("other_position", position=label))
     if "O" in knows and other.opinion is not None:
-        sections.append(_section(society, "other_opinion").fill(opinion=knowledge_line(other.opinion)))
+        sections.append(fill("other_opinion", opinion=knowledge_line(other.opinion)))
     if "C" in knows and other.critique is not None:
-        sections.append(_section(society, "other_critique").fill(critique=knowledge_line(other.critique)))
-    head = _section(society, "other").fill(question=knowledge_line(other.question.question))
+        sections.append(fill("other_critique", critique=knowledge_line(other.critique)))
+    head = fill("other", question=knowledge_line(other.question.question))
     return [head, *sections] if sections else []

@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 
 from parley.agents.datafiles import read_toml
-from parley.agents.language import ENGLISH, Language
+from parley.agents.language import ENGLISH, Language, load_language
 from parley.agents.persona import Persona, all_personas, parties, persona_file, persona_set
 from parley.agents.persona_generator import names_party
+from parley.agents.published.pack import PERSONAS, SOURCE, TOPICS, is_pack_folder, pack_faults
 from parley.agents.question import OWN_QUESTIONS, load_questions, questionnaire
 from parley.agents.scales import LABELLED
 from parley.agents.society import (
@@ -169,10 +170,24 @@ def check_path(path: str) -> list[str]:
         is_party = Path(path).is_file() and "label" in read_toml(Path(path))
         return list(_told(partial(_check_party if is_party else _check_named_topic, path)))
     folder = Path(path).expanduser()
+    if is_pack_folder(folder):
+        return list(_told(partial(_check_wording, folder)))
     if folder.is_dir() and not (folder / FILE).is_file() and parties(folder):
         return list(_told(partial(check_personas, folder, society_of(folder) or load_society())))
     society_folder(path)
     return list(dict.fromkeys(_told(partial(_check_named_society, path))))
+
+
+def _check_wording(folder: Path) -> Problems:
+    """Yield faults of a pack, and then of its topics and personas."""
+    given = load_language(str(read_toml(folder / SOURCE).get("language", "")))
+    if faults := list(pack_faults(folder, given)):
+        yield from faults
+        return
+    for file in sorted((folder / TOPICS).glob("*.toml")):
+        yield from _told(partial(_check_named_topic, str(file)))
+    if (folder / PERSONAS).is_dir():
+        yield from _told(partial(check_personas, folder / PERSONAS, load_society()))
 
 
 def society_path(path: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from parley.agents.claim_questions import CLAIM_QUESTIONS, NEGATED, VIEWS, claim_question
 from parley.agents.datafiles import build_from_table, read_toml, require_section
-from parley.agents.language import Language
+from parley.agents.language import GIVEN, Language
 from parley.agents.news import BELIEF, NewsItem, news_item, topic_values
 from parley.agents.own_topic import FILE as OWN_TOPIC
 from parley.agents.own_topic import derive_topic
@@ -28,6 +28,7 @@ from parley.agents.probe import (
     shared_probes,
     with_scale,
 )
+from parley.agents.published.pack import topic_in
 from parley.agents.society import (
     SOCIETIES,
     US,
@@ -86,10 +87,26 @@ class Topic:
         return self.society.language
 
     def worded(self, wording: str) -> Topic:
-        """Return the topic with the instructions of its questions in another wording. Errors: UserError if there is none."""
+        """Return the topic with the instructions of its questions in another wording, which may also word case and questions.
+
+        Errors: UserError if there is no such wording.
+        """
         language = self.language.worded(wording)
-        probes = {name: replace(probe, language=language) for name, probe in self.probes.items()}
-        return replace(self, probes=probes, society=replace(self.society, language=language))
+        topic = self._in_words_of(language)
+        probes = {name: replace(probe, language=language) for name, probe in topic.probes.items()}
+        return replace(topic, probes=probes, society=replace(self.society, language=language))
+
+    def _in_words_of(self, language: Language) -> Topic:
+        """Return the topic with its case, its question and the question of its claim as the wording of a language has them."""
+        if (file := topic_in(language.wording_folder, self.root)) is None:
+            return self
+        words = read_toml(file)
+        asked = require_section(require_section(words, "probes", file.name), "agreement", file.name).get("question")
+        probes = (
+            {**self.probes, "agreement": replace(self.probes["agreement"], question=asked)} if asked else self.probes
+        )
+        question, case = words.get("question", self.question), words.get("case", self.case)
+        return replace(self, case=case, question=question, probes=probes)
 
     @property
     def root(self) -> str:
@@ -267,6 +284,12 @@ def load_topic(slug: str, language: str = "") -> Topic:
         "positions": MappingProxyType(positions),
     }
     return replace(build_from_table(Topic, {**values, **parts}, where), society=society)
+
+
+def worded_topic(slug: str, wording: str, language: str = "") -> Topic:
+    """Return a topic as a wording has it. Errors: UserError, as load_topic and Topic.worded."""
+    topic = load_topic(slug, language)
+    return topic if wording == GIVEN else topic.worded(wording)
 
 
 def _derived(sentence: str, language: str) -> dict[str, Any]:

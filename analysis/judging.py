@@ -1,7 +1,8 @@
 """The LLM judge: what a rubric asks, and how a reply is read.
 
 A rubric file has `rules` (the system message; optional), `case` (the question about one item, with `{slots}`) and a scale:
-`scale` (the name of a shared scale, or a table), or `answers` (words; the first counts 0). `examples` are scored items. A judge
+`scale` (the name of a shared scale, or a table), or `answers` (words; the first counts 0). `examples` are scored items, shown as
+earlier turns of the chat; with `example`, which says how one is written, they are in the case, at `{examples}`. A judge
 gives a number on the scale (the mean of a distribution) or the likelier of the words. Of two texts compared in both orders it
 gives 1, 0.5 or 0. A reply that cannot be read is missing, with its reason; it is never a number.
 """
@@ -54,7 +55,8 @@ class Rubric:
 
     name: is part of every seed. repeats: how often a model without answer probabilities is asked, each time with another seed
     (0: once). both_orders: the item is two texts, compared in both orders. aspects: questions by name, each of
-    which replaces {aspect} in the case.
+    which replaces {aspect} in the case. example: how an example is written in the case ("": as a turn of the chat); it has
+    the slots of an item, {answer}, and {number} if it counts.
     """
 
     name: str
@@ -68,6 +70,7 @@ class Rubric:
     both_orders: bool = False
     examples: Sequence[Mapping[str, Any]] = ()
     aspects: Mapping[str, str] = field(default_factory=dict)
+    example: str = ""
 
     def __post_init__(self) -> None:
         for example in self.examples:
@@ -148,7 +151,7 @@ def load_rubric(name: str) -> Rubric:
             f"{path} names an unknown scale: use one of {', '.join(scales())}, or describe a scale in a table"
         )
     scale = scales()[table] if isinstance(table, str) else scale_of_table(path.stem, table, str(path))
-    texts = {key: str(values.get(key, "")).strip("\n") for key in ("rules", "case")}
+    texts = {key: str(values.get(key, "")).strip("\n") for key in ("rules", "case", "example")}
     return build_from_table(Rubric, {**values, **texts, "name": path.stem, "scale": scale}, str(path))
 
 
@@ -161,7 +164,9 @@ def compose(rubric: Rubric, item: Item, seed: int, *again: object) -> Request:
     offered["points"] = ", ".join(f"{point} means {label}" for point, label in named.items())
     offered |= item.offered
     messages = [Message("system", _filled(rubric, rubric.rules, {}, offered))] if rubric.rules else []
-    for slots, answer in item.examples:
+    if rubric.example:
+        offered["examples"] = _written_examples(rubric, item)
+    for slots, answer in () if rubric.example else item.examples:
         case = _filled(rubric, rubric.case, {**item.slots, **slots}, offered)
         messages += [Message("user", case), Message("assistant", answer)]
     messages.append(Message("user", _filled(rubric, rubric.case, item.slots, offered)))
@@ -171,6 +176,16 @@ def compose(rubric: Rubric, item: Item, seed: int, *again: object) -> Request:
     )
     facts = cast(Facts, {**item.slots, "scale": scale, **item.facts})
     return Request(tuple(messages), sampling, question_seed, scale.answers, rubric.purpose, facts=facts)
+
+
+def _written_examples(rubric: Rubric, item: Item) -> str:
+    """The examples as a part of the case."""
+    example = _template(rubric.name, rubric.example)
+    written = []
+    for number, (slots, answer) in enumerate(item.examples, 1):
+        known = {**item.slots, **slots, "answer": answer, "number": number}
+        written.append(example.fill(**{name: value for name, value in known.items() if name in example.slots}))
+    return "\n".join(written)
 
 
 @cache
@@ -354,6 +369,7 @@ def open_judge(
         "examples": rubric.examples,
     }
     rubric_texts |= {"aspects": rubric.aspects} if rubric.aspects else {}
+    rubric_texts |= {"example": rubric.example} if rubric.example else {}
     with lock_folder(folder):
         check_manifest(
             folder / f"{rubric.name}.json", {"llm": identity_spec(spec), **settings, **rubric_texts}, "judging"

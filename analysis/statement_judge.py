@@ -9,7 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from parley.agents.topic import Topic, load_topic
+from parley.agents.language import ENGLISH, GIVEN, PUBLISHED
+from parley.agents.published.pack import is_pack_folder, judge_in, pack_digest, pack_folder
+from parley.agents.topic import Topic, worded_topic
 from parley.analysis.judging import VERDICTS as VERDICTS
 from parley.analysis.judging import WHO, Item, Judge, Rubric, load_rubric, open_judge
 from parley.analysis.table_export import write_csv
@@ -48,7 +50,13 @@ class Judging:
 
     @property
     def rubric(self) -> Rubric:
-        return replace(load_rubric("judge"), repeats=self.calls, temperature=self.temperature)
+        """The rubric in Parley's words."""
+        return self.rubric_of(GIVEN)
+
+    def rubric_of(self, wording: str) -> Rubric:
+        """Return the rubric in the words of a wording that has a judge, else in Parley's."""
+        own = judge_in(ENGLISH._replace(wording=wording).wording_folder)
+        return replace(load_rubric(str(own or "judge")), repeats=self.calls, temperature=self.temperature)
 
 
 def judge_run(
@@ -62,10 +70,23 @@ def judge_run(
     opened: Callable[[str], Backend] = open_spec,
 ) -> pd.DataFrame:
     """The table of `verdict_table`, journaled in the folder and written to verdicts.csv. Errors: as `open_judge`."""
-    with open_judge(judging.rubric, spec, folder, bar, asdict(judging), budget, ledger, opened) as judge:
+    rubric = judging.rubric_of(wording_of(tables))
+    with open_judge(rubric, spec, folder, bar, asdict(judging), budget, ledger, opened) as judge:
         verdicts = verdict_table(tables, judge, judging)
         write_csv(verdicts, folder / "verdicts.csv")
     return verdicts
+
+
+def wording_of(tables: Tables) -> str:
+    """Return how the prompts of a run were worded, which is how its judge is asked. Errors: UserError if a pack has changed."""
+    wording, said = str(tables.header.scenario.get("wording", GIVEN)), tables.header.prompts.get(PUBLISHED)
+    if said and not is_pack_folder(pack_folder(wording)):
+        raise UserError(
+            f"the prompts of this run are in the folder {wording}, which is not here: put it back to judge the run"
+        )
+    if said and said != pack_digest(wording):
+        raise UserError(f"the folder {wording} has changed since this run: judge a run of it, or put back what it was")
+    return wording
 
 
 def verdict_table(tables: Tables, judge: Judge, judging: Judging) -> pd.DataFrame:
@@ -75,23 +96,31 @@ def verdict_table(tables: Tables, judge: Judge, judging: Judging) -> pd.DataFram
     readings: how many. reasons: why replies could not be read, or why nothing was said.
     """
     names = tables.agents.set_index(["room", "agent"])["name"]
+    wording = wording_of(tables)
+    rubric, topics = judging.rubric_of(wording), {slug: worded_topic(slug, wording) for slug in tables.topics}
 
     def item(row: Any) -> Item:
         name = names[row.room, row.agent]
-        return statement_item(f"{row.room} {row.iteration}", load_topic(row.topic), row.text, name, row.party, judging)
+        place = f"{row.room} {row.iteration}"
+        return statement_item(place, topics[row.topic], row.text, name, row.party, judging, rubric)
 
-    verdicts = judge.judge_utterances(judging.rubric, tables, judging.seed, {"score": item})
+    verdicts = judge.judge_utterances(rubric, tables, judging.seed, {"score": item})
     verdicts.insert(len(WHO), "statement", verdicts.groupby(["room", "agent"]).cumcount() + 1)
     return verdicts
 
 
-def statement_item(place: str, topic: Topic, text: str, name: str, party: str, judging: Judging) -> Item:
-    """The question about one statement; `place` is its room and turn."""
+def statement_item(
+    place: str, topic: Topic, text: str, name: str, party: str, judging: Judging, rubric: Rubric | None = None
+) -> Item:
+    """The question about one statement; `place` is its room and turn. A rubric of a paper may not say who speaks."""
     speaker = {"name": name, "party": party}
     by = ", ".join(speaker[key] for key in judging.told)
-    slots = {"statement": text, "by": f" ({by})" if by else "", "claim": topic.claim}
+    says_who = by or rubric is None or "{by}" in rubric.case
+    who = {"by": f" ({by})" if by else ""} if says_who else {}
+    slots = {"statement": text, **who, "claim": topic.claim}
     shown = examples(topic.root)[: judging.shown]
-    return Item((place,), slots, examples=[({"statement": text, "by": ""}, str(score)) for text, score in shown])
+    unnamed = dict.fromkeys(who, "")
+    return Item((place,), slots, examples=[({"statement": text, **unnamed}, str(score)) for text, score in shown])
 
 
 def examples(slug: str) -> list[tuple[str, int]]:

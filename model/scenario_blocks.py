@@ -13,15 +13,16 @@ from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from typing import Annotated, Any, Literal
 
-from parley.agents.language import GIVEN
+from parley.agents.language import GIVEN, REPRESENTATIVE
 from parley.agents.memory import Retrieval, make_memory
 from parley.agents.own_topic import TopicList
 from parley.agents.probe import END, PHRASES, TURNS, Probe, in_numbers, in_phrases
+from parley.agents.published.pack import is_pack
 from parley.agents.question import Question, question_set, questions_by_id, topics_of
 from parley.agents.reasoning import open_ability
 from parley.agents.representative import CRITIQUE, STEPS, parse_knowledge
-from parley.agents.society import US, VOTERS, load_society
-from parley.agents.topic import Topic, load_topic
+from parley.agents.society import US, VOTERS, Society, load_society
+from parley.agents.topic import Topic, load_topic, worded_topic
 from parley.environments import environment_class
 from parley.environments.base import Environment, Group
 from parley.llm.errors import UserError, unknown_name
@@ -84,7 +85,9 @@ class Subject:
     questions: str = ""  # questions instead of topics: `shipped` or a path; `topic` selects among them (none: all)
     split: Literal["all", "train", "iid_test", "ood_test"] = "all"  # which part of the questions is used
     wording: str = (
-        "given"  # how instructions in prompts are worded: given, or another wording of the language (papers, second)
+        # how instructions in prompts are worded: given, another wording of the language (papers, second), or the folder that
+        # run.py new wording cuts out of a paper's text (./published)
+        "given"
     )
     episodes: int = 3  # questions that each group deliberates on in a repetition, drawn at random
 
@@ -95,8 +98,13 @@ class Subject:
         object.__setattr__(self, "topic", named if self.questions else tuple(map(society.qualified, named)))
         if not (self.topic or self.questions) or len(set(self.topic)) < len(self.topic):
             raise UserError("topic must name at least one topic, each once")
-        if self.questions and self.wording != GIVEN:
-            raise UserError("prompts of a deliberation have only one wording: set wording=given")
+        object.__setattr__(self, "wording", society.language.wording_named(self.wording))
+        if self.questions and not (
+            self.wording == GIVEN or is_pack(self.wording) or _rewords_a_deliberation(society, self.wording)
+        ):
+            raise UserError(
+                f"the wording {self.wording} has no prompt of a deliberation: set wording=given, or another wording"
+            )
 
     @cached_property
     def question_pool(self) -> tuple[Question, ...]:
@@ -106,11 +114,13 @@ class Subject:
             if topic not in topics_of(pool):
                 raise unknown_name(f"topic of {self.questions}", topic, topics_of(pool))
         in_split = [question for question in pool if self.split in ("all", question.split)]
-        return tuple([question for question in in_split if not self.topic or question.topic in self.topic])
+        chosen = [question for question in in_split if not self.topic or question.topic in self.topic]
+        return tuple(question.worded(self.wording) for question in chosen)
 
     def question(self, slug: str) -> Question:
         """Return the question with this id."""
-        return questions_by_id(self.questions, self.society)[slug]
+        question = questions_by_id(self.questions, self.society)[slug]
+        return question if self.wording == GIVEN else question.worded(self.wording)
 
     def topic_named(self, slug: str, language: str = "") -> Topic:
         """Return the topic called `slug`, or the question with this id as a topic; in a language, where a person has its own.
@@ -123,7 +133,8 @@ class Subject:
             )
         if self.questions:
             return self.question(slug).subject
-        return load_topic(slug, language) if self.wording == GIVEN else _worded_topic(slug, self.wording, language)
+        worded = worded_topic if is_pack(self.wording) else _worded_topic  # a pack may change while a notebook is open
+        return load_topic(slug, language) if self.wording == GIVEN else worded(slug, self.wording, language)
 
     @property
     def all_topics(self) -> list[Topic]:
@@ -133,9 +144,14 @@ class Subject:
         return [self.topic_named(slug) for slug in self.topic]
 
 
+def _rewords_a_deliberation(society: Society, wording: str) -> bool:
+    """Return whether a wording of the language has prompts of a deliberation, which are those of representatives."""
+    return any(name.startswith(REPRESENTATIVE) for name in society.language.worded(wording).reworded)
+
+
 @cache
 def _worded_topic(slug: str, wording: str, language: str) -> Topic:
-    return load_topic(slug, language).worded(wording)
+    return worded_topic(slug, wording, language)
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from parley.agents.language import REPRESENTATIVE
 from parley.agents.mediators import open_mediator
 from parley.agents.persona import load_personas, parties, party_of, set_name
 from parley.agents.probe import END, PUBLIC, TURNS
+from parley.agents.published.pack import is_pack, topic_in
 from parley.agents.recollection import interview_questions
 from parley.agents.representative import BALLOT, VOTE, parse_knowledge
 from parley.agents.topic import Topic
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
     from parley.llm.request import Backend
     from parley.model.scenario import Scenario
 
+WRITERS = ("persona_enhanced", "persona_variant")
+"""Prompts with which personas are written (run.py study personas), and no debate is led."""
 EXAMPLE = "blackout"
 """An item of news that messages name."""
 
@@ -44,6 +48,7 @@ def _problems(scenario: Scenario) -> Iterator[str]:
         yield from _probe_problems(scenario, topic)
         interview_questions(topic.language, scenario.surveys.interview)
     open_mediator(scenario.speech.mediator)
+    yield from _wording_problems(scenario)
     yield from _representative_problems(scenario)
     yield from _deliberation_problems(scenario)
     yield from _survey_problems(scenario)
@@ -72,6 +77,24 @@ def _society_problems(scenario: Scenario, topic: Topic) -> Iterator[str]:
             f"set society={topic_society}, or give another "
             f'topic; a file of your own names its society (society = "{theirs}")'
         )
+
+
+def _wording_problems(scenario: Scenario) -> Iterator[str]:
+    """Yield that a pack words nothing that this scenario sends: its results would be called those of the paper's words."""
+    wording, subject = scenario.subject.wording, scenario.subject
+    if not is_pack(wording):
+        return
+    names = scenario.society.language.worded(wording).reworded
+    of_representatives = {name for name in names if name.startswith(f"{REPRESENTATIVE}/")}
+    if subject.questions:
+        if names <= of_representatives and scenario.people.represented == "none":
+            yield f"the wording {wording} has only prompts of representatives, and this run has none: set represented=all"
+        elif not names - set(WRITERS):
+            yield f"the wording {wording} has no prompt of a deliberation: set wording=given, or give the pack of another paper"
+        return
+    worded = [topic for topic in subject.all_topics if topic_in(topic.language.wording_folder, topic.root)]
+    if not worded and not names - of_representatives - set(WRITERS):
+        yield f"the wording {wording} has no prompt and no topic of this debate: set wording=given, or give another pack or topic"
 
 
 def _probe_problems(scenario: Scenario, topic: Topic) -> Iterator[str]:

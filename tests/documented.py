@@ -195,6 +195,9 @@ RULES = (
         why="a study of the reader's; tests/test_own_study.py writes and runs one",
         how="foreign",
     ),
+    Rule(
+        r"\./published|paper\.txt", why="needs the text of a paper; tests/agents/test_published.py has one", how="parse"
+    ),
     Rule(r"^run\.py new ", why="makes a new folder; tests/agents/test_society.py makes all kinds", how="parse"),
     Rule(r"^run\.py check "),
     Rule(r"^run\.py --society ", "--repetitions 2 --rounds 1"),

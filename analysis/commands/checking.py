@@ -18,15 +18,15 @@ def check_parser() -> Parser:
     """Return the options of `run.py check`."""
     parser = Parser(
         "check",
-        "List what is wrong with a society, a party, a topic or a set of personas (docs/societies.md). Or check results: a card, "
-        "a table or a run against the published schema; a bundle against its hashes, with tables and figures made again from the "
-        "record (docs/files.md). No model is called.",
+        "List what is wrong with a society, a party, a topic, a set of personas (docs/societies.md) or the wording of a paper "
+        "(studies/structured/README.md). Or check results: a card, a table or a run against the published schema; a bundle "
+        "against its hashes, with tables and figures made again from the record (docs/files.md). No model is called.",
         "check germany\ncheck a.zip\ncheck runs/a",
     )
     add_option(
         parser,
         "PATH",
-        "the name or folder of a society, the .toml file of a party or a topic, the folder of a set of personas; or a bundle "
+        "the name or folder of a society, the .toml file of a party or a topic, the folder of personas or a wording; or a bundle "
         "(.zip), a card.json, a table (.csv or .parquet), the folder of a run",
     )
     add_option(

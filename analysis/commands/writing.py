@@ -75,6 +75,8 @@ def personas_parser() -> Parser:
     add_option(parser, "--depth N", f"with --set deep: number of attributes of each person (default: {DEPTH})", natural)
     about = "number of people of each party, with --set deep only (default: as many as the list of first names has)"
     add_option(parser, "--count N", about, positive)
+    about = "with --set enhanced or twins: a wording of the prompts, such as a paper's own (run.py new wording)"
+    add_option(parser, "--wording NAME", about, default="given")
     about = "with --set deep: your own taxonomy, a .toml file (default: the taxonomy of the society's language)"
     add_option(parser, "--taxonomy FILE", about, Path)
     return parser
@@ -92,7 +94,7 @@ def personas(words: Sequence[str]) -> int:
     write: Any = {"voters": write_personas, "enhanced": write_enhanced, "twins": write_twins, "deep": write_deep}[
         options.set
     ]
-    society = society_from_args(options)
+    society = _worded_society(options)
     parties, spec = _parties_to_write(options, society), model_from_args(options, "oracle")
     if options.set == "voters":
         check_topics(spec, [load_topic(topic) for topic in in_backstories(society)])
@@ -110,6 +112,18 @@ def personas(words: Sequence[str]) -> int:
     if options.set == "deep":
         print(_missing_sentences(options.out))
     return 0
+
+
+def _worded_society(options: argparse.Namespace) -> Society:
+    """Return the society with the prompts of --wording. Errors: UserError where the set has no prompt in another wording."""
+    from dataclasses import replace
+
+    society = society_from_args(options)
+    if options.wording == "given":
+        return society
+    if options.set not in ("enhanced", "twins"):
+        raise UserError(f"--wording is for --set enhanced or twins, not for {options.set}: leave it out")
+    return replace(society, language=society.language.worded(options.wording))
 
 
 def _missing_sentences(folder: Path) -> str:
@@ -227,14 +241,15 @@ def new_parser() -> Parser:
         "new",
         "Write the commented skeleton of a society, a party, a topic, a set of personas or a study. You can "
         "run a new society (docs/societies.md) or a new study (docs/extending.md) at once, without a "
-        "change.",
-        'new society ./mycountry\nnew study ./mine\nnew topic cars.toml --topic "Should cities ban cars from their centres?"',
+        "change. Or cut the prompts of a paper out of your copy of its text (studies/structured/README.md).",
+        'new society ./mycountry\nnew study ./mine\nnew topic cars.toml --topic "Should cities ban cars from their centres?"\n'
+        "new wording ./published --from paper.txt",
     )
     add_option(
         parser,
         "KIND",
-        "what to begin: society, party, topic, personas or study",
-        choices=("society", "party", "topic", "personas", "study"),
+        "what to begin: society, party, topic, personas, study, or wording (the prompts of a paper)",
+        choices=("society", "party", "topic", "personas", "study", "wording"),
     )
     add_option(parser, "PATH", "the new folder; for a party or a topic, the new .toml file", Path)
     add_option(
@@ -243,13 +258,33 @@ def new_parser() -> Parser:
         "with KIND topic: a yes-or-no question, or a statement, about which the topic file asks",
         default="",
     )
+    about = "with KIND wording: the text of your copy of the paper (UTF-8, as its HTML page or pdftotext shows it; repeatable)"
+    add_option(parser, "--from FILE", about, Path, default=[], dest="papers", action="append")
     return parser
 
 
 def new(words: Sequence[str]) -> int:
     """Run `run.py new KIND PATH`."""
     options = new_parser().parse_args(words)
+    if options.papers and options.kind != "wording":
+        raise UserError(f"--from is for a new wording, not for a {options.kind}: leave it out")
+    if options.kind == "wording":
+        return _new_wording(options)
     from parley.agents.skeleton import write_skeleton
 
     print_paths(**{options.kind: write_skeleton(options.kind, options.path, options.topic)})
+    return 0
+
+
+def _new_wording(options: argparse.Namespace) -> int:
+    """Cut the prompts of a paper, and print what was found, and what the paper does not print."""
+    from parley.agents.published.cutting import read_text, write_pack
+
+    if options.topic:
+        raise UserError("--topic is for a new topic, not for a wording: leave it out")
+    for piece in write_pack(options.papers, options.path):
+        print(f"{piece.section:<16} {piece.file} ({piece.how})")
+    for part in [part for file in options.papers for part in read_text(file).rules["not_printed"]]:
+        print(f"not printed, so in Parley's words: {part}")
+    print_paths(wording=options.path)
     return 0

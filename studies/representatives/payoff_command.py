@@ -50,6 +50,7 @@ def payoff_parser() -> Parser:
     about = "the model that judges and ranks, for comparison (default: oracle; '' for none)"
     add_option(parser, "--judge SPEC", about, default="oracle")
     add_numbers(parser, HYPERPARAMETERS)
+    parser.set_defaults(wording="given")
     return parser
 
 
@@ -193,6 +194,8 @@ def lesson_parser(name: str, text: str, *parents: cli.Parent, many: bool = False
             "--knows LETTERS",
             f"what the representative knows: {LETTERS} (default: OC)",
         )
+    about = "how prompts of representatives are worded: given, second, or a paper's own (run.py new wording)"
+    add_option(parser, "--wording NAME", about, default="given")
     rank = ("r", natural, f"rank of LoRA (default: {RANK})")
     add_numbers(parser, (rank, *LESSON[1:]) if adapter else LESSON)
     if adapter:
@@ -220,4 +223,4 @@ def dataset_builder(options: argparse.Namespace) -> DatasetBuilder:
 
     out = results_folder(options, "representatives")
     print(f"folder   {out}", flush=True)
-    return DatasetBuilder(read_all(options.episodes), options.seed, out, bar)
+    return DatasetBuilder(read_all(options.episodes), options.seed, out, bar, options.wording)

@@ -21,6 +21,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
+from parley.agents.language import GIVEN
+from parley.agents.language import REPRESENTATIVE as REPRESENTATIVES
 from parley.agents.representative import Representative, knowledge_line, parse_knowledge
 from parley.analysis.deliberation.episode import Episode, read_episodes, to_line, write_episodes
 from parley.analysis.formatting import escape_markdown, markdown_table
@@ -93,11 +95,15 @@ class TrainedRepresentative(NamedTuple):
 class DatasetBuilder:
     """Episodes in their folder. Errors: UserError when the folder belongs to another plan, or a package is missing."""
 
-    def __init__(self, episodes: Sequence[Episode], seed: int, folder: Path, bar: Bar):
+    def __init__(self, episodes: Sequence[Episode], seed: int, folder: Path, bar: Bar, wording: str = GIVEN):
+        """wording: of the prompts, of which a plan has the digests where it is not as given."""
         require_packages("training")
-        self.folder, self.seed, self.bar = folder, seed, bar
+        self.folder, self.seed, self.bar, self.wording = folder, seed, bar, wording
         folder.mkdir(parents=True, exist_ok=True)
         plan = {"episodes": digest(*map(to_line, episodes)).hex(), "seed": seed, "shares": dict(representation.SHARES)}
+        if wording != GIVEN:
+            worded = {episode.question.worded(wording).place.language for episode in episodes}
+            plan["prompts"] = [language.prompt_digests(REPRESENTATIVES) for language in sorted(worded)]
         check_manifest(folder / "plan.json", plan, "split of episodes")
         self.sides = self._sides(episodes)
 
@@ -136,7 +142,7 @@ class DatasetBuilder:
             (self.folder / "data" / "card.md").write_text(data_card(sides, note), encoding="utf-8")
         sides = {name: read_episodes(path) for name, path in paths.items()}
         representation.check_split(sides)
-        return sides
+        return {name: tuple(_worded(episode, self.wording) for episode in side) for name, side in sides.items()}
 
     def _train(self, base: BaseModel, lesson: Lesson, out: Path) -> None:
         from parley.training.tuning.trainers import train, versions
@@ -171,6 +177,10 @@ class DatasetBuilder:
                 "more, or fewer letters in --knows"
             )
         return case_examples(cases, lesson.knows, lesson.seed)
+
+
+def _worded(episode: Episode, wording: str) -> Episode:
+    return replace(episode, question=episode.question.worded(wording))
 
 
 def _check_model(out: Path, lesson: Lesson, base: BaseModel) -> None:

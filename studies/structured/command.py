@@ -44,7 +44,9 @@ def parser() -> Parser:
         *cli.debating("runs/structured-<experiment>-<time>", usual),
         cli.dry_run("print the planned conditions, rooms and calls, and stop: nothing is run"),
     )
-    add_option(made, "EXPERIMENT", "name of the experiment: baseline, alone, closing, orders, gender, echo or models")
+    add_option(
+        made, "EXPERIMENT", "name of the experiment: baseline, alone, closing, orders, gender, echo, models, or wording"
+    )
     add_option(
         made,
         "--judge SPEC",
@@ -80,8 +82,11 @@ def run(words: Sequence[str]) -> int:
         )
     for spec in (*models, judge):
         check_spec(spec)
-    experiment = study.experiment(options.experiment, models, society_from_args(options))
     base, given = _base(options, [models[0], *filter(party_of, specs)])
+    if options.experiment == study.WORDING:
+        experiment, base = _compared_wordings(base)
+    else:
+        experiment = study.experiment(options.experiment, models, society_from_args(options))
     if not both_genders(base.society, base.people.personas):
         experiment = study.without_genders(experiment)
     _check_free(options, experiment)
@@ -118,15 +123,42 @@ def run(words: Sequence[str]) -> int:
 def _base(options: argparse.Namespace, models: Sequence[str]) -> tuple[Scenario, tuple[str, ...]]:
     """Return the preset with the settings of the options, and the names of these settings. Errors: UserError."""
     from parley.model.scenario import load_preset
-    from parley.studies.structured.experiments import PRESET
+    from parley.studies.structured.experiments import PRESET, WORDING
 
     preset = load_preset(PRESET)
     settings = _elsewhere(preset, society_from_args(options)) | (ONE_PERSONA if options.mode == "ucl" else {})
     settings |= fields_from_args(options, models)
+    if options.mode == "ucl" and options.experiment != WORDING:
+        settings |= _people_of(str(settings.get(WORDING, "")))
     base = preset.with_settings(settings)
     if base.rounds < 2:
         raise UserError("a structured debate has an opening and at least one more round: set --rounds to 2 or more")
     return base, tuple(settings)
+
+
+def _people_of(wording: str) -> dict[str, str]:
+    """Return the setting for the personas of a paper's wording; none where it has none."""
+    from parley.agents.persona import set_path
+    from parley.agents.published.pack import is_pack, people_in_pack
+
+    folder = people_in_pack(wording) if is_pack(wording) else None
+    return {"personas": set_path(folder)} if folder else {}
+
+
+def _compared_wordings(base: Scenario) -> tuple[Experiment, Scenario]:
+    """Return the comparison of the paper's prompts with Parley's, and the scenario that its conditions begin with."""
+    from parley.agents.published.pack import is_pack
+    from parley.studies.structured import experiments as study
+
+    published = base.subject.wording
+    if not is_pack(published):
+        raise UserError(
+            "the experiment wording compares a paper's own prompts with Parley's: cut them out of your copy of the paper "
+            "(run.py new wording ./published --from paper.txt), and add --set wording=./published"
+        )
+    people = _people_of(published).get("personas", "") if base.people.cast == "fixed" else ""
+    experiment = study.wordings(base.society, published, people)
+    return experiment, base.with_settings({study.WORDING: "given"})
 
 
 def _check_free(options: argparse.Namespace, experiment: Experiment) -> None:
@@ -134,6 +166,8 @@ def _check_free(options: argparse.Namespace, experiment: Experiment) -> None:
     from parley.model.scenario import parse_settings
 
     varied = {key for settings in experiment.conditions.values() for key in settings}
+    if options.experiment == "wording":
+        varied -= {"wording"}  # names the paper's
     if taken := varied & set(parse_settings(options.set)):
         raise UserError(
             f"--set {', '.join(sorted(taken))} cannot be set, because the conditions of "

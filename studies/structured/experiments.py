@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from parley.agents.language import GIVEN
 from parley.agents.society import DEFAULT, SEATS, Society, article
 from parley.analysis.formatting import slug
 from parley.analysis.metrics import broken_replies
@@ -41,6 +42,7 @@ class Experiment:
     question: what the experiment was made for. main: answers it first in the report; pairs of conditions and a party.
     pairs: conditions that are compared (none: every two). together: sets of conditions that one more test compares.
     first: the party that speaks first in each condition, where the conditions differ in that.
+    yardstick: three conditions: a wording, the same in other words, and the one that is compared with both (yardstick.py).
     quartets: four conditions on two models: does the Neutral side with the partisan on its own model? (contrasts.sharing)
     """
 
@@ -52,6 +54,7 @@ class Experiment:
     main: tuple[tuple[str, str, str], ...] = ()
     together: tuple[tuple[str, ...], ...] = ()
     first: Mapping[str, str] = field(default_factory=dict)
+    yardstick: tuple[str, ...] = ()
     quartets: Mapping[str, tuple[str, str, str, str]] = field(default_factory=dict)
 
 
@@ -71,7 +74,7 @@ def experiment(name: str, models: Sequence[str], society: Society) -> Experiment
     models: several for the experiment `models`, else one.
     """
     if name not in EXPERIMENTS:
-        raise unknown_name("experiment", name, EXPERIMENTS)
+        raise unknown_name("experiment", name, [*EXPERIMENTS, WORDING])
     if repeated := [model for model in models if models.count(model) > 1]:
         raise UserError(f"--llm names {repeated[0]} twice: give each model once")
     if (name == "models") != (len(models) > 1):
@@ -219,6 +222,33 @@ def _closing(society: Society) -> Experiment:
         "Does a closing statement that is announced change what a party says?",
         (("closing", "no closing"),),
         tuple(("closing", "no closing", party) for party in parties(society).values()),
+    )
+
+
+OURS, REWORDED, THEIRS = "ours", "ours reworded", "published"
+WORDING = "wording"
+"""The experiment, and the setting that the conditions differ in."""
+
+
+def wordings(society: Society, published: str, people: str = "") -> Experiment:
+    """Return the comparison of a paper's own prompts with Parley's, by the difference between two wordings of Parley's.
+
+    published: the folder of the paper's prompts. people: the paper's own personas, for one more condition.
+    """
+    named = {OURS: GIVEN, REWORDED: "second", THEIRS: published}
+    conditions: dict[str, Settings] = {name: {WORDING: wording} for name, wording in named.items()}
+    pairs: list[tuple[str, str]] = [(OURS, REWORDED), (OURS, THEIRS)]
+    if people:
+        conditions["published and its people"] = {WORDING: published, "personas": people}
+        pairs.append((THEIRS, "published and its people"))
+    return Experiment(
+        "The paper's own prompts, and Parley's in two wordings",
+        "section 3.1 and appendix A (the prompts)",
+        conditions,
+        "Do the paper's own case, claim and judge give other results than Parley's?",
+        tuple(pairs),
+        tuple((OURS, THEIRS, party) for party in parties(society).values()),
+        yardstick=(OURS, REWORDED, THEIRS),
     )
 
 

@@ -23,6 +23,7 @@ from parley.analysis.scores.table import casts
 from parley.analysis.statistics.groups import holm
 from parley.model.titles import seat_title
 from parley.studies.structured.experiments import LETTERS, Experiment, ExperimentResult
+from parley.studies.structured.yardstick import distances
 
 PAPER = Path(__file__).with_name("paper.toml")
 """What the paper reports, by experiment."""
@@ -54,6 +55,13 @@ PUBLISHED = (
     "This is the **published procedure** (`--mode ucl`): statements as units, smoothed, one persona per "
     "seat unless another cast was set. With only one persona per seat, this procedure cannot separate a "
     "difference between men and women from a difference between two texts."
+)
+DISTANCES = (
+    "Distance from Parley's own words: the mean absolute difference over topics and parties. Noise alone gives a distance above "
+    "0, so the paper's words are compared with a rewording of ours. P is how often the two distances differ as much when runs of "
+    "both wordings are exchanged by chance. The paper's words are those of case, claim and judge; it does not print what "
+    "debaters are told to do. "
+    "The oracle reads facts, not prompts: on it the wordings cannot differ, which says nothing about a language model."
 )
 FIRST = (
     "Mean score of all agents by the party of the first speaker. Labels are shuffled over the runs of the same people."
@@ -119,6 +127,8 @@ def tables(result: ExperimentResult, experiment: Experiment) -> Iterator[tuple[s
         yield "drifts", contrasts.drifts(scores, parties, experiment.pairs, people)
     if experiment.first:
         yield "first_speaker", contrasts.first_speaker(scores, experiment.first, people)
+    if experiment.yardstick:
+        yield "distances", distances(scores, parties, experiment.yardstick)
     if experiment.quartets:
         yield "sharing", contrasts.sharing(scores, parties, experiment.quartets, debaters(result), people)
     spread = contrasts.components(scores, people)
@@ -156,10 +166,32 @@ def _short(made: Mapping[str, pd.DataFrame], experiment: Experiment, names: Name
         rows = made["first_speaker"]
         yield _answer(rows[rows["moment"] == "opening"], "that opening statements depend on who speaks first")
         yield _answer(rows[rows["moment"] == "closing"], "that closing statements depend on who speaks first")
+    if "distances" in made:
+        yield from _further(made["distances"])
     if "sharing" in made:
         yield "Does the Neutral move toward the partisan that speaks through the same model? Positive numbers mean yes."
         yield _answer(made["sharing"], "that the Neutral moves toward or away from that partisan")
         yield _test_table(made["sharing"], {"topic": _topic, "models": "effect"})
+
+
+def _further(rows: pd.DataFrame) -> Iterator[str]:
+    """Yield how far the paper's words are from ours, beside a rewording of ours."""
+    for row in rows.to_dict("records"):
+        told = row["reason"] or f"P of the difference {report.p_value(row['p'])}"
+        yield (
+            f"{row['quantity'].capitalize()}: the paper's words are {row['published']:.2f} from ours on average, "
+            f"a rewording of ours {row['reworded']:.2f} ({told})."
+        )
+
+
+def _distances(rows: pd.DataFrame) -> str:
+    """Return the distances of both wordings from ours, and whether the paper's is further than chance puts it."""
+    columns: dict[str, Column] = {
+        "quantity": "quantity", "ours in other words": number("reworded"), "published": number("published"),
+        "published further in": lambda row: f"{row['further']} of {row['cells']}", "runs": "runs",
+        "P": lambda row: row["reason"] or report.p_value(row["p"]),
+    }  # fmt: skip
+    return frame_table(rows, columns)
 
 
 def _answer(rows: pd.DataFrame, what: str) -> str:
@@ -255,6 +287,9 @@ def _foot(made: Mapping[str, pd.DataFrame], names: Names) -> Iterator[str]:
         if len(made.get(name, ())):
             yield f"## {title}\n\n{note} {UNIT}"
             yield _contrasts(made[name], name, names)
+    if "distances" in made:
+        yield f"## How far are the paper's words from ours?\n\n{DISTANCES}"
+        yield _distances(made["distances"])
     if "first_speaker" in made:
         yield f"## Who speaks first\n\n{FIRST}"
         yield _first_speaker(made["first_speaker"], names)

@@ -30,7 +30,11 @@ def test_every_wording_asks_for_the_same() -> None:
         language = load_language(code)
         assert language.wordings == [GIVEN, "papers", "second"], code
         names = [path.stem for path in (LANGUAGES / code / "wordings" / "second").glob("*.txt")]
-        assert len(names) == 11, code
+        names += [
+            f"representative/{path.stem}"
+            for path in (LANGUAGES / code / "wordings/second/representative").glob("*.txt")
+        ]
+        assert len(names) == 16 + 11, code
         for name in names:
             given, other = language.prompt(name), language.worded("second").prompt(name)
             assert given.slots == other.slots, (code, name)
