@@ -42,6 +42,7 @@ ASKING = {
     "study fine-tuned": "--tuned nowhere",
     "study sweep-lora": SMALL,
     "study judge": "runs/talk",
+    "study belief-reader": "--topic racism",
     "study guidance": "--repetitions 1 --judge oracle",
     "study structured": "baseline --topic racism --repetitions 1 --rounds 2",
     "study arguments": SMALL,
@@ -110,7 +111,7 @@ SILENT = {
     "study import-log", "export eval", "study raters", "study opinion-groups", "export own-lines",
     "study export-network", "show", "report", "study analyse", "study human",
     "study mixed", "study dissonance", "study sheet", "export bundle",
-    "completion", "new", "check",
+    "completion", "new", "check", "study belief-traces",
     "study organisms",
     "study representatives train", "study representatives grid", "study representatives ballots", "study register",
 }  # fmt: skip
