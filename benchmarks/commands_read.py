@@ -54,6 +54,7 @@ SCENARIOS = {
     "emotion_spread": f"{GAME} --set size=20",
     "herding": "--repetitions 1 --set size=4",
     "readers": f"{ONE} --set size=3 --set listeners=2",
+    "consensus_phases": "--repetitions 1 --rounds 2 --set size=3",
     "dyads": ONE,
     "trust_game": GAME,
     "public_goods": GAME,
@@ -74,6 +75,7 @@ SCENARIOS = {
 COMMANDS: Mapping[str, str] = {
     **{f"run {name}": f"--scenario {name} --llm MODEL {options}" for name, options in SCENARIOS.items()},
     "herding": "study herding --llm MODEL --repetitions 1 --set size=3",
+    "consensus-phases": "study consensus-phases --llm MODEL --repetitions 1 --rounds 2 --sizes 3 --respondents 3 --begins alone",
     "games": "study games trust_game --llm MODEL --repetitions 1 --rounds 1",
     "conjoint": "study conjoint candidates --llm MODEL --respondents 3",
     "truthfulness": "study truthfulness STATEMENTS --llm MODEL --crowd 2",
@@ -278,8 +280,8 @@ HEAD = (
     "|---|--:|--:|--:|--:|--:|---|\n"
 )
 CHECKED = frozenset({
-    "arguments", "audit", "archetypes", "bets", "claim", "games", "guidance", "herding", "honesty", "intervene", "personalised",
-    "prior-beliefs", "refutation", "structured",
+    "arguments", "audit", "archetypes", "bets", "claim", "consensus-phases", "games", "guidance", "herding", "honesty",
+    "intervene", "personalised", "prior-beliefs", "refutation", "structured",
 })  # fmt: skip
 """Commands that check a new model before its first run."""
 UNLIMITED = frozenset({"case"})

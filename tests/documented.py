@@ -240,6 +240,9 @@ RULES = (
     ),
     Rule(r"--scenario days", "--repetitions 2 --rounds 3"),
     Rule(r"--scenario herding", "--repetitions 2 --rounds 1"),
+    Rule(r"sweep .*--scenario consensus_phases", "--repetitions 1 --rounds 2 --workers 1"),
+    Rule(r"--scenario consensus_phases", "--repetitions 2 --rounds 2"),
+    Rule(r"^run\.py consensus-phases\b", "--repetitions 2 --rounds 2 --sizes 3 --respondents 6 --begins alone"),
     Rule(
         r"--human trust\.csv", why="needs a table of your own; studies/games/tests/test_games.py has one", how="parse"
     ),
@@ -326,7 +329,7 @@ REPORTED = ("README.md", "tutorial.md", "presets.md", "card.md")
 """Pages whose runs are reported in full: every preset is on one of them. What others set in it is held and recorded."""
 WITH_MODEL = (
     r"^run\.py (--scenario|sweep|structured|archetypes|intervene|personalised|prior-beliefs|bets|arguments|herding"
-    r"|games|refutation|guidance|honesty)\b"
+    r"|games|refutation|guidance|honesty|consensus-phases)\b"
 )
 """Commands that ask the model in the box unless they are told of another: the oracle is put there, which needs no torch."""
 

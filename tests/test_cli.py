@@ -62,6 +62,7 @@ ASKING = {
     "study elicit": "planted --people 6",
     "study refutation": "--judge oracle --repetitions 1 --rounds 5 --set size=8",
     "study herding": SMALL,
+    "study consensus-phases": f"{SMALL} --sizes 3 --respondents 3 --begins alone",
     "study games": "trust_game --repetitions 1",
     "study flips": "--topic racism --blocks 2 --set rounds=1",
     "study honesty": "--judge oracle --repetitions 1 --rounds 2",

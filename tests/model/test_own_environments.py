@@ -49,7 +49,7 @@ def test_a_class_made_from_an_environment_runs_like_it(name: str, tmp_path: Path
 
 
 @pytest.mark.thorough
-@check_each("name", ["game", "herding", "story"])
+@check_each("name", ["game", "herding", "story", "two_answers"])
 def test_its_report_knows_the_environment_that_it_is_made_from(name: str, tmp_path: Path) -> None:
     """Metrics of a study read the options of their environment; a class of the user's with one more option was a traceback."""
     file = tmp_path / "mine.py"

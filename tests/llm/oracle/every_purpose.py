@@ -47,6 +47,7 @@ SCENARIOS: dict[str, Sequence[str]] = {
         *("represents=opinion,critique,ballot,vote", "mediator=habermas,candidates=3,ballots=own", "vote=final"),
     ),
     "herding": ("rounds=1", "planner=model"),
+    "consensus_phases": ("rounds=2", "size=3"),
     "trust_game": ("rounds=1",),
     "negotiation": ("rounds=2",),
 }

@@ -1,0 +1,305 @@
+"""The report of `run.py study consensus-phases`: response curves, the map, and groups compared with what theory predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from parley.analysis import disclaimers
+from parley.analysis.contrasts import HIGHER, PERCENT, amount
+from parley.analysis.formatting import DASH, Column, count_table, estimate, format_estimate, format_number, format_p
+from parley.analysis.report import Report
+from parley.analysis.statistics.intervals import FEWEST, SHARE, mean_interval
+from parley.analysis.studies.paired_conditions import conditions_report
+from parley.analysis.tables import Tables
+from parley.llm.errors import UserError
+from parley.model.scenario import Scenario
+
+from .environment import TwoAnswers
+from .group_consensus import group_ends, rules
+from .law import ResponseLaw
+from .maps import draw_curves, draw_map
+from .measures import UNCLEAR, CurveData, Fits, Setting, curves, fit_curve, fit_row, response_row, setting_of
+from .planted import Design, found_by_measurement, rule_rows
+from .predictions import OUTCOMES, Cell, Prediction, misfit, predict, prediction_row
+
+CAPTION = (
+    "People answer for or against a claim and are told how many of the others gave each answer. First the numbers "
+    "are made up, so that the response to each number is measured, with the answers listed in both orders. Then "
+    "groups answer round by round and are told their real numbers. Influence is how much more often people answer "
+    "for the claim if all others do than if none does, leaning is their mean share for the claim minus 50%, and "
+    "order is how much more often than in half of the answers they give the answer listed first, all in percentage "
+    "points. Pull and bias are those of the curve P(for) = 1 / (1 + exp(-2 (pull m + bias))) that is nearest to the "
+    "answers, with m from -1 (no other agrees) to 1 (all agree); in large groups a pull above 1 can hold either "
+    "side. Brackets are 95% intervals over people."
+)
+ONE_MAP = (
+    "Planted points are laws that rules or the oracle follow; measured points are found by the response curve. With "
+    "noise or an effect of order, the planted point is that of the nearest curve without these, as the measurement finds it."
+)
+GROUPS = (
+    "Direction is the mean answer after the last round (1: all for the claim, -1: all against it), agreement is its "
+    "size, and unanimous the share of rooms in which all answer alike then, and once the share in which they did in "
+    "at least one round. The prediction comes from the curve of the same topic, size and temperature, of which the "
+    "groups are no part. Its interval holds 95% of the results that so many rooms would have, given what the curve "
+    "leaves open. Theory takes all people to answer alike, by the pooled curve."
+)
+BY_NOISE = (
+    "Noise is the share of answers that are a coin toss, whatever the others answer; an answer that follows the "
+    "order of the list counts as such. With noise, pull and bias are those of the other answers, and pull is "
+    "multiplied by 1 minus noise. A shallow curve does not tell noise from a gentle response: the interval is then open."
+)
+
+
+class Plan(NamedTuple):
+    """What is varied: the sizes of rooms, the temperatures, and what people see first; and the seats of a curve."""
+
+    sizes: Sequence[int]
+    temperatures: Sequence[float]
+    respondents: int
+    begins: Sequence[str]
+
+
+def conditions(base: Scenario, plan: Plan) -> dict[str, dict[str, Any]]:
+    """Return the settings of each condition: a curve for each size and temperature, then groups that begin in each way."""
+    named: dict[str, dict[str, Any]] = {}
+    for size in plan.sizes:
+        for temperature in plan.temperatures:
+            place = f"size {size}" + (f", temperature {temperature:g}" if len(plan.temperatures) > 1 else "")
+            shared = {"size": size, "temperature": temperature}
+            try:
+                rounds = TwoAnswers(size=size).curve_rounds
+            except ValueError as error:
+                raise UserError(f"--sizes: {error}") from error
+            seats = -(-plan.respondents // size)
+            named[f"curve, {place}"] = shared | {"told": "curve", "levels": 5, "rounds": rounds, "repetitions": seats}
+            for begins in plan.begins:
+                named[f"groups, {place}, {begins}"] = shared | {"told": "group", "begins": begins}
+    return named
+
+
+def write(runs: Mapping[str, Tables], folder: Path) -> Path:
+    """Write consensus_phases.md, its tables and its figures; return the path of the page."""
+    header = list(runs.values())[-1].header
+    measured = list(_measured(runs))
+    responses = pd.DataFrame([row for _, _, row in measured])
+    fits = {(data.topic, setting.size, setting.temperature): (data, found) for data, (setting, found), _ in measured}
+    predictions = list(_predictions(runs, fits))
+    groups = pd.DataFrame([prediction_row(one) for one in predictions])
+    rules_found = rule_rows(
+        Design(int(responses["people"].max()), int(responses["size"].max())), header.scenario["seed"]
+    )
+    points = pd.concat([_points(one) for one in measured], ignore_index=True)
+    report = conditions_report(
+        folder, "consensus_phases", "The map of consensus", CAPTION, header, responses=responses, groups=groups,
+        rules=rules_found, curves=points,
+    )  # fmt: skip
+    _add_missing(report, runs)
+    report.in_short(sentences(responses, predictions))
+    label = disclaimers.model_label(header)
+    note = f"{label}, seed {header.scenario['seed']}. Bars: 95% intervals over people; an open interval reaches to the edge"
+    report.section("The map", ONE_MAP)
+    report.figure(
+        draw_map(responses, rules_found, note), "consensus_phases", "Planted and measured points on the map of phases"
+    )
+    report.table(pd.concat([responses, rules_found]), MAP)
+    report.section("Response to the others")
+    report.figure(
+        draw_curves(points, f"{label}. Bars: 95% intervals over people. Grey: as many as were said to"),
+        "curves",
+        "Response curves",
+    )
+    report.table(responses, RESPONSES)
+    report.section("Noise", BY_NOISE)
+    report.table(responses, NOISE)
+    report.section("Groups and what theory predicts", GROUPS)
+    report.table(groups, CELLS)
+    return report.write()
+
+
+Measured = tuple[CurveData, tuple[Setting, Fits | None], dict[str, Any]]
+
+
+def _measured(runs: Mapping[str, Tables]) -> Iterator[Measured]:
+    """Yield each curve with its setting and fits, and its row."""
+    for tables in runs.values():
+        if rules(tables).told != "curve":
+            continue
+        setting = setting_of(tables)
+        for data in curves(tables):
+            found = fit_curve(data, tables.header.scenario["seed"])
+            about = {"who": _who(tables, data.topic, setting, runs), "topic": data.topic, "size": setting.size}
+            row = about | {"temperature": setting.temperature} | response_row(data) | fit_row(found)
+            yield data, (setting, found), row | _planted(tables, data, setting)
+
+
+def _who(tables: Tables, topic: str, setting: Setting, runs: Mapping[str, Tables]) -> str:
+    several = len({float(other.header.scenario["temperature"]) for other in runs.values()}) > 1
+    return f"{tables.title(topic)}, groups of {setting.size}" + (
+        f", temperature {setting.temperature:g}" if several else ""
+    )
+
+
+def _planted(tables: Tables, data: CurveData, setting: Setting) -> dict[str, float]:
+    """Return where the planted law of the oracle lies on the map; NaN of any other model."""
+    model = tables.header.model
+    if model.get("backend") != "oracle":
+        return {"planted_pull": np.nan, "planted_bias": np.nan}
+    law = ResponseLaw(**model.get("consensus-phases", {}))
+    place = found_by_measurement(law, data.answers.told, setting.temperature)
+    return {"planted_pull": place.pull, "planted_bias": place.bias}
+
+
+def _points(measured: Measured) -> pd.DataFrame:
+    """Return a row per number told: who, told (share of the others), people, share for the claim with its interval over
+    people.
+    """
+    data, _, about = measured
+    rows = []
+    for told, shares in zip(data.answers.told, data.shares.T, strict=True):
+        known = shares[np.isfinite(shares)]
+        low, high = mean_interval(known, bounds=SHARE)
+        value = float(known.mean()) if len(known) else np.nan
+        rows.append(
+            {
+                "who": about["who"],
+                "told": (1 + told) / 2,
+                "people": len(known),
+                "share": value,
+                "low": low,
+                "high": high,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _predictions(
+    runs: Mapping[str, Tables], fits: Mapping[tuple[str, int, float], tuple[CurveData, Fits | None]]
+) -> Iterator[Prediction]:
+    for tables in runs.values():
+        if rules(tables).told == "curve":
+            continue
+        setting, seed = setting_of(tables), tables.header.scenario["seed"]
+        ends = pd.DataFrame(group_ends(tables))
+        for topic, rooms in ends.groupby("topic", sort=False):
+            whole, asked = rooms[rooms["direction"].notna()], int(rooms["answers"].sum())
+            known, once = whole["direction"].to_numpy(dtype=float), float(whole["once"].mean())
+            missing = float(rooms["missing"].sum()) / asked
+            cell = Cell(
+                str(topic), setting.size, setting.temperature, setting.begins, int(tables.header.scenario["rounds"]),
+                known, once, missing, len(rooms) - len(known),
+            )  # fmt: skip
+            data, found = fits.get((cell.topic, cell.size, cell.temperature), (None, None))
+            rng = np.random.default_rng([seed, cell.size, len(cell.topic), len(cell.begins)])
+            yield predict(cell, found.noisy if found else None, data.alone if data else (0, 0), rng)
+
+
+def _add_missing(report: Report, runs: Mapping[str, Tables]) -> None:
+    sides = pd.concat([tables.sides for tables in runs.values()])
+    lost = sides[sides["side"].isna()]
+    report.missing(len(lost), len(sides), "answers are missing", count_table(lost["reason"]))
+
+
+def sentences(responses: pd.DataFrame, predictions: Sequence[Prediction]) -> list[str]:
+    """Return what was found: who follows the others, the order of the list, the places on the map, and the test of theory."""
+    lines = [_influence(row) for row in responses.to_dict("records")]
+    return [*lines, _order(responses), _phases(responses), _test(predictions)]
+
+
+def _influence(row: Mapping[Any, Any]) -> str:
+    who = row["who"]
+    if row["no_difference"]:
+        return f"{who}: no answer of {row['people']} people depended on what they were told of the others."
+    if not np.isfinite(row["influence_low"]):
+        reason = (
+            f"fewer than {FEWEST} people answered" if row["people"] < FEWEST else "the answers of people do not vary"
+        )
+        return f"{who}: whether people follow the others is unknown, because {reason}."
+    values = tuple(PERCENT * row[f"influence{end}"] for end in ("", "_low", "_high"))
+    size = amount((values[0], values[1], values[2]), HIGHER, "percentage points", 0, f"{row['people']} people")
+    share = f"the share that agrees is {size} if all others agree than if none does"
+    if values[1] <= 0 <= values[2]:
+        return f"{who}: it is not shown that people follow the others; {share}."
+    return f"{who}: people {'follow the others' if values[0] > 0 else 'answer against the others'}; {share}."
+
+
+def _order(responses: pd.DataFrame) -> str:
+    """Return whether the order of the list decides, from the row in which it does so most."""
+    known = responses[responses["order"].notna()]
+    if known.empty:
+        return "The effect of the order of the answers is unknown: no person answered in both orders."
+    row = known.loc[known["order"].abs().idxmax()]
+    share, low, high = (PERCENT * (0.5 + row[f"order{end}"]) for end in ("", "_low", "_high"))
+    shown = format_estimate(share, low, high, 0)
+    return (
+        f"The answer listed first is given in {shown}% of the answers where this differs most from 50% "
+        f"({row['who']}); each question is asked in both orders, so this is no influence and no leaning."
+    )
+
+
+def _phases(responses: pd.DataFrame) -> str:
+    named = [f"{row['who']}: {row['phase']}" for row in responses.to_dict("records") if row["phase"] != UNCLEAR]
+    unclear = int((responses["phase"] == UNCLEAR).sum())
+    rest = (
+        f"{unclear} of {len(responses)} lie too near an edge of the map, or have too few people, to tell"
+        if unclear
+        else ""
+    )
+    return f"In large groups, theory expects: {'; '.join(filter(None, [*named, rest]))}."
+
+
+def _test(predictions: Sequence[Prediction]) -> str:
+    p, cells = misfit(predictions)
+    if not cells:
+        reasons = ", ".join(dict.fromkeys(one.reason for one in predictions)) or "no groups were run"
+        return f"Whether groups do what theory predicts from the curves is unknown: {reasons}."
+    rows = [prediction_row(one) for one in predictions if one.draws is not None]
+    within = sum(bool(row[f"{name}_within"]) for row in rows for name in OUTCOMES)
+    counted = f"{within} of {cells * len(OUTCOMES)} results lie within their 95% prediction interval (p {format_p(p)})"
+    if p < 1 - 0.95:
+        return f"Groups differ from what theory predicts from the measured curves: {counted}."
+    return f"It is not shown that groups differ from what theory predicts from the measured curves: {counted}."
+
+
+def _open_estimate(name: str, digits: int = 2) -> Column:
+    """Return a column that shows an estimate with its interval, of which an end may be open."""
+
+    def show(row: Mapping[str, Any]) -> str:
+        value, low, high = (float(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
+        if np.isnan(low) or np.isnan(high) or (np.isfinite(low) and np.isfinite(high)):
+            return format_estimate(value, low, high, digits)
+        if np.isinf(low) and np.isinf(high):
+            return f"{DASH} (open)"
+        return f"{format_number(low, digits)} or more" if np.isinf(high) else f"{format_number(high, digits)} or less"
+
+    return show
+
+
+MAP: Mapping[str, Column] = {
+    "who": "who", "people": "people", "pull": _open_estimate("pull"), "bias": _open_estimate("bias"),
+    "planted pull": lambda row: format_number(row["planted_pull"]), "planted bias": lambda row:
+    format_number(row["planted_bias"]), "phase of a large group": "phase",
+}  # fmt: skip
+RESPONSES: Mapping[str, Column] = {
+    "who": "who", "people": "people", "asked": "asked", "missing": "missing", "influence": estimate("influence", 1, PERCENT),
+    "leaning": estimate("leaning", 1, PERCENT), "order": estimate("order", 1, PERCENT),
+}  # fmt: skip
+NOISE: Mapping[str, Column] = {
+    "who": "who", "noise": _open_estimate("noise"), "pull with noise": _open_estimate("noisy_pull"),
+    "bias with noise": _open_estimate("noisy_bias"),
+}  # fmt: skip
+
+
+def _cell(name: str) -> Column:
+    predicted = estimate(f"predicted_{name}")
+    return lambda row: f"{format_number(row[name])}; {predicted(row)}"
+
+
+CELLS: Mapping[str, Column] = {
+    "topic": "topic", "size": "size", "temperature": lambda row: f"{row['temperature']:g}", "begins": "begins", "rooms": "rooms",
+    **{f"{name}: observed; predicted": _cell(name) for name in OUTCOMES}, "reason if missing": "reason",
+}  # fmt: skip
