@@ -65,7 +65,11 @@ class Plan(NamedTuple):
 
 
 def conditions(base: Scenario, plan: Plan) -> dict[str, dict[str, Any]]:
-    """Return the settings of each condition: a curve for each size and temperature, then groups that begin in each way."""
+    """Return the settings of each condition: a curve for each size and temperature, then groups that begin in each way.
+
+    Each condition has a seed of its own: with one seed, the same draws would decide answers in a curve and in its
+    groups, and people who do not follow the others would answer alike in all groups.
+    """
     named: dict[str, dict[str, Any]] = {}
     for size in plan.sizes:
         for temperature in plan.temperatures:
@@ -79,7 +83,7 @@ def conditions(base: Scenario, plan: Plan) -> dict[str, dict[str, Any]]:
             named[f"curve, {place}"] = shared | {"told": "curve", "levels": 5, "rounds": rounds, "repetitions": seats}
             for begins in plan.begins:
                 named[f"groups, {place}, {begins}"] = shared | {"told": "group", "begins": begins}
-    return named
+    return {name: settings | {"seed": base.seed + place} for place, (name, settings) in enumerate(named.items())}
 
 
 def write(runs: Mapping[str, Tables], folder: Path) -> Path:

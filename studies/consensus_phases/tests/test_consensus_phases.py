@@ -20,6 +20,7 @@ from parley.model.scenario import Scenario, load_preset
 from parley.studies.consensus_phases.environment import TwoAnswers
 from parley.studies.consensus_phases.events import TookSide
 from parley.studies.consensus_phases.law import ResponseLaw
+from parley.studies.consensus_phases.report import Plan, conditions
 
 
 def people(**settings: object) -> Scenario:
@@ -203,3 +204,14 @@ def test_the_same_command_asks_nothing_twice(tmp_path: Path, capsys: pytest.Capt
     assert study(tmp_path, *words).equals(first)
     assert capsys.readouterr().out.count("no model was called") == 2
     assert {path: path.read_bytes() for path in tmp_path.glob("*.*")} == pages
+
+
+def test_no_two_conditions_share_their_draws() -> None:
+    """With one seed, a speaker who does not follow answered alike in all groups, and the test of theory counted it thrice."""
+    named = conditions(load_preset("consensus_phases", {"seed": 5}), Plan((3, 8), (0.5, 1.0), 9, ("alone", "for")))
+    assert len(named) == 2 * 2 * 3
+    assert len({settings["seed"] for settings in named.values()}) == len(named)
+    assert named["curve, size 3, temperature 0.5"]["seed"] == 5
+    assert named["curve, size 8, temperature 1"]["repetitions"] == 2, "two rooms of eight have nine seats"
+    with pytest.raises(UserError, match="--sizes"):
+        conditions(load_preset("consensus_phases"), Plan((1,), (1.0,), 9, ("alone",)))
