@@ -69,7 +69,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.statistics.null.band": A_NULL,
     "analysis.influence_model.parties_differ": WIDTH,
     "studies.consensus_phases.fit.fit": "studies/consensus_phases/tests/test_consensus_measured.py; coverage in tools/log",
-    "studies.consensus_phases.predictions.prediction_row": "studies/consensus_phases/tests/test_consensus_measured.py; p in tools/log",
+    "studies.consensus_phases.predictions.prediction_row": "studies/consensus_phases/tests/test_consensus_measured.py",
     "studies.conjoint.measures.best_profile": "half of the respondents choose, the others measure by a mean",
     "studies.sheets.attributes._effect": "studies/sheets/tests/test_makeup.py",
     "studies.deep_personas.variety._deal": A_NULL,
