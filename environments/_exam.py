@@ -33,8 +33,8 @@ def variants(kind: Kind) -> Iterator[Environment]:
     for option, hint in get_type_hints(kind, include_extras=True).items():
         if get_origin(hint) is Literal:
             yield from (kind(**{option: value}) for value in get_args(hint))
-        if get_origin(hint) is Annotated and isinstance(registry := get_args(hint)[1], Registry):
-            yield from (kind(**{option: value}) for value in choices(registry))
+        if get_origin(hint) is Annotated:
+            yield from (kind(**{option: value}) for value in choices(get_args(hint)[1]))
 
 
 def choices(registry: Registry) -> Iterator[str]:

@@ -1,16 +1,15 @@
 """places: the same people meet in several places, at once or one after another.
 
 Options
-    stages   what happens one after another: a list of stages, each with its places ("rooms > echo", as one text)
-    parties  the parties of the people, in turn (first, second: the two debaters of the society)
-    size     how many people there are (20)
+    topology  the places: "rooms + network" at once, "rooms > network" in two stages, one after the other
+    parties   the parties of the people, in turn (first, second: the two debaters of the society)
+    size      how many people there are (20)
 
-`topology="rooms + network"` is short for environment=places and stages="rooms + network": both places in every round.
-`topology="rooms > network"` has a stage of rooms, and then one of the network. The kinds of places and their options
-are in environments/place_kinds.py: rooms, echo, mediated, network, medium. A stage has these fields:
+The kinds of places and their options are in environments/place_kinds.py: rooms, echo, mediated, network, medium. The fields of a
+stage are in brackets behind its places: "rooms [rounds=2, topic=racism] > echo [rounds=1]". A preset may have a table [[stage]]
+with `topology` and these fields for each stage instead; Python takes a list of such tables.
 
-  - topology: its places, joined by +
-  - rounds: its rounds (0: stages share what is left of the scenario's rounds)
+  - rounds: the rounds of the stage (0: stages share what is left of the scenario's rounds)
   - topic: the only topic that is debated in it (none: all topics of the scenario)
   - away: the share of people who miss it, drawn for each stage; they come back afterwards (0)
   - carry: what people remember of the stages before it: all, none, or (swapped) what another person of their party
@@ -22,16 +21,15 @@ Who sits at two tables hears both, and carries what it heard from one to the oth
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from random import Random
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from parley.environments.base import Group, Room, Turn, counted, in_range, seats_in_turn
 from parley.environments.place_kinds import PLACES, Place
-from parley.llm.registry import UserError, as_fields, unknown_name, write_spec
+from parley.llm.registry import UserError, as_fields, parse_spec, unknown_name, write_spec
 
 ALSO, THEN = "+", ">"
 """Between places that are there at once, and between stages that follow one another."""
@@ -69,27 +67,26 @@ class Span(NamedTuple):
     last: int
 
 
-class StageList:
-    """What the option `stages` takes: one text, or a list of texts and tables."""
+def topology_text(value: Any) -> str:
+    """Return the text of a topology that is given as a text, as the places of Python, or as a list of stages.
 
-    @staticmethod
-    def open(value: Any) -> tuple[Stage, ...]:
-        """Errors: UserError."""
-        if isinstance(value, str):
-            value = _from_json(value) if value.lstrip().startswith("[") else split_outside(value, THEN)
-        elif isinstance(value, Mapping):
-            value = [value]
-        if not isinstance(value, list | tuple) or not value:
-            raise UserError(f'stages must be a list of stages, such as "rooms > network", not {value!r}')
-        return tuple(map(_stage, value))
+    Errors: UserError where it is none of these.
 
-
-def _stage(value: Any) -> Stage:
-    """Return a stage from its topology, from a table of its fields, or from the places of Python: {"rooms": {"size": 5}}."""
-    if isinstance(value, Stage):
-        return value
+    >>> topology_text([{"topology": "rooms", "rounds": 2}, {"network": {"graph": "ring,degree=4"}}])
+    "rooms [rounds=2] > network,graph='ring,degree=4'"
+    """
     if isinstance(value, str):
-        value = {"topology": value.strip()}
+        return value
+    stages = [value] if isinstance(value, Mapping) else value
+    if not isinstance(stages, list | tuple) or not stages:
+        raise UserError(f'topology must be a text such as "rooms > network", or a list of stages, not {value!r}')
+    return f" {THEN} ".join(map(_stage_text, stages))
+
+
+def _stage_text(value: Any) -> str:
+    """Return the text of a stage: of its topology, of a table of its fields, or of the places of Python."""
+    if isinstance(value, str):
+        return value.strip()
     if not isinstance(value, Mapping):
         raise UserError(f"a stage must be a text or a table, not {value!r}")
     names = [option.name for option in fields(Stage)]
@@ -97,30 +94,41 @@ def _stage(value: Any) -> Stage:
         value = {"topology": value}
     if unknown := [key for key in value if key not in names]:
         raise unknown_name("field of a stage", str(unknown[0]), names)
-    if isinstance(value.get("topology"), Mapping):
-        value = {**value, "topology": _in_text(value["topology"])}
-    try:
-        return Stage(**as_fields(Stage, value))
-    except ValueError as error:
-        raise UserError(f"stage {value.get('topology', '')}: {error}") from error
+    places = value.get("topology", Stage.topology)
+    text = _places_text(places) if isinstance(places, Mapping) else str(places).strip()
+    options = {name: str(option) for name, option in value.items() if name != "topology"}
+    return f"{text} [{write_spec('', '', options).removeprefix(',')}]" if options else text
 
 
-def _in_text(places: Mapping[str, Any]) -> str:
+def _places_text(places: Mapping[str, Any]) -> str:
     """Return places given as {kind: {option: value}} as one text.
 
-    >>> _in_text({"rooms": {"size": 5}, "network": {"graph": "ring,degree=4"}})
-    "rooms,size=5 + network,graph='ring,degree=4'"
+    >>> _places_text({"rooms": {"size": 5}, "network": {}})
+    'rooms,size=5 + network'
     """
     specs = [write_spec(kind, "", {name: str(value) for name, value in (options or {}).items()})
              for kind, options in places.items()]  # fmt: skip
     return f" {ALSO} ".join(specs)
 
 
-def _from_json(text: str) -> Any:
+def parse_stages(text: str) -> tuple[Stage, ...]:
+    """Return the stages of a topology. Errors: UserError that names the place, the stage or the option."""
+    return tuple(map(_parse_stage, split_outside(text, THEN)))
+
+
+def _parse_stage(text: str) -> Stage:
+    text = text.strip()
+    options: dict[str, Any] = {}
+    if text.endswith("]"):
+        text, *inside = split_outside(text[:-1], "[")
+        options = dict(parse_spec(f"stage,{'['.join(inside)}").options)
+    names = [option.name for option in fields(Stage) if option.name != "topology"]
+    if unknown := [key for key in options if key not in names]:
+        raise unknown_name("field of a stage", unknown[0], names)
     try:
-        return json.loads(text)
+        return Stage(text.strip(), **as_fields(Stage, options))
     except ValueError as error:
-        raise UserError(f"stages: the list is not valid JSON: {error}") from error
+        raise UserError(f"stage {text.strip()}: {error}") from error
 
 
 def split_outside(text: str, mark: str) -> list[str]:
@@ -131,15 +139,15 @@ def split_outside(text: str, mark: str) -> list[str]:
     """
     parts, depth, quote = [""], 0, ""
     for sign in text:
+        if sign == mark and not depth and not quote:
+            parts.append("")
+            continue
         if quote:
             quote = "" if sign == quote else quote
         elif sign in "'\"":
             quote = sign
-        depth += 0 if quote else (sign == "(") - (sign == ")")
-        if sign == mark and not depth and not quote:
-            parts.append("")
-        else:
-            parts[-1] += sign
+        depth += 0 if quote else (sign in "([") - (sign in ")]")
+        parts[-1] += sign
     return parts
 
 
@@ -147,7 +155,7 @@ def split_outside(text: str, mark: str) -> list[str]:
 class Places:
     """People who meet in several places; options: see the top of this file."""
 
-    stages: Annotated[tuple[Stage, ...], StageList] = (Stage("rooms,size=20"),)
+    topology: str = "rooms,size=20"
     parties: tuple[str, ...] = ("first", "second")
     size: int = 20
 
@@ -158,9 +166,6 @@ class Places:
             raise ValueError(
                 f"size must be at least {max(2, len(set(self.parties)))}: one of each party, and two in all"
             )
-        if not self.stages:
-            raise ValueError("stages must name at least one stage")
-        object.__setattr__(self, "stages", StageList.open(self.stages))  # tables, where they are read from a record
         for place in self.places:
             place.environment(self._sample(place))  # raises a ValueError where so few people cannot meet in this way
 
@@ -172,6 +177,11 @@ class Places:
         """Yield the turns of the first place as if all sat together there; model/places_round.py plays the places."""
         place = self.stages[0].places[0]
         return place.environment(seats_in_turn(self.parties, len(room.seated))).turns(room, round_)
+
+    @cached_property
+    def stages(self) -> tuple[Stage, ...]:
+        """The stages, in their order."""
+        return parse_stages(self.topology)
 
     @property
     def places(self) -> tuple[Place, ...]:
@@ -247,8 +257,3 @@ def seated(place: Place, parties: Mapping[int, str], who: Sequence[str], draw: R
     parties: that of each person, in seat order. who: the parties that take part; none: all.
     """
     return place.seat_people(place.participants(parties, who, draw), draw)
-
-
-def names_of(stages: Sequence[Stage]) -> str:
-    """Return the stages as one text, such as `rooms > network`."""
-    return f" {THEN} ".join(stage.topology for stage in stages)

@@ -17,6 +17,7 @@ from parley.agents.speech import DebateStyle
 from parley.agents.topic import shared_topic
 from parley.environments import environment_class
 from parley.environments.base import Environment, Group
+from parley.environments.places import parse_stages, topology_text
 from parley.llm.backends import in_society, is_person
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Sampling
@@ -304,15 +305,15 @@ def _addressed(intervention: Intervention, society: Society) -> Intervention:
     return replace(intervention, **named)
 
 
-TOPOLOGY, STAGE, STAGES, PLACES = "topology", "stage", "stages", "places"
+TOPOLOGY, STAGE, PLACES = "topology", "stage", "places"
 """The words for several places in a preset, and the environment that has them (environments/places.py)."""
 
 
 def with_places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return settings in which `topology`, or a list of tables `stage`, is the option of an environment.
 
-    >>> with_places({"topology": "rooms + network", "rounds": 3})
-    {'rounds': 3, 'environment': 'places', 'stages': 'rooms + network'}
+    >>> with_places({"topology": {"rooms": {}, "network": {}}, "rounds": 3})
+    {'rounds': 3, 'environment': 'places', 'topology': 'rooms + network'}
     """
     words = [word for word in (TOPOLOGY, STAGE) if word in settings]
     if len(words) > 1:
@@ -322,7 +323,7 @@ def with_places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     rest = {key: value for key, value in settings.items() if key != words[0]}
     if rest.get("environment", PLACES) != PLACES:
         raise UserError(f"{words[0]} is about several places: leave out environment={rest['environment']}")
-    return {**rest, "environment": PLACES, STAGES: settings[words[0]]}
+    return {**rest, "environment": PLACES, TOPOLOGY: topology_text(settings[words[0]])}
 
 
 SETTABLE = set(FIELD_BLOCKS) - {"name", "title", "source", "environment", "options"}
@@ -427,8 +428,9 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS) -> Scenari
             raise unknown_name(f"option of {environment} in {path.name}", key, option_names)
     scenario_values, options = _typed_settings(values, environment)
     options = as_fields(kind, given) | options
-    if STAGES in options and "rounds" not in scenario_values and all(stage.rounds for stage in options[STAGES]):
-        scenario_values["rounds"] = sum(stage.rounds for stage in options[STAGES])
+    if TOPOLOGY in options and "rounds" not in scenario_values:
+        stage_rounds = [stage.rounds for stage in parse_stages(options[TOPOLOGY])]
+        scenario_values |= {"rounds": sum(stage_rounds)} if all(stage_rounds) else {}
     spec = EnvironmentSpec(environment, options, scenario_values.get("society", US))
     society = load_society(str(settings.get("society", spec.society)))
     if "interventions" in scenario_values:

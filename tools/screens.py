@@ -1,4 +1,4 @@
-"""Takes pictures of the page: 24 places, each wide, on a phone and in the dark, to be looked at after a change.
+"""Takes pictures of the page: 25 places, each wide, on a phone and in the dark, to be looked at after a change.
 
 python -m tools.screens FOLDER [PLACE ...]   makes small runs in FOLDER/home, once, then FOLDER/*.png and FOLDER/index.html
 """
@@ -31,6 +31,7 @@ LOOKS: dict[str, dict[str, Any]] = {
 RUNS: dict[str, dict[str, Any]] = {
     "three_way": {"topic": "climate_change,racism", "repetitions": 6, "rounds": 5},
     "network": {"size": 60, "repetitions": 1, "rounds": 4},
+    "stages": {"repetitions": 1},
     "consensus": {"repetitions": 2},
     "intervention": {"topic": "racism", "repetitions": 5, "rounds": 4},
     "platform": {"topic": "racism", "size": 12, "repetitions": 1, "rounds": 6, "graph": "ring,degree=4"},
@@ -152,6 +153,7 @@ PLACES: dict[str, Place] = {
     "export": Place("?run=runs/three_way", tab("Export")),
     "agent": Place("?run=runs/three_way", agent),
     "network": Place("?run=runs/network", drawn),
+    "places": Place("?run=runs/stages", drawn),
     "interventions": Place("?run=runs/intervention", drawn),
     "medium": Place("?run=runs/platform", tab("Feed")),
     "deliberation": Place("?run=runs/consensus", tab("Deliberation")),

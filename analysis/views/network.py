@@ -97,7 +97,8 @@ def who(tables: Tables, network: Population, seats: pd.DataFrame | None = None) 
 
     They are in seating order. Places go by the links at the start, or by the tables of a place. seats: who sits there.
     """
-    rows = tables.agents[tables.agents["room"] == network.room.name].to_dict("records")
+    seated = tables.agents["agent"].isin(network.room.parties.index)  # without a mediator
+    rows = tables.agents[seated & (tables.agents["room"] == network.room.name)].to_dict("records")
     paths, texts = list(SHAPES.values()), persona_texts(tables)
     parties = list(dict.fromkeys(row["party"] for row in rows))
     links = network.links(0 if seats is None else int(seats["round"].iloc[0]))

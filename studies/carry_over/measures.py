@@ -14,6 +14,7 @@ independent, people of a population are not, so intervals are over populations (
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from parley.analysis.statistics.clusters import effective_clusters, error_of, st
 from parley.analysis.statistics.intervals import ALIKE, reach_of_mean, why_few, why_no_interval
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.tables import Tables
-from parley.environments.places import Places, Stage
+from parley.environments.places import Places
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
 
@@ -46,11 +47,8 @@ def arms(base: Scenario) -> dict[str, dict[str, Any]]:
         )
     if base.surveys.survey != "rounds":
         raise UserError("people are rated at the beginning and the end of each stage: set survey=rounds")
-    *before, last = environment.stages
-    return {
-        arm: {"stages": (*before, Stage(last.topology, last.rounds, last.topic, last.away, arm))}  # type: ignore[arg-type]
-        for arm in ARMS
-    }
+    *before, last = [asdict(stage) for stage in environment.stages]
+    return {arm: {"topology": [*before, {**last, "carry": arm}]} for arm in ARMS}
 
 
 def study(base: Scenario) -> Generator[Scenario, Tables, dict[str, Tables]]:

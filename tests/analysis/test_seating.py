@@ -23,7 +23,7 @@ def run() -> Tables:
         {"topology": "rooms,size=4", "rounds": 2},
         {"topology": "echo,size=3 + network,graph='ring,degree=4'", "rounds": 1},
     ]
-    settings = {"llm": "oracle", "repetitions": 1, "size": 12, "survey": "rounds", "rounds": 3, "stages": stages}
+    settings = {"llm": "oracle", "repetitions": 1, "size": 12, "survey": "rounds", "rounds": 3, "topology": stages}
     scenario = load_preset("stages", settings)
     recorder = MemoryRecorder()
     model = parley.DebateModel(scenario, recorder=recorder)

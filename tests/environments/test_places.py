@@ -11,17 +11,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.environments.place_kinds import PLACES, dealt
-from parley.environments.places import Places, Stage, StageList, seated, split_outside
+from parley.environments.places import Places, parse_stages, seated, split_outside, topology_text
 from parley.llm.errors import UserError
 
 
 def test_a_text_and_a_table_and_python_give_the_same_stages() -> None:
     """The three ways to write stages mean the same."""
-    text = StageList.open("rooms,size=4 + network,graph='ring,degree=4' > echo")
-    tables = StageList.open([{"topology": "rooms,size=4 + network,graph='ring,degree=4'"}, {"topology": "echo"}])
-    python = StageList.open([{"rooms": {"size": 4}, "network": {"graph": "ring,degree=4"}}, {"echo": {}}])
-    assert text == tables == python
-    assert [place.kind for place in text[0].places] == ["rooms", "network"]
+    text = "rooms,size=4 + network,graph='ring,degree=4' [rounds=2, topic=racism] > echo"
+    first = {"rounds": 2, "topic": "racism"}
+    tables = [{"topology": "rooms,size=4 + network,graph='ring,degree=4'", **first}, {"topology": "echo"}]
+    python = [{"topology": {"rooms": {"size": 4}, "network": {"graph": "ring,degree=4"}}, **first}, {"echo": {}}]
+    stages = parse_stages(text)
+    assert stages == parse_stages(topology_text(tables)) == parse_stages(topology_text(python))
+    assert [place.kind for place in stages[0].places] == ["rooms", "network"]
+    assert (stages[0].rounds, stages[0].topic, stages[1].rounds) == (2, "racism", 0)
+
+
+def test_a_topic_in_one_line_with_commas_is_the_topic_of_a_stage() -> None:
+    line = "Should cities, by 2030, ban cars [from centres]?"
+    (stage,) = parse_stages(topology_text([{"topology": "rooms", "topic": line}]))
+    assert stage.topic == line
 
 
 def test_a_mark_inside_brackets_and_quotes_does_not_split() -> None:
@@ -38,20 +47,22 @@ def test_a_mark_inside_brackets_and_quotes_does_not_split() -> None:
         ([{"topology": "rooms", "away": 1.5}], "away must be from 0 to 0.95"),
         ("rooms,share=0", "share must be above 0"),
         ("rooms,size=1", "size must be from 2"),
-        ("[1", "not valid JSON"),
+        ("rooms [rounds=2, topc=racism]", "unknown field of a stage 'topc': did you mean topic"),
+        ("rooms [rounds=two]", "rounds must be a whole number"),
+        ("rooms [rounds]", "has no value"),
         ([], "a list of stages"),
         ([3], "a text or a table"),
     ],
 )
 def test_a_wrong_stage_is_refused_in_one_line(stages: Any, problem: str) -> None:
     with pytest.raises(UserError, match=problem):
-        StageList.open(stages)
+        parse_stages(topology_text(stages))
 
 
 def test_people_too_few_for_a_place_are_refused_before_a_run() -> None:
     """Six people cannot have ten neighbours each."""
     with pytest.raises(ValueError, match="smaller degree"):
-        Places(StageList.open("rooms + network,graph='ring,degree=10'"), size=6)
+        Places("rooms + network,graph='ring,degree=10'", size=6)
 
 
 @given(
@@ -100,10 +111,10 @@ def test_a_place_invites_a_party_and_a_share() -> None:
 def test_stages_follow_each_other_on_one_clock(
     rounds: tuple[int, ...], total: int, spans: list[tuple[int, int]]
 ) -> None:
-    plan = Places(tuple(Stage("rooms", number) for number in rounds)).plan(total)
+    plan = Places(topology_text([{"topology": "rooms", "rounds": number} for number in rounds])).plan(total)
     assert [(span.first, span.last) for span in plan] == spans
 
 
 def test_more_rounds_than_the_stages_have_are_refused_with_the_number_that_fits() -> None:
     with pytest.raises(ValueError, match="set rounds=3"):
-        Places((Stage("rooms", 2), Stage("rooms", 1))).plan(4)
+        Places("rooms [rounds=2] > rooms [rounds=1]").plan(4)

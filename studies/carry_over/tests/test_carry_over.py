@@ -112,7 +112,7 @@ def test_movement_is_turned_where_the_axes_run_in_opposite_directions() -> None:
     ]
     topics = "climate_change,illegal_immigration"
     base = load_preset(
-        "two_topics", {"stages": stages, "topic": topics, "rounds": 2, "llm": "oracle", "repetitions": 1}
+        "two_topics", {"topology": stages, "topic": topics, "rounds": 2, "llm": "oracle", "repetitions": 1}
     )
     found = ran(base)
     before = found.attitudes[found.attitudes["topic"] == "climate_change"].set_index([*PERSON[1:], "round"])["attitude"]
@@ -124,7 +124,7 @@ def test_movement_is_turned_where_the_axes_run_in_opposite_directions() -> None:
 def test_on_one_topic_the_first_rating_is_that_after_the_first_round_of_the_last_stage() -> None:
     stages = [{"topology": "rooms,size=4", "rounds": 2}, {"topology": "echo,size=4", "rounds": 2}]
     base = load_preset(
-        "two_topics", {"stages": stages, "topic": "racism", "rounds": 4, "llm": "oracle", "repetitions": 1}
+        "two_topics", {"topology": stages, "topic": "racism", "rounds": 4, "llm": "oracle", "repetitions": 1}
     )
     found = ran(base)
     rated = found.attitudes.set_index([*PERSON, "round"])["attitude"].unstack()
