@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 
 from parley.analysis.scores.table import Of, by_run, mean_of
-from parley.analysis.statistics.groups import DRAWS
-from parley.analysis.statistics.intervals import FEWEST, Floats, slope
+from parley.analysis.statistics.intervals import FEWEST, Floats, nanmean, slope
 from parley.llm.seeding import derive
 
+DRAWS = 999
 QUANTITIES: Mapping[str, Of] = {"mean score": mean_of, "points per statement": slope}
 
 
@@ -43,9 +43,11 @@ def _row(
         [_gaps(table, label, conditions) for table, label in zip(values, labels, strict=True)], axis=1
     )
     row = {"quantity": name, "runs": runs, "cells": int(np.isfinite(gaps).all(axis=0).sum()), "p": np.nan, "reason": ""}
-    row |= dict(zip(("reworded", "published"), np.nanmean(gaps, axis=1), strict=True)) | {
+    row |= dict(zip(("reworded", "published"), nanmean(gaps, axis=1), strict=True)) | {
         "further": int((gaps[1] > gaps[0]).sum())
     }
+    if not row["cells"]:
+        return row | {"reason": "no party has scores in all wordings"}
     if runs < FEWEST:
         return row | {"reason": f"fewer than {FEWEST} runs a wording"}
     rng, true = np.random.default_rng(derive(0, "wordings", name)), _excess(gaps)
@@ -66,14 +68,14 @@ def _values(of: Of, scores: pd.DataFrame, parties: Mapping[str, str], conditions
 
 
 def _gaps(values: Floats, labels: np.ndarray, conditions: tuple[str, ...]) -> Floats:
-    """Return how far the other two conditions are from the first, by party: (2, parties)."""
-    ours, *others = (np.nanmean(values[labels == name], axis=0) for name in conditions)
+    """Return how far the other two conditions are from the first, by party: (2, parties); NaN if one of the three lacks it."""
+    ours, *others = (nanmean(values[labels == name]) for name in conditions)
     apart: Floats = np.abs(np.array([other - ours for other in others]))
-    return apart
+    return np.where(np.isfinite(apart).all(axis=0), apart, np.nan)
 
 
 def _excess(gaps: Floats) -> float:
-    return float(np.nanmean(gaps[1] - gaps[0]))
+    return float(nanmean(gaps[1] - gaps[0]))
 
 
 def _shuffled_gaps(

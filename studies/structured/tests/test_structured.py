@@ -433,6 +433,7 @@ def test_a_planted_distance_of_the_papers_words_is_found() -> None:
     assert slope["p"] > 0.05, "all statements are higher by the same point: no slope differs"
 
 
+@pytest.mark.thorough
 def test_wordings_that_are_alike_are_not_told_apart() -> None:
     """The null: with 40 sets of noise, P is below .05 in about two."""
     found = [distances(worded_scores(0, 5, 1, seed), {"x": "x", "y": "y"}, WORDINGS)["p"].iloc[0] for seed in range(40)]
