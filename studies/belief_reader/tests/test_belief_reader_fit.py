@@ -98,11 +98,11 @@ def test_few_data_sets_cover_the_truth_and_claim_nothing() -> None:
     ids=str,
 )
 def test_intervals_hold_the_truth_in_95_of_100_sets(world: dict[str, Any]) -> None:
-    """200 sets each: with errors of ratings, very unequal rooms, lost tags. With a weight of 0, at most 6% are off it."""
+    """200 sets each: with errors of ratings, very unequal rooms, lost tags. At a true 5%, 16 of 200 and fewer are off 0."""
     lost = world.get("lost", 0)
     if not lost:  # a lost tag is a line that seems to move no one: the weight of those read is what is estimated
         assert 0.92 <= coverage(200, 0.4, **world)[0] <= 0.98
-    assert coverage(200, 0.0, weight=0.0, **world)[1] <= 0.06
+    assert coverage(200, 0.0, weight=0.0, **world)[1] <= 0.08
 
 
 @pytest.mark.thorough
