@@ -131,6 +131,16 @@ def whole_gallery(page: Page) -> None:
     page.locator(".gallery").first.scroll_into_view_if_needed()
 
 
+def first_tables(page: Page) -> None:
+    """Show the tables of the first stage."""
+    drawn(page)
+    page.get_by_label("Up to round").press("Home")
+    page.get_by_role("button", name="Next round").click()
+    page.get_by_label("Seats", exact=True).select_option("Stage 1: rooms")
+    page.locator(".network .used").first.wait_for(state="attached")
+    page.locator(".network").scroll_into_view_if_needed()
+
+
 def agent(page: Page) -> None:
     """Open the panel of an agent."""
     drawn(page)
@@ -153,7 +163,7 @@ PLACES: dict[str, Place] = {
     "export": Place("?run=runs/three_way", tab("Export")),
     "agent": Place("?run=runs/three_way", agent),
     "network": Place("?run=runs/network", drawn),
-    "places": Place("?run=runs/stages", drawn),
+    "places": Place("?run=runs/stages", first_tables),
     "interventions": Place("?run=runs/intervention", drawn),
     "medium": Place("?run=runs/platform", tab("Feed")),
     "deliberation": Place("?run=runs/consensus", tab("Deliberation")),

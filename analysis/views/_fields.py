@@ -24,6 +24,7 @@ WHO, ABOUT, LONG, MEASURED, ADVANCED = GROUPS
 LABELS: dict[str, tuple[str, str]] = {
     "society": (WHO, "Society"),
     "seats": (WHO, "Seats, in speaking order"),
+    "topology": (WHO, "Places and stages"),
     "parties": (WHO, "Parties"),
     "size": (WHO, "People in each group"),
     "sizes": (WHO, "Several group sizes in one run"),
@@ -112,6 +113,7 @@ HINTS = {
     "personas": "The people from whom the seats are filled: a set, or a line such as 20 nurses from Leeds.",
     "seats": "The party of each seat, in speaking order. A seat named default has no persona, and shows the model's own "
         "opinion.",
+    "topology": "Places at once are joined by +, stages by >: rooms + network > echo [rounds=1].",
     "parties": "The parties of the groups.",
     "size": "How many people each group has.",
     "vote": "At the end members rank the draft and the last revision, or not.",
@@ -266,8 +268,8 @@ def _field(scenario: Scenario, name: str, value: Any, hint: Any, comment: str) -
     group, label = LABELS.get(name, (ADVANCED, plain))
     written, choices = plain_value(value), _choices(scenario, name, hint)
     spread = RANGES.get(name, (0, 0, 1))
-    if name == "size" and scenario.environment_spec.name == "network":
-        label, spread = "People in the network", (2, 200, 1)
+    if name == "size" and scenario.environment_spec.name in ("network", "places"):
+        label, spread = "People", (2, 200, 1)
     if name in ("seats", "parties"):
         kind = "row"
     elif name == "topic":

@@ -13,7 +13,7 @@ from parley.analysis.tables import Tables
 LINKED = ("network", "medium")
 """Kinds of places in which links decide who hears whom."""
 WIDTH_TO_HEIGHT = 1000 / 700
-AROUND = 0.36
+AROUND = 0.27
 """The radius of a table, as a share of what it has of the drawing."""
 
 

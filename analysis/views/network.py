@@ -144,6 +144,7 @@ def used_links(tables: Tables, network: Population) -> list[list[list[float]]]:
     spoken = turns.groupby("round")["iteration"]
     when = pd.Series(moment(turns["round"], spoken.cumcount() + 1, spoken.transform("size"))).round(4)
     said = pd.DataFrame({"iteration": turns["iteration"], "author": turns["agent"].map(place), "at": when})
+    said = said.dropna(subset="author").astype({"author": "int64"})  # a mediator is not drawn
     links = (
         heard.assign(reader=heard["agent"].map(place))
         .merge(said, on="iteration")

@@ -18,12 +18,13 @@ from parley.model.scenario import load_preset
 
 @pytest.fixture(scope="module")
 def run() -> Tables:
-    """Twelve people in rooms for two rounds, then in echo chambers and a network."""
+    """Twelve people in rooms for two rounds, then in echo chambers and a network, then with mediators."""
     stages = [
         {"topology": "rooms,size=4", "rounds": 2},
         {"topology": "echo,size=3 + network,graph='ring,degree=4'", "rounds": 1},
+        {"topology": "mediated,size=4", "rounds": 1},
     ]
-    settings = {"llm": "oracle", "repetitions": 1, "size": 12, "survey": "rounds", "rounds": 3, "topology": stages}
+    settings = {"llm": "oracle", "repetitions": 1, "size": 12, "survey": "rounds", "rounds": 4, "topology": stages}
     scenario = load_preset("stages", settings)
     recorder = MemoryRecorder()
     model = parley.DebateModel(scenario, recorder=recorder)
@@ -45,7 +46,7 @@ def test_people_of_a_table_are_near_each_other_and_inside_the_drawing() -> None:
 def test_the_seats_are_those_of_the_round(run: Tables) -> None:
     (population,) = drawn_populations(run)
     by_title = seatings(run, population.room.name)
-    assert list(by_title) == ["Stage 1: rooms", "Stage 2: echo", "Stage 2: network"]
+    assert list(by_title) == ["Stage 1: rooms", "Stage 2: echo", "Stage 2: network", "Stage 3: mediated"]
     assert [seating_now(by_title, round_) for round_ in (0, 1, 2, 3)] == ["Stage 1: rooms"] * 3 + ["Stage 2: echo"]
     assert len(list(populations(run))) == 1, "the network of the second stage"
 
