@@ -1,4 +1,4 @@
-"""One network after a round, or people at their tables: attitudes as colours, parties as shapes, who heard whom, who is who.
+"""A network, or people at their tables, after a round: attitudes as colours, parties as shapes, and who heard whom.
 
 The browser draws it (network.vue). It gets the agents and all rounds once, and then follows the clock of the page. Mesa's own
 drawing needs a live model in the thread of the page, is a picture without names, and takes seconds for 1,000 agents.

@@ -1,4 +1,4 @@
-"""Groups whose people hold one of two answers and see how many others hold each: measured, and compared with theory (README.md).
+"""People hold one of two answers and see how many others hold each: measured, and compared with theory (README.md).
 
 environment.py, members.py, round.py    the people, what each is told, and a round in which all answer at once
 events.py, tables.py, group_consensus.py, run_report.py    what a record holds, its table, its metric, its summary

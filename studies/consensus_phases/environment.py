@@ -1,4 +1,4 @@
-"""two_answers: people answer for or against the topic's claim, round by round, and see how many of the others gave each answer
+"""two_answers: people answer for or against a claim, round by round, and see how many of the others gave each answer
 
 Options
     parties   the parties of the people, in turn (default)

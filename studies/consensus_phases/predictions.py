@@ -1,4 +1,4 @@
-"""Groups compared with what theory predicts from the measured curve: direction, agreement, and whether all people answer alike.
+"""Groups compared with what theory predicts from the measured curve: direction, agreement, and unanimity.
 
 direction   the mean answer of a room after the last round, from -1 to 1
 agreement   its size

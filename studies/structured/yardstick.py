@@ -1,4 +1,4 @@
-"""Are results in a paper's own words further from ours than ours in other words are? Distances, and chance's share of them.
+"""Are results in a paper's own words further from ours than ours in other words are? Distances, and chance's share.
 
 The distance of a wording is the mean absolute difference from ours over topics and parties, of a quantity of a run: the mean
 score of a party's statements, or their slope. Noise alone gives distances above 0, so none is read by itself: the paper's wording
