@@ -93,6 +93,7 @@ COMMANDS: Mapping[str, str] = {
     "correct": "study correct en --llm MODEL --judge MODEL --samples 1 --panel 2",
     "guidance": "study guidance --llm MODEL --repetitions 1 --rounds 8 --set size=20",
     "flips": "study flips --llm MODEL --topic racism --blocks 2",
+    "search": "study search messages --llm MODEL --rounds 3 --method random --trials 1 --rooms 1 --new-rooms 1 --runners 0",
     "honesty": f"study honesty --llm MODEL {TWO}",
     "refutation": "study refutation --llm MODEL --repetitions 1 --rounds 2 --early 1 --late 2 --set size=6",
     "arguments": f"study arguments --llm MODEL {ONE}",
@@ -281,7 +282,7 @@ HEAD = (
 )
 CHECKED = frozenset({
     "arguments", "audit", "archetypes", "bets", "claim", "consensus-phases", "games", "guidance", "herding", "honesty",
-    "intervene", "personalised", "prior-beliefs", "refutation", "structured",
+    "intervene", "personalised", "prior-beliefs", "refutation", "search", "structured",
 })  # fmt: skip
 """Commands that check a new model before its first run."""
 UNLIMITED = frozenset({"case"})

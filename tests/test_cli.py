@@ -66,6 +66,7 @@ ASKING = {
     "study games": "trust_game --repetitions 1",
     "study flips": "--topic racism --blocks 2 --set rounds=1",
     "study honesty": "--judge oracle --repetitions 1 --rounds 2",
+    "study search": "messages --topic racism --rounds 3 --method random --trials 1 --rooms 1 --new-rooms 1 --runners 0",
     "study personalised": SMALL,
     "study prior-beliefs": SMALL,
     "study personas": "--party democrat",

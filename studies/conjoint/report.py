@@ -30,6 +30,7 @@ from .measures import (
     exchange_test,
     position_bias,
 )
+from .optimum import AVERAGE, GAIN, MOST, Contest, contest_table, play, strategy_table
 
 READING = (
     "The AMCE of a level (average marginal component effect) says by how much more often a profile is "
@@ -51,6 +52,16 @@ BESIDE: Mapping[str, Column] = {
     "attribute": "attribute", "level": "level", "personas": estimate("amce", 3), "people": estimate("amce_people", 3),
     "personas minus people": estimate("difference", 3),
 }  # fmt: skip
+
+SIDES: Mapping[str, Column] = {
+    "side": "side", "against": "against", "respondents": "respondents", "share of choices": estimate("share", 3),
+}  # fmt: skip
+DISTRIBUTIONS = (
+    "A side that cannot fix every attribute chooses a distribution over levels. The best one is close to the "
+    "distribution of the design by a penalty on its distance, which half of the respondents choose over folds. An "
+    "opponent who adapts plays the best answer to a distribution, also learned on that half. The other half judges all "
+    "of them; a share of 0.500 is even, and the last row is a difference."
+)
 
 
 def write_conjoint(
@@ -83,6 +94,7 @@ def write_conjoint(
         report.figure(dot_plot(shown, ["attribute", "level"], "amce", *look), "conjoint", "AMCE of each level")
     report.section("Levels")
     report.table(effects, LEVELS)
+    _add_distributions(report, choices, design, study.seed)
     if people is not None:
         _add_people(report, study, effects, people)
     report.add("`choices.csv` has one row per profile that was shown.")
@@ -145,6 +157,56 @@ def position_line(choices: pd.DataFrame) -> str:
         return f"Position: over both orders of each pair, {share} by every respondent; without a position bias it is 0.500."
     verdict = "A is preferred" if low > EVEN else "B is preferred" if high < EVEN else "no clear position bias"
     return f"Position: over both orders of each pair, {share}: {verdict}. Without a position bias it is 0.500."
+
+
+def _add_distributions(report: Report, choices: pd.DataFrame, design: ConjointDesign, seed: int) -> None:
+    """Add the best distribution over profiles, and the one that an opponent who adapts can beat least."""
+    if (largest := max(map(len, design.combinations.values()))) > MOST:
+        report.section(
+            "Distributions of profiles", f"Not computed: linked attributes have {largest:,} combinations, above {MOST}."
+        )
+        return
+    contest = play(choices, design, np.random.default_rng(derive(seed, "distributions")))
+    if contest is None:
+        return
+    table = contest_table(contest)
+    report.data(contest=table, strategies=strategy_table(contest, design))
+    report.section("Distributions of profiles", DISTRIBUTIONS)
+    report.lines(f"- {line}" for line in contest_lines(contest, table))
+    if len(table):
+        report.table(table, SIDES)
+    report.add("`strategies.csv` has the probability of each level.")
+
+
+def contest_lines(contest: Contest, table: pd.DataFrame) -> list[str]:
+    """Return how often the best distribution is chosen, and whether an opponent who adapts changes which one is best."""
+    if table.empty:
+        return [f"How often distributions are chosen is unknown: fewer than {2 * FEWEST} respondents."]
+    rows = {str(row["side"]): row for row in table.to_dict("records")}
+    best, gain = rows[AVERAGE], rows[GAIN]
+    shares = format_estimate(best["share"], best["share_low"], best["share_high"], 3)
+    often = "more often" if best["share_low"] > EVEN else "not clearly more often"
+    lines = [f"The best distribution (penalty {contest.penalty:g}) is chosen {often} than a drawn profile: {shares}."]
+    if np.isnan(gain["share_low"]):
+        alike = not np.any(contest.values[GAIN])
+        said = (
+            "is the best profile itself"
+            if alike
+            else f"and the best profile cannot be compared: {too_few('respondent')}"
+        )
+        return [*lines, f"Against an opponent who adapts, the distribution that is hardest to beat {said}."]
+    more = format_estimate(gain["share"], gain["share_low"], gain["share_high"], 3)
+    word = (
+        "chosen more often than"
+        if gain["share_low"] > 0
+        else "chosen less often than"
+        if gain["share_high"] < 0
+        else "not clearly better than"
+    )
+    return [
+        *lines,
+        f"Against an opponent who adapts, the distribution that is hardest to beat is {word} the best profile: {more}.",
+    ]
 
 
 def _add_people(report: Report, study: ConjointStudy, effects: pd.DataFrame, people: pd.DataFrame) -> None:

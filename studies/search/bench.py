@@ -1,0 +1,191 @@
+"""Runs one scenario with a setting, or with none, each in a folder of its own, and measures the outcome in each room."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from parley.agents.society import DEFAULT
+from parley.analysis.outcomes import RATED, Outcome, find_outcome
+from parley.analysis.qualify.before_run import qualified_run
+from parley.analysis.tables import Tables, load
+from parley.llm.budget import Budget, Ledger
+from parley.llm.errors import UserError, unknown_name
+from parley.llm.journal import own_usage
+from parley.llm.request import Backend
+from parley.llm.router import open_all
+from parley.model.casting import REFERENCE, RoomSeating, seat_rooms
+from parley.model.files import JOURNAL
+from parley.model.progress import Progress, bar, summary_line
+from parley.model.scenario import Scenario
+from parley.model.scenario_run import RunSpec, run_scenario
+
+from .space import Objective, Setting, Space
+
+FRESH = {"cast": "fresh"}
+
+
+@dataclass(frozen=True)
+class RoomOutcome:
+    """Measures the outcome of an objective in each room of a run."""
+
+    measure: Outcome
+    party: str = ""
+
+    def __call__(self, tables: Tables) -> pd.DataFrame:
+        """Return a row per room: topic, repetition, group, room, value (NaN: missing), reason."""
+        if self.party:
+            of_party = {name: _of_party(getattr(tables, name), self.party) for name in RATED}
+            tables = replace(tables, **of_party)
+        columns = ["topic", "repetition", "group", "room", "value", "reason"]
+        return self.measure.measure(tables)[columns]
+
+
+def _of_party(ratings: pd.DataFrame, party: str) -> pd.DataFrame:
+    return ratings[ratings["party"] == party]
+
+
+def outcome_of(objective: Objective, base: Scenario) -> RoomOutcome:
+    """Return the measure of an objective. Errors: UserError where no room of this scenario can have it."""
+    measure = find_outcome(objective.outcome)
+    measure.check(base)
+    if not objective.party:
+        return RoomOutcome(measure)
+    if measure.source not in RATED:
+        raise UserError(
+            f"objective: {measure.label} is of whole rooms: leave out party, or choose attitudes or probes.QUESTION"
+        )
+    party, parties = base.society.seat(objective.party), [name for name in base.parties if name != DEFAULT]
+    if party not in parties:
+        raise unknown_name("party of objective", objective.party, parties)
+    return RoomOutcome(measure, party)
+
+
+def with_new_people(base: Scenario) -> Scenario:
+    """Return the scenario with nobody in two rooms, where its personas are enough; else as it is.
+
+    A search tests on people whom it has not met, so of the castings that draw people `fresh` is used in place of `circle`.
+    """
+    if base.people.cast != "circle":
+        return base
+    fresh = base.with_settings(FRESH)
+    try:
+        people = [people_of(rooms) for rooms in _by_repetition(fresh)]
+    except UserError:
+        return base
+    return fresh if len(set().union(*people)) == sum(map(len, people)) else base
+
+
+def _by_repetition(scenario: Scenario) -> list[list[RoomSeating]]:
+    """Return the rooms that debate, by repetition."""
+    rooms: dict[int, list[RoomSeating]] = {}
+    for seating in seat_rooms(scenario):
+        if seating.group != REFERENCE:
+            rooms.setdefault(seating.repetition, []).append(seating)
+    return list(rooms.values())
+
+
+def people_of(rooms: Sequence[RoomSeating]) -> set[tuple[str, str]]:
+    """Return party and id of everybody in some rooms but Defaults, who have no persona."""
+    places = [place.persona for room in rooms for place in room.places]
+    return {(person.party, person.id) for person in places if person.party != DEFAULT}
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """The rooms of a search, and after them the new ones. searched, new: repetitions."""
+
+    base: Scenario
+    searched: int
+    new: int
+
+    @cached_property
+    def all(self) -> Scenario:
+        """The scenario with all of them, without an intervention."""
+        return self.base.with_settings({"repetitions": self.searched + self.new, "interventions": ()})
+
+    @cached_property
+    def first(self) -> Scenario:
+        """The scenario with those of the search alone."""
+        return self.all.with_settings({"repetitions": self.searched})
+
+    @cached_property
+    def names(self) -> list[tuple[str, ...]]:
+        """The names of the new rooms, by repetition."""
+        return [tuple([room.room for room in rooms]) for rooms in _by_repetition(self.all)[self.searched :]]
+
+    @cached_property
+    def met(self) -> tuple[int, int]:
+        """How many people of the new rooms sit in rooms of the search too, and how many there are."""
+        rooms = _by_repetition(self.all)
+        before, after = (people_of([room for many in part for room in many])
+                         for part in (rooms[: self.searched], rooms[self.searched :]))  # fmt: skip
+        return len(before & after), len(after)
+
+    def with_setting(self, space: Space, setting: Setting) -> Scenario:
+        """Return the rooms of the search with a setting."""
+        return self.first.with_settings({"interventions": (space.intervention(setting),)})
+
+    def with_new_settings(self, space: Space, settings: Sequence[Setting]) -> Scenario:
+        """Return all rooms, the new ones with a setting each, by repetition."""
+        made: dict[Setting, tuple[str, ...]] = {}
+        for setting, names in zip(settings, self.names, strict=True):
+            made[setting] = (*made.get(setting, ()), *names)
+        acts = tuple([space.intervention(setting, names) for setting, names in made.items()])
+        return self.all.with_settings({"interventions": acts})
+
+
+@dataclass
+class Bench:
+    """Runs scenarios in subfolders of a folder, within one budget for all. voices: models of interventions, by voice."""
+
+    folder: Path
+    outcome: RoomOutcome
+    given: tuple[str, ...]
+    budget: Budget
+    voices: Mapping[str, str]
+    qualify: bool
+    way: str | None = None
+    header: Any = None
+
+    def run(self, name: str, scenario: Scenario, start: str = "") -> pd.DataFrame:
+        """Run a scenario, or read it where it is finished; return its rooms as `RoomOutcome`.
+
+        start: the run with whose replies it begins, so that nothing is asked twice. Errors: UserError when the budget is spent;
+        the journals keep all replies.
+        """
+        began = self.folder / start if start else None
+        spec = RunSpec(scenario, self.folder / name, self.given, self.budget, ledger=self._ledger, start=began)
+        opened: Backend | None = self._models
+        if self.qualify:
+            spec, opened = qualified_run(spec, bar, opened, self.way)
+            self.way = spec.scenario.surveys.asked
+        with Progress(spec.scenario, name) as progress:
+            outcome = run_scenario(spec, progress.calls, progress.step, opened)
+        if not outcome.already:
+            print(summary_line(spec.scenario, spec.folder, outcome), flush=True)  # noqa: T201
+        if outcome.stopped:
+            raise UserError(outcome.stopped)
+        tables = load(spec.folder)
+        self.header = self.header or tables.header
+        return self.outcome(tables)
+
+    @cached_property
+    def _models(self) -> Backend:
+        return open_all(self.voices[""], {voice: spec for voice, spec in self.voices.items() if voice})
+
+    @cached_property
+    def _ledger(self) -> Ledger | None:
+        """What all runs of the folder have spent, without what they began with; None where there is no limit."""
+        if (self.budget.calls, self.budget.tokens, self.budget.cost) == (None, None, None):
+            return None
+        ledger = Ledger(self.budget)
+        for path in sorted(self.folder.rglob(JOURNAL)):
+            calls, used = own_usage(path)
+            ledger.spend(calls, sum(map(sum, used.values())), self.budget.money(used))
+        return ledger

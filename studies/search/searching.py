@@ -1,0 +1,188 @@
+"""The search on its rooms, and the new rooms on which the best setting is tested.
+
+Every setting has the same rooms, people and seeds, and those without an intervention are its control. Random search has as many
+settings as the optimiser, which begins with some of them. New rooms come after those of the search: other people, as far as there
+are personas enough. There, all rooms have the best setting, or that of random search, or a runner-up, or each a random setting of
+its own: a choice at random, whose interval has the chance of the choice in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from .bench import Bench, Rooms
+from .measures import Estimate, effect_of, pair_rooms
+from .optimiser import RANDOM, TRIES, Optimiser, RandomSearch, SamplerSearch, first_settings, random_settings
+from .space import Setting, Space
+
+WITHOUT, BEST, BEST_RANDOM, CHANCE = "no intervention", "best found", "best of random search", "random choice"
+SEARCH, NEW = "search", "new"
+START = 0.25
+"""The share of the settings with which a sampler begins, which are random."""
+FEWEST_START = 4
+USABLE = 0.5
+"""A setting has no score if a smaller share of its rooms has a number in both conditions."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is searched, and how. trials: settings of each method. runners: settings after the best that are tested too."""
+
+    space: Space
+    rooms: Rooms
+    method: str
+    trials: int
+    runners: int
+    seed: int
+
+    @property
+    def rounds(self) -> int:
+        """Rounds of a debate."""
+        return self.rooms.base.rounds
+
+    @property
+    def start(self) -> int:
+        """Random settings with which a sampler begins."""
+        return min(self.trials, max(FEWEST_START, round(START * self.trials)))
+
+    @property
+    def most_runs(self) -> tuple[int, int]:
+        """The most runs on the rooms of the search, and on the new rooms: those without an intervention among them."""
+        trials = int(min(self.trials, self.space.size))
+        both = trials if self.method == RANDOM else min(2 * trials - min(self.start, trials), self.space.size)
+        return int(both) + 1, 3 + min(self.runners, int(both) - 1) + (self.method != RANDOM)
+
+
+@dataclass
+class Trial:
+    """A setting on the rooms of the search. number: of its folder. effect: against no intervention. methods: who proposed it."""
+
+    number: int
+    setting: Setting
+    cost: float
+    effect: Estimate
+    score: float | None
+    methods: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found. searched, new: the value of each room (`pair_rooms`); trials: in the order in which they were run.
+
+    named: the setting of each condition of the new rooms; chance: the random setting of each new repetition.
+    """
+
+    plan: Plan
+    trials: list[Trial]
+    searched: pd.DataFrame
+    new: pd.DataFrame
+    named: dict[str, Setting]
+    chance: list[Setting]
+    missing: pd.DataFrame
+    header: Any
+
+    def ranked(self, method: str = "") -> list[Trial]:
+        """Return the trials with a score, the best first; of a method alone if one is named."""
+        scored = [trial for trial in self.trials if trial.score is not None and (not method or method in trial.methods)]
+        return sorted(scored, key=lambda trial: (-(trial.score or 0.0), trial.cost, trial.number))
+
+
+class Search:
+    """Runs a plan on a bench."""
+
+    def __init__(self, plan: Plan, bench: Bench):
+        self.plan, self.bench = plan, bench
+        self.tables: dict[str, pd.DataFrame] = {}
+        self.trials: dict[Setting, Trial] = {}
+
+    def run(self) -> Found:
+        """Search, then test on new rooms. Errors: UserError when a budget is spent, or no setting has a score."""
+        plan = self.plan
+        self.tables[WITHOUT] = self.bench.run(f"{SEARCH}/without", plan.rooms.first)
+        self._by(RANDOM, RandomSearch(plan.space, plan.seed))
+        if plan.method != RANDOM:
+            start = first_settings(plan.space, plan.seed, plan.start)
+            self._by(plan.method, SamplerSearch(plan.space, plan.method, plan.seed, start))
+        searched, lost = pair_rooms(self.tables), _lost(self.tables, SEARCH)
+        found = Found(plan, list(self.trials.values()), searched, searched, {}, [], lost, self.bench.header)
+        if not found.ranked():
+            return found
+        return self._on_new_rooms(found)
+
+    def _by(self, method: str, optimiser: Optimiser) -> None:
+        """Try settings until the method has had as many as planned, or all that there are."""
+        plan, proposed = self.plan, set[Setting]()
+        for _ in range(TRIES * plan.trials):
+            if len(proposed) >= min(plan.trials, plan.space.size):
+                break
+            setting = optimiser.propose()
+            cost = plan.space.cost(setting, plan.rounds)
+            if cost > plan.space.objective.most_cost:
+                optimiser.learn(setting, None, cost)
+                continue
+            trial = self.trials.get(setting) or self._try(setting, cost)
+            optimiser.learn(setting, trial.score, cost)
+            if setting not in proposed:
+                trial.methods.append(method)
+                proposed.add(setting)
+
+    def _try(self, setting: Setting, cost: float) -> Trial:
+        number = len(self.trials) + 1
+        scenario = self.plan.rooms.with_setting(self.plan.space, setting)
+        self.tables[str(number)] = self.bench.run(f"{SEARCH}/{number:03}", scenario, f"{SEARCH}/without")
+        paired = pair_rooms({WITHOUT: self.tables[WITHOUT], "with": self.tables[str(number)]})
+        effect = effect_of(paired, "with", WITHOUT)
+        usable = effect.units > 0 and effect.missing <= (1 - USABLE) * len(paired)
+        score = self.plan.space.objective.score(effect.value, cost) if usable else None
+        self.trials[setting] = Trial(number, setting, cost, effect, score)
+        return self.trials[setting]
+
+    def _on_new_rooms(self, found: Found) -> Found:
+        plan, ranked = self.plan, found.ranked()
+        best = found.ranked(plan.method)[0]
+        named = {BEST: best.setting}
+        if plan.method != RANDOM and (other := found.ranked(RANDOM)):
+            named[BEST_RANDOM] = other[0].setting
+        rest = [trial for trial in ranked if trial.setting not in named.values()]
+        named |= {f"runner-up {place}": trial.setting for place, trial in enumerate(rest[: plan.runners], 1)}
+        chance = self._chosen_by_chance()
+        rooms, names = plan.rooms, set().union(*plan.rooms.names)
+        tables = {WITHOUT: self.bench.run(f"{NEW}/without", rooms.all, f"{SEARCH}/without")}
+        of_all: Callable[[Setting], list[Setting]] = lambda setting: [setting] * rooms.new  # noqa: E731
+        settings = {condition: of_all(setting) for condition, setting in named.items()} | {CHANCE: chance}
+        done: dict[tuple[Setting, ...], pd.DataFrame] = {}
+        for condition, each in settings.items():
+            folder = f"{NEW}/{condition.replace(' ', '_')}"
+            key = tuple(each)
+            if key not in done:
+                done[key] = self.bench.run(folder, rooms.with_new_settings(plan.space, each), f"{NEW}/without")
+            tables[condition] = done[key]
+        tables = {condition: table[table["room"].isin(names)] for condition, table in tables.items()}
+        missing = pd.concat([found.missing, _lost(tables, NEW)], ignore_index=True)
+        return Found(plan, found.trials, found.searched, pair_rooms(tables), named, chance, missing, self.bench.header)
+
+    def _chosen_by_chance(self) -> list[Setting]:
+        """Return a random setting for each new repetition, none that costs too much."""
+        plan, most = self.plan, self.plan.space.objective.most_cost
+        drawn = random_settings(plan.space, plan.seed, TRIES * plan.rooms.new)
+        return [setting for setting in drawn if plan.space.cost(setting, plan.rounds) <= most][: plan.rooms.new]
+
+
+def _lost(tables: dict[str, pd.DataFrame], phase: str) -> pd.DataFrame:
+    """Return one row per condition: phase, condition, rooms, missing, reason (the commonest)."""
+    rows = []
+    for condition, table in tables.items():
+        lost = table.loc[table["value"].isna(), "reason"]
+        reason = str(lost.mode().iat[0]) if len(lost) else ""
+        rows.append((phase, condition, len(table), len(lost), reason))
+    return pd.DataFrame(rows, columns=["phase", "condition", "rooms", "missing", "reason"])
+
+
+def folder_of(trial: Trial, root: Path) -> Path:
+    """Return the folder of a trial's run."""
+    return root / SEARCH / f"{trial.number:03}"

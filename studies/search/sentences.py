@@ -1,0 +1,132 @@
+"""What a search found, in sentences that say no more than their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from parley.analysis.contrasts import Sides, amount
+from parley.analysis.formatting import count_phrase, format_number
+from parley.analysis.outcomes import RATED
+from parley.analysis.statistics.intervals import FEWEST
+
+from .bench import RoomOutcome
+from .measures import BETTER, NO_BETTER, UNKNOWN, Curse, Estimate, verdict_on
+from .optimiser import RANDOM
+from .results import better_by, curse_of, new_effects
+from .searching import BEST, BEST_RANDOM, CHANCE, Found
+
+UP_OR_DOWN = Sides("up", "down")
+WANTED = "in the wanted direction"
+
+
+def setup_sentence(found: Found, outcome: RoomOutcome) -> str:
+    """Return what was searched, on what, and how much of it."""
+    plan, rooms = found.plan, found.plan.rooms
+    met, people = rooms.met
+    same = (
+        f" {met} of the {people} people in them were in rooms of the search too."
+        if met
+        else " All people in them are new."
+    )
+    wanted = plan.space.objective.direction
+    return (
+        f"Searched: {count_phrase(len(found.trials), 'setting')} of {count_phrase(len(plan.space.options), 'intervention')} "
+        f"in {rooms.base.name}, on {count_phrase(rooms.searched, 'repetition')} "
+        f"({_methods(plan.method)}, {plan.trials} settings each at most). "
+        f"Wanted: {wanted} values of {outcome_words(outcome, found)}. "
+        f"Tested on {count_phrase(rooms.new, 'new repetition')}.{same}"
+    )
+
+
+def _methods(method: str) -> str:
+    return "random search" if method == RANDOM else f"{method} and random search"
+
+
+def outcome_words(outcome: RoomOutcome, found: Found) -> str:
+    """Return the outcome in words: `the attitude of Democrats after the last round (0-10)`."""
+    measure, society = outcome.measure, found.plan.rooms.base.society
+    whom = f" of {society.plural(outcome.party)}" if outcome.party else ""
+    if measure.source not in RATED:
+        return f"{measure.title} ({measure.label})"
+    asked = "the attitude" if measure.source == "attitudes" else f"the answer to {measure.column}"
+    return f"{asked}{whom} after the last round{' (0-10)' if measure.source == 'attitudes' else ''}"
+
+
+def sentences(found: Found, outcome: RoomOutcome) -> list[str]:
+    """Return what the best setting does on new rooms, against a random choice, and how much of the promise was left."""
+    unit = unit_of(outcome)
+    lines = [
+        _main(found, outcome, new_effects(found), unit),
+        _against_chance(better_by(found, BEST), found, unit),
+        _promise(curse_of(found), len(found.ranked(found.plan.method)), unit),
+    ]
+    if BEST_RANDOM in found.named:
+        lines.append(_against_random_search(found, unit))
+    return lines
+
+
+def unit_of(outcome: RoomOutcome) -> str:
+    """Return the unit of an effect: points of a rating, else that of the metric, which has no name."""
+    return "points" if outcome.measure.source in RATED else ""
+
+
+def _size(value: Estimate, unit: str) -> str:
+    return amount((value.value, value.low, value.high), UP_OR_DOWN, unit)
+
+
+def _main(found: Found, outcome: RoomOutcome, effects: Mapping[str, Estimate], unit: str) -> str:
+    best, tried = effects[BEST], found.named[BEST].label
+    if np.isnan(best.value):
+        return f"What the best setting found does is unknown: no new room has a number with and without it ({tried})."
+    said = (
+        f"On {count_phrase(best.units, 'new repetition')}, the best setting found ({tried}) moved "
+        f"{outcome_words(outcome, found)} {_size(best, unit)}, compared with no intervention; a random choice moved it "
+        f"{_size(effects[CHANCE], unit)}."
+    )
+    return said if best.units >= FEWEST else f"{said} With fewer than {FEWEST} repetitions there is no verdict."
+
+
+def _against_chance(gain: Estimate, found: Found, unit: str) -> str:
+    verdict, paid = verdict_on(gain), ", less its cost" if found.plan.space.objective.worth else ""
+    if verdict == UNKNOWN:
+        return f"Whether the best setting found is better than a random choice is unknown: {gain.reason}."
+    if gain.is_zero:
+        return "The best setting found is no better than a random choice: no outcome differs."
+    ends = f"95% interval {format_number(gain.low)} to {format_number(gain.high)}"
+    size = f"{format_number(gain.value)} {unit}".strip()
+    if verdict == NO_BETTER:
+        return (
+            f"The best setting found is no better than a random choice: the difference {WANTED}{paid}, {size} ({ends}), "
+            "cannot be distinguished from 0."
+        )
+    word = "better" if verdict == BETTER else "worse"
+    return f"The best setting found is {word} than a random choice: the difference {WANTED}{paid} is {size} ({ends})."
+
+
+def _promise(curse: Curse, settings: int, unit: str) -> str:
+    if np.isnan(curse.shrinkage):
+        return "How much of the effect in the search was chance is unknown: a number is missing."
+    searched, corrected = (
+        amount((value, np.nan, np.nan), UP_OR_DOWN, unit) for value in (curse.searched.value, curse.corrected)
+    )
+    said = f"In the search its effect was {searched}; on new rooms it is {_size(curse.new, unit)}."
+    if np.isnan(curse.corrected):
+        return said
+    choice = f"Corrected for the choice among {count_phrase(settings, 'setting')}"
+    return f"{said} {choice}, the rooms of the search alone give {corrected}."
+
+
+def _against_random_search(found: Found, unit: str) -> str:
+    method = found.plan.method
+    if found.named[BEST] == found.named[BEST_RANDOM]:
+        return f"A random search with as many settings found the same setting as {method}."
+    gain = better_by(found, BEST, BEST_RANDOM)
+    verdict = verdict_on(gain)
+    if verdict == UNKNOWN:
+        return f"Whether {method} found a better setting than random search is unknown: {gain.reason}."
+    words = {BETTER: "a better setting than", NO_BETTER: "no better setting than"}.get(verdict, "a worse setting than")
+    ends = "" if gain.is_zero else f" ({format_number(gain.low)} to {format_number(gain.high)})"
+    size = f"{format_number(gain.value)} {unit}".strip()
+    return f"{method} found {words} random search with as many settings: {size}{ends} {WANTED}."
