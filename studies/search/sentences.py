@@ -45,7 +45,7 @@ def _methods(method: str) -> str:
 
 
 def outcome_words(outcome: RoomOutcome, found: Found) -> str:
-    """Return the outcome in words: `the attitude of Democrats after the last round (0-10)`."""
+    """Return the outcome in words: `the attitude of everybody after the last round (0-10)`."""
     measure, society = outcome.measure, found.plan.rooms.base.society
     whom = f" of {society.plural(outcome.party)}" if outcome.party else ""
     if measure.source not in RATED:
@@ -89,7 +89,7 @@ def _main(found: Found, outcome: RoomOutcome, effects: Mapping[str, Estimate], u
 
 
 def _against_chance(gain: Estimate, found: Found, unit: str) -> str:
-    verdict, paid = verdict_on(gain), ", less its cost" if found.plan.space.objective.worth else ""
+    verdict, paid = verdict_on(gain), ", less its cost," if found.plan.space.objective.worth else ""
     if verdict == UNKNOWN:
         return f"Whether the best setting found is better than a random choice is unknown: {gain.reason}."
     if gain.is_zero:
@@ -98,7 +98,7 @@ def _against_chance(gain: Estimate, found: Found, unit: str) -> str:
     size = f"{format_number(gain.value)} {unit}".strip()
     if verdict == NO_BETTER:
         return (
-            f"The best setting found is no better than a random choice: the difference {WANTED}{paid}, {size} ({ends}), "
+            f"The best setting found is no better than a random choice: the difference {WANTED}{paid} of {size} ({ends}) "
             "cannot be distinguished from 0."
         )
     word = "better" if verdict == BETTER else "worse"
