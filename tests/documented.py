@@ -256,6 +256,7 @@ RULES = (
     Rule(r"^run\.py carry-over\b", "--repetitions 5 --set size=8"),
     Rule(r"--scenario (rooms_and_network|stages|two_topics)", "--repetitions 2 --set size=12"),
     Rule(r"^run\.py search \w+\.toml", why=HERE, how="parse"),
+    Rule(r"^run\.py search refutations\b", "--set size=10 --trials 2 --rooms 1 --new-rooms 2 --runners 0"),
     Rule(r"^run\.py search\b", "--rounds 3 --trials 2 --rooms 1 --new-rooms 5 --runners 0"),
     Rule(r"^run\.py flips\b", "--topic racism --blocks 2 --set rounds=1"),
     Rule(r"--scenario readers", "--topic racism --repetitions 2 --rounds 2 --set size=4 --set listeners=2"),
