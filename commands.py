@@ -127,6 +127,7 @@ HINTS: Mapping[str, str] = {
     "run.py study": "studies experiment experiments replicate papers",
     "run.py export bundle RUN": "bundle zip archive",
     "the tables of a run in RUN/tables, as CSV and Parquet (docs/howto.md: R)": "csv table tables data parquet json excel xlsx r stata spss dataframe",
+    "run.py study data (public files of people, and how to convert them)": "dataset datasets corpus download humans",
     "the same command with --dry-run: calls, tokens and cost": "cost costs price prices budget estimate plan",
     "Ctrl-C in its terminal; the same command with the same --out continues it": "stop abort cancel pause kill",
     "rm -r RUN, or Delete in run.py --ui": "delete remove rm clean",

@@ -82,6 +82,7 @@ COMMANDS: Mapping[str, str] = {
     "choose-side": "study choose-side --llm MODEL --topic racism --respondents 2",
     "distributions": "study distributions planted --llm MODEL --questions 2 --samples 2 --groups 'people of the harbour'",
     "predict": "study predict planted --llm MODEL --people 10 --samples 1",
+    "twins": "study twins planted --llm MODEL --groups 5 --points 1 --samples 1",
     "elicit": "study elicit planted --llm MODEL --people 2 --steps 1 --candidates 2 --rest 2 --repeats 1 --samples 1",
     "bets": f"study bets --llm MODEL --llm MODEL --judge MODEL {ONE}",
     "personalised": f"study personalised --llm MODEL {ONE}",

@@ -60,6 +60,7 @@ ASKING = {
     "study compete": "sales --judge oracle --panel 2 --samples 1",
     "study predict": "planted --people 20",
     "study elicit": "planted --people 6",
+    "study twins": "planted --groups 6",
     "study refutation": "--judge oracle --repetitions 1 --rounds 5 --set size=8",
     "study herding": SMALL,
     "study consensus-phases": f"{SMALL} --sizes 3 --respondents 3 --begins alone",
@@ -109,7 +110,7 @@ DEBATING = [
     )
 ]
 SILENT = {
-    "population", "study surrogate", "models", "study fit-law", "compare", "export adapter",
+    "study data", "population", "study surrogate", "models", "study fit-law", "compare", "export adapter",
     "study import-log", "export eval", "study raters", "study opinion-groups", "export own-lines",
     "study export-network", "show", "report", "study analyse", "study human",
     "study mixed", "study dissonance", "study sheet", "export bundle",

@@ -131,6 +131,11 @@ ELSEWHERE: dict[str, str] = {
     "studies.survey_prediction.training.examples": NO_CLAIM,
     "studies.survey_prediction.training.shuffled": NO_CLAIM,
     "studies.survey_prediction.measures.shuffled_range": A_NULL,
+    "studies.twins.history._circle": NO_CLAIM,
+    "studies.twins.people_file.drawn": NO_CLAIM,
+    "studies.twins.people_file.halves": NO_CLAIM,
+    "studies.twins.training._adapter": NO_CLAIM,
+    "studies.twins.training.examples": NO_CLAIM,
     "analysis.sweep.tables._test_contrasts": "benchmarks/control.py --reports sweep",
 }
 """By function: what examines it, or why there is nothing to examine."""

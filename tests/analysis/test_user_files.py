@@ -43,6 +43,7 @@ from parley.studies.stereotypes import report as stereotypes
 from parley.studies.survey_prediction.survey import read_items
 from parley.studies.survey_prediction.survey import read_survey as read_answers
 from parley.studies.truthfulness.measures import read_statements
+from parley.studies.twins.people_file import read_people as read_people_of_twins
 
 DESIGN = ConjointDesign("?", {"age": ("36", "52"), "job": ("bäcker", "doctor")}, (), 1, ENGLISH)
 MAP = LogMap(path=Path("map.toml"), columns={"agent": "who", "room": "room", "rating": "opinion"})
@@ -117,6 +118,11 @@ READERS = {
     "rehearse": Reader("aim,situation\nto wïn,now\nto go,", message_files.read_problems),
     "stereotypes": Reader(
         "person,group,question,answer\nJosé,None,q,4\nb,left,q,5", stereotypes.read_answers, "answer"
+    ),
+    "twins": Reader(
+        "person,kind,topic,value,text,lowest,highest\nJosé,message,Tëa?,,Hi,,\nb,answer,Jam?,2,,1,5",
+        read_people_of_twins,
+        "lowest",
     ),
     "truthfulness": Reader("statement,speaker,label\nIt räins.,Ann,1\nIt snows.,,2", read_statements, "label"),
     "wave": Reader("name,sentence,opposite\nleft,You äre left.,right\nright,You are right.,left", read_steerings),

@@ -1,0 +1,185 @@
+"""The page of `run.py study twins`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from parley.analysis.disclaimers import spec_label
+from parley.analysis.figures import dot_plot
+from parley.analysis.formatting import Column, count_table, estimate, format_estimate, number
+from parley.analysis.human.measures import TITLES as HUMAN_TITLES
+from parley.analysis.human.measures import measure_source
+from parley.analysis.human.readers import ALL
+from parley.analysis.report import Report
+
+from .measures import NAMES, TITLES, against_line, closed_way, compare_all, correlations, sentence
+from .rollout import Ended, mean_lines, measure_rollouts, movements
+from .study import AGAIN, NATS, OPINION, ROLLOUT, SAYING, STRANGER, UNCHANGED, TwinStudy
+from .training import add_training, learned_lines
+
+READING = (
+    "A twin knows the attributes of its person and what the person answered and wrote before. A stranger's twin gets the same "
+    "question and hears the same conversation, but has the history of another person on the same topic: what it gets right, "
+    "the topic and the conversation explain. *gain* is how much nearer the twin is than the other (above 0: the twin is "
+    "better), with its 95% interval over groups. The unit is the person; a group is all people who share a conversation."
+)
+GAINS: Mapping[str, Column] = {
+    "measure": lambda row: TITLES[str(row["measure"])], "compared with": lambda row: NAMES[str(row["against"])],
+    "people": "people", "groups": "groups", "points": "points", "twin": number("twin", 3), "other": number("other", 3),
+    "gain": estimate("gain", 3), "why unknown": "reason",
+}  # fmt: skip
+R_ROWS: Mapping[str, Column] = {
+    "predictions of": lambda row: NAMES[str(row["predictor"])], "points": "points", "groups": "groups", "r": estimate("r"),
+}  # fmt: skip
+MOVES: Mapping[str, Column] = {
+    "measure": "title", "people": estimate("people"), "twins": estimate("twins"), "why unknown": "reason",
+}  # fmt: skip
+MOVED = ("own", "oldham", "partner", "still", "majority", "sd_before", "sd_after", "spread")
+"""Measures of opinion change in the table of roll-outs (analysis/human/measures.py)."""
+EXAMPLES = 3
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a study found: measured points, predictions, texts, conversations of twins, and how much is missing, by reason."""
+
+    measured: pd.DataFrame
+    predictions: pd.DataFrame
+    texts: pd.DataFrame
+    ended: Sequence[Ended] = ()
+    reasons: Mapping[str, int] = field(default_factory=dict)
+    asked: int = 0
+
+
+def write(study: TwinStudy, found: Found, folder: Path, trained: pd.DataFrame | None = None) -> Path:
+    """Write twins.md with its tables and figure; return the page's path. trained: measured points of held-out people."""
+    measured = pd.concat([found.measured, measure_rollouts(study, found.ended)], ignore_index=True)
+    gains = compare_all(measured)
+    report = Report(folder, "twins", f"Twins of recorded people: {study.people.name}")
+    report.disclaim_models(study.llm)
+    report.add(
+        f"{study.llm} spoke as twins of {len(study.people.by_person):,} recorded people. Predicted were "
+        f"{len(found.predictions):,} answers and {len(found.texts):,} messages."
+    )
+    lost = sum(found.reasons.values())
+    listed = ", ".join(f"{name} {count}" for name, count in sorted(found.reasons.items()))
+    report.missing(lost, found.asked, "different questions to twins have no readable answer", listed)
+    report.plain(left_out(study))
+    report.data(points=measured, gains=gains, predictions=found.predictions, texts=found.texts)
+    lessons = [] if trained is None else learned_lines(trained)
+    report.in_short([*headlines(gains, measured), *lessons])
+    report.section("How near twins are", READING)
+    report.table(gains, GAINS)
+    _add_figure(report, study, gains)
+    _add_correlations(report, found.predictions)
+    _add_rollouts(report, study, found)
+    if trained is not None:
+        add_training(report, trained)
+    _add_examples(report, found.texts)
+    return report.write()
+
+
+def left_out(study: TwinStudy) -> str:
+    """Say which rows of the file have no value or text; "" if all have one."""
+    missing = study.people.missing
+    rows = count_table([kind for kind, count in missing.items() for _ in range(count)])
+    return f"Rows without a value or text are left out: {rows}." if missing else ""
+
+
+def headlines(gains: pd.DataFrame, measured: pd.DataFrame) -> Iterator[str]:
+    """Yield what came out, in sentences: each measure against a stranger's twin first, then against what needs no model."""
+    rows = gains.to_dict("records")
+    against_strangers = [row for row in rows if row["against"] == STRANGER]
+    for measure in (OPINION, NATS, SAYING, ROLLOUT):
+        yield from (sentence(row) for row in against_strangers if row["measure"] == measure)
+    if not against_strangers:
+        yield "Nothing is known: no point has a stranger with a history on the same topic."
+    if closed := closed_way(measured):
+        yield (
+            "Of the way from a stranger's twin to the same person later, the twin goes "
+            f"{format_estimate(closed['closed'], closed['closed_low'], closed['closed_high'])} (1: as near as the person)."
+        )
+    for name in (UNCHANGED, "others", AGAIN):
+        yield from (
+            against_line(row) for row in rows if row["against"] == name and row["measure"] in (OPINION, ROLLOUT)
+        )
+
+
+def _add_figure(report: Report, study: TwinStudy, gains: pd.DataFrame) -> None:
+    """Add a figure of the gains in opinions and words; nats have another unit and no place on this axis."""
+    shown = gains[(gains["measure"] != NATS) & gains["gain_low"].notna()]
+    if shown.empty:
+        return
+    names = {OPINION: "next opinion", SAYING: "next message", ROLLOUT: "after roll-out"}
+    table = shown.assign(measure=shown["measure"].map(names), against=shown["against"].map(NAMES))
+    title = "How much nearer twins are"
+    figure = dot_plot(table, ["measure", "against"], "gain", "Gain of the twin (0 to 1)", spec_label(study.llm), title)
+    report.figure(figure, "twins", title)
+
+
+def _add_correlations(report: Report, predictions: pd.DataFrame) -> None:
+    if predictions.empty:
+        return
+    report.section(
+        "Who answers what", "Correlation of predicted and real answers, as deviations from the mean of their question."
+    )
+    rows = correlations(predictions)
+    report.data(correlations=rows)
+    report.table(rows, R_ROWS)
+
+
+def _add_rollouts(report: Report, study: TwinStudy, found: Found) -> None:
+    if not found.ended:
+        if study.rollouts:
+            report.section(
+                "Whole conversations",
+                "None can be rolled out: no group has messages of two people and an answer after the last one.",
+            )
+        return
+    lost = sum(each.lost for each in found.ended)
+    report.section(
+        "Whole conversations",
+        f"{len(found.ended):,} conversations of twins alone, with {mean_lines(found.ended):.1f} lines on average ({lost} turns "
+        "without a readable text). Opinions before are the real ones; `twins` are the answers after the twins' conversation.",
+    )
+    table = movement_table(study, found.ended)
+    report.data(movements=table)
+    report.table(table, MOVES)
+
+
+def movement_table(study: TwinStudy, ended: Sequence[Ended]) -> pd.DataFrame:
+    """Return a row per measure of opinion change: title, people and twins with their intervals, reason."""
+    sources = [measure_source(source) for source in movements(study, ended)]
+    rows = []
+    for key in MOVED:
+        row: dict[str, object] = {"title": HUMAN_TITLES[key], "reason": ""}
+        for name, source in zip(("people", "twins"), sources, strict=True):
+            of_key = source[source["key"] == key]
+            whole = of_key[of_key["condition"] == ALL] if (of_key["condition"] == ALL).any() else of_key
+            if whole.empty:
+                continue
+            found = whole.iloc[0]
+            row |= {name: found["estimate"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
+            row["reason"] = row["reason"] or found["reason"]
+        if "people" in row:
+            rows.append(row)
+    columns = ["title", "people", "people_low", "people_high", "twins", "twins_low", "twins_high", "reason"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _add_examples(report: Report, texts: pd.DataFrame) -> None:
+    if texts.empty:
+        return
+    report.section(
+        "Examples", "What a person wrote, its twin, and a stranger's twin in its place. `texts.csv` has all."
+    )
+    rows = [[row["real"], row["twin"], row["stranger"]] for row in texts.head(EXAMPLES).to_dict("records")]
+    report.table([[_short(text) for text in row] for row in rows], ["the person", "twin", "stranger's twin"])
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 240 else f"{text[:239]}…"
