@@ -6,9 +6,10 @@ The same people run three times, on the same random streams; the stages before t
     none     they begin it without memory
     swapped  they begin it with the memory of another person of their party
 
-A person's effect is its rating with memory minus its rating without. Carry-over is the slope of this effect on the points that
-the person moved in the stage before: within each population and party, because parties differ in both. Populations are
-independent, people of a population are not, so intervals are over populations (jackknife; analysis/statistics/clusters.py).
+A person's effect is its rating with memory minus its rating without. Carry-over is the slope of the rating with memory on the
+points that the person moved in the stage before, among people of one population and party who rate alike without memory: people
+of one party differ in how firm they are, and who is less firm moves more in every stage. Populations are independent, people of a
+population are not, so intervals are over populations (jackknife; analysis/statistics/clusters.py).
 """
 
 from __future__ import annotations
@@ -122,41 +123,53 @@ def effects(by_arm: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     rows = []
     for outcome in OUTCOMES:
         for memory, arm in CONTRASTS.items():
-            frame = keyed["all"][["moved"]].assign(effect=keyed[arm][outcome] - keyed["none"][outcome])
+            frame = keyed["all"][["moved"]].assign(remembers=keyed[arm][outcome], without=keyed["none"][outcome])
             rows.append({"outcome": outcome, "memory": memory} | _effect(frame.reset_index()))
     return pd.DataFrame(rows)
 
 
 def _effect(frame: pd.DataFrame) -> dict[str, Any]:
-    known = frame.dropna(subset=["moved", "effect"])
+    known = frame.dropna(subset=["moved", "remembers", "without"])
     counts = {
         "people": len(known),
         "missing": len(frame) - len(known),
         "populations": len(known[UNIT].drop_duplicates()),
     }
-    shifts = known.groupby(UNIT)["effect"].mean().to_numpy(dtype=float)
+    shifts = (
+        (known["remembers"] - known["without"]).groupby([known[name] for name in UNIT]).mean().to_numpy(dtype=float)
+    )
     slope = carried_share(known)
     reason = str(slope.pop("reason")) or why_no_interval(shifts, "population")
     return counts | slope | mean_row(shifts, "shift", "shift_") | {"reason": reason}
 
 
 def carried_share(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return the slope of the effect on the movement within population and party, with its interval over populations.
+    """Return the slope on the movement of people who rate alike without memory, with its interval over populations.
 
-    frame: a row per person with WITHIN, moved and effect. carried is NaN where nobody of a party moved differently from another.
+    frame: a row per person with WITHIN, moved (points), remembers and without (ratings with and without memory). Least squares
+    within population and party. carried is NaN where nobody of a party moved differently from another.
     """
     unknown: dict[str, Any] = {"carried": np.nan, "carried_low": np.nan, "carried_high": np.nan}
-    inside = frame[["moved", "effect"]] - frame.groupby(WITHIN)[["moved", "effect"]].transform("mean")
-    moved, effect = (inside[name].to_numpy(dtype=float) for name in ("moved", "effect"))
-    if not (np.abs(moved) > ALIKE).any():
+    names = ["moved", "without", "remembers"]
+    inside = frame[names] - frame.groupby(WITHIN)[names].transform("mean")
+    known, rating = inside[["moved", "without"]].to_numpy(dtype=float), inside["remembers"].to_numpy(dtype=float)
+    if not (np.abs(known[:, 0]) > ALIKE).any():
         return unknown | {"reason": "people of a party moved alike, so nothing tells what each of them carries"}
     units = frame.groupby(UNIT).ngroup().to_numpy()
-    slope = float((moved * effect).sum() / (moved**2).sum())
-    grams, scores = (np.bincount(units, each).astype(float) for each in (moved**2, moved * (effect - slope * moved)))
-    reason = why_few(len(grams), "population", grams)
+    slopes = np.linalg.pinv(known.T @ known, hermitian=True) @ known.T @ rating
+    grams = np.array([known[units == unit].T @ known[units == unit] for unit in range(units.max() + 1)])
+    scores = np.array([known[units == unit].T @ (rating - known @ slopes)[units == unit] for unit in range(len(grams))])
+    weights = grams[:, 0, 0]
+    reason = why_few(len(grams), "population", weights)
     if reason:
-        return {**unknown, "carried": slope, "reason": reason}
-    error = error_of(steps_without(grams[:, None, None], scores[:, None])[:, 0])
-    reach = float(reach_of_mean(np.array([error]), np.array([effective_clusters(grams)]))[0])
-    ends = {"carried_low": slope - reach, "carried_high": slope + reach}
-    return {"carried": slope, **ends, "reason": "" if np.isfinite(reach) else "nothing varies between populations"}
+        return {**unknown, "carried": float(slopes[0]), "reason": reason}
+    error = error_of(steps_without(grams, scores)[:, 0])
+    if error <= ALIKE:
+        return {**unknown, "carried": float(slopes[0]), "reason": "nothing varies between populations"}
+    reach = float(reach_of_mean(np.array([error]), np.array([effective_clusters(weights)]))[0])
+    return {
+        "carried": float(slopes[0]),
+        "carried_low": slopes[0] - reach,
+        "carried_high": slopes[0] + reach,
+        "reason": "",
+    }

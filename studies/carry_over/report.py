@@ -20,8 +20,9 @@ from .measures import ARMS, OUTCOMES, effects, people
 CAPTION = (
     "The same people run three times on the same random streams: with their memory of the stages before the last one, "
     "without it, and with the memory of another person of their party. The stages before the last one are the same word "
-    "for word (checked). Carried is the slope of a person's effect (rating with memory minus rating without) on the points "
-    "that the person moved in the stage before, within population and party: 0 if nothing is carried, 1 if every point is. "
+    "for word (checked). Carried is the slope of the rating with memory on the points that a person moved in the stage "
+    "before, among people of one population and party who rate alike without memory: 0 if nothing is carried, 1 if every "
+    "point is. "
     "Shift is the mean effect in points, toward the high end of the topic's axis. Brackets are 95% intervals over "
     "populations. Ratings have noise, so carried is nearer to 0 than the share of the true movement."
 )
@@ -81,7 +82,7 @@ def _control(row: Mapping[str, Any]) -> str:
     size = format_estimate(row["carried"], row["carried_low"], row["carried_high"])
     if row["carried_low"] > 0:
         return (
-            f"With another person's memory, the first rating goes with the own movement too, by {size} points per point: "
-            "so the memory alone does not explain it."
+            f"With another person's memory, the first rating still goes with the own movement, by {size} points per point: "
+            "this part is due to who the person is, not to what it remembers."
         )
     return f"With another person's memory, the own movement is not found in the first rating: {size} points per point."

@@ -1,6 +1,4 @@
-"""The figures of the study: the map of phases with planted and measured points, groups of several sizes, and the response
-curves.
-"""
+"""The figures of the study: the map of phases with planted and measured points, sizes of groups, response curves."""
 
 from __future__ import annotations
 

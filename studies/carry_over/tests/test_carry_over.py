@@ -48,24 +48,29 @@ def first(table: pd.DataFrame, outcome: str = "first", memory: str = "own memory
 def made(
     rng: np.random.Generator, share: float, populations: int = 8, size: int = 12, uneven: bool = False
 ) -> pd.DataFrame:
-    """People who carry a share of their movement; populations and parties differ in both, and ratings have noise."""
+    """People who carry a share of their movement; populations and parties differ in both, and ratings have noise.
+
+    Some people are firm: they move less before, and less toward the middle by what they remember, whatever it is.
+    """
     rows = []
     for number in range(populations):
         people_here = size if not uneven else int(rng.integers(4, 5 * size))
         common, between = rng.normal(0, 1, 2), rng.normal(0, 1)
         for place in range(people_here):
             party = place % 2
-            moved = common[party] + rng.normal(0, 1)
-            effect = share * moved + between + party + rng.normal(0, 1.5)
-            rows.append(("t", "g", number, str(party), f"{place}", moved, effect))
-    return pd.DataFrame(rows, columns=[*PERSON[:3], "party", "seat", "moved", "effect"])
+            firm = rng.normal(0, 1)
+            moved = common[party] - firm + rng.normal(0, 1)
+            without = 5 + party + firm + rng.normal(0, 0.5)
+            remembers = without + share * moved + between - 0.3 * (without - 5) + rng.normal(0, 1.5)
+            rows.append(("t", "g", number, str(party), f"{place}", moved, remembers, without))
+    return pd.DataFrame(rows, columns=[*PERSON[:3], "party", "seat", "moved", "remembers", "without"])
 
 
-def test_the_slope_is_within_population_and_party() -> None:
-    """By hand: movement 0 and 2, effects 0 and 1 in one party; 10 and 12, effects 5 and 6 in another: half a point a point."""
-    rows = [("t", "g", 0, "a", "1", 0.0, 0.0), ("t", "g", 0, "a", "2", 2.0, 1.0),
-            ("t", "g", 0, "b", "1", 10.0, -5.0), ("t", "g", 0, "b", "2", 12.0, -4.0)]  # fmt: skip
-    frame = pd.DataFrame(rows, columns=[*PERSON[:3], "party", "seat", "moved", "effect"])
+def test_the_slope_is_within_population_and_party_of_people_alike_without_memory() -> None:
+    """By hand: of movements by 0, 2 and 10, 12 points in two parties half is kept; a rating without memory is kept whole."""
+    numbers = {"a": [(0.0, 0.0, 0.0), (2.0, 2.0, 1.0), (0.0, 1.0, 1.0)], "b": [(10.0, -5.0, 0.0), (12.0, -4.0, 0.0)]}
+    rows = [("t", "g", 0, party, "1", *person) for party, people_ in numbers.items() for person in people_]
+    frame = pd.DataFrame(rows, columns=[*PERSON[:3], "party", "seat", "moved", "remembers", "without"])
     row = carried_share(frame)
     assert row["carried"] == pytest.approx(0.5)
     assert np.isnan(row["carried_low"])
@@ -78,6 +83,10 @@ def test_intervals_hold_a_planted_share_and_none(uneven: bool) -> None:
     rng = np.random.default_rng(5 + uneven)
     for share in (0.0, 0.5):
         rows = [carried_share(made(rng, share, uneven=uneven)) for _ in range(400)]
+        rows = [
+            row for row in rows if not row["reason"]
+        ]  # a few very unequal populations are worth too few for an interval
+        assert len(rows) > 360
         inside = np.mean([row["carried_low"] <= share <= row["carried_high"] for row in rows])
         assert 0.93 <= inside <= 0.975
         assert np.mean([row["carried"] for row in rows]) == pytest.approx(share, abs=0.02)
@@ -87,7 +96,7 @@ def test_nobody_moved_and_a_missing_rating_are_no_zero() -> None:
     """People who moved alike tell nothing; a person without a rating is counted as missing."""
     still = made(np.random.default_rng(1), 0.0).assign(moved=1.0)
     assert "moved alike" in carried_share(still)["reason"]
-    keyed = still.rename(columns={"effect": "first"}).assign(last=0.0)
+    keyed = still.rename(columns={"remembers": "first"}).assign(last=0.0)
     keyed.loc[0, "first"] = np.nan
     row = first(effects(dict.fromkeys(ARMS, keyed)))
     assert (row["missing"], row["people"]) == (1, len(keyed) - 1)
