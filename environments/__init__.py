@@ -40,6 +40,7 @@ ENVIRONMENTS = Registry(
         "sparse_platforms",
         "survey_table",
         "text_columns",
+        "topologies",
     ),
 )
 

@@ -22,17 +22,15 @@ Who sits at two tables hears both, and carries what it heard from one to the oth
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from random import Random
 from typing import Any, Literal, NamedTuple
 
 from parley.environments.base import Group, Room, Turn, counted, in_range, seats_in_turn
 from parley.environments.place_kinds import PLACES, Place
-from parley.llm.registry import UserError, as_fields, parse_spec, unknown_name, write_spec
-
-ALSO, THEN = "+", ">"
-"""Between places that are there at once, and between stages that follow one another."""
+from parley.environments.topologies import ALSO, split_outside, stage_tables
+from parley.llm.registry import UserError, as_fields
 
 
 @dataclass(frozen=True)
@@ -67,88 +65,16 @@ class Span(NamedTuple):
     last: int
 
 
-def topology_text(value: Any) -> str:
-    """Return the text of a topology that is given as a text, as the places of Python, or as a list of stages.
-
-    Errors: UserError where it is none of these.
-
-    >>> topology_text([{"topology": "rooms", "rounds": 2}, {"network": {"graph": "ring,degree=4"}}])
-    "rooms [rounds=2] > network,graph='ring,degree=4'"
-    """
-    if isinstance(value, str):
-        return value
-    stages = [value] if isinstance(value, Mapping) else value
-    if not isinstance(stages, list | tuple) or not stages:
-        raise UserError(f'topology must be a text such as "rooms > network", or a list of stages, not {value!r}')
-    return f" {THEN} ".join(map(_stage_text, stages))
-
-
-def _stage_text(value: Any) -> str:
-    """Return the text of a stage: of its topology, of a table of its fields, or of the places of Python."""
-    if isinstance(value, str):
-        return value.strip()
-    if not isinstance(value, Mapping):
-        raise UserError(f"a stage must be a text or a table, not {value!r}")
-    names = [option.name for option in fields(Stage)]
-    if not set(value) & set(names):
-        value = {"topology": value}
-    if unknown := [key for key in value if key not in names]:
-        raise unknown_name("field of a stage", str(unknown[0]), names)
-    places = value.get("topology", Stage.topology)
-    text = _places_text(places) if isinstance(places, Mapping) else str(places).strip()
-    options = {name: str(option) for name, option in value.items() if name != "topology"}
-    return f"{text} [{write_spec('', '', options).removeprefix(',')}]" if options else text
-
-
-def _places_text(places: Mapping[str, Any]) -> str:
-    """Return places given as {kind: {option: value}} as one text.
-
-    >>> _places_text({"rooms": {"size": 5}, "network": {}})
-    'rooms,size=5 + network'
-    """
-    specs = [write_spec(kind, "", {name: str(value) for name, value in (options or {}).items()})
-             for kind, options in places.items()]  # fmt: skip
-    return f" {ALSO} ".join(specs)
-
-
 def parse_stages(text: str) -> tuple[Stage, ...]:
     """Return the stages of a topology. Errors: UserError that names the place, the stage or the option."""
-    return tuple(map(_parse_stage, split_outside(text, THEN)))
+    return tuple([_make_stage(table) for table in stage_tables(text)])
 
 
-def _parse_stage(text: str) -> Stage:
-    text = text.strip()
-    options: dict[str, Any] = {}
-    if text.endswith("]"):
-        text, *inside = split_outside(text[:-1], "[")
-        options = dict(parse_spec(f"stage,{'['.join(inside)}").options)
-    names = [option.name for option in fields(Stage) if option.name != "topology"]
-    if unknown := [key for key in options if key not in names]:
-        raise unknown_name("field of a stage", unknown[0], names)
+def _make_stage(table: Mapping[str, str]) -> Stage:
     try:
-        return Stage(text.strip(), **as_fields(Stage, options))
+        return Stage(**as_fields(Stage, table))
     except ValueError as error:
-        raise UserError(f"stage {text.strip()}: {error}") from error
-
-
-def split_outside(text: str, mark: str) -> list[str]:
-    """Split a text at a mark, except inside brackets and quotes.
-
-    >>> split_outside("rooms + network,graph=(ring,degree=4)", "+")
-    ['rooms ', ' network,graph=(ring,degree=4)']
-    """
-    parts, depth, quote = [""], 0, ""
-    for sign in text:
-        if sign == mark and not depth and not quote:
-            parts.append("")
-            continue
-        if quote:
-            quote = "" if sign == quote else quote
-        elif sign in "'\"":
-            quote = sign
-        depth += 0 if quote else (sign in "([") - (sign in ")]")
-        parts[-1] += sign
-    return parts
+        raise UserError(f"stage {table['topology']}: {error}") from error
 
 
 @dataclass(frozen=True)

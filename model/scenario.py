@@ -17,7 +17,7 @@ from parley.agents.speech import DebateStyle
 from parley.agents.topic import shared_topic
 from parley.environments import environment_class
 from parley.environments.base import Environment, Group
-from parley.environments.places import parse_stages, topology_text
+from parley.environments.topologies import stage_tables, topology_text
 from parley.llm.backends import in_society, is_person
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Sampling
@@ -429,8 +429,9 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS) -> Scenari
     scenario_values, options = _typed_settings(values, environment)
     options = as_fields(kind, given) | options
     if TOPOLOGY in options and "rounds" not in scenario_values:
-        stage_rounds = [stage.rounds for stage in parse_stages(options[TOPOLOGY])]
-        scenario_values |= {"rounds": sum(stage_rounds)} if all(stage_rounds) else {}
+        stage_rounds = [table.get("rounds", "0") for table in stage_tables(options[TOPOLOGY])]
+        if all(rounds.isdecimal() and int(rounds) for rounds in stage_rounds):
+            scenario_values["rounds"] = sum(map(int, stage_rounds))
     spec = EnvironmentSpec(environment, options, scenario_values.get("society", US))
     society = load_society(str(settings.get("society", spec.society)))
     if "interventions" in scenario_values:

@@ -44,6 +44,8 @@ ASKING = {
     "study judge": "runs/talk",
     "study belief-reader": "--topic racism",
     "study guidance": "--repetitions 1 --judge oracle",
+    "study carry-over": "--repetitions 1 --set size=4 --set rounds=2 --set "
+    "topology=rooms,size=2[rounds=1,topic=racism]>rooms,size=2[rounds=1,topic=climate_change]",
     "study structured": "baseline --topic racism --repetitions 1 --rounds 2",
     "study arguments": SMALL,
     "study bets": SMALL,
@@ -162,7 +164,7 @@ OF_A_RUN = {
     "branch", "show", "study human", "study judge", "study surrogate", "study fit-law", "study sheet", "export eval",
     "export own-lines", "study representatives ballots",
 }  # fmt: skip
-STUDIES_TOO = {"report", "compare", "export bundle", "study export-network"}
+STUDIES_TOO = {"report", "compare", "export bundle", "study export-network", "study belief-reader"}
 
 
 def test_every_command_asks_a_model_or_says_that_it_does_not() -> None:
@@ -254,7 +256,7 @@ def test_a_wrong_run_or_file_is_refused_before_anything_heavy_is_loaded() -> Non
 
 
 def test_every_command_that_reads_one_run_refuses_a_wrong_one_alike() -> None:
-    """Those of STUDIES_TOO read folders of several runs as well."""
+    """Those of STUDIES_TOO read folders of several runs, or tables, as well."""
     reads = {name for name, parser in parsers().items() for action in parser._actions
              if action.metavar == "RUN" and not action.option_strings}  # fmt: skip
     assert reads - STUDIES_TOO == OF_A_RUN

@@ -13,7 +13,7 @@ from parley.model import cli
 from parley.model.arguments import budgets_from_args, fields_from_args, prices_from_args
 from parley.model.cli import Parser, add_option, natural, positive
 
-from .optimiser import METHODS, TPE
+from .methods import METHODS, TPE
 
 if TYPE_CHECKING:
     from parley.model.scenario import Scenario

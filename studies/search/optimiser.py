@@ -15,9 +15,9 @@ from typing import Any, Protocol
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive, stream
 
+from .methods import NSGA, RANDOM
 from .space import Range, Setting, Space, Value
 
-RANDOM, TPE, NSGA = METHODS = ("random", "tpe", "nsga2")
 INSTALL = "needs the package optuna: pip install 'parley-debates[search]', or give --method random"
 OPTION = "intervention"
 """The name of the choice between interventions."""

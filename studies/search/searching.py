@@ -17,7 +17,8 @@ import pandas as pd
 
 from .bench import Bench, Rooms
 from .measures import Estimate, effect_of, pair_rooms
-from .optimiser import RANDOM, TRIES, Optimiser, RandomSearch, SamplerSearch, first_settings, random_settings
+from .methods import RANDOM
+from .optimiser import TRIES, Optimiser, RandomSearch, SamplerSearch, first_settings, random_settings
 from .space import Setting, Space
 
 WITHOUT, BEST, BEST_RANDOM, CHANCE = "no intervention", "best found", "best of random search", "random choice"

@@ -13,7 +13,7 @@ from parley.analysis.statistics.intervals import FEWEST
 
 from .bench import RoomOutcome
 from .measures import BETTER, NO_BETTER, UNKNOWN, Curse, Estimate, verdict_on
-from .optimiser import RANDOM
+from .methods import RANDOM
 from .results import better_by, curse_of, new_effects
 from .searching import BEST, BEST_RANDOM, CHANCE, Found
 

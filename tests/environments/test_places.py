@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parley.environments.place_kinds import PLACES, dealt
-from parley.environments.places import Places, parse_stages, seated, split_outside, topology_text
+from parley.environments.places import Places, parse_stages, seated
+from parley.environments.topologies import split_outside, topology_text
 from parley.llm.errors import UserError
 
 

@@ -14,7 +14,7 @@ from parley.llm.journal import own_usage
 from parley.model.files import JOURNAL, RECORD
 from parley.model.scenario import Scenario, load_preset
 from parley.studies.search.bench import Rooms, outcome_of, people_of, with_new_people
-from parley.studies.search.optimiser import RANDOM, TPE
+from parley.studies.search.methods import RANDOM, TPE
 from parley.studies.search.searching import BEST, CHANCE, Plan
 from parley.studies.search.space import Objective, Setting, load_space
 

@@ -11,7 +11,8 @@ import pytest
 
 from parley.llm.errors import UserError
 from parley.llm.seeding import stream
-from parley.studies.search.optimiser import NSGA, TPE, RandomSearch, SamplerSearch, first_settings
+from parley.studies.search.methods import NSGA, TPE
+from parley.studies.search.optimiser import RandomSearch, SamplerSearch, first_settings
 from parley.studies.search.space import Cost, Objective, Range, Setting, Space, load_space, space_of
 
 SPACE = """
