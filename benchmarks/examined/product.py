@@ -71,6 +71,7 @@ ELSEWHERE: dict[str, str] = {
     "studies.consensus_phases.fit.fit": "studies/consensus_phases/tests/test_consensus_measured.py; coverage in tools/log",
     "studies.consensus_phases.predictions.prediction_row": "studies/consensus_phases/tests/test_consensus_measured.py",
     "studies.structured.yardstick._shuffled_gaps": "studies/structured/tests/test_structured.py",
+    "studies.conjoint.optimum.play": "studies/conjoint/tests/test_optimum.py; coverage in tools/log",
     "studies.conjoint.measures.best_profile": "half of the respondents choose, the others measure by a mean",
     "studies.sheets.attributes._effect": "studies/sheets/tests/test_makeup.py",
     "studies.deep_personas.variety._deal": A_NULL,

@@ -8,7 +8,7 @@ courses.py         what people heard between two ratings, from a run or a file
 fit.py, errors.py  weights estimated from courses; errors of prediction against no change and shuffled lines
 environment.py     readers in a network: seats.py, round.py, events.py, tables.py
 human.py           beliefs of people after each turn, beside those of a reader
-oracle.py          the planted law of a judge that tags
+law.py, oracle.py  the planted law of a judge that tags, and answers by it
 """
 
 from parley.llm.studies import MOVED, Command, Study
@@ -18,7 +18,7 @@ STUDY = Study(
     "predict from tagged lines how beliefs move: direction, reason and appeal, whoever speaks",
     group=MOVED,
     purposes={"line_tag": "oracle:answer_tag"},
-    law="oracle:TagLaw",
+    law="law:TagLaw",
     environments={"readers": "environment:Readers"},
     scenarios={"readers": "Readers hear a network of debaters"},
     events="events",

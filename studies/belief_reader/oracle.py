@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple, cast
+from typing import cast
 
 from parley.agents.topic import load_topic
 from parley.llm.backends.oracle.belief_network import evidence
@@ -18,7 +18,6 @@ from parley.llm.backends.oracle.dynamics import Speaker
 from parley.llm.backends.oracle.phrases import unknown_sentence
 from parley.llm.backends.oracle.prompt_parser import Reading
 from parley.llm.backends.oracle.stance import unknown
-from parley.llm.errors import UserError
 from parley.llm.request import Reply
 from parley.llm.seeding import stream
 
@@ -27,17 +26,6 @@ from .tags import NEITHER, NONE, OPPOSES, PARTS, SUPPORTS, Tag, TagFacts, answer
 
 NAMED = {"logos": "evidence", "pathos": "emotion", "ethos": "authority"}
 """The appeals of the oracle's sentences, as the reader calls them."""
-
-
-class TagLaw(NamedTuple):
-    """tag_right: how often a tag is the true one; otherwise it is one of all answers, each as likely. From 0 to 1."""
-
-    tag_right: float = 1.0
-
-    def check(self) -> None:
-        """Errors: UserError for a share outside of 0 to 1."""
-        if not 0 <= self.tag_right <= 1:
-            raise UserError("oracle: tag_right must be from 0 to 1, as in oracle,tag_right=0.8")
 
 
 def answer_tag(reading: Reading, speaker: Speaker) -> Reply:

@@ -10,11 +10,12 @@ the SD side_spread.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from parley.llm.errors import UserError
 
-from .theory import Curve
+if TYPE_CHECKING:
+    from .theory import Curve
 
 
 class ResponseLaw(NamedTuple):
@@ -39,6 +40,8 @@ class ResponseLaw(NamedTuple):
     @property
     def curve(self) -> Curve:
         """The curve of theory.py without the effects of order and person."""
+        from .theory import Curve  # numpy and scipy: the oracle, which opens this law, needs neither
+
         return Curve((1 - self.side_noise) * self.conformity, self.side_bias, self.side_noise)
 
     def share(self, others: float, listed_first: bool, deviation: float = 0.0) -> float:

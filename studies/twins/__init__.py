@@ -9,7 +9,7 @@ nats.py         how likely a local model finds what the person really wrote
 measures.py     twin, stranger, other people, and the same person, beside what the person said
 training.py     trains a model on the talks of some people, to test it on others
 planted.py      made-up people of known kind
-oracle.py       the planted law: how much of a history a twin uses
+law.py, oracle.py  the planted law: how much of a history a twin uses
 report.py       the page
 command.py      `run.py study twins` and `run.py study data`
 data/           the public files; prompts and short texts, by language
@@ -31,5 +31,5 @@ STUDY = Study(
         ),
     ),
     purposes={"twin_answer": "oracle:answer_twin", "twin_message": "oracle:write_twin"},
-    law="oracle:TwinLaw",
+    law="law:TwinLaw",
 )

@@ -10,38 +10,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import cast
 
 from parley.llm.backends.oracle.dynamics import Speaker
 from parley.llm.backends.oracle.prompt_parser import Reading
-from parley.llm.errors import UserError
 from parley.llm.request import Reply, set_choice
 
 from .asking import TwinFacts
+from .law import USUAL, TwinLaw
 
 GRADE = re.compile(r"Grade (\d) of 7")
 GRADES = 7
 WIDTH = 0.12
 """How far from its value, as a share of the scale, an answer still has a probability."""
 NO_HISTORY = "I have not made up my mind."
-
-
-@dataclass(frozen=True)
-class TwinLaw:
-    """knows: the share of a person's history that a twin uses, 0 to 1. follows: the pull of what it hears, 0 to 1."""
-
-    knows: float = 1.0
-    follows: float = 0.3
-
-    def __post_init__(self) -> None:
-        for name, share in vars(self).items():
-            if not 0 <= share <= 1:
-                raise UserError(f"oracle: {name} must be a share from 0 to 1, as in oracle,{name}=0.5")
-
-
-USUAL = TwinLaw()
 
 
 def planted_answer(

@@ -30,8 +30,9 @@ from parley.studies.twins.asking import (
     read_answer,
 )
 from parley.studies.twins.history import LAST, points, strangers
+from parley.studies.twins.law import USUAL, TwinLaw
 from parley.studies.twins.measures import closed_way, compare_all, correlations, sentence
-from parley.studies.twins.oracle import USUAL, TwinLaw, planted_answer, planted_message
+from parley.studies.twins.oracle import planted_answer, planted_message
 from parley.studies.twins.people_file import ANSWER, ATTRIBUTE, MESSAGE, Event, RecordedPeople, Scale
 from parley.studies.twins.planted import invent_people
 from parley.studies.twins.report import movement_table
