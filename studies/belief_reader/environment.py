@@ -11,7 +11,7 @@ Options
     order       as for network (reshuffled)
     mix         as for network
     listeners   how many of the people are readers: the last seats. Readers hear and rate, and say nothing (8)
-    reader      a file with the weights of readers, which `run.py study belief-reader RUN` writes; "": 0.4 for each reason
+    weights     a file with the weights of readers, which `run.py study belief-reader RUN` writes; "": 0.4 for each reason
     lowest      the lowest belief with which a reader may begin, as a share of the axis; it is drawn for each reader (0.2)
     highest     the highest one (0.8)
 
@@ -50,6 +50,7 @@ class Readers(Network):
     voices: ClassVar = (JUDGE,)
     controls: ClassVar = {
         "listeners": ("Readers", "How many people read and rate, and say nothing."),
+        "weights": ("Weights of readers", "A file that `study belief-reader` writes; empty: 0.4 for each reason."),
         "lowest": ("Lowest belief at the start", "0.2: readers begin from 20% of the axis on."),
         "highest": ("Highest belief at the start", "0.8: readers begin up to 80% of the axis."),
     }
@@ -57,7 +58,7 @@ class Readers(Network):
     size: int = 40
     graph: Annotated[str, GRAPHS] = "complete"
     listeners: int = 8
-    reader: str = ""
+    weights: str = ""
     lowest: float = 0.2
     highest: float = 0.8
 
@@ -80,7 +81,7 @@ class Readers(Network):
 
     @property
     def files(self) -> tuple[str, ...]:
-        return (*super().files, *([self.reader] if self.reader else []))
+        return (*super().files, *([self.weights] if self.weights else []))
 
     def turns(self, room: Room, round_: int) -> Iterator[Turn]:
         listening = set(room.seated[max(1, len(room.seated) - self.listeners) :])
@@ -111,9 +112,9 @@ class Readers(Network):
                 check_topic(topic)
             except UserError as error:
                 yield str(error)
-        if self.reader:
+        if self.weights:
             try:
-                read_weights(Path(self.reader))
+                read_weights(Path(self.weights))
             except UserError as error:
                 yield str(error)
         if scenario.surveys.survey != "rounds":

@@ -70,7 +70,7 @@ def _examine(
             Examined(room.id, room.round, str(row.text), str(row.core), true, _three(tagging.tag), tagging.reasons)
         )
     worth = likelihood(examine(tagged, topic))
-    weights = read_weights(Path(rules.reader)) if rules.reader else Weights()
+    weights = read_weights(Path(rules.weights)) if rules.weights else Weights()
     for member in readers:
         member.reader = Reader.begin(member.begun, worth, weights)
 

@@ -22,6 +22,7 @@ import ipyvuetify  # noqa: E402
 
 import run  # noqa: E402
 from parley.agents.society import load_society, society_names  # noqa: E402
+from parley.analysis.metrics._network import populations  # noqa: E402
 from parley.analysis.network_plot import layout  # noqa: E402
 from parley.analysis.provenance import rerun_command  # noqa: E402
 from parley.analysis.views import _gallery, _layouts, _runs, export, network, views  # noqa: E402
@@ -270,7 +271,7 @@ def test_the_form_of_every_scenario_can_start(preset: str) -> None:
 def test_a_network_shows_who_was_heard_and_who_has_no_rating(held: Callable[[str], Path]) -> None:
     """On a ring everybody hears its two neighbours; before the debate nobody has heard anybody."""
     shown = seen(opened(held("network")))
-    (one,) = network.populations(shown.tables)
+    (one,) = populations(shown.tables)
     told = network.history(shown.tables, one)
     assert [len(used) for used in told["used"]] == [0, 16, 16]
     assert sorted([reader, author] for reader, author, _ in told["used"][2]) == sorted(told["links"][0])

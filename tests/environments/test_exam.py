@@ -14,6 +14,7 @@ from data_checks import check_each
 from parley.environments import ENVIRONMENTS, environment_class
 from parley.environments import _exam as exam
 from parley.environments.base import MEDIATOR, Group, Room, Turn
+from parley.model.scenario_blocks import FIELD_BLOCKS
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS.names())
@@ -35,6 +36,12 @@ def test_the_manual_page_names_every_option(name: str) -> None:
         if line.startswith("    ") and line[4] != " "
     ]
     assert listed == [field.name for field in fields(kind)]
+
+
+@pytest.mark.parametrize("name", ENVIRONMENTS.names())
+def test_no_option_is_called_as_a_field_of_a_scenario(name: str) -> None:
+    """Both are set by the same word, so that one of them could not be set."""
+    assert {field.name for field in fields(environment_class(name))} & set(FIELD_BLOCKS) == set()
 
 
 def test_exam_is_complete() -> None:
