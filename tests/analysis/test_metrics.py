@@ -32,6 +32,7 @@ NETWORKS = ("assortativity", "modularity", "echo_chamber", "consensus", "cascade
 PLATFORMS = ("spread", "tree_shape", "herd_effect", "recommender_effect")
 EMOTIONS = ("emotions", "emotional_contagion")
 HERDING = ("herding_time", "wrong_cascades", "welfare", "signal_weights")
+TWO_ANSWERS = ("group_consensus",)
 GAMES = ("game_moves", "game_points", "expectation_gap", "outcome_diversity")
 
 
@@ -41,7 +42,7 @@ def row(frame: pd.DataFrame, party: str = "republican") -> pd.Series:
 
 def test_the_folder_is_the_registry() -> None:
     """A metric that is dropped in is found, in its order, with all that summary and tables ask of it."""
-    assert tuple(metrics()) == (*ALL, *ROOMS, *NEWS, *NETWORKS, *PLATFORMS, *EMOTIONS, *HERDING, *GAMES)
+    assert tuple(metrics()) == (*ALL, *ROOMS, *NEWS, *NETWORKS, *PLATFORMS, *EMOTIONS, *HERDING, *TWO_ANSWERS, *GAMES)
     for metric in metrics().values():
         assert all(hasattr(metric, name) for name in ("ORDER", "TITLE", "NOTE", "LABELS", "compute"))
 
