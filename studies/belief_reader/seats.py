@@ -77,7 +77,7 @@ class ReaderSeat(SeatedAgent, SurrogateAgent):
         for tag in tags:
             self.reader.read(tag)
         known = sum(bool(tag.direction) for tag in tags)
-        self.told = f"read {known} of {len(tags)} lines: {self.reader.odds - before:+.3f} log odds"
+        self.told = f"read {known} of {len(tags)} lines: log odds from {before:.3f} to {self.reader.odds:.3f}"
 
     @property
     def belief(self) -> float:
