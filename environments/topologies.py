@@ -1,4 +1,4 @@
-"""A topology as text: `rooms + network [rounds=2] > echo`. Written from tables and Python, and taken apart; no place is made.
+"""A topology as text, such as `rooms + network [rounds=2] > echo`: written from tables and Python, and taken apart.
 
 Presets and command lines read it before any environment is loaded (environments/places.py makes places and stages of it).
 """

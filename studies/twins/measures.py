@@ -1,4 +1,4 @@
-"""How much nearer to its person a twin is than a stranger's twin, other people, the last answer, and the same person later.
+"""How much nearer to its person a twin is than a stranger's twin, other people, the last answer, the person later.
 
 The unit is the person: points of a person are averaged first. Intervals are 95%, over groups: people who share a group,
 directly or through others, are one cluster. Below five clusters (or where
