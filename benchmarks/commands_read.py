@@ -50,6 +50,8 @@ SCENARIOS = {
     "intervention": "--topic racism --repetitions 1 --rounds 4",
     "network": f"{ONE} --set size=20",
     "platform": f"{TWO} --set size=20",
+    "rooms_and_network": "--repetitions 1 --rounds 1 --set size=8",
+    "stages": "--repetitions 1 --set size=8",
     "public_opinion": "--repetitions 1 --rounds 8 --set size=20",
     "emotion_spread": f"{GAME} --set size=20",
     "herding": "--repetitions 1 --set size=4",
@@ -94,6 +96,8 @@ COMMANDS: Mapping[str, str] = {
     "correct": "study correct en --llm MODEL --judge MODEL --samples 1 --panel 2",
     "guidance": "study guidance --llm MODEL --repetitions 1 --rounds 8 --set size=20",
     "flips": "study flips --llm MODEL --topic racism --blocks 2",
+    "carry-over": "study carry-over --llm MODEL --repetitions 1 --set size=4 --set rounds=2 --set "
+    "topology=rooms,size=2[rounds=1,topic=racism]>rooms,size=2[rounds=1,topic=climate_change]",
     "search": "study search messages --llm MODEL --rounds 3 --method random --trials 1 --rooms 1 --new-rooms 1 --runners 0",
     "honesty": f"study honesty --llm MODEL {TWO}",
     "refutation": "study refutation --llm MODEL --repetitions 1 --rounds 2 --early 1 --late 2 --set size=6",
@@ -282,7 +286,8 @@ HEAD = (
     "|---|--:|--:|--:|--:|--:|---|\n"
 )
 CHECKED = frozenset({
-    "arguments", "audit", "archetypes", "bets", "claim", "consensus-phases", "games", "guidance", "herding", "honesty",
+    "arguments", "audit", "archetypes", "bets", "carry-over", "claim", "consensus-phases", "games", "guidance", "herding",
+    "honesty",
     "intervene", "personalised", "prior-beliefs", "refutation", "search", "structured",
 })  # fmt: skip
 """Commands that check a new model before its first run."""

@@ -6,7 +6,7 @@ beliefs and use logos, pathos or ethos. Departures: one reason and one appeal fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -115,14 +115,9 @@ def item_of(topic: Topic, part: str, text: str, *key: object) -> Item:
         reasons = {**reasons_of(topic), NONE: "no reason, or another one"}
         offered = {
             "listed": "\n".join(f"{name}: {about}" for name, about in reasons.items()),
-            "words": _either(reasons),
+            "words": "; ".join(reasons),
         }
     return Item((topic.slug, line, *key), slots, offered, facts=TagFacts(slug=topic.slug, part=part))
-
-
-def _either(words: Sequence[str] | Mapping[str, str]) -> str:
-    *first, last = words
-    return f"{', '.join(first)} or {last}"
 
 
 def said(topic: Topic, part: str, verdict: Verdict) -> str:
