@@ -1,6 +1,7 @@
-"""Which intervention moves an outcome most, and is the best one found better than a random choice?
+"""Which intervention or audience moves an outcome most, and is the best one found better than a random choice?
 
 space.py          what may be tried, read from a TOML file: kinds, texts, timing, frequency, reach, with a table of costs
+audience.py       settings about people that a space may vary; varied.py: choices and ranges
 optimiser.py      what is tried next: random search, and the samplers of Optuna
 bench.py          runs a scenario with a setting, or with none, and measures the outcome in each room
 searching.py      the search on its rooms, and the new rooms of new people on which the best is tested

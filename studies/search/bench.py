@@ -25,6 +25,7 @@ from parley.model.progress import Progress, bar, summary_line
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunSpec, run_scenario
 
+from .audience import Audience, most_of_a_party, people_in
 from .space import Objective, Setting, Space
 
 FRESH = {"cast": "fresh"}
@@ -81,6 +82,30 @@ def with_new_people(base: Scenario) -> Scenario:
     return fresh if len(set().union(*people)) == sum(map(len, people)) else base
 
 
+def with_people_for_all(base: Scenario, audiences: Sequence[Audience]) -> Scenario:
+    """Return the scenario in which each repetition has its own people in every audience, where personas are enough.
+
+    Audiences share the people of a repetition, so that they are compared on the same people, and no one of a new repetition was
+    in any audience of the search. Else the scenario is as it is.
+    """
+    if base.people.cast != "circle":
+        return base
+    block = most_of_a_party([base.with_settings(dict(audience)) for audience in audiences])
+    listed = base.with_settings({"cast": "listed", "block": block})
+    seen: dict[tuple[str, ...], int] = {}
+    for audience in audiences:
+        scenario = listed.with_settings(dict(audience))
+        try:
+            rooms = _by_repetition(scenario)
+        except UserError:
+            return base
+        for repetition, together in enumerate(rooms):
+            for person in people_of(together):
+                if seen.setdefault((scenario.people.personas, *person), repetition) != repetition:
+                    return base
+    return listed
+
+
 def _by_repetition(scenario: Scenario) -> list[list[RoomSeating]]:
     """Return the rooms that debate, by repetition."""
     rooms: dict[int, list[RoomSeating]] = {}
@@ -120,24 +145,51 @@ class Rooms:
         return [tuple([room.room for room in rooms]) for rooms in _by_repetition(self.all)[self.searched :]]
 
     @cached_property
-    def met(self) -> tuple[int, int]:
-        """How many people of the new rooms sit in rooms of the search too, and how many there are."""
-        rooms = _by_repetition(self.all)
+    def people(self) -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
+        """The people of the rooms of the search, and those of the new ones: set of personas, party and id."""
+        rooms, personas = _by_repetition(self.all), self.base.people.personas
         before, after = (people_of([room for many in part for room in many])
                          for part in (rooms[: self.searched], rooms[self.searched :]))  # fmt: skip
-        return len(before & after), len(after)
+        return {(personas, *person) for person in before}, {(personas, *person) for person in after}
+
+    @property
+    def met(self) -> tuple[int, int]:
+        """How many people of the new rooms sit in rooms of the search too, and how many there are."""
+        return count_met([self])
+
+    @cached_property
+    def size(self) -> int:
+        """How many people are in the rooms of one repetition and topic."""
+        return people_in(self.base)
+
+    @cached_property
+    def _by_audience(self) -> dict[Audience, Rooms]:
+        return {(): self}
+
+    def of(self, audience: Audience) -> Rooms:
+        """Return the rooms with an audience. Errors: UserError for one that the scenario cannot have."""
+        if audience not in self._by_audience:
+            self._by_audience[audience] = replace(self, base=self.base.with_settings(dict(audience)))
+        return self._by_audience[audience]
 
     def with_setting(self, space: Space, setting: Setting) -> Scenario:
         """Return the rooms of the search with a setting."""
         return self.first.with_settings({"interventions": (space.intervention(setting),)})
 
-    def with_new_settings(self, space: Space, settings: Sequence[Setting]) -> Scenario:
-        """Return all rooms, the new ones with a setting each, by repetition."""
+    def with_new_settings(self, space: Space, settings: Sequence[Setting | None]) -> Scenario:
+        """Return all rooms, the new ones with a setting each, by repetition (None: without an intervention)."""
         made: dict[Setting, tuple[str, ...]] = {}
         for setting, names in zip(settings, self.names, strict=True):
-            made[setting] = (*made.get(setting, ()), *names)
+            if setting is not None:
+                made[setting] = (*made.get(setting, ()), *names)
         acts = tuple([space.intervention(setting, names) for setting, names in made.items()])
         return self.all.with_settings({"interventions": acts})
+
+
+def count_met(audiences: Sequence[Rooms]) -> tuple[int, int]:
+    """Return how many people of the new rooms of all audiences sit in rooms of the search of any, and how many there are."""
+    before, after = (set().union(*people) for people in zip(*[rooms.people for rooms in audiences], strict=True))
+    return len(before & after), len(after)
 
 
 @dataclass

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = """study search messages --llm oracle --trials 8 --rooms 5 --new-rooms 10
 study search space.toml --llm openai:MODEL --trials 20 --max-cost 5
+study search audiences --llm oracle --rooms 5 --new-rooms 10
 study search refutations --llm oracle --dry-run"""
 
 
@@ -30,8 +31,8 @@ def parser() -> Parser:
     """Return the options of `run.py study search`."""
     options = Parser(
         "study search",
-        "Try many interventions on the same rooms, and look for the one that changes an outcome most. Then test "
-        "the best one on new rooms of new people, against no intervention and against a random choice "
+        "Try many interventions, or audiences of one, on the same rooms, and look for the one that changes an outcome "
+        "most. Then test the best one on new rooms of new people, against no intervention and against a random choice "
         "(studies/search/README.md).",
         EXAMPLES,
         cli.society(),
@@ -44,7 +45,7 @@ def parser() -> Parser:
         cli.out("runs/search-<time>"),
         cli.dry_run("print the planned runs, calls, tokens and cost, and stop: nothing is run"),
     )
-    about = "what may be tried: messages or refutations (those of Parley), or a .toml file of your own"
+    about = "what may be tried: messages, refutations or audiences (those of Parley), or a .toml file of your own"
     add_option(options, "SPACE", about, nargs="?", default="messages")
     add_option(options, "--trials N", "settings that each method tries: the budget of the search", positive, 20)
     add_option(options, "--rooms N", "repetitions on which each setting is tried", positive, 6)
@@ -97,22 +98,31 @@ def base_from_args(options: argparse.Namespace, space: Space) -> tuple[Scenario,
     from parley.model.scenario import load_preset
     from parley.model.validation import check_topics, topics_to_know
 
-    from .bench import with_new_people
+    from .bench import with_new_people, with_people_for_all
 
     fields = {**space.settings, **fields_from_args(options)}
     for name in ("repetitions", "interventions"):
         if name in fields:
             raise UserError(f"--set {name}: the search sets it: give --rooms and --new-rooms, or change the space")
+    if both := sorted(fields.keys() & space.audience.keys()):
+        raise UserError(f"--set {both[0]}: the space tries several values of it: take it out of its [audience]")
     total = options.rooms + options.new_rooms
     base = load_preset(space.scenario, {**fields, "repetitions": total, "interventions": ()})
     if base.surveys.survey == "never":
         raise UserError("the outcome is a rating, and this scenario has no survey: set survey=rounds or survey=ends")
     for setting in space.corners():
-        shown = base.with_settings({"interventions": (space.intervention(setting),)})
+        shown = base.with_settings(
+            {"interventions": (space.intervention(setting),), **dict(space.audience_of(setting))}
+        )
         for spec in (shown.models.llm, *shown.llm_by_party.values()):
             check_spec(spec)
             check_topics(spec, topics_to_know(shown))
-    return with_new_people(base), (*fields, "repetitions", "interventions", "cast")
+    if not space.audience:
+        return with_new_people(base), (*fields, "repetitions", "interventions", "cast")
+    base = with_people_for_all(base, space.audiences)
+    for audience in space.audiences:
+        base.with_settings(dict(audience))
+    return base, (*fields, *space.audience, "repetitions", "interventions", "cast", "block")
 
 
 def make_plan(options: argparse.Namespace, space: Space, base: Scenario) -> Plan:
@@ -122,17 +132,19 @@ def make_plan(options: argparse.Namespace, space: Space, base: Scenario) -> Plan
     from .searching import Plan
 
     rooms = Rooms(base, options.rooms, options.new_rooms)
-    costs = [space.cost(setting, base.rounds) for setting in first_settings(space, base.seed, options.trials)]
+    plan = Plan(space, rooms, options.method, options.trials, options.runners, base.seed)
+    costs = [plan.cost(setting) for setting in first_settings(space, base.seed, options.trials)]
     if min(costs) > space.objective.most_cost:
         raise UserError(f"objective: every setting costs more than most_cost = {space.objective.most_cost:g}: raise it")
-    return Plan(space, rooms, options.method, options.trials, options.runners, base.seed)
+    return plan
 
 
 def voices_of(plan: Plan) -> dict[str, str]:
     """Return every model of the scenario and of its interventions, by voice; the first one under ""."""
     voices = {"": plan.rooms.base.models.llm}
     for setting in plan.space.corners():
-        voices |= plan.rooms.with_setting(plan.space, setting).llm_by_party
+        rooms = plan.rooms.of(plan.space.audience_of(setting))
+        voices |= rooms.with_setting(plan.space, setting).llm_by_party
     return voices
 
 
@@ -155,11 +167,14 @@ def print_planned(plan: Plan, options: argparse.Namespace) -> int:
     from parley.analysis.qualify.before_run import planned_checks
     from parley.model.cost_estimate import estimate_cost, plan_run
 
-    rooms, (searched, new) = plan.rooms, plan.most_runs
+    largest = max(plan.space.audiences, key=lambda audience: plan.rooms.of(audience).size)
+    rooms, (searched, new) = plan.rooms.of(largest), plan.most_runs
     first = plan_run(rooms.first)
     later = plan_run(rooms.base.with_settings({"repetitions": rooms.new, "interventions": ()}))
     size = f"{plan.space.size:,.0f}" if plan.space.size < float("inf") else "any number of"
     print(f"space    {size} settings of {len(plan.space.options)} interventions")
+    if plan.space.audience:
+        print(f"         before {len(plan.space.audiences)} audiences; the numbers below are of the largest")
     print(f"search   at most {searched} runs of {first.rooms:,} rooms, {first.calls:,} calls each")
     print(f"test     at most {new} runs of {later.rooms:,} new rooms, {later.calls:,} calls each")
     print(

@@ -20,6 +20,8 @@ from parley.analysis.statistics.intervals import NO_VARIATION, Floats, mean_inte
 
 ROOM = ["topic", "repetition", "group"]
 UNIT = "repetition"
+ALL = "audience"
+"""In place of a group, where all rooms of an audience are one row."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,22 @@ def pair_rooms(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 def unit_effects(rooms: pd.DataFrame, condition: str, control: str) -> pd.Series:
     """Return condition minus control by unit: the mean over its rooms that have both numbers (NaN: none has)."""
     return (rooms[condition] - rooms[control]).groupby(level=UNIT).mean()
+
+
+def changes_of(rooms: pd.DataFrame, control: pd.DataFrame) -> pd.DataFrame:
+    """Return what a setting changes for its audience: value is with minus without, a row per topic and repetition.
+
+    rooms, control: rows of one audience as `RoomOutcome`. An audience may sit in several rooms, which other audiences do not
+    have, so the value is their mean; it is missing where one of them has no number: the rest would be another audience.
+    """
+    both = rooms.set_index(ROOM).join(control.set_index(ROOM)[["value", "reason"]].add_suffix("_without"))
+    both["value"] -= both["value_without"]
+    both["reason"] = both["reason"].where(both["reason"].fillna("") != "", both["reason_without"])
+    rows = [
+        (topic, repetition, ALL, each["value"].mean(skipna=False), next(filter(None, each["reason"].fillna("")), ""))
+        for (topic, repetition), each in both.groupby(level=["topic", UNIT], sort=False)
+    ]
+    return pd.DataFrame(rows, columns=[*ROOM, "value", "reason"]).astype({"value": "float64"})
 
 
 def effect_of(rooms: pd.DataFrame, condition: str, control: str) -> Estimate:

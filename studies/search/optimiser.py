@@ -16,7 +16,8 @@ from parley.llm.errors import UserError
 from parley.llm.seeding import derive, stream
 
 from .methods import NSGA, RANDOM
-from .space import Range, Setting, Space, Value
+from .space import Setting, Space
+from .varied import Range, Value
 
 INSTALL = "needs the package optuna: pip install 'parley-debates[search]', or give --method random"
 OPTION = "intervention"

@@ -20,7 +20,7 @@ from .bench import RoomOutcome
 from .measures import Estimate, front
 from .results import better_by, costs_of, new_effects
 from .searching import Found, Trial
-from .sentences import sentences, setup_sentence, unit_of
+from .sentences import debaters_sentence, sentences, setup_sentence, unit_of
 
 NAME = "search"
 HOW = (
@@ -29,6 +29,10 @@ HOW = (
     "Replies after an intervention are sampled again, so rooms differ by chance too; intervals include this chance. "
     "The best of many measured effects is too large by chance (the winner's curse), so only new rooms say what a "
     "setting does. In `random choice` each new repetition has a random setting of its own."
+)
+OF_AUDIENCES = (
+    "Each audience is compared with itself, without the intervention; a random choice draws the audience too. An outcome "
+    "of `search_rooms.csv` is this difference, averaged over the rooms of a repetition."
 )
 NEW_ROOMS: Mapping[str, Column] = {
     "condition": "condition", "setting": "setting", "cost": number("cost"), "effect in the search": number("searched"),
@@ -50,7 +54,8 @@ def write_search(found: Found, outcome: RoomOutcome, folder: Path) -> Path:
     )
     new = new_table(found) if found.named else pd.DataFrame()
     report.data(trials=trials, search_rooms=rooms, missing=found.missing)
-    report.add(f"{setup_sentence(found, outcome)}\n\n{HOW}")
+    how = f"{HOW} {OF_AUDIENCES} {debaters_sentence(found)}" if found.plan.space.audience else HOW
+    report.add(f"{setup_sentence(found, outcome)}\n\n{how}")
     report.disclaim(found.header)
     lost = found.missing
     reasons = count_table(lost.loc[lost["missing"] > 0, "reason"])

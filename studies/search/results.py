@@ -26,7 +26,7 @@ def costs_of(found: Found, condition: str) -> Floats:
     """Return the cost of a condition in each new repetition."""
     plan = found.plan
     settings = found.chance if condition == CHANCE else [found.named[condition]] * plan.rooms.new
-    return np.array([plan.space.cost(setting, plan.rounds) for setting in settings])
+    return np.array([plan.cost(setting) for setting in settings])
 
 
 def curse_of(found: Found) -> Curse:

@@ -8,15 +8,16 @@ its own: a choice at random, whose interval has the chance of the choice in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from .bench import Bench, Rooms
-from .measures import Estimate, effect_of, pair_rooms
+from .audience import Audience
+from .bench import Bench, Rooms, count_met
+from .measures import Estimate, changes_of, effect_of, pair_rooms
 from .methods import RANDOM
 from .optimiser import TRIES, Optimiser, RandomSearch, SamplerSearch, first_settings, random_settings
 from .space import Setting, Space
@@ -55,8 +56,19 @@ class Plan:
     def most_runs(self) -> tuple[int, int]:
         """The most runs on the rooms of the search, and on the new rooms: those without an intervention among them."""
         trials = int(min(self.trials, self.space.size))
-        both = trials if self.method == RANDOM else min(2 * trials - min(self.start, trials), self.space.size)
-        return int(both) + 1, 3 + min(self.runners, int(both) - 1) + (self.method != RANDOM)
+        both = int(trials if self.method == RANDOM else min(2 * trials - min(self.start, trials), self.space.size))
+        audiences, named = len(self.space.audiences), 1 + min(self.runners, both - 1) + (self.method != RANDOM)
+        drawn = min(audiences, self.rooms.new)
+        return both + min(audiences, both), named + drawn + min(audiences, named + drawn)
+
+    def cost(self, setting: Setting) -> float:
+        """Return what a setting costs in the rooms of one repetition."""
+        return self.space.cost(setting, self.rounds, self.rooms.of(self.space.audience_of(setting)).size)
+
+    @property
+    def met(self) -> tuple[int, int]:
+        """How many people of the new rooms sit in rooms of the search too, over all audiences, and how many there are."""
+        return count_met([self.rooms.of(audience) for audience in self.space.audiences])
 
 
 @dataclass
@@ -100,11 +112,14 @@ class Search:
         self.plan, self.bench = plan, bench
         self.tables: dict[str, pd.DataFrame] = {}
         self.trials: dict[Setting, Trial] = {}
+        self.controls: dict[tuple[str, Audience], tuple[str, pd.DataFrame]] = {}
+        self.numbers: dict[Audience, str] = {(): ""}
 
     def run(self) -> Found:
         """Search, then test on new rooms. Errors: UserError when a budget is spent, or no setting has a score."""
         plan = self.plan
-        self.tables[WITHOUT] = self.bench.run(f"{SEARCH}/without", plan.rooms.first)
+        if not plan.space.audience:
+            self.tables[WITHOUT] = self._control(SEARCH, ())[1]
         self._by(RANDOM, RandomSearch(plan.space, plan.seed))
         if plan.method != RANDOM:
             start = first_settings(plan.space, plan.seed, plan.start)
@@ -122,7 +137,7 @@ class Search:
             if len(proposed) >= min(plan.trials, plan.space.size):
                 break
             setting = optimiser.propose()
-            cost = plan.space.cost(setting, plan.rounds)
+            cost = plan.cost(setting)
             if cost > plan.space.objective.most_cost:
                 optimiser.learn(setting, None, cost)
                 continue
@@ -134,12 +149,19 @@ class Search:
 
     def _try(self, setting: Setting, cost: float) -> Trial:
         number = len(self.trials) + 1
-        scenario = self.plan.rooms.with_setting(self.plan.space, setting)
-        self.tables[str(number)] = self.bench.run(f"{SEARCH}/{number:03}", scenario, f"{SEARCH}/without")
+        space = self.plan.space
+        audience = space.audience_of(setting)
+        start, control = self._control(SEARCH, audience)
+        scenario = self.plan.rooms.of(audience).with_setting(space, setting)
+        table = self.bench.run(f"{SEARCH}/{number:03}", scenario, start)
+        if audience:
+            table = changes_of(table, control)
+            self.tables.setdefault(WITHOUT, _unchanged(table))
+        self.tables[str(number)] = table
         paired = pair_rooms({WITHOUT: self.tables[WITHOUT], "with": self.tables[str(number)]})
         effect = effect_of(paired, "with", WITHOUT)
         usable = effect.units > 0 and effect.missing <= (1 - USABLE) * len(paired)
-        score = self.plan.space.objective.score(effect.value, cost) if usable else None
+        score = space.objective.score(effect.value, cost) if usable else None
         self.trials[setting] = Trial(number, setting, cost, effect, score)
         return self.trials[setting]
 
@@ -152,26 +174,64 @@ class Search:
         rest = [trial for trial in ranked if trial.setting not in named.values()]
         named |= {f"runner-up {place}": trial.setting for place, trial in enumerate(rest[: plan.runners], 1)}
         chance = self._chosen_by_chance()
-        rooms, names = plan.rooms, set().union(*plan.rooms.names)
-        tables = {WITHOUT: self.bench.run(f"{NEW}/without", rooms.all, f"{SEARCH}/without")}
-        of_all: Callable[[Setting], list[Setting]] = lambda setting: [setting] * rooms.new  # noqa: E731
+        tables = {} if plan.space.audience else {WITHOUT: _new_rooms_of(self._control(NEW, ())[1], plan.rooms)}
+        of_all: Callable[[Setting], list[Setting]] = lambda setting: [setting] * plan.rooms.new  # noqa: E731
         settings = {condition: of_all(setting) for condition, setting in named.items()} | {CHANCE: chance}
         done: dict[tuple[Setting, ...], pd.DataFrame] = {}
         for condition, each in settings.items():
-            folder = f"{NEW}/{condition.replace(' ', '_')}"
             key = tuple(each)
             if key not in done:
-                done[key] = self.bench.run(folder, rooms.with_new_settings(plan.space, each), f"{NEW}/without")
+                done[key] = self._with_new(f"{NEW}/{condition.replace(' ', '_')}", each)
             tables[condition] = done[key]
-        tables = {condition: table[table["room"].isin(names)] for condition, table in tables.items()}
+        if plan.space.audience:
+            tables = {WITHOUT: _unchanged(tables[BEST]), **tables}
         missing = pd.concat([found.missing, _lost(tables, NEW)], ignore_index=True)
         return Found(plan, found.trials, found.searched, pair_rooms(tables), named, chance, missing, self.bench.header)
+
+    def _control(self, phase: str, audience: Audience) -> tuple[str, pd.DataFrame]:
+        """Return the folder and rooms of an audience without an intervention, which run once in each phase."""
+        if (phase, audience) not in self.controls:
+            number = self.numbers.setdefault(audience, f"_{len(self.numbers):02}")
+            rooms, folder = self.plan.rooms.of(audience), f"{phase}/without{number}"
+            start = self.controls.get((SEARCH, audience), ("",))[0]
+            table = self.bench.run(folder, rooms.first if phase == SEARCH else rooms.all, start)
+            self.controls[phase, audience] = folder, table
+        return self.controls[phase, audience]
+
+    def _with_new(self, folder: str, settings: list[Setting]) -> pd.DataFrame:
+        """Return the new rooms with a setting for each repetition: levels, or where audiences vary, changes (`changes_of`).
+
+        Each audience is a run of its own, in which the repetitions of other audiences have no intervention.
+        """
+        space, parts = self.plan.space, []
+        of_each = [space.audience_of(setting) for setting in settings]
+        for audience in dict.fromkeys(of_each):
+            rooms, several = self.plan.rooms.of(audience), len(set(of_each)) > 1
+            start, control = self._control(NEW, audience)
+            own = [setting if who == audience else None for setting, who in zip(settings, of_each, strict=True)]
+            name = folder + self.numbers[audience] * several
+            table = self.bench.run(name, rooms.with_new_settings(space, own), start)
+            used = [bool(setting) for setting in own]
+            table = _new_rooms_of(table, rooms, used)
+            parts.append(changes_of(table, control) if audience else table)
+        return pd.concat(parts, ignore_index=True)
 
     def _chosen_by_chance(self) -> list[Setting]:
         """Return a random setting for each new repetition, none that costs too much."""
         plan, most = self.plan, self.plan.space.objective.most_cost
         drawn = random_settings(plan.space, plan.seed, TRIES * plan.rooms.new)
-        return [setting for setting in drawn if plan.space.cost(setting, plan.rounds) <= most][: plan.rooms.new]
+        return [setting for setting in drawn if plan.cost(setting) <= most][: plan.rooms.new]
+
+
+def _new_rooms_of(table: pd.DataFrame, rooms: Rooms, used: Sequence[bool] = ()) -> pd.DataFrame:
+    """Return the rows of the new rooms. used: of each new repetition, whether it counts (none given: all do)."""
+    names = [name for place, each in enumerate(rooms.names) if not used or used[place] for name in each]
+    return table[table["room"].isin(names)]
+
+
+def _unchanged(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a change of 0 for each row: what an audience does without an intervention, compared with itself."""
+    return table.assign(value=0.0, reason="")
 
 
 def _lost(tables: dict[str, pd.DataFrame], phase: str) -> pd.DataFrame:

@@ -24,20 +24,27 @@ WANTED = "in the wanted direction"
 def setup_sentence(found: Found, outcome: RoomOutcome) -> str:
     """Return what was searched, on what, and how much of it."""
     plan, rooms = found.plan, found.plan.rooms
-    met, people = rooms.met
+    met, people = plan.met
     same = (
         f" {met} of the {people} people in them were in rooms of the search too."
         if met
         else " All people in them are new."
     )
     wanted = plan.space.objective.direction
+    audiences = f"and {count_phrase(len(plan.space.audiences), 'audience')} " if plan.space.audience else ""
     return (
         f"Searched: {count_phrase(len(found.trials), 'setting')} of {count_phrase(len(plan.space.options), 'intervention')} "
-        f"in {rooms.base.name}, on {count_phrase(rooms.searched, 'repetition')} "
+        f"{audiences}in {rooms.base.name}, on {count_phrase(rooms.searched, 'repetition')} "
         f"({_methods(plan.method)}, {plan.trials} settings each at most). "
         f"Wanted: {wanted} values of {outcome_words(outcome, found)}. "
         f"Tested on {count_phrase(rooms.new, 'new repetition')}.{same}"
     )
+
+
+def debaters_sentence(found: Found) -> str:
+    """Return who `first` and `second` are."""
+    society = found.plan.rooms.base.society
+    return " ".join(f"`{seat}`: {society.plural(society.seat(seat))}." for seat in ("first", "second"))
 
 
 def _methods(method: str) -> str:
@@ -82,27 +89,37 @@ def _main(found: Found, outcome: RoomOutcome, effects: Mapping[str, Estimate], u
         return f"What the best setting found does is unknown: no new room has a number with and without it ({tried})."
     said = (
         f"On {count_phrase(best.units, 'new repetition')}, the best setting found ({tried}) moved "
-        f"{outcome_words(outcome, found)} {_size(best, unit)}, compared with no intervention; a random choice moved it "
+        f"{outcome_words(outcome, found)} {_size(best, unit)}, compared with no intervention; {chance_words(found)} moved it "
         f"{_size(effects[CHANCE], unit)}."
     )
     return said if best.units >= FEWEST else f"{said} With fewer than {FEWEST} repetitions there is no verdict."
 
 
+def chance_words(found: Found) -> str:
+    """Return what the best setting is compared with: a random audience, where nothing but the audience varies."""
+    space = found.plan.space
+    only_audiences = len(space.options) == 1 and all(
+        option.vary.keys() <= space.audience.keys() for option in space.options.values()
+    )
+    return "a random audience" if space.audience and only_audiences else "a random choice"
+
+
 def _against_chance(gain: Estimate, found: Found, unit: str) -> str:
     verdict, paid = verdict_on(gain), ", less its cost," if found.plan.space.objective.worth else ""
+    chance = chance_words(found)
     if verdict == UNKNOWN:
-        return f"Whether the best setting found is better than a random choice is unknown: {gain.reason}."
+        return f"Whether the best setting found is better than {chance} is unknown: {gain.reason}."
     if gain.is_zero:
-        return "The best setting found is no better than a random choice: no outcome differs."
+        return f"The best setting found is no better than {chance}: no outcome differs."
     ends = f"95% interval {format_number(gain.low)} to {format_number(gain.high)}"
     size = f"{format_number(gain.value)} {unit}".strip()
     if verdict == NO_BETTER:
         return (
-            f"The best setting found is no better than a random choice: the difference {WANTED}{paid} of {size} ({ends}) "
+            f"The best setting found is no better than {chance}: the difference {WANTED}{paid} of {size} ({ends}) "
             "cannot be distinguished from 0."
         )
     word = "better" if verdict == BETTER else "worse"
-    return f"The best setting found is {word} than a random choice: the difference {WANTED}{paid} is {size} ({ends})."
+    return f"The best setting found is {word} than {chance}: the difference {WANTED}{paid} is {size} ({ends})."
 
 
 def _promise(curse: Curse, settings: int, unit: str) -> str:

@@ -4,6 +4,7 @@
     [settings]                    fields of all runs
     [objective]                   outcome, party, direction, worth, most_cost
     [vary]                        values that every intervention may have, such as round and share
+    [audience]                    settings about people with several values (audience.py)
     [interventions.NAME]          the keys of an intervention; cost = {once, each}; vary = {...}: values of its own
 
 A list is a choice; a table with low and high is a range: of whole numbers, or of numbers where an end has a decimal point.
@@ -17,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 from parley.agents.datafiles import read_toml, require_section, shipped_or_own
 from parley.llm.errors import UserError, unknown_name
@@ -27,51 +28,30 @@ from parley.llm.typed import as_hint
 from parley.model.interventions import INTERVENTIONS, parse_intervention
 from parley.model.interventions.base import Intervention
 
+from .audience import Audience, audiences_of, read_audience
+from .varied import DIGITS, Range, Value, Varied, choices_of, draw_value, parse_varied
+
 Direction = Literal["higher", "lower"]
 Made = TypeVar("Made")
-Value = str | int | float | bool
 PAGE = "studies/search/README.md"
 SHIPPED = Path(__file__).parent / "data" / "spaces"
-KEYS = ("scenario", "settings", "objective", "vary", "interventions")
+KEYS = ("scenario", "settings", "objective", "vary", "audience", "interventions")
 FIXED = ("cost", "vary", "rooms", "llm")
 """Keys of an intervention that a search cannot vary."""
 OUT_OF_REACH = frozenset({"interventions", "repetitions", "seed", "llm", "llms"})
 """Fields that a space does not set: the search sets them, or the command line."""
-DIGITS = 4
-"""Digits of a number that is tried."""
-
-
-class Range(NamedTuple):
-    """Numbers from low to high. whole: only whole ones. step: between two numbers (0: any)."""
-
-    low: float
-    high: float
-    whole: bool = False
-    step: float = 0.0
-
-    @property
-    def choices(self) -> tuple[Value, ...]:
-        """All numbers of the range; () if there are too many to list."""
-        if not (step := self.step or float(self.whole)):
-            return ()
-        count = math.floor((self.high - self.low) / step + 1e-9) + 1
-        return tuple([self.typed(self.low + place * step) for place in range(count)])
-
-    def typed(self, number: float) -> int | float:
-        """Return a number of this range as it is tried."""
-        return round(number) if self.whole else round(number, DIGITS)
-
-
-Varied = tuple[Value, ...] | Range
-"""A choice, or a range of numbers."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What an intervention costs. once: to have it at all. each: for each time that it acts, on all agents that it names."""
+    """What an intervention costs. once: to have it at all. each: for each time that it acts, on all agents that it names.
+
+    person: for each person of the audience.
+    """
 
     once: float = 0.0
     each: float = 0.0
+    person: float = 0.0
 
     def __post_init__(self) -> None:
         for name, number in vars(self).items():
@@ -131,26 +111,41 @@ class Setting:
     @property
     def label(self) -> str:
         """How tables name it: `report, round 1, share 0.4`."""
-        return ", ".join([self.option, *(f"{key} {value}" for key, value in self.values)])
+        return ", ".join([self.option, *(f"{key} {str(value).replace(',', '+')}" for key, value in self.values)])
 
 
 @dataclass(frozen=True)
 class Space:
-    """All settings that a search may try; `load_space` reads and checks one."""
+    """All settings that a search may try; `load_space` reads and checks one.
+
+    audience: settings about people, which every option varies too.
+    """
 
     scenario: str
     options: Mapping[str, Option]
     objective: Objective = field(default_factory=Objective)
     settings: Mapping[str, Any] = field(default_factory=dict)
+    audience: Mapping[str, Varied] = field(default_factory=dict)
+
+    @property
+    def audiences(self) -> list[Audience]:
+        """All audiences; [()] where none varies."""
+        return audiences_of(self.audience)
+
+    def audience_of(self, setting: Setting) -> Audience:
+        """Return the audience of a setting."""
+        return tuple([pair for pair in setting.values if pair[0] in self.audience])
 
     def intervention(self, setting: Setting, rooms: tuple[str, ...] = ()) -> Intervention:
         """Return the intervention of a setting, only in some rooms (none: in all). Errors: UserError for a wrong value."""
-        table = {**self.options[setting.option].table, **dict(setting.values)}
+        values = {key: value for key, value in setting.values if key not in self.audience}
+        table = {**self.options[setting.option].table, **values}
         made: Intervention = parse_intervention({**table, "rooms": list(rooms)} if rooms else table)
         return made
 
-    def cost(self, setting: Setting, rounds: int) -> float:
-        """Return what a setting costs in a debate of so many rounds: once + each x times that it acts x share of agents.
+    def cost(self, setting: Setting, rounds: int, people: int = 0) -> float:
+        """Return what a setting costs in a debate of so many rounds: once + each x times that it acts x share of agents
+        + person x people.
 
         >>> option = Option("a", {"kind": "mute", "round": 2, "every": 2, "share": 0.5}, {}, Cost(1.0, 3.0))
         >>> Space("two_way", {"a": option}).cost(Setting("a", ()), 5)  # before rounds 2 and 4
@@ -158,18 +153,18 @@ class Space:
         """
         cost, acts = self.options[setting.option].cost, self.intervention(setting)
         times = sum(acts.due(round_) for round_ in range(1, rounds + 1))
-        return round(cost.once + cost.each * times * acts.share, DIGITS)
+        return round(cost.once + cost.each * times * acts.share + cost.person * people, DIGITS)
 
     def draw(self, rng: random.Random) -> Setting:
         """Return a random setting: every intervention has the same chance, then every value of each key."""
         option = self.options[rng.choice(list(self.options))]
-        return Setting(option.name, tuple([(key, _drawn(varied, rng)) for key, varied in option.vary.items()]))
+        return Setting(option.name, tuple([(key, draw_value(varied, rng)) for key, varied in option.vary.items()]))
 
     @cached_property
     def size(self) -> float:
         """How many settings there are; infinite where a key takes any number of a range."""
         counts = [
-            math.prod([len(_choices(varied)) or math.inf for varied in option.vary.values()])
+            math.prod([len(choices_of(varied)) or math.inf for varied in option.vary.values()])
             for option in self.options.values()
         ]
         return float(sum(counts))
@@ -188,21 +183,11 @@ class Space:
         """Return the space as data, for the file that says what a folder is for."""
         return {
             "scenario": self.scenario, "settings": dict(self.settings), "objective": vars(self.objective),
-            "interventions": {
+            "audience": dict(self.audience), "interventions": {
                 name: {**option.table, "vary": dict(option.vary), "cost": vars(option.cost)}
                 for name, option in self.options.items()
             },
         }  # fmt: skip
-
-
-def _choices(varied: Varied) -> tuple[Value, ...]:
-    return varied.choices if isinstance(varied, Range) else varied
-
-
-def _drawn(varied: Varied, rng: random.Random) -> Value:
-    if isinstance(varied, Range) and not varied.choices:
-        return varied.typed(rng.uniform(varied.low, varied.high))
-    return rng.choice(_choices(varied))
 
 
 def load_space(name: str) -> Space:
@@ -231,8 +216,11 @@ def space_of(values: Mapping[str, Any], path: Path) -> Space:
         raise UserError(f"{path}: settings cannot hold {taken[0]}, because the search or the command line sets it")
     shared = require_section(dict(values), "vary", path.name)
     objective = _typed(Objective, require_section(dict(values), "objective", path.name), f"objective in {path.name}")
-    options = {name: _option(name, table, shared, path) for name, table in tables.items()}
-    space = Space(scenario, options, objective, settings)
+    audience = read_audience(require_section(dict(values), "audience", path.name), path)
+    if both := sorted(audience.keys() & settings.keys()):
+        raise UserError(f"{path}: {both[0]} has a value in settings and varies in audience: leave out one of the two")
+    options = {name: _option(name, table, shared, audience, path) for name, table in tables.items()}
+    space = Space(scenario, options, objective, settings, audience)
     for setting in space.corners():
         space.intervention(setting)
     if space.size < 2:
@@ -251,7 +239,7 @@ def _typed(kind: type[Made], table: Mapping[str, Any], where: str) -> Made:
     )
 
 
-def _option(name: str, table: Any, shared: Mapping[str, Any], path: Path) -> Option:
+def _option(name: str, table: Any, shared: Mapping[str, Any], audience: Mapping[str, Varied], path: Path) -> Option:
     where = f"{path.name}, interventions.{name}"
     if not isinstance(table, Mapping) or not isinstance(table.get("kind"), str):
         raise UserError(f'{where} needs the kind of intervention, such as kind = "shock" ({PAGE})')
@@ -264,31 +252,7 @@ def _option(name: str, table: Any, shared: Mapping[str, Any], path: Path) -> Opt
         raise UserError(f"{where}: {both[0]} has a value and is varied: leave out one of the two")
     if wrong := sorted(varied.keys() & {*FIXED, "kind"}):
         raise UserError(f"{where}: {wrong[0]} cannot be varied: add a second intervention instead")
-    return Option(name, fixed, {key: _varied(f"{where}, {key}", value) for key, value in varied.items()}, cost)
-
-
-def _varied(where: str, value: Any) -> Varied:
-    """Return a choice or a range. Errors: UserError."""
-    if isinstance(value, Mapping):
-        return _range(where, value)
-    if not isinstance(value, list) or len(value) < 2 or not all(isinstance(each, Value) for each in value):
-        raise UserError(f"{where}: write two or more values as [1, 2], or a range as {{ low = 1, high = 3 }}")
-    if len(set(map(repr, value))) < len(value):
-        raise UserError(f"{where}: a value is given twice: leave out one")
-    return tuple(value)
-
-
-def _range(where: str, table: Mapping[str, Any]) -> Range:
-    for key in table:
-        if key not in ("low", "high", "step"):
-            raise unknown_name(f"key of {where}", key, ("low", "high", "step"))
-    numbers = [table.get("low"), table.get("high"), table.get("step", 0)]
-    if not all(
-        isinstance(each, int | float) and not isinstance(each, bool) and math.isfinite(each) for each in numbers
-    ):
-        raise UserError(f"{where}: a range needs two numbers, as in {{ low = 1, high = 3 }}")
-    low, high, step = map(float, numbers)
-    if not low < high or step < 0 or step > high - low:
-        raise UserError(f"{where}: low must be less than high, and step from 0 to their difference")
-    whole = all(isinstance(each, int) for each in numbers)
-    return Range(low, high, whole, step)
+    if both := sorted(audience.keys() & {*fixed, *varied}):
+        raise UserError(f"{where}: {both[0]} is a setting of the audience: leave out one of the two")
+    own_values = {key: parse_varied(f"{where}, {key}", value) for key, value in varied.items()}
+    return Option(name, fixed, {**own_values, **audience}, cost)

@@ -13,7 +13,8 @@ from parley.llm.errors import UserError
 from parley.llm.seeding import stream
 from parley.studies.search.methods import NSGA, TPE
 from parley.studies.search.optimiser import RandomSearch, SamplerSearch, first_settings
-from parley.studies.search.space import Cost, Objective, Range, Setting, Space, load_space, space_of
+from parley.studies.search.space import Cost, Objective, Setting, Space, load_space, space_of
+from parley.studies.search.varied import Range
 
 SPACE = """
 scenario = "two_way"
