@@ -72,7 +72,12 @@ class Company(NamedTuple):
 
 
 class Resident(PlatformDebater, Participant):
-    """An agent who meets others in several places, and remembers what it heard in each."""
+    """An agent who meets others in several places, and remembers what it heard in each.
+
+    away: whether it misses this stage; it comes back after it. Who has left, by an intervention, keeps its seats, as elsewhere.
+    """
+
+    away = _left = False
 
     def __init__(
         self, model: Any, persona: Persona, topic: Topic, style: DebateStyle, adapter: str = "", voice: str = ""
@@ -86,6 +91,15 @@ class Resident(PlatformDebater, Participant):
         self.answers: dict[str, str] = {}
         self._open, self._form, self._about = False, "", ""
         self._given = ""
+
+    @property
+    def absent(self) -> bool:
+        """Whether it has left, or misses this stage."""
+        return self._left or self.away
+
+    @absent.setter
+    def absent(self, value: bool) -> None:
+        self._left = value
 
     def assign_traits(self, character: Traits) -> None:
         super().assign_traits(character)

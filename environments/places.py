@@ -28,7 +28,7 @@ from random import Random
 from typing import Any, Literal, NamedTuple
 
 from parley.environments.base import Group, Room, Turn, counted, in_range, seats_in_turn
-from parley.environments.place_kinds import PLACES, Place
+from parley.environments.place_kinds import FEWEST, PLACES, Place
 from parley.environments.topologies import ALSO, split_outside, stage_tables
 from parley.llm.registry import UserError, as_fields
 
@@ -54,6 +54,10 @@ class Stage:
     def places(self) -> tuple[Place, ...]:
         """Its places, in their order. Errors: UserError."""
         return tuple([PLACES.get(spec.strip()) for spec in split_outside(self.topology, ALSO)])
+
+
+MOST = 1e6
+"""The most people."""
 
 
 class Span(NamedTuple):
@@ -88,12 +92,19 @@ class Places:
     def __post_init__(self) -> None:
         if not self.parties:
             raise ValueError("parties must name at least one party")
+        in_range(0, MOST, size=self.size)
         if self.size < max(2, len(set(self.parties))):
             raise ValueError(
                 f"size must be at least {max(2, len(set(self.parties)))}: one of each party, and two in all"
             )
-        for place in self.places:
-            place.environment(self._sample(place))  # raises a ValueError where so few people cannot meet in this way
+        for number, stage in enumerate(self.stages, 1):
+            present = self.size - round(stage.away * self.size)
+            if present < FEWEST:
+                raise ValueError(
+                    f"with away={stage.away:g} nobody is left to talk in stage {number}: set a smaller share"
+                )
+            for place in stage.places:
+                self._check_place(number, place, present)
 
     def groups(self) -> tuple[Group, ...]:
         seats = seats_in_turn(self.parties, self.size)
@@ -118,12 +129,19 @@ class Places:
         """Return whether the environment of any place has this trait."""
         return any(getattr(place.environment(self._sample(place)), trait, False) for place in self.places)
 
-    def _sample(self, place: Place) -> tuple[str, ...]:
-        """Return the parties of the people who may be at a table of a place, whoever is drawn."""
-        seats = [party for party in seats_in_turn(self.parties, self.size) if not place.who or party in place.who]
-        parties = dict(enumerate(seats or seats_in_turn(self.parties, self.size)))
+    def _check_place(self, stage: int, place: Place, present: int) -> None:
+        """Errors: ValueError where so few people cannot meet in this way."""
+        try:
+            place.environment(self._sample(place, present))
+        except ValueError as error:
+            raise ValueError(f"{place.kind} in stage {stage}: {error}, in the topology") from error
+
+    def _sample(self, place: Place, present: int = 0) -> tuple[str, ...]:
+        """Return the parties of the people at the smallest table of a place. present: how many people are there (0: all)."""
+        everybody = seats_in_turn(self.parties, present or self.size)
+        parties = dict(enumerate([party for party in everybody if not place.who or party in place.who] or everybody))
         tables = seated(place, parties, (), Random(0))
-        return tuple([parties[person] for person in max(tables, key=len)])
+        return tuple([parties[person] for person in min(tables, key=len)])
 
     @property
     def by_attitude(self) -> bool:
@@ -157,17 +175,31 @@ class Places:
             spans.append(Span(number, stage, first, min(last, rounds)))
         return tuple([span for span in spans if span.first <= max(rounds, 1)])
 
+    def _rounds_of_topics(self, scenario: Any) -> list[int]:
+        """Return how many rounds each topic has."""
+        spans = self.plan(scenario.rounds)
+        return [sum(span.last - span.first + 1 for span in spans if span.stage.topic in ("", topic))
+                for topic in scenario.subject.topic]  # fmt: skip
+
     def problems(self, scenario: Any) -> Iterator[str]:
         """Yield what does not fit together in a scenario, and what to set."""
         try:
             self.plan(scenario.rounds)
         except ValueError as error:
             yield str(error)
+            return
         if len(scenario.subject.topic) > 1 and len({bool(stage.topic) for stage in self.stages}) > 1:
             yield "people debate one topic after another, or all at once: give every stage a topic, or none of them"
         for stage in self.stages:
             if stage.topic and stage.topic not in scenario.subject.topic:
                 yield f"a stage is about {stage.topic}, and the topics are {', '.join(scenario.subject.topic)}: name it in topic"
+        longest = max(self._rounds_of_topics(scenario))
+        for intervention in scenario.interventions:
+            if longest < intervention.round <= scenario.rounds:
+                yield (f"{intervention.kind} before round {intervention.round} is too late: rounds are counted within a topic, "
+                       f"and no topic has more than {longest}")  # fmt: skip
+            if intervention.networked:
+                yield f"{intervention.kind} cannot change links where people meet in several places: leave it out"
         for party in [party for place in self.places for party in place.who]:
             if scenario.society.seat(party) not in self.parties:
                 yield f"who={party}: these people are of {', '.join(self.parties)}: name one of these parties"

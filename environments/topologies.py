@@ -44,7 +44,11 @@ def _stage_text(value: Any) -> str:
         raise unknown_name("field of a stage", str(unknown[0]), FIELDS)
     places = value.get("topology", "rooms")
     text = _places_text(places) if isinstance(places, Mapping) else str(places).strip()
-    options = {name: str(option) for name, option in value.items() if name != "topology"}
+    if len(split_outside(text, THEN)) > 1 or "[" in text:
+        raise UserError(
+            f"the topology of a stage has its places alone: write a stage of its own for each part of {text!r}"
+        )
+    options = {str(name): _value_text(option) for name, option in value.items() if name != "topology"}
     return f"{text} [{write_spec('', '', options).removeprefix(',')}]" if options else text
 
 
@@ -54,9 +58,29 @@ def _places_text(places: Mapping[str, Any]) -> str:
     >>> _places_text({"rooms": {"size": 5}, "network": {}})
     'rooms,size=5 + network'
     """
-    specs = [write_spec(kind, "", {name: str(value) for name, value in (options or {}).items()})
-             for kind, options in places.items()]  # fmt: skip
-    return f" {ALSO} ".join(specs)
+    return f" {ALSO} ".join([_place_text(kind, options) for kind, options in places.items()])
+
+
+def _place_text(kind: object, options: object) -> str:
+    if not isinstance(kind, str) or not isinstance(options or {}, Mapping):
+        raise UserError(
+            f'a place is a name with its options, such as {{"rooms": {{"size": 5}}}}, not {kind!r}: {options!r}'
+        )
+    given: Mapping[str, Any] = options or {}  # type: ignore[assignment]
+    return write_spec(kind, "", {str(name): _value_text(value) for name, value in given.items()})
+
+
+def _value_text(value: object) -> str:
+    """Return an option as it is written: a list with commas, and {name: {option: value}} as a spec.
+
+    >>> _value_text(["first", "second"]), _value_text({"ring": {"degree": 4}})
+    ('first,second', 'ring,degree=4')
+    """
+    if isinstance(value, Mapping):
+        return ",".join(_place_text(kind, options) for kind, options in value.items())
+    if isinstance(value, list | tuple):
+        return ",".join(map(_value_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def stage_tables(text: str) -> list[dict[str, str]]:
@@ -70,11 +94,23 @@ def stage_tables(text: str) -> list[dict[str, str]]:
 
 def _stage_table(text: str) -> dict[str, str]:
     options: dict[str, str] = {}
+    if text.endswith("]") != ("[" in text) or text.count("]") > text.count("["):
+        raise UserError(
+            f"{text}: write the fields of a stage behind its places in one pair of brackets, as in rooms [rounds=2]"
+        )
     if text.endswith("]"):
         text, *inside = split_outside(text[:-1], "[")
-        options = dict(parse_spec(f"stage,{'['.join(inside)}").options)
+        if len(inside) != 1 or len(split_outside(inside[0], "]")) > 1:
+            raise UserError(
+                f"{text}: write the fields of a stage in one pair of brackets, as in [rounds=2, topic=racism]"
+            )
+        options = dict(parse_spec(f"stage,{inside[0]}").options)
     if unknown := [key for key in options if key not in FIELDS[1:]]:
         raise unknown_name("field of a stage", unknown[0], FIELDS[1:])
+    if not all(place.strip() for place in split_outside(text, ALSO)):
+        raise UserError(
+            f'topology {text.strip()!r} lacks a place: write one on each side of a {ALSO} or {THEN}, such as "rooms > echo"'
+        )
     return {"topology": text.strip(), **options}
 
 

@@ -322,7 +322,9 @@ class DebateModel(SteppedModel):
     def _forget_ratings(self) -> None:
         """Keep the last attitudes for this round, and clear them: an attitude that is not asked for is None."""
         rated = [agent for agent in self.agents if agent.ratings]
-        self._previous_attitudes = {agent.unique_id: agent.attitude for agent in rated}
+        earlier, pausing = self._previous_attitudes, self.clock.pausing(self.debating_rooms, self.round - 1)
+        kept = {number: earlier[number] for room in pausing for number in room.members if number in earlier}
+        self._previous_attitudes = kept | {agent.unique_id: agent.attitude for agent in rated}
         for agent in rated:
             agent.ratings = {}
 

@@ -21,6 +21,7 @@ from parley.environments.place_kinds import Place
 from parley.environments.places import Span, seated
 from parley.environments.platform import Platform
 from parley.llm.driver import Conversation, ask_in_step
+from parley.llm.errors import UserError
 from parley.llm.seeding import stream
 from parley.model.agent_factory import describe_others, mediator_of
 from parley.model.events import Event, Gathered, Heard, Linked, Unlinked
@@ -32,8 +33,8 @@ from parley.model.round import run_round
 if TYPE_CHECKING:
     from parley.model.debate import DebateModel
 
-TABLES, AWAY, ORDER = "tables", "away", "order"
-"""What a room keeps: the tables of its stage, and the people who miss it; and a table the order that was drawn once for it."""
+TABLES, ORDER = "tables", "order"
+"""What a room keeps: the tables of its stage; and what a table keeps: the order that was drawn once for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +69,16 @@ def begin_stage(model: DebateModel, room: RoomState, span: Span) -> list[Event]:
         if isinstance(member, Resident):
             sits_at = [table for table in tables if number in table.state.members]
             member.place = " + ".join(f"{table.place.kind} {table.number}" for table in sits_at)
-            if not member.absent:
+            if not member.away:
                 member.enter([_company(model, table, number) for table in sits_at])
+    round_ = room.round + 1 if room.round else 0
     events: list[Event] = [
-        Gathered(room.id, room.round, span.number, table.place.kind, table.number, table.members) for table in tables
+        Gathered(room.id, round_, span.number, table.place.kind, table.number, table.members) for table in tables
     ]
     if last_links:
-        events.append(Unlinked(room.id, room.round, last_links))
+        events.append(Unlinked(room.id, round_, last_links))
     if room.society:
-        events.append(Linked(room.id, room.round, room.society.links.pairs))
+        events.append(Linked(room.id, round_, room.society.links.pairs))
     return events
 
 
@@ -91,6 +93,7 @@ def remember_topics(rooms: Sequence[RoomState], begun: Sequence[RoomState], span
         for member, same in zip(room.members.values(), before.members.values(), strict=True):
             if isinstance(member, Resident) and isinstance(same, Resident):
                 member.recall(same.memory)
+                member.absent = same.absent and not same.away  # who left on one topic is away from the next one
 
 
 def run_places_round(model: DebateModel, room: RoomState, span: Span) -> Conversation[list[Event]]:
@@ -104,8 +107,7 @@ def run_places_round(model: DebateModel, room: RoomState, span: Span) -> Convers
         for table_events in rounds:
             events += table_events
         room.iteration = max([room.iteration, *[table.state.iteration for table in here]])
-        if len(tables) > 1:
-            events += [event for table in here for event in _heard(table)]
+        events += [event for table in here if table.name for event in _heard(table)]
     return events
 
 
@@ -137,29 +139,39 @@ def _carry_over(model: DebateModel, room: RoomState, span: Span) -> None:
 
 def _send_away(model: DebateModel, room: RoomState, span: Span) -> None:
     """Let those come back who missed the last stage, and draw those who miss this one."""
-    for number in room.kept.get(AWAY, ()):
-        room.members[number].absent = False
-    present = [number for number, member in room.members.items() if not member.absent]
     draw = stream(model.setup.seed, "away", room.group, room.repetition, span.number)
-    away = draw.sample(present, round(span.stage.away * len(present)))
-    for number in away:
-        room.members[number].absent = True
-    room.kept[AWAY] = away
+    people = list(room.members)
+    away = set(draw.sample(people, round(span.stage.away * len(people))))
+    for number, member in room.members.items():
+        if isinstance(member, Resident):
+            member.away = number in away
+
+
+def _is_away(member: object) -> bool:
+    return isinstance(member, Resident) and member.away
 
 
 def _tables(model: DebateModel, room: RoomState, span: Span) -> Iterator[Table]:
     """Yield the tables of a stage, place by place."""
-    parties = {number: member.persona.party for number, member in room.members.items() if not member.absent}
+    parties = {number: member.persona.party for number, member in room.members.items() if not _is_away(member)}
     places = span.stage.places
     for order, place in enumerate(places):
         draw = stream(model.setup.seed, "places", room.group, room.repetition, span.number, order)
         who = [model.setup.society.seat(party) for party in place.who]
         groups = seated(place, parties, who, draw)
-        alone = len(groups) == len(places) == span.number == 1
+        alone = len(groups) == len(places) == len(model.clock.spans) == 1
         for number, members in enumerate(groups, 1):
             name = () if alone else (span.number, order, number)
-            yield _table(model, room, Table(place, order, number, place.environment([parties[member] for member in members]),
-                                            _state_of(room, members), name))  # fmt: skip
+            environment = _environment(place, span.number, [parties[member] for member in members])
+            yield _table(model, room, Table(place, order, number, environment, _state_of(room, members), name))
+
+
+def _environment(place: Place, stage: int, parties: Sequence[str]) -> Environment:
+    """Return who hears whom at a table. Errors: UserError where these people are too few for it."""
+    try:
+        return place.environment(parties)
+    except ValueError as error:
+        raise UserError(f"{place.kind} in stage {stage}: {error}, in the topology") from error
 
 
 def _state_of(room: RoomState, members: tuple[int, ...]) -> RoomState:

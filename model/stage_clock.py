@@ -36,6 +36,11 @@ class StageClock:
         span = self.span(round_)
         return rooms if span is None else [room for room in rooms if span.stage.topic in ("", room.topic)]
 
+    def pausing(self, rooms: Sequence[RoomState], round_: int) -> Sequence[RoomState]:
+        """Return the rooms that have begun and do not debate in a round, because it is about another topic."""
+        debating = {room.id for room in self.debating(rooms, round_)}
+        return [room for room in rooms if room.round and room.id not in debating]
+
     def last_round(self, room: RoomState) -> int:
         """Return how many rounds a room has in all."""
         if not self.spans:

@@ -29,7 +29,7 @@ def seatings(tables: Tables, room: str) -> dict[str, pd.DataFrame]:
 def seating_now(by_title: Mapping[str, pd.DataFrame], round_: int) -> str:
     """Return the title of the first place in which people sit in a round."""
     begun = {title: int(seats["round"].iloc[0]) for title, seats in by_title.items()}
-    latest = max((start for start in begun.values() if start < max(round_, 1)), default=0)
+    latest = max((first for first in begun.values() if first <= max(round_, 1)), default=0)
     return next(title for title, start in begun.items() if start == latest)
 
 

@@ -64,7 +64,7 @@ def View(shown: Shown) -> None:
         Select("Network", list(networks), chosen)
     by_title = solara.use_memo(lambda: seatings(tables, network.room.name), [network])
     seats = solara.use_reactive(NOW)
-    title = seats.value if seats.value in by_title else seating_now(by_title, shown.round + 1) if by_title else ""
+    title = seats.value if seats.value in by_title else seating_now(by_title, shown.round) if by_title else ""
     if len(by_title) > 1:
         Select("Seats", [NOW, *by_title], seats)
     people = solara.use_memo(

@@ -46,8 +46,8 @@ class Heard(OfAgent):
 class Gathered(InRound):
     """Who sits together from this round on, where people meet in several places: one event for each table.
 
-    `stage` counts the stages from 1, `place` is the kind of place, `table` counts its tables from 1. Before the first round the
-    round is 0. People in none of the events of a stage sit nowhere in it.
+    `stage` counts the stages from 1, `place` is the kind of place, `table` counts its tables from 1. `round` is the first round
+    of the stage; that of the first stage is 0. People in none of the events of a stage sit nowhere in it.
     """
 
     stage: int

@@ -74,7 +74,7 @@ def _last_stage(tables: Tables) -> dict[str, int]:
     """Return the round before the last stage, by room that debates in it."""
     places = tables.places
     last = places[places["stage"] == places["stage"].max()]
-    return {str(room): int(round_) for room, round_ in last.groupby("room")["round"].first().items()}
+    return {str(room): max(int(round_) - 1, 0) for room, round_ in last.groupby("room")["round"].first().items()}
 
 
 def people(tables: Tables) -> pd.DataFrame:

@@ -51,6 +51,7 @@ def test_a_mark_inside_brackets_and_quotes_does_not_split() -> None:
         ("rooms [rounds=2, topc=racism]", "unknown field of a stage 'topc': did you mean topic"),
         ("rooms [rounds=two]", "rounds must be a whole number"),
         ("rooms [rounds]", "has no value"),
+        ("rooms [rounds=2] [topic=racism]", "one pair of brackets"),
         ([], "a list of stages"),
         ([3], "a text or a table"),
     ],

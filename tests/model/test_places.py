@@ -195,7 +195,7 @@ def test_a_mediated_group_deliberates_on_a_topic() -> None:
 def test_links_of_a_stage_vanish_with_it() -> None:
     _, events = ran(topology="network,graph='ring,degree=4' > rooms > network,graph='ring,degree=2'", size=12, rounds=3)
     assert [len(event.pairs) for event in of(events, Linked)] == [48, 24]
-    assert [(event.round, len(event.pairs)) for event in of(events, Unlinked)] == [(1, 48)]
+    assert [(event.round, len(event.pairs)) for event in of(events, Unlinked)] == [(2, 48)]
 
 
 def test_a_survey_alone_and_a_run_that_ends_within_the_stages() -> None:
@@ -207,6 +207,43 @@ def test_a_survey_alone_and_a_run_that_ends_within_the_stages() -> None:
         topology=[{"topology": "rooms,size=4", "rounds": 2}, {"topology": "echo", "rounds": 2}], size=12, rounds=1
     )
     assert {event.place for event in of(events, Gathered)} == {"rooms"}
+
+
+def test_a_topic_that_comes_back_knows_the_ratings_of_its_last_round() -> None:
+    """A rule by attitude goes by the last rating on the topic, though the round before was about another one."""
+    stages = [
+        {"topology": "rooms,size=3", "rounds": 1, "topic": "racism"},
+        {"topology": "rooms,size=3", "rounds": 1, "topic": "abortion"},
+    ]
+    last = {"network": {"graph": "complete", "rule": "bounded_confidence,epsilon=10"}}
+    _, events = ran(
+        topology=[*stages, {"topology": last, "rounds": 1, "topic": "racism"}],
+        topic="racism,abortion",
+        size=6,
+        rounds=3,
+    )
+    heard = [event for event in of(events, Heard) if event.room.startswith("racism") and event.round == 2]
+    assert sum(len(event.iterations) for event in heard) == 30
+
+
+def test_who_joins_takes_its_seat_and_who_left_stays_away() -> None:
+    """A person who is absent at first has a seat, and talks from the round in which it joins. Who left does not come back with
+    those who missed a stage, nor on the next topic.
+    """
+    model, events = ran(
+        topology="rooms,size=4", size=8, rounds=2, interventions=[parley.Join(round=2, to=("republican 1",))]
+    )
+    said = {(event.agent, event.round): event.text for event in of(events, Utterance)}
+    assert said[1, 1] is None
+    assert said[1, 2]
+    stages = [{"topology": "rooms,size=4", "rounds": 2, "topic": "racism", "away": 0.25},
+              {"topology": "rooms,size=4", "rounds": 1, "topic": "abortion"}]  # fmt: skip
+    model, events = ran(topology=stages, topic="racism,abortion", size=8, rounds=3,
+                        interventions=[parley.Leave(round=2, to=("democrat",))])  # fmt: skip
+    abortion = [event for event in of(events, Rated) if event.room.startswith("abortion")]
+    party = {agent.unique_id: agent.party for agent in model.agents}
+    assert {party[event.agent] for event in abortion if event.reason == "absent"} == {"democrat"}
+    assert {party[event.agent] for event in abortion if event.reason is None} == {"republican"}
 
 
 def test_surveys_after_each_stage() -> None:
@@ -244,6 +281,23 @@ def test_a_preset_with_stages_is_resumed_to_the_byte(tmp_path: Path) -> None:
         ({"topology": "rooms,who=green"}, "who=green"),
         ({"topology": "rooms", "format": "structured"}, "set format=free"),
         ({"topology": "rooms", "sides": "assigned"}, "sides=own"),
+        ({"topology": "network,graph='ring,degree=4' [away=0.5]", "size": 6}, "network in stage 1: among 3 agents"),
+        ({"topology": "rooms [away=0.9]", "size": 6}, "nobody is left to talk in stage 1"),
+        (
+            {
+                "topology": "rooms [rounds=1, topic=racism] > rooms [rounds=1, topic=abortion]",
+                "topic": "racism,abortion",
+                "rounds": 2,
+                "interventions": [parley.Message(round=2, by="Ann", text="Hello.")],
+            },
+            "no topic has more than 1",
+        ),
+        ({"topology": "rooms", "size": 10**12}, "size must be from 0 to"),
+        ({"topology": {"rooms": 5}}, "a place is a name with its options"),
+        ({"topology": {1: {}}}, "a place is a name with its options"),
+        ({"topology": [{"topology": "rooms > echo", "rounds": 1}]}, "a stage of its own"),
+        ({"topology": "rooms [rounds=2"}, "one pair of brackets"),
+        ({"topology": "rooms >"}, "lacks a place"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_what_to_set(settings: dict[str, Any], problem: str) -> None:
