@@ -150,6 +150,11 @@ class Tables:
         return felt.assign(value=values_on_scale(felt))
 
     @property
+    def whole_network(self) -> pd.DataFrame:
+        """The links of a run in which all people are in a network from first to last, and nowhere else."""
+        return self.links if self.places.empty else self.links.iloc[:0]
+
+    @property
     def emotions_on_ties(self) -> pd.DataFrame:
         """The ratings of emotion of a run that says who heard which line: on a network or a platform."""
         return self.emotions if len(self.heard) else self.emotions.iloc[:0]

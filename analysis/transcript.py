@@ -12,6 +12,7 @@ import pandas as pd
 from parley.agents.society import PartyNames
 from parley.analysis import disclaimers, provenance
 from parley.analysis.formatting import REFERENCE, escape_markdown, format_feelings, format_number
+from parley.analysis.meetings import meetings
 from parley.analysis.tables import Tables
 from parley.environments.dyads import POST
 from parley.model.titles import group_title, seat_label
@@ -88,7 +89,9 @@ def _turns(tables: Tables) -> pd.DataFrame:
     shown = tables.private[tables.private["purpose"] != "importance"]
     notes = shown[columns].assign(what="note to itself (" + shown["purpose"] + ")")
     acts = tables.acts[["room", "round", "iteration", "name", "reason"]].assign(text=_act_texts(tables), what=ACT)
-    return pd.concat([memories, notes, acts, spoken]).sort_values("iteration", kind="stable")
+    turns = pd.concat([memories, notes, acts, spoken]).sort_values("iteration", kind="stable")
+    where = meetings(tables)
+    return turns.assign(where=[where.get(turn, "") for turn in zip(turns["room"], turns["iteration"], strict=True)])
 
 
 def _act_texts(tables: Tables) -> pd.Series:
@@ -143,7 +146,11 @@ def _room(
         yield f"#### Round {round_}\n"
         for row in interventions.get((room, round_), ()):
             yield f"*{provenance.intervention_sentence(row, seats)}*\n"
+        where = ""
         for row in turns[room, round_]:
+            if row["where"] != where:
+                where = row["where"]
+                yield f"##### {where[:1].upper()}{where[1:]}\n"
             yield f"{_act(row) if row['what'] == ACT else _note(row) if row['what'] else _reply(row)}\n"
         yield from _ratings(ratings.get((room, round_), []), f"After round {round_}")
         yield from _feelings(feelings.get((room, round_), []), f"After round {round_}")

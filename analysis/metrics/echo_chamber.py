@@ -24,7 +24,7 @@ NOTE = (
     "share of shuffles that reach the index (the true order counts as a shuffle)."
 )
 LABELS = {"rooms": "rooms", "index": "index", "null": "shuffled", "reason": "reason if missing"}
-NEEDS = "links"
+NEEDS = "whole_network"
 DEALS = 499
 NULL_COLUMNS = ["null", "null_low", "null_high", "p"]
 

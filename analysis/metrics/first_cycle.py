@@ -30,7 +30,12 @@ WIDEST = 0.5
 def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per topic, group, party: measure, rooms, missing (agents left out), first, total (points), share, reason."""
     kinds = CELL_COLUMNS | {"first": "float64", "total": "float64"} | spans("share") | {"reason": "object"}
-    return frame([line(cell) for cell in cells(tables)], **kinds)
+    staged = tables.places["stage"].nunique() > 1
+    return frame([_unlike_rounds(cell) if staged else line(cell) for cell in cells(tables)], **kinds)
+
+
+def _unlike_rounds(cell: Cell) -> dict[str, Any]:
+    return cell_columns(cell, *cell.complete()) | {"reason": "rounds of other stages are no rounds of the same debate"}
 
 
 def headline(shares: pd.DataFrame) -> str:

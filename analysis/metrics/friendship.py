@@ -110,7 +110,7 @@ LABELS = {
     "activity": "activity", "activity_null": "activity, shuffled", "activity_excess": "activity, excess",
     "reason": "reason if missing",
 }  # fmt: skip
-NEEDS = "links"
+NEEDS = "whole_network"
 SHUFFLES = 199
 QUANTITIES = ("degree", "activity")
 BOUNDS = dict.fromkeys(QUANTITIES, SHARE) | {f"{quantity}_excess": SIGNED for quantity in QUANTITIES}

@@ -137,7 +137,8 @@ def test_intervals_of_other_respondents_hold_the_truth(payoff: np.ndarray) -> No
             held[side].append(
                 low <= truth <= high or share == pytest.approx(truth)
             )  # its own best answer: even, no interval
-    assert all(0.91 <= np.mean(hits) <= 0.99 for hits in held.values())
+    assert all(np.mean(hits) >= 0.91 for hits in held.values())
+    assert np.mean(held[AVERAGE]) <= 0.99, "the others are often even by construction"
     if payoff is NOTHING:
         assert better <= 10
 

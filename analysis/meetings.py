@@ -1,0 +1,48 @@
+"""Where each turn of a run was taken, where people meet in several places: the stage, the place and the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from parley.analysis.tables import Tables
+from parley.environments.base import MEDIATOR
+
+TURNS_BESIDES_MEMBERS = {"rooms": 0, "echo": 0, "mediated": 1}
+"""By kind of place in which each member has one turn a round: further turns at a table, those of a mediator."""
+
+
+def meetings(tables: Tables) -> dict[tuple[str, int], str]:
+    """Return where each turn was taken, by room and iteration: `stage 2, echo, table 1`; empty without several places.
+
+    The record goes table by table. At a table each member has one turn a round; a network or a medium has those that are left.
+    """
+    if tables.places.empty:
+        return {}
+    turns = pd.concat([tables.utterances[["room", "round", "iteration"]], tables.acts[["room", "round", "iteration"]]])
+    by_round = turns.drop_duplicates().sort_values("iteration").groupby(["room", "round"])["iteration"].agg(list)
+    seats = dict(iter(tables.places.groupby("room", sort=False)))
+    found = {}
+    for (room, round_), iterations in by_round.items():
+        for iteration, label in zip(iterations, _labels(seats[room], int(round_), len(iterations)), strict=False):
+            found[str(room), int(iteration)] = label
+    return found
+
+
+def _labels(seats: pd.DataFrame, round_: int, turns: int) -> Iterator[str]:
+    """Yield where each turn of a round was taken, in order; nothing where that cannot be told."""
+    stage = seats.loc[seats["round"] <= max(round_, 1), "stage"].max()
+    here = seats[seats["stage"] == stage]
+    counts: dict[tuple[str, int], int | None] = {}
+    for (place, table), members in here.groupby(["place", "table"], sort=False):
+        known = TURNS_BESIDES_MEMBERS.get(str(place))
+        counts[str(place), int(table)] = None if known is None else known + int((members["agent"] != MEDIATOR).sum())
+    unknown = sum(count is None for count in counts.values())
+    left = turns - sum(count or 0 for count in counts.values())
+    if unknown > 1 or left < 0:
+        return
+    several = {place for place, table in counts if table > 1}
+    for (place, table), count in counts.items():
+        label = f"stage {stage}, {place}" + (f", table {table}" if place in several else "")
+        yield from [label] * (left if count is None else count)
