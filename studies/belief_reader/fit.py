@@ -208,7 +208,7 @@ def _fit(panel: Panel, names: Sequence[str]) -> list[Weight]:
     found = []
     coefficients = np.linalg.pinv(design) @ change if len(change) else np.full(design.shape[1], np.nan)
     rests = change - whole[used] @ coefficients if len(change) else change
-    groups = [clusters == code for code in range(int(clusters.max(initial=-1)) + 1)]
+    groups = [clusters == code for code in range(int(np.max(clusters, initial=-1)) + 1)]
     if len(groups) >= FEWEST:
         grams = np.array([design[rows].T @ design[rows] for rows in groups])
         moves = steps_without(grams, np.array([design[rows].T @ rests[rows] for rows in groups]))

@@ -123,7 +123,7 @@ def best_answer(payoff: Floats, other: Floats, drawn: Floats, penalty: float) ->
     """Return the distribution with the largest p'M other - penalty |p - drawn|^2 (of equal combinations, the first)."""
     values = payoff @ other
     if penalty == 0:
-        return np.asarray(np.eye(len(values))[int(values.argmax())])
+        return np.asarray(np.eye(len(values))[int(np.argmax(values))])
     return project(drawn + values / (2 * penalty))
 
 

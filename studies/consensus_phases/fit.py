@@ -93,14 +93,14 @@ def _likelihood(axes: list[Floats], told: Floats, hits: Floats, sizes: Floats) -
 
 def _best(axes: list[Floats], likely: Floats) -> Curve:
     """Return the most likely curve; of equally likely ones that with the least noise."""
-    close = likely >= likely.max() - TINY
+    close = likely >= np.max(likely) - TINY
     place = min(zip(*np.nonzero(close), strict=True), key=lambda at: (at[2], abs(axes[0][at[0]]), abs(axes[1][at[1]])))
     return Curve(*(float(axis[at]) for axis, at in zip(axes, place, strict=True)))
 
 
 def _likely_part(axes: list[Floats], likely: Floats, reach: float) -> tuple[Ends, ...]:
     """Return the span of each parameter within this reach of the highest log-likelihood, with one step more."""
-    inside, spans = likely >= likely.max() - reach, []
+    inside, spans = likely >= np.max(likely) - reach, []
     for place, axis in enumerate(axes):
         held = np.flatnonzero(inside.any(axis=tuple(other for other in range(3) if other != place)))
         spans.append((float(axis[max(held[0] - 1, 0)]), float(axis[min(held[-1] + 1, len(axis) - 1)])))
@@ -112,7 +112,7 @@ def _profile(axis: Floats, likely: Floats, place: int, cut: float) -> Ends:
     if len(axis) == 1:
         return NONE
     best = likely.max(axis=tuple(other for other in range(3) if other != place))
-    gap = best - (best.max() - cut)
+    gap = best - (np.max(best) - cut)
     held = np.flatnonzero(gap >= 0)
     low, high = _crossing(axis, gap, held[0], -1), _crossing(axis, gap, held[-1], 1)
     first, last = WIDEST[place]
@@ -152,7 +152,7 @@ def design_effects(answers: Answers, curve: Curve) -> tuple[float, float]:
 
 def _draw(axes: list[Floats], likely: Floats, rng: np.random.Generator, count: int) -> Floats:
     """Return (count, 3) parameters drawn with probabilities in proportion to the likelihood, evenly within a cell of the grid."""
-    weights = np.exp(likely - likely.max()).ravel()
+    weights = np.exp(likely - np.max(likely)).ravel()
     cells = np.unravel_index(rng.choice(len(weights), count, p=weights / weights.sum()), likely.shape)
     drawn = []
     for axis, cell, span in zip(axes, cells, WIDEST, strict=True):

@@ -133,6 +133,7 @@ def commands(folder: Path) -> Iterator[tuple[str, ...]]:
     yield ("study", "correct", "--judge", "oracle", "--out", f"{folder}/corrected")
     yield ("study", "distributions", "planted", "--questions", "2", "--out", f"{folder}/polled")
     yield ("study", "predict", "planted", "--people", "10", "--out", f"{folder}/predicted")
+    yield ("study", "belief-reader", "--topic", "racism", "--out", f"{folder}/tags")
     yield ("study", "twins", "planted", "--groups", "5", "--points", "1", "--out", f"{folder}/twins")
     statements = folder / "statements.csv"
     statements.write_text("statement,speaker\nIt rains in Lindmoor.,Ann\nIt snows in Quell.,\n", encoding="utf-8")
