@@ -23,7 +23,7 @@ from matplotlib.path import Path as Outline
 from numpy.typing import NDArray
 
 from parley.analysis.figures import LABEL, TWO_COLUMNS, add_legend, new_figure, styles_of_run
-from parley.analysis.metrics._network import Population, populations
+from parley.analysis.metrics._network import Links, Population, populations
 from parley.analysis.plots import figure_title, topic_ends
 from parley.analysis.tables import Tables
 from parley.llm.seeding import stream
@@ -145,13 +145,18 @@ def _room_name(tables: Tables, networks: Sequence[Population], place: int) -> st
 
 
 def _draw_room(pair: Sequence[Axes], network: Population, markers: Mapping[str, str], name: str) -> None:
-    """Draw a room in two panels: at the first and at the last survey; with one survey the second panel is left out."""
-    links = network.links(0)
+    """Draw a room in two panels: at the first and at the last survey; with one survey the second panel is left out.
+
+    A network of a later stage is first drawn with the ratings of the last survey before it.
+    """
+    begun = int(network.changes["round"].min()) if len(network.changes) else 0
+    links = network.links(begun)
     places = layout(len(network.room.parties), links.source, links.target)
     surveys = [int(round_) for round_ in network.room.attitudes.columns]
-    rounds = list(dict.fromkeys((surveys[0], surveys[-1]))) if surveys else [0, network.last]
+    first = [round_ for round_ in surveys if round_ < max(begun, 1)][-1:] or surveys[:1]
+    rounds = list(dict.fromkeys((*first, surveys[-1]))) if surveys else [0, network.last]
     for axis, round_ in zip(pair, rounds, strict=False):
-        _draw(axis, network, round_, places, markers)
+        _draw(axis, network, round_, network.links(max(round_, begun)), places, markers)
         when = f"after round {round_}" if round_ else "before the debate"
         axis.set_title(f"{name}, {when.removesuffix(' the debate')}" if name else f"{when[0].upper()}{when[1:]}")
     for axis in pair[len(rounds) :]:
@@ -168,8 +173,9 @@ def _scale() -> ScalarMappable:
     return ScalarMappable(Normalize(0, 10), COLOURS)
 
 
-def _draw(axis: Axes, network: Population, round_: int, places: Floats, markers: Mapping[str, str]) -> None:
-    links = network.links(round_)
+def _draw(
+    axis: Axes, network: Population, round_: int, links: Links, places: Floats, markers: Mapping[str, str]
+) -> None:
     ends = places[np.stack([links.source, links.target], axis=1)].reshape(-1, 2)
     codes = np.tile([Outline.MOVETO, Outline.LINETO], len(links.source))
     faint = max(0.08, min(0.6, 60 / max(len(links.source), 1)))
