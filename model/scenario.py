@@ -321,9 +321,10 @@ def with_places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
     if not words:
         return settings
     rest = {key: value for key, value in settings.items() if key != words[0]}
-    if rest.get("environment", PLACES) != PLACES:
-        raise UserError(f"{words[0]} is about several places: leave out environment={rest['environment']}")
-    return {**rest, "environment": PLACES, TOPOLOGY: topology_text(settings[words[0]])}
+    given = rest.get("environment", PLACES)
+    if given != PLACES and TOPOLOGY not in {option.name for option in fields(environment_class(given))}:
+        raise UserError(f"{words[0]} is about several places: leave out environment={given}")
+    return {**rest, "environment": given, TOPOLOGY: topology_text(settings[words[0]])}
 
 
 SETTABLE = set(FIELD_BLOCKS) - {"name", "title", "source", "environment", "options"}

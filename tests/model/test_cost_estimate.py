@@ -23,6 +23,7 @@ from parley.model.recorder import MemoryRecorder
 from parley.model.run_time import estimate_time, machine_lines, measured_rate
 from parley.model.scenario import Scenario, load_preset, preset_names
 from parley.model.scenario_run import RunSpec, run_scenario
+from parley.studies.consensus_phases.events import TookSide
 from parley.studies.games.events import Moved
 from parley.studies.herding.events import Decided
 
@@ -42,13 +43,15 @@ MEDIA = ("platform", "herd_effect", "group_polarisation", "spread", "emotion_spr
 """Where people choose how many calls there are."""
 ENDING = ("trust_game", "negotiation")
 """Where what players do decides how many moves there are."""
+OTHERS = ("two_topics", "readers")
+"""Its stages name two topics; a judge is asked about each different line, and how many differ depends on what is said."""
 EXCITED = "public_opinion"
 """Where what people do also decides who is active: a post excites those who follow its author."""
 
 
 @pytest.mark.thorough
 @check_each("survey", ["rounds", "ends", "never"])
-@check_each("name", [name for name in preset_names() if name not in (*MEDIA, EXCITED, *ENDING)])
+@check_each("name", [name for name in preset_names() if name not in (*MEDIA, EXCITED, *ENDING, *OTHERS)])
 def test_the_plan_is_what_happens(small: Callable[..., Scenario], name: str, survey: str) -> None:
     scenario, recorder = (
         small(name, survey=survey, sides="own"),
@@ -56,7 +59,8 @@ def test_the_plan_is_what_happens(small: Callable[..., Scenario], name: str, sur
     )  # who has no side to argue for asks nothing
     model = DebateModel(scenario, backend=Fake(opinionated), recorder=recorder)
     model.run()
-    kinds = [sum(isinstance(event, kind) for event in recorder.events) for kind in (Utterance | Decided | Moved, Rated)]
+    replies = sum(isinstance(event, Utterance | Decided | Moved | TookSide) for event in recorder.events)
+    kinds = [replies, sum(isinstance(event, Rated) and event.asked > 0 for event in recorder.events)]
     plan = plan_run(scenario)
     assert (plan.agents, plan.rooms, plan.replies, plan.ratings) == (len(model.agents), len(model.rooms), *kinds)
     assert plan.calls == sum(isinstance(event, Called) for event in recorder.events)
