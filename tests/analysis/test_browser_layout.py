@@ -22,6 +22,12 @@ WIDE = {"viewport": {"width": 1440, "height": 900}}
 RUNS: dict[str, dict[str, Any]] = {
     "three_way": {"topic": "racism,climate_change", "repetitions": 5, "rounds": 5},
     "network": {"size": 16, "repetitions": 1, "rounds": 2, "reference": ""},
+    "stages": {
+        "repetitions": 1,
+        "size": 12,
+        "topology": "rooms,size=4 [rounds=1] > mediated,size=4 [rounds=1]",
+        "rounds": 2,
+    },
     "consensus": {"repetitions": 1, "episodes": 1},
     "intervention": {"topic": "racism", "repetitions": 2, "rounds": 4},
     "platform": {"topic": "racism", "size": 8, "repetitions": 1, "rounds": 2, "graph": "ring,degree=2"},
