@@ -1,4 +1,4 @@
-"""Where each turn of a run was taken, where people meet in several places: the stage, the place and the table."""
+"""Where people met in a run with several places: the stage, place and table of each turn, and the rounds of its stages."""
 
 from __future__ import annotations
 
@@ -46,3 +46,29 @@ def _labels(seats: pd.DataFrame, round_: int, turns: int) -> Iterator[str]:
     for (place, table), count in counts.items():
         label = f"stage {stage}, {place}" + (f", table {table}" if place in several else "")
         yield from [label] * (left if count is None else count)
+
+
+def stages_sentence(tables: Tables) -> str:
+    """Return which round begins each stage, and what people remember of the stages before it; "" with fewer than two stages."""
+    firsts = tables.places.groupby(["topic", "stage"], sort=False)["round"].first().reset_index()
+    if firsts["stage"].nunique() < 2:
+        return ""
+    places = tables.places.groupby("stage")["place"].unique()
+    named = [
+        f"stage {stage} ({' and '.join(names)}) begins with round {_begins(tables, firsts, stage)}"
+        for stage, names in places.items()
+    ]
+    topology = str(tables.header.scenario["options"].get("topology", ""))
+    notes = {
+        "carry=swapped": "remember what another person of their party heard",
+        "carry=none": "do not remember the stages before",
+    }
+    remembered = "".join(f" In a stage with {word}, people {what}." for word, what in notes.items() if word in topology)
+    return f"People meet in stages: {'; '.join(named)}. Rounds are counted within a topic.{remembered} "
+
+
+def _begins(tables: Tables, firsts: pd.DataFrame, stage: int) -> str:
+    rounds = firsts[firsts["stage"] == stage]
+    several = firsts["topic"].nunique() > 1
+    starts = [(max(int(row["round"]), 1), tables.title(row["topic"])) for row in rounds.to_dict("records")]
+    return ", ".join(f"{start} of {title}" if several else str(start) for start, title in starts)

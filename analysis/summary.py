@@ -17,6 +17,7 @@ from parley.analysis.branch_report import add_branch
 from parley.analysis.figure_text import rooms_phrase
 from parley.analysis.findings import Results, findings, missing_ratings
 from parley.analysis.formatting import REFERENCE
+from parley.analysis.meetings import stages_sentence
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._cells import DEFAULT, default_level
 from parley.analysis.model_calls import asked_of_model, mixed_models, model_names, outgrown, used_tokens
@@ -179,37 +180,11 @@ def _how_to_read(report: Report, tables: Tables) -> None:
         f"The unit of analysis is the room, one debate: n = {rooms} rooms per topic and group. The agents of a room are averaged "
         "first. Brackets hold 95% intervals over rooms. The intervals are not corrected for the number of rows."
         f"{warnings} {tables.opinion_note}{_dependence(tables)}{_copies(tables)}{_unstated(tables)} "
-        f"{_stages(tables)}{AXIS[scenario['survey']]}",
+        f"{stages_sentence(tables)}{AXIS[scenario['survey']]}",
     )
     probe = str(scenario["probe"])
     report.lines(f"- {words.escape_markdown(tables.title(topic))}: {_axis(topic, probe)}" for topic in tables.topics)
     report.plain(_default_levels(tables))
-
-
-def _stages(tables: Tables) -> str:
-    """Return which stage has which rounds, where people meet in stages, and what they remember of the stages before."""
-    firsts = tables.places.groupby(["topic", "stage"], sort=False)["round"].first().reset_index()
-    if firsts["stage"].nunique() < 2:
-        return ""
-    places = tables.places.groupby("stage")["place"].unique()
-    named = [
-        f"stage {stage} ({' and '.join(names)}) begins with round {_begins(tables, firsts, stage)}"
-        for stage, names in places.items()
-    ]
-    topology = str(tables.header.scenario["options"]["topology"])
-    notes = {
-        "carry=swapped": "remember what another person of their party heard",
-        "carry=none": "do not remember the stages before",
-    }
-    told = "".join(f" In a stage with {word}, people {what}." for word, what in notes.items() if word in topology)
-    return f"People meet in stages: {'; '.join(named)}. Rounds are counted within a topic.{told} "
-
-
-def _begins(tables: Tables, firsts: pd.DataFrame, stage: int) -> str:
-    rounds = firsts[firsts["stage"] == stage]
-    several = firsts["topic"].nunique() > 1
-    starts = [(max(int(row["round"]), 1), tables.title(row["topic"])) for row in rounds.to_dict("records")]
-    return ", ".join(f"{start} of {title}" if several else str(start) for start, title in starts)
 
 
 def _dependence(tables: Tables) -> str:

@@ -6,14 +6,42 @@ Presets and command lines read it before any environment is loaded (environments
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
+from parley.environments import environment_class
 from parley.llm.registry import UserError, parse_spec, unknown_name, write_spec
 
 ALSO, THEN = "+", ">"
 """Between places that are there at once, and between stages that follow one another."""
 FIELDS = ("topology", "rounds", "topic", "away", "carry")
 """The fields of a stage, its places first (`Stage` in environments/places.py)."""
+TOPOLOGY, STAGE, PLACES = "topology", "stage", "places"
+"""The words for several places in a preset, and the environment that has them (environments/places.py)."""
+
+
+def with_places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return settings in which `topology`, or a list of tables `stage`, is the option of an environment.
+
+    >>> with_places({"topology": {"rooms": {}, "network": {}}, "rounds": 3})
+    {'rounds': 3, 'environment': 'places', 'topology': 'rooms + network'}
+    """
+    words = [word for word in (TOPOLOGY, STAGE) if word in settings]
+    if len(words) > 1:
+        raise UserError(f"give {TOPOLOGY}, or [[{STAGE}]] for each stage, not both")
+    if not words:
+        return settings
+    rest = {key: value for key, value in settings.items() if key != words[0]}
+    given = rest.get("environment", PLACES)
+    if given != PLACES and TOPOLOGY not in {option.name for option in fields(environment_class(given))}:
+        raise UserError(f"{words[0]} is about several places: leave out environment={given}")
+    return {**rest, "environment": given, TOPOLOGY: topology_text(settings[words[0]])}
+
+
+def rounds_of_stages(options: Mapping[str, Any]) -> int:
+    """Return how many rounds the stages of an environment with these options have in all; 0 where one leaves it open."""
+    rounds = [table.get("rounds", "0") for table in stage_tables(options[TOPOLOGY])] if TOPOLOGY in options else ["0"]
+    return sum(map(int, rounds)) if all(number.isdecimal() and int(number) for number in rounds) else 0
 
 
 def topology_text(value: Any) -> str:

@@ -28,7 +28,6 @@ from parley.agents.probe import PHRASES, TURNS, Probe, forecast_probe
 from parley.agents.topic import Topic
 from parley.agents.traits import PLAIN
 from parley.environments.base import MEDIATOR, Networked, Room
-from parley.environments.places import Span
 from parley.environments.platform import Platform
 from parley.llm.answer_sharing import AnswerSharing
 from parley.llm.backends import identity_spec, is_scripted
@@ -48,12 +47,12 @@ from parley.model.interventions.base import Intervention
 from parley.model.missing_replies import ContextWatch, MissingTally
 from parley.model.network_round import build_social_graph, initial_link_events, network_grid, run_network_round
 from parley.model.people import ask_consent, people_of
-from parley.model.places_round import begin_stage, remember_topics, run_places_round
+from parley.model.places_round import begin_stages, run_places_round
 from parley.model.platform_round import run_platform_round
 from parley.model.recorder import NullRecorder, Preview, Recorder
 from parley.model.reporters import agent_reporters as asked_of_agents
 from parley.model.reporters import attitudes_by_party, reporters
-from parley.model.room import RoomState, RunContext
+from parley.model.room import RoomState, RunContext, concurrent_rooms
 from parley.model.round import run_round
 from parley.model.scenario import Scenario
 from parley.model.stage_clock import StageClock
@@ -276,7 +275,7 @@ class DebateModel(SteppedModel):
         if self.context.people:
             self._run_conversations([ask_consent(room, self.voices) for room in self.debating_rooms])
         if self.clock.spans:
-            self._begin_stage(self.clock.spans[0])
+            self.recorder.write(begin_stages(self, self.clock.spans[0]))
         begun = {room.id for room in self.clock.debating(self.debating_rooms, 1)}
         self._survey([room for room in self.rooms if room.group == REFERENCE or room.id in begun])
         if "D" in self.setup.people.knowledge:
@@ -291,7 +290,7 @@ class DebateModel(SteppedModel):
         self.round += 1
         span = self.clock.span(self.round)
         if span and span.first == self.round > 1:
-            self._begin_stage(span)
+            self.recorder.write(begin_stages(self, span))
             self._survey([room for room in self._debating if room.round == 0])
         for room in self._debating:
             room.round += 1
@@ -299,7 +298,7 @@ class DebateModel(SteppedModel):
         if self.setup.interventions:
             timetable, attitude = self.setup.interventions, self.previous_attitude
             self._run_conversations([intervene(timetable, room, attitude) for room in self._debating])
-        for rooms in self._concurrent_rooms():
+        for rooms in concurrent_rooms(self._debating, self.round):
             self._run_conversations([self._run_room(room) for room in rooms])
         self._survey(self._debating)
         if self.round == self.setup.rounds and self.setup.surveys_after(self.round):
@@ -313,32 +312,13 @@ class DebateModel(SteppedModel):
         """The rooms that debate in this round."""
         return self.clock.debating(self.debating_rooms, self.round)
 
-    def _begin_stage(self, span: Span) -> None:
-        """Seat the people of the rooms that debate in a stage; record who sits where."""
-        rooms = self.clock.debating(self.debating_rooms, span.first)
-        remember_topics(self.debating_rooms, rooms, self.clock.spans, span)
-        self.recorder.write([event for room in rooms for event in begin_stage(self, room, span)])
-
     def _forget_ratings(self) -> None:
         """Keep the last attitudes for this round, and clear them: an attitude that is not asked for is None."""
         rated = [agent for agent in self.agents if agent.ratings]
-        earlier, pausing = self._previous_attitudes, self.clock.pausing(self.debating_rooms, self.round - 1)
-        kept = {number: earlier[number] for room in pausing for number in room.members if number in earlier}
+        kept = self.clock.kept_in_pauses(self._previous_attitudes, self.debating_rooms, self.round - 1)
         self._previous_attitudes = kept | {agent.unique_id: agent.attitude for agent in rated}
         for agent in rated:
             agent.ratings = {}
-
-    def _concurrent_rooms(self) -> list[list[RoomState]]:
-        """The rooms that run at the same time: all of them, unless a representative reads opinions or critiques of earlier
-        episodes that are written in the same round.
-
-        Then the rooms with such representatives run after the others.
-        """
-        rooms = list(self._debating)
-        late = {room.id for room in rooms if any(proxy.waits(self.round) for proxy in room.proxies.values())}
-        if not late:
-            return [rooms]
-        return [[room for room in rooms if room.id not in late], [room for room in rooms if room.id in late]]
 
     def _run_room(self, room: RoomState) -> Conversation[list[Event]]:
         """The round of one room."""
@@ -358,13 +338,9 @@ class DebateModel(SteppedModel):
 
     def _survey(self, rooms: Sequence[RoomState]) -> None:
         """Survey the agents of those rooms for which a survey is due."""
-        self._run_surveys([room for room in rooms if self._survey_due(room)], self.setup.surveys.survey_probes)
-
-    def _survey_due(self, room: RoomState) -> bool:
-        survey = self.setup.surveys.survey
-        if survey == "stages":
-            return room.round == 0 or self.clock.ends_stage(self.round)
-        return survey == "rounds" or (survey == "ends" and room.round in (0, self.clock.last_round(room)))
+        surveys = self.setup.surveys
+        due = [room for room in rooms if self.clock.survey_due(surveys.survey, room, self.round)]
+        self._run_surveys(due, surveys.survey_probes)
 
     def _run_surveys(self, rooms: Sequence[RoomState], ask: Callable[[Topic], Sequence[Probe]]) -> None:
         self._run_conversations([run_surveys(room, ask) for room in rooms])

@@ -56,6 +56,13 @@ class Table:
         return tuple(self.state.members)
 
 
+def begin_stages(model: DebateModel, span: Span) -> list[Event]:
+    """Seat the people of all rooms that debate in a stage; return the events that say who sits where."""
+    rooms = model.clock.debating(model.debating_rooms, span.first)
+    remember_topics(model.debating_rooms, rooms, model.clock.spans, span)
+    return [event for room in rooms for event in begin_stage(model, room, span)]
+
+
 def begin_stage(model: DebateModel, room: RoomState, span: Span) -> list[Event]:
     """Seat the people of a room for a stage: who is away, who sits where, whom each of them meets. Return the events."""
     if span.number > 1:

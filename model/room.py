@@ -136,6 +136,18 @@ class RoomState:
                 self.mediator.hear(turn.speaker, text, form)
 
 
+def concurrent_rooms(rooms: Sequence[RoomState], round_: int) -> list[list[RoomState]]:
+    """Return the rooms that run at the same time: all of them, unless a representative reads opinions or critiques of earlier
+    episodes that are written in the same round.
+
+    Then the rooms with such representatives run after the others.
+    """
+    late = {room.id for room in rooms if any(proxy.waits(round_) for proxy in room.proxies.values())}
+    if not late:
+        return [list(rooms)]
+    return [[room for room in rooms if room.id not in late], [room for room in rooms if room.id in late]]
+
+
 def record_call(events: list[Event], room: RoomState, agent: int, request: Request, reply: Reply) -> None:
     """Append the event of a call, and the reasoning of a model that writes one; note the message of a failure."""
     failure = reply.failure.name if reply.failure else None

@@ -17,7 +17,7 @@ from parley.agents.speech import DebateStyle
 from parley.agents.topic import shared_topic
 from parley.environments import environment_class
 from parley.environments.base import Environment, Group
-from parley.environments.topologies import stage_tables, topology_text
+from parley.environments.topologies import rounds_of_stages, with_places
 from parley.llm.backends import in_society, is_person
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Sampling
@@ -305,28 +305,6 @@ def _addressed(intervention: Intervention, society: Society) -> Intervention:
     return replace(intervention, **named)
 
 
-TOPOLOGY, STAGE, PLACES = "topology", "stage", "places"
-"""The words for several places in a preset, and the environment that has them (environments/places.py)."""
-
-
-def with_places(settings: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return settings in which `topology`, or a list of tables `stage`, is the option of an environment.
-
-    >>> with_places({"topology": {"rooms": {}, "network": {}}, "rounds": 3})
-    {'rounds': 3, 'environment': 'places', 'topology': 'rooms + network'}
-    """
-    words = [word for word in (TOPOLOGY, STAGE) if word in settings]
-    if len(words) > 1:
-        raise UserError(f"give {TOPOLOGY}, or [[{STAGE}]] for each stage, not both")
-    if not words:
-        return settings
-    rest = {key: value for key, value in settings.items() if key != words[0]}
-    given = rest.get("environment", PLACES)
-    if given != PLACES and TOPOLOGY not in {option.name for option in fields(environment_class(given))}:
-        raise UserError(f"{words[0]} is about several places: leave out environment={given}")
-    return {**rest, "environment": given, TOPOLOGY: topology_text(settings[words[0]])}
-
-
 SETTABLE = set(FIELD_BLOCKS) - {"name", "title", "source", "environment", "options"}
 """The fields that a user sets by name."""
 
@@ -429,10 +407,8 @@ def read_preset(name: str, settings: Mapping[str, Any] = NO_SETTINGS) -> Scenari
             raise unknown_name(f"option of {environment} in {path.name}", key, option_names)
     scenario_values, options = _typed_settings(values, environment)
     options = as_fields(kind, given) | options
-    if TOPOLOGY in options and "rounds" not in scenario_values:
-        stage_rounds = [table.get("rounds", "0") for table in stage_tables(options[TOPOLOGY])]
-        if all(rounds.isdecimal() and int(rounds) for rounds in stage_rounds):
-            scenario_values["rounds"] = sum(map(int, stage_rounds))
+    if total := rounds_of_stages(options):
+        scenario_values.setdefault("rounds", total)
     spec = EnvironmentSpec(environment, options, scenario_values.get("society", US))
     society = load_society(str(settings.get("society", spec.society)))
     if "interventions" in scenario_values:

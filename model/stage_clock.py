@@ -6,7 +6,7 @@ its rounds are counted within these; a stage without a topic is about all topics
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from parley.environments.places import Places, Span
@@ -36,10 +36,19 @@ class StageClock:
         span = self.span(round_)
         return rooms if span is None else [room for room in rooms if span.stage.topic in ("", room.topic)]
 
-    def pausing(self, rooms: Sequence[RoomState], round_: int) -> Sequence[RoomState]:
-        """Return the rooms that have begun and do not debate in a round, because it is about another topic."""
+    def kept_in_pauses(
+        self, attitudes: Mapping[int, float | None], rooms: Sequence[RoomState], round_: int
+    ) -> dict[int, float | None]:
+        """Return the attitudes of people whose room has begun and does not debate in a round, which is about another topic."""
         debating = {room.id for room in self.debating(rooms, round_)}
-        return [room for room in rooms if room.round and room.id not in debating]
+        pausing = [room for room in rooms if room.round and room.id not in debating]
+        return {agent: attitudes[agent] for room in pausing for agent in room.members if agent in attitudes}
+
+    def survey_due(self, survey: str, room: RoomState, round_: int) -> bool:
+        """Return whether the people of a room are surveyed after a round of the run (0: before the first)."""
+        if survey == "stages":
+            return room.round == 0 or self.ends_stage(round_)
+        return survey == "rounds" or (survey == "ends" and room.round in (0, self.last_round(room)))
 
     def last_round(self, room: RoomState) -> int:
         """Return how many rounds a room has in all."""
