@@ -157,9 +157,8 @@ class Outcome:
     def _check_applies(self, tables: Tables) -> None:
         metric = METRICS.find(self.source)
         if not applies(metric, tables):
-            raise UserError(
-                f"outcome {self.label} needs {metric.NEEDS}, which a run of one arm does not have: name another outcome"
-            )
+            needed = str(metric.NEEDS).replace("_", " ")
+            raise UserError(f"outcome {self.label} needs {needed}, which a run of one arm does not have: name another outcome")
 
 
 @dataclass(frozen=True)

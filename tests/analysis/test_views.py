@@ -185,6 +185,7 @@ def test_a_run_under_way_is_followed_its_agents_asked_and_stepped_into(tmp_path:
         until(lambda: len(session.interviews) == len(session.interventions) == 1)
         session.play()
         until(lambda: live.phase == "done")
+        until(lambda: session.tables is not None and session.tables.finished)  # read after the phase
         session.seen.set(session.version)
         tabs = DEBATES - {"Attitudes", "Conversation"}  # those are seen together in the first one
         assert len(found.find(ipyvuetify.Tab).widgets) == len(tabs)

@@ -73,7 +73,7 @@ FAULTS = {
     ('"enhanced", "simple"', '"enhanced", "nobody"'): "nobody",
     ("polarisation.variance", "probes.trust"): "also=trust",
     ("polarisation.variance", "moves.value"): "of games",
-    ("polarisation.variance", "echo_chamber"): "needs links",
+    ("polarisation.variance", "echo_chamber"): "needs whole network",
     ('["environment=groups"]', '["environment"]'): "first in claim.toml",
     ('"three_way"', "3"): "scenario in claim.toml must be a text",
     ('["rounds=1"]', "[1]"): "settings in claim.toml must be a list",
