@@ -158,7 +158,9 @@ class Outcome:
         metric = METRICS.find(self.source)
         if not applies(metric, tables):
             needed = str(metric.NEEDS).replace("_", " ")
-            raise UserError(f"outcome {self.label} needs {needed}, which a run of one arm does not have: name another outcome")
+            raise UserError(
+                f"outcome {self.label} needs {needed}, which a run of one arm does not have: name another outcome"
+            )
 
 
 @dataclass(frozen=True)
