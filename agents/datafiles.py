@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -86,6 +86,15 @@ def save_text(path: Path, text: str) -> Path:
     except OSError as error:
         raise UserError(f"cannot write {path}: {error.strerror}") from error
     return path
+
+
+def table_rows(name: str, tables: Iterable[Mapping[str, str | int]]) -> str:
+    """Return the TOML text of a list of tables, each in one line: `name = [ { key = "value" }, ... ]`."""
+    cells = [
+        [f"{key} = {quoted(value) if isinstance(value, str) else value}" for key, value in table.items()]
+        for table in tables
+    ]
+    return "\n".join([f"{name} = [", *(f"  {{ {', '.join(row)} }}," for row in cells), "]", ""])
 
 
 def quoted(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from parley.agents.datafiles import save_text
 from parley.agents.language import Language
 from parley.agents.persona import Persona
-from parley.agents.persona_generator import check_unused, find_clash, list_names, persona_entry
+from parley.agents.persona_generator import check_unused, find_clash, list_names, persona_rows
 from parley.agents.society import Society
 from parley.agents.taxonomy import FILE, Attribute, Taxonomy
 from parley.llm.driver import Conversation, ask, drive
@@ -160,8 +160,8 @@ def write_deep(
 def save_people(people: Sequence[DeepPersona], folder: Path, written: str) -> None:
     """Write people of one party as a set of personas, with a file of their attributes."""
     party = people[0].party
-    entries = [persona_entry(Persona("", party, person.name, person.text())) for person in people]
-    save_text(folder / f"{party}.toml", f"# Deep personas ({party}), {written}.\n" + "".join(entries))
+    rows = persona_rows([Persona("", party, person.name, person.text()) for person in people])
+    save_text(folder / f"{party}.toml", f"# Deep personas ({party}), {written}.\n" + rows)
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\n")
     writer.writerow(COLUMNS)

@@ -17,7 +17,7 @@ from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
-from parley.agents.datafiles import quoted, save_text
+from parley.agents.datafiles import save_text, table_rows
 from parley.agents.persona import all_personas, persona_set
 from parley.agents.planted_people import plain_people
 from parley.agents.society import DEFAULT, PARTIES, Society
@@ -138,15 +138,15 @@ def _folder(people: Mapping[str, Sequence[Person]], society: Society) -> Path:
     if DEFAULT in society.parties and DEFAULT not in people:
         defaults = all_personas(DEFAULT, society.folder / PARTIES)
         people = {**people, DEFAULT: [{NAME: person.name, BACKSTORY: person.backstory} for person in defaults]}
-    texts = {party: "\n\n".join(map(_table, members)) + "\n" for party, members in people.items()}
+    texts = {party: table_rows("persona", map(_filled, members)) for party, members in people.items()}
     folder = _cached(society.name, *[part for item in texts.items() for part in item])
     for party, text in texts.items():
         save_text(folder / f"{party}.toml", text)
     return folder
 
 
-def _table(person: Person) -> str:
-    return "\n".join(["[[persona]]", *(f"{key} = {quoted(text)}" for key, text in person.items() if text)])
+def _filled(person: Person) -> Person:
+    return {key: text for key, text in person.items() if text}
 
 
 def _cached(*parts: str) -> Path:

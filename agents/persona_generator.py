@@ -9,12 +9,12 @@ theirs (4.2).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from parley.agents.datafiles import quoted, read_toml, save_text
+from parley.agents.datafiles import read_toml, save_text, table_rows
 from parley.agents.language import ENGLISH, Language
 from parley.agents.persona import Persona
 from parley.agents.society import DEFAULT, Society, article, load_society
@@ -201,13 +201,13 @@ def to_toml(party: str, stories: dict[str, str], model: str, society: Society, t
     head += "(python run.py study personas).\n"
     given = [f"#   {topic.title}: {topic.positions.get(party) or 'chosen by the model'}\n" for topic in topics]
     told = "# Positions that the prompt stated:\n" + "".join(given) if given else ""
-    return head + told + "".join(persona_entry(Persona("", party, name, story)) for name, story in stories.items())
+    return head + told + persona_rows([Persona("", party, name, story) for name, story in stories.items()])
 
 
-def persona_entry(person: Persona) -> str:
-    """Return the table of a persona in a persona file."""
-    traits = f"gender = {quoted(person.gender)}\n" if person.gender else f"age = {person.age}\n" if person.age else ""
-    return f"\n[[persona]]\nname = {quoted(person.name)}\n{traits}backstory = {quoted(person.backstory)}\n"
+def persona_rows(people: Iterable[Persona]) -> str:
+    """Return the lines of a persona file, one a persona, after an empty line."""
+    tables = [{name: getattr(person, name) for name in ("name", "gender", "age", "backstory")} for person in people]
+    return "\n" + table_rows("persona", [{name: value for name, value in table.items() if value} for table in tables])
 
 
 def request_text(party: str, name: str, topics: Sequence[str], society: Society) -> str:

@@ -25,7 +25,7 @@ from parley.agents.persona_generator import (
     check_unused,
     is_valid_backstory,
     names_party,
-    persona_entry,
+    persona_rows,
     sentences_of,
     validation_error,
 )
@@ -75,9 +75,7 @@ def write_enhanced(party: str, folder: Path, backend: Backend, model: str, seed:
     stories = drive([request_variant(person.backstory, other, seed, society) for person, other in pairs], backend)
     people = [*plain, *_told([other for _, other in pairs], stories)]
     head = f"# Enhanced personas ({party}), written by {model} to the prompts persona_enhanced.txt and persona_variant.txt\n"
-    return save_text(
-        path, head + "# (python run.py study personas --set enhanced).\n" + "".join(map(persona_entry, people))
-    )
+    return save_text(path, head + "# (python run.py study personas --set enhanced).\n" + persona_rows(people))
 
 
 def invented_person(party: str, names: Sequence[str], backend: Backend, seed: int, society: Society) -> list[Persona]:
@@ -179,9 +177,7 @@ def write_twins(party: str, folder: Path, backend: Backend, model: str, seed: in
     plain = invented_person(party, recipe(party, society).twins, backend, seed, society)
     people = [*plain, *[gender_twin(person, gender, society) for gender in PEOPLE for person in plain]]
     head = f"# Twins ({party}), written by {model} to the prompt persona_enhanced.txt; a man and a woman differ in gender alone\n"
-    return save_text(
-        path, head + "# (python run.py study personas --set twins).\n" + "".join(map(persona_entry, people))
-    )
+    return save_text(path, head + "# (python run.py study personas --set twins).\n" + persona_rows(people))
 
 
 def gender_twin(person: Persona, gender: str, society: Society) -> Persona:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 from parley.agents.closed_answers import Chosen, read_choice
-from parley.agents.datafiles import HERE, build_from_table, quoted, read_toml, require_section
+from parley.agents.datafiles import HERE, build_from_table, read_toml, require_section, table_rows
 from parley.agents.language import GIVEN, Language
 from parley.agents.probe import PHRASES, Probe, scales
 from parley.agents.scales import Scale
@@ -231,8 +231,8 @@ def assign_questions(questions: Sequence[Question], held_out: Collection[str], s
 def to_toml(questions: Sequence[Question], head: str) -> str:
     """Return the text of a question file, with a comment in the first line."""
     names = [field.name for field in fields(Question) if field.name != "society"]
-    tables = ["".join(f"{name} = {quoted(getattr(question, name))}\n" for name in names) for question in questions]
-    return f"# {head}\n" + "".join(f"\n[[question]]\n{table}" for table in tables)
+    tables = [{name: getattr(question, name) for name in names} for question in questions]
+    return f"# {head}\n\n" + table_rows("question", tables)
 
 
 def _build(kind: type[Kind], entries: object, path: Path, problem: str) -> list[Kind]:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from parley.agents.datafiles import HERE, quoted, read_toml
+from parley.agents.datafiles import HERE, quoted, read_toml, table_rows
 from parley.agents.own_topic import FILE as OWN_TOPIC
 from parley.agents.own_topic import topic_text
 from parley.agents.planted_people import plain_people
@@ -39,6 +39,7 @@ ABOUT_PERSONAS = """# {plural}, in a set of your own: --set personas=FOLDER. The
 # A backstory is the whole system message of an agent, in the second person{words}.
 # Write what the person thinks of each topic, such as "You strongly favor a new town library."
 # Further keys of a person: gender = "female", or age = 34.
+
 """
 
 
@@ -107,10 +108,7 @@ def _people(society: Society, party: str) -> str:
     party_data = society.parties[party]
     words = "" if party == DEFAULT or not party_data.words else f", with a word such as {party_data.words[0]}"
     tables = plain_people(party_data.names[:PEOPLE], party_data.person, society.language)
-    entries = [
-        "\n".join(["[[persona]]", *(f"{key} = {quoted(text)}" for key, text in table.items())]) for table in tables
-    ]
-    return ABOUT_PERSONAS.format(plural=society.plural(party), words=words) + "\n\n".join(entries) + "\n"
+    return ABOUT_PERSONAS.format(plural=society.plural(party), words=words) + table_rows("persona", tables)
 
 
 COLOURS = (

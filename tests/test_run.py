@@ -291,7 +291,7 @@ def test_an_interrupt_keeps_what_was_answered(
 
 def test_personas_can_be_written_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run.main(["study", "personas", "--party", "democrat", "--seed", "3", "--out", str(tmp_path)]) == 0
-    assert (tmp_path / "democrat.toml").read_text().count("[[persona]]") == 40
+    assert (tmp_path / "democrat.toml").read_text().count("{ name = ") == 40
     assert run.main(["study", "personas", "--party", "democrat", "--out", str(tmp_path)]) == 2
     assert "exists already" in capsys.readouterr().err
 

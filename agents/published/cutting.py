@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from parley.agents.datafiles import quoted, read_toml, save_text
+from parley.agents.datafiles import quoted, read_toml, save_text, table_rows
 from parley.agents.language import Language, load_language
 from parley.agents.persona import PEOPLE, all_personas, persona_set
 from parley.agents.published.pack import (
@@ -293,19 +293,13 @@ def _personas(text: Text, rule: Rules, party: str, row: re.Match[str]) -> str:
     if not times or sentence.count(row["name"]) != 1:
         raise text.refused(rule["section"], f"has a row {row['party']} of another form")
     tables = [
-        "\n".join(
-            [
-                "[[persona]]",
-                f"name = {quoted(name)}",
-                *([f"gender = {quoted(gender)}"] if gender else []),
-                f"backstory = {told}",
-            ]
-        )
+        {"name": name}
+        | ({"gender": gender} if gender else {})
+        | {"backstory": sentence.replace("{noun}", f" {noun}" if noun else "").replace(row["name"], name)}
         for gender, noun in {"": "", **PEOPLE}.items()
         for name in names
-        for told in [quoted(sentence.replace("{noun}", f" {noun}" if noun else "").replace(row["name"], name))]
     ]
-    return "\n\n".join(tables) + "\n"
+    return table_rows("persona", tables)
 
 
 def _questions(text: Text, rule: Rules) -> Iterator[Piece]:
