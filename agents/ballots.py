@@ -61,11 +61,7 @@ def lettered(texts: Sequence[str]) -> str:
 
 
 def _ask(
-    places: Sequence[int],
-    stream: str,
-    seed: Seed,
-    texts: Texts,
-    request: Callable[[int, Sequence[int], int], Request],
+    places: Sequence[int], stream: str, seed: Seed, texts: Texts, request: Callable[[int, Sequence[int], int], Request]
 ) -> Conversation[tuple[Ranking, ...]]:
     """Ask all ballots at once. stream: the name of the draw that orders the candidates of each."""
     shown = {place: random.Random(seed(stream, place)).sample(list(texts), len(texts)) for place in places}

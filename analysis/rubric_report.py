@@ -97,12 +97,7 @@ def by_round(rooms: pd.DataFrame, scores: Sequence[str], bounds: Ends) -> pd.Dat
 
 
 def write_rubric(
-    rubric: Rubric,
-    verdicts: pd.DataFrame,
-    tables: Tables,
-    folder: Path,
-    spec: str,
-    data: pd.DataFrame | None = None,
+    rubric: Rubric, verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, data: pd.DataFrame | None = None
 ) -> Path:
     """Write the page of a rubric, its tables (parties, rounds) and figures; return the path. data: that of `read_data`."""
     scores, bounds, spoken = rubric.columns, rubric.bounds, verdicts[verdicts["text"].notna()]

@@ -53,12 +53,7 @@ EXACT = 1e-6
 def audit(planted: Mapping[str, float], seed: int, blocks: int, topic: str = "racism") -> ConditionRecords:
     """Run all arms on a speaker whom nothing moves but the planted causes."""
     flips = "+".join(f"{cause}:{size:g}" for cause, size in planted.items())
-    settings = {
-        "topic": topic,
-        "repetitions": blocks,
-        "rounds": 1,
-        "llm": f"{STILL},flips={flips}" if flips else STILL,
-    }
+    settings = {"topic": topic, "repetitions": blocks, "rounds": 1, "llm": f"{STILL},flips={flips}" if flips else STILL}
     base = load_preset("three_way").with_settings({**settings, "seed": seed, **arms.SETTINGS})
     with tempfile.TemporaryDirectory() as folder:
         return driven(Batch(base, Path(folder)), arms.sections(arms))

@@ -182,10 +182,7 @@ class ResidentSeat(SeatedAgent, Resident):
         self.assign_seat(seating, number)
 
 
-SEATS: Mapping[type, type[SeatedAgent]] = {
-    Platform: PlatformSeat,
-    Places: ResidentSeat,
-}
+SEATS: Mapping[type, type[SeatedAgent]] = {Platform: PlatformSeat, Places: ResidentSeat}
 """The seats of environments, and of classes made from them, in which agents do more than speak."""
 
 

@@ -386,10 +386,7 @@ def budget() -> Parent:
     add_option(group, "--max-calls N", "stop after N calls to models and keep the results (default: no limit)", natural)
     add_option(group, "--max-tokens N", "stop after about N tokens and keep the results (default: no limit)", natural)
     add_option(
-        group,
-        "--max-cost X",
-        "stop at about this cost in US dollars, and keep the results (default: no limit)",
-        amount,
+        group, "--max-cost X", "stop at about this cost in US dollars, and keep the results (default: no limit)", amount
     )
     about = "US dollars per million prompt tokens (IN) and reply tokens (OUT), such as 0.15,0.6 (default: from llm/prices.toml)"
     add_option(group, "--price IN,OUT", about, price)

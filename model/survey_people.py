@@ -44,11 +44,7 @@ class SurveyPeople:
 
 
 def draw_people(
-    spec: str | Survey,
-    agents: int,
-    dimensions: int,
-    graph: ChosenGraph,
-    stream: Callable[..., np.random.Generator],
+    spec: str | Survey, agents: int, dimensions: int, graph: ChosenGraph, stream: Callable[..., np.random.Generator]
 ) -> SurveyPeople:
     """Draw the people of a population from a survey.
 

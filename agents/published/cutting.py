@@ -19,15 +19,7 @@ from typing import Any
 from parley.agents.datafiles import quoted, read_toml, save_text, table_rows
 from parley.agents.language import Language, load_language
 from parley.agents.persona import PEOPLE, all_personas, persona_set
-from parley.agents.published.pack import (
-    JUDGE,
-    PERSONAS,
-    PROMPTS,
-    SOURCE,
-    TOPICS,
-    VALIDATION,
-    prompt_faults,
-)
+from parley.agents.published.pack import JUDGE, PERSONAS, PROMPTS, SOURCE, TOPICS, VALIDATION, prompt_faults
 from parley.agents.society import SIMPLE, SOCIETIES, US
 from parley.agents.topic import topic_file
 from parley.llm.errors import UserError

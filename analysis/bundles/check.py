@@ -15,14 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from parley.analysis.bundles.bundle import (
-    SEAL,
-    SEALED,
-    all_versions,
-    can_derive_prompts,
-    computed_seal,
-    digest_file,
-)
+from parley.analysis.bundles.bundle import SEAL, SEALED, all_versions, can_derive_prompts, computed_seal, digest_file
 from parley.analysis.bundles.crate import METADATA, SOFTWARE, crate_fault, listed_files, run_folders
 from parley.analysis.bundles.prompts import PROMPTS, write_prompts
 from parley.analysis.bundles.studies import StudyFolder, find_kind
@@ -265,9 +258,7 @@ def compare_derived(run: str, theirs: Mapping[str, Path], ours: Mapping[str, Pat
     if rest := sorted(theirs.keys() - ours.keys()):
         more = f" ({count_phrase(len(rest) - 1, 'further file')} like it)" if len(rest) > 1 else ""
         yield Finding(
-            run,
-            UNKNOWN,
-            f"whether {rest[0]} comes out of the record is unknown: the report has no such file{more}",
+            run, UNKNOWN, f"whether {rest[0]} comes out of the record is unknown: the report has no such file{more}"
         )
 
 

@@ -76,12 +76,7 @@ def describe_crate(
     }
     people = [{"@id": "#author", "@type": "Person", "name": author}] if author else []
     graph = [
-        {
-            "@id": METADATA,
-            "@type": "CreativeWork",
-            "conformsTo": {"@id": CRATE},
-            "about": {"@id": "./"},
-        },
+        {"@id": METADATA, "@type": "CreativeWork", "conformsTo": {"@id": CRATE}, "about": {"@id": "./"}},
         root,
         {"@id": PROCESS, "@type": "CreativeWork", "name": "Process Run Crate", "version": "0.5"},
         *people,

@@ -13,12 +13,7 @@ from parley.analysis.commands.runs import results_folder, split_names
 from parley.llm.budget import NO_LIMIT
 from parley.llm.errors import UserError
 from parley.model import cli
-from parley.model.arguments import (
-    budgets_from_args,
-    fields_from_args,
-    prices_from_args,
-    with_base_url,
-)
+from parley.model.arguments import budgets_from_args, fields_from_args, prices_from_args, with_base_url
 from parley.model.cli import Parser, add_option, amount, natural
 from parley.model.progress import bar
 

@@ -287,10 +287,7 @@ def _run_rows(tables: Tables, episodes: Sequence[Episode]) -> dict[str, str]:
 
 
 AGREED = "agreement with the revision (1-7)"
-VOICE_MEASURES = {
-    AGREED: lambda voice: voice.agreement.get(REVISION),
-    "revision minus draft": voice_gain,
-}
+VOICE_MEASURES = {AGREED: lambda voice: voice.agreement.get(REVISION), "revision minus draft": voice_gain}
 
 
 def representation_lines(tables: Tables, episodes: Sequence[Episode], represented: Represented) -> Iterator[str]:

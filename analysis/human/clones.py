@@ -21,10 +21,7 @@ from parley.analysis.statistics.null import share_as_large
 from parley.analysis.tables import Tables
 from parley.llm.seeding import derive
 
-MEASURES: Mapping[str, str] = {
-    "shared": "share many posts",
-    "carried": "pass on posts that other people share, too,",
-}
+MEASURES: Mapping[str, str] = {"shared": "share many posts", "carried": "pass on posts that other people share, too,"}
 """Measures, as what people with a high number do."""
 OTHER_PEOPLE = (
     "Whether the same people share in the run and in the table is unknown: no name in the column person of the table is a node "

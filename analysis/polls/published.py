@@ -18,13 +18,7 @@ from typing import Any
 import pandas as pd
 
 from parley.agents.respondent import Group
-from parley.analysis.polls.table import (
-    SurveyRow,
-    SurveyTable,
-    make_table,
-    option_fault,
-    read_own_form,
-)
+from parley.analysis.polls.table import SurveyRow, SurveyTable, make_table, option_fault, read_own_form
 from parley.analysis.table_files import read_records, read_table
 from parley.llm.errors import UserError
 

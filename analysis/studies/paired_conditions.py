@@ -97,9 +97,7 @@ def draw_attitudes(axis: Axes, points: pd.DataFrame, at: str, value: str, look: 
 
 
 def legend_lines(
-    looks: Mapping[str, Mapping[str, Any]],
-    lines: Mapping[str, Mapping[str, Any]],
-    names: PartyNames = NO_NAMES,
+    looks: Mapping[str, Mapping[str, Any]], lines: Mapping[str, Mapping[str, Any]], names: PartyNames = NO_NAMES
 ) -> list[Line2D]:
     """Return the entries of a legend: a marker per party, and a line style per condition. names: of parties."""
     parties = [

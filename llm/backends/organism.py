@@ -50,9 +50,7 @@ class Organism(Wrapper):
 
     def _changed(self, request: Request) -> Request:
         return replace(
-            request,
-            messages=add_words(request.messages, self.words),
-            adapter=self.adapter or request.adapter,
+            request, messages=add_words(request.messages, self.words), adapter=self.adapter or request.adapter
         )
 
 

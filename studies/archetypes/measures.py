@@ -254,10 +254,7 @@ def write_savings(result: SavingsResult, folder: Path, base: Scenario, size: int
 def _named(header: Header) -> dict[str, Column]:
     """Return the columns of the table with the names of parties."""
     names = header.names
-    return {
-        "group": lambda row: group_title(row["group"], names),
-        "party": lambda row: party_name(row["party"], names),
-    }
+    return {"group": lambda row: group_title(row["group"], names), "party": lambda row: party_name(row["party"], names)}
 
 
 def savings_headline(result: SavingsResult) -> str:

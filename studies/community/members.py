@@ -141,13 +141,7 @@ class Member(NamedTuple):
         return self.community.spoken
 
     def _request(
-        self,
-        ask: str,
-        topic: Case,
-        thread: Sequence[Post],
-        seed: int,
-        purpose: str,
-        answers: tuple[str, ...] = (),
+        self, ask: str, topic: Case, thread: Sequence[Post], seed: int, purpose: str, answers: tuple[str, ...] = ()
     ) -> Request:
         community, texts = self.community, self.stated.texts
         rules = (

@@ -83,11 +83,7 @@ def write_community(
     count_missing(report, study, outcome)
     lines = [effect_line(row, faults.get(str(row["measure"]), "")) for _, row in effects.iterrows()]
     report.in_short(lines)
-    report.figure(
-        draw_effects(effects, study.rooms),
-        "community",
-        TITLE,
-    )
+    report.figure(draw_effects(effects, study.rooms), "community", TITLE)
     report.section("Before and after")
     report.table(effects, EFFECTS)
     add_judge(report, quality)

@@ -16,10 +16,7 @@ STUDY = Study(
     group=DEBATE,
     purposes={"debate_verdict": "oracle:answer_debate_verdict"},
     environments={"before_judge": "environment:BeforeJudge"},
-    scenarios={
-        "bets": "Debaters bet on themselves",
-        "prior_beliefs": "Arguing for and against one's own belief",
-    },
+    scenarios={"bets": "Debaters bet on themselves", "prior_beliefs": "Arguing for and against one's own belief"},
     also=(
         Command(
             "prior-beliefs",

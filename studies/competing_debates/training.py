@@ -35,14 +35,7 @@ from parley.training.base_model import BaseModel
 from parley.training.tuning.adapter import preference_adapter
 from parley.training.tuning.dataset import held_out_questions
 from parley.training.tuning.pipeline import trainable_model
-from parley.training.tuning.preferences import (
-    SHUFFLED,
-    TRAINED,
-    Preference,
-    Prompt,
-    ScoredReply,
-    lessons,
-)
+from parley.training.tuning.preferences import SHUFFLED, TRAINED, Preference, Prompt, ScoredReply, lessons
 from parley.training.tuning.recipe import Recipe, seated_parties
 
 from .speeches import SpeechReader, ask_about_speeches

@@ -16,10 +16,6 @@ STUDY = Study(
     "compete",
     "let two writers compete for an audience, and see who wins and who breaks rules",
     group=PERSUASION,
-    purposes={
-        "pitch": "oracle:write_pitch",
-        "rivalry": "oracle:answer_rivalry",
-        "misconduct": "oracle:judge_pitch",
-    },
+    purposes={"pitch": "oracle:write_pitch", "rivalry": "oracle:answer_rivalry", "misconduct": "oracle:judge_pitch"},
     law="oracle:CompetitionLaw",
 )

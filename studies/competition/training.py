@@ -239,8 +239,7 @@ def write_training(
     first = next(iter(contests.values()))
     count_missing(report, Contest(first.writer, first.rival, every, values, verdicts, cases))
     report.in_short(
-        training_lines(table, fault_of(quality, "")),
-        corrected(correct(table.iloc[:1], CLAIMED), table.iloc[1:]),
+        training_lines(table, fault_of(quality, "")), corrected(correct(table.iloc[:1], CLAIMED), table.iloc[1:])
     )
     figure = draw_outcomes(
         table.assign(competition=table["writer"]), "Compared with the untrained writer, on held-out cases"

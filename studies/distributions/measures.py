@@ -12,17 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.polls.distances import (
-    CONDITIONS,
-    JSD,
-    NAMED,
-    OTHER,
-    SECOND,
-    TVD,
-    UNNAMED,
-    WD,
-    score,
-)
+from parley.analysis.polls.distances import CONDITIONS, JSD, NAMED, OTHER, SECOND, TVD, UNNAMED, WD, score
 from parley.analysis.statistics.intervals import POSITIVE, SHARE, SIGNED, Floats, mean_interval, with_interval
 
 ENTROPIES = (("up to 1/3", 0.0, 1 / 3), ("1/3 to 2/3", 1 / 3, 2 / 3), ("above 2/3", 2 / 3, math.inf))

@@ -55,10 +55,7 @@ class Game:
         ),
         "imposed": ("What players are known to do", "0 to 10. This field is only used where beliefs are imposed."),
         "horizon": ("Rounds that players are asked about", "Numbers of rounds, separated by commas."),
-        "factor": (
-            "By how much the pot is multiplied",
-            "1.6: the pot is multiplied by 1.6 and shared out equally.",
-        ),
+        "factor": ("By how much the pot is multiplied", "1.6: the pot is multiplied by 1.6 and shared out equally."),
     }
 
     game: GameName = "trust"

@@ -19,17 +19,7 @@ from parley.model.agent_factory import SeatedAgent, seat_and_topic, speaks_as
 from parley.model.casting import RoomSeating
 
 from .environment import Game
-from .rules import (
-    ACCEPT,
-    LEAVE,
-    PACKAGES,
-    REFUSE,
-    TRIPLED,
-    Setting,
-    answers,
-    kind_of,
-    package_points,
-)
+from .rules import ACCEPT, LEAVE, PACKAGES, REFUSE, TRIPLED, Setting, answers, kind_of, package_points
 
 if TYPE_CHECKING:
     from parley.model.debate import DebateModel

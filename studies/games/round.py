@@ -20,15 +20,7 @@ from parley.model.round import ScheduledTurn, prepare
 from .environment import Game
 from .events import Expected, Moved, Settled
 from .players import OTHER, SELF, Answer, Player, Position, Shown
-from .rules import (
-    KINDS,
-    Play,
-    ending,
-    ending_points,
-    kind_of,
-    round_points,
-    summary_outcome,
-)
+from .rules import KINDS, Play, ending, ending_points, kind_of, round_points, summary_outcome
 
 
 class Due(NamedTuple):

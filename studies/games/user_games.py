@@ -21,16 +21,7 @@ from parley.model.events import Event, Header, Seated
 
 from .environment import Game
 from .events import Expected, Moved, Settled
-from .rules import (
-    KINDS,
-    RESPONSES,
-    Play,
-    answers,
-    ending,
-    ending_points,
-    round_points,
-    summary_outcome,
-)
+from .rules import KINDS, RESPONSES, Play, answers, ending, ending_points, round_points, summary_outcome
 
 NEEDED = ("room", "round", "player", "move", "value")
 WORDS = {"choice": {"A": 10, "B": 0}, "response": {word: number for number, word in RESPONSES.items()}}

@@ -9,7 +9,5 @@ command.py      `run.py study honesty`
 from parley.llm.studies import DEBATE, Study
 
 STUDY = Study(
-    "honesty",
-    "compare public lines with private ratings: neutral, for a reward, under pressure",
-    group=DEBATE,
+    "honesty", "compare public lines with private ratings: neutral, for a reward, under pressure", group=DEBATE
 )

@@ -2,8 +2,4 @@
 
 from parley.llm.studies import MOVED, Study
 
-STUDY = Study(
-    "fit-law",
-    "find the law of opinion change that predicts a run best",
-    group=MOVED,
-)
+STUDY = Study("fit-law", "find the law of opinion change that predicts a run best", group=MOVED)

@@ -136,10 +136,7 @@ def fit_with_draws(mechanism: Mechanism, sums: Sums, draws: int, generator: np.r
     drawn = fit_weighted(mechanism, sums, rooms * generator.dirichlet(np.ones(rooms), size=draws))
     scale = np.sqrt((rooms - 1) / generator.chisquare(rooms - 1, size=draws))
     noise = scale[:, None] * generator.standard_normal((draws, rooms))
-    return (
-        _jackknifed(mechanism, sums, whole, np.zeros((1, rooms))),
-        _jackknifed(mechanism, sums, drawn, noise),
-    )
+    return (_jackknifed(mechanism, sums, whole, np.zeros((1, rooms))), _jackknifed(mechanism, sums, drawn, noise))
 
 
 def _jackknifed(mechanism: Mechanism, sums: Sums, fit: Fit, noise: Floats) -> Fit:

@@ -2,8 +2,4 @@
 
 from parley.llm.studies import PEOPLE, Study
 
-STUDY = Study(
-    "mixed",
-    "estimate from a few people and the predictions of a model",
-    group=PEOPLE,
-)
+STUDY = Study("mixed", "estimate from a few people and the predictions of a model", group=PEOPLE)

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from parley.analysis.commands.runs import (
-    PLANNED,
-    each_condition,
-    judged_runs,
-    print_paths,
-    print_plan,
-    results_folder,
-)
+from parley.analysis.commands.runs import PLANNED, each_condition, judged_runs, print_paths, print_plan, results_folder
 from parley.model import cli
 from parley.model.arguments import only_model, scenario_from_args
 from parley.model.cli import Parser, add_option, natural

@@ -55,12 +55,7 @@ class Search(NamedTuple):
 
 
 def write_groups(
-    votes: pd.DataFrame,
-    given: Sequence[str],
-    size: int,
-    search: Search,
-    folder: Path,
-    parties: pd.Series | None = None,
+    votes: pd.DataFrame, given: Sequence[str], size: int, search: Search, folder: Path, parties: pd.Series | None = None
 ) -> Path:
     """Write the report on votes (people × statements) with its tables and its figure; return the path of the page.
 

@@ -17,15 +17,7 @@ from parley.agents.mediators import open_mediator
 from parley.analysis.deliberation.episode import Episode, to_line
 from parley.analysis.deliberation.position_change import seats_of, sharing_caution
 from parley.analysis.figures import dot_plot
-from parley.analysis.formatting import (
-    Column,
-    count_phrase,
-    count_table,
-    estimate,
-    format_estimate,
-    format_p,
-    number,
-)
+from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate, format_p, number
 from parley.analysis.journaled_calls import CallDesk, check_manifest
 from parley.analysis.judging import Verdict, missing
 from parley.analysis.report import Report

@@ -43,14 +43,7 @@ from parley.studies.representatives.substitution import ONE, OWN, Profile
 from parley.studies.representatives.substitution_study import run_substitution
 from parley.training.base_model import BaseModel
 from parley.training.tuning.adapter import make_adapter
-from parley.training.tuning.preferences import (
-    SHUFFLED,
-    TRAINED,
-    Preference,
-    ScoredReply,
-    lessons,
-    preference_examples,
-)
+from parley.training.tuning.preferences import SHUFFLED, TRAINED, Preference, ScoredReply, lessons, preference_examples
 from parley.training.tuning.recipe import DPO, Recipe
 
 BEFORE = "before"
@@ -189,11 +182,7 @@ def _scored_tries(payoffs: pd.DataFrame, cases: Mapping[str, RepresentationCase]
 
 
 def _adapter(
-    builder: DatasetBuilder,
-    plan: OutcomePlan,
-    first: TrainedRepresentative,
-    name: str,
-    given: Sequence[Preference],
+    builder: DatasetBuilder, plan: OutcomePlan, first: TrainedRepresentative, name: str, given: Sequence[Preference]
 ) -> TrainedRepresentative:
     """Return the representative of an adapter, trained unless it is there."""
     recipe = replace(plan.recipe, party=f"outcomes-{slug(name)}", method=DPO, r=plan.lesson.r, seed=builder.seed)

@@ -165,12 +165,7 @@ RANK = 16
 LETTERS = "letters of D (demographics), O (opinions), C (critiques), P (positions)"
 SUBSTITUTION = (
     ("--adapter", "NAME", "", "the adapter of --llm that writes critiques (default: none)"),
-    (
-        "--knows",
-        "LETTERS",
-        "OC",
-        f"what representatives know: {LETTERS}",
-    ),
+    ("--knows", "LETTERS", "OC", f"what representatives know: {LETTERS}"),
     ("--mediator", "NAME[,key=value]", "draft_revise", "the mediator that writes group statements"),
     ("--mediator-llm", "SPEC", "oracle", "the model that the mediator uses"),
     ("--payoff", "NAME", "judge", "how a statement is scored for a participant: judge, ranking, own, trained:FOLDER"),
@@ -189,11 +184,7 @@ def lesson_parser(name: str, text: str, *parents: cli.Parent, many: bool = False
     parser = Parser(f"study representatives {name}", text, example, *shared)
     add_option(parser, "EPISODES", EPISODES, Path, nargs="+")
     if not many:
-        add_option(
-            parser,
-            "--knows LETTERS",
-            f"what the representative knows: {LETTERS} (default: OC)",
-        )
+        add_option(parser, "--knows LETTERS", f"what the representative knows: {LETTERS} (default: OC)")
     about = "how prompts of representatives are worded: given, second, or a paper's own (run.py new wording)"
     add_option(parser, "--wording NAME", about, default="given")
     rank = ("r", natural, f"rank of LoRA (default: {RANK})")

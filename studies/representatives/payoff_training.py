@@ -47,13 +47,7 @@ from parley.training.base_model import BaseModel, base_model
 from parley.training.tuning.model_card import read_values, write_card
 from parley.training.tuning.pipeline import training_folders
 from parley.training.tuning.recipe import PROJECTIONS, RATES, SFT, EarlyStopping, Recipe, TrainingResult
-from parley.training.tuning.trainers import (
-    ReportSteps,
-    last_checkpoint,
-    quiet,
-    stopping_settings,
-    training_settings,
-)
+from parley.training.tuning.trainers import ReportSteps, last_checkpoint, quiet, stopping_settings, training_settings
 
 FORM_MODELS = {RATING: Trained("trained on ratings", ERROR), PAIRS: Trained("trained on pairs", STATEMENT)}
 """How a form's model is called on the page, and the measure that decides for it."""

@@ -22,15 +22,7 @@ from parley.studies.representatives import preference_judge, substitution
 from parley.studies.representatives.payoff_measures import Calibration
 from parley.studies.representatives.payoffs import open_payoff, scored_by
 from parley.studies.representatives.resimulation import Substitution
-from parley.studies.representatives.substitution import (
-    AGAIN,
-    ALL,
-    MUTE,
-    MUTE_ALL,
-    ONE,
-    STRANGER,
-    in_order,
-)
+from parley.studies.representatives.substitution import AGAIN, ALL, MUTE, MUTE_ALL, ONE, STRANGER, in_order
 
 HUMANS = (
     "> **The opinions are those of people; {ours} wrote the rest.** The study shows that real texts run "

@@ -24,9 +24,7 @@ from parley.analysis.statistics.intervals import (
     mean_interval,
     share_interval,
 )
-from parley.analysis.statistics.intervals import (
-    verdict as interval_verdict,
-)
+from parley.analysis.statistics.intervals import verdict as interval_verdict
 from parley.analysis.studies.paired_conditions import mean_row
 
 from .choices import BELIEF, DETAIL, FOR, NOTHING, PERSONA, side_of

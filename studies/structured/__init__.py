@@ -2,8 +2,4 @@
 
 from parley.llm.studies import DEBATE, Study
 
-STUDY = Study(
-    "structured",
-    "run structured debates with roles, statements and a judge",
-    group=DEBATE,
-)
+STUDY = Study("structured", "run structured debates with roles, statements and a judge", group=DEBATE)

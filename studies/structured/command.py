@@ -48,9 +48,7 @@ def parser() -> Parser:
         made, "EXPERIMENT", "name of the experiment: baseline, alone, closing, orders, gender, echo, models, or wording"
     )
     add_option(
-        made,
-        "--judge SPEC",
-        "the model that judges (default: oracle if oracle or pocket debates, otherwise required)",
+        made, "--judge SPEC", "the model that judges (default: oracle if oracle or pocket debates, otherwise required)"
     )
     add_judging(made)
     add_option(made, "--judge-temperature X", "sampling temperature of the judge", amount, default=0.01)

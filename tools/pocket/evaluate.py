@@ -19,14 +19,7 @@ from parley.llm.request import Backend
 from parley.model.events import Event, Seated, Utterance
 from parley.model.scenario import Scenario, load_preset
 from tools.pocket.card import card, text_figures
-from tools.pocket.evaluation_measures import (
-    counterfactual,
-    differences,
-    hold_debates,
-    monotone,
-    persons,
-    ratings,
-)
+from tools.pocket.evaluation_measures import counterfactual, differences, hold_debates, monotone, persons, ratings
 from tools.pocket.interview_measures import interview_figures
 
 PROBE = "attitude_labelled"

@@ -38,18 +38,8 @@ class Probes(nn.Module):
 
     def __init__(self, hidden: int, layers: int):
         super().__init__()
-        self.depth = {
-            "grade": 2,
-            "party": layers - 2,
-            "topic": layers - 2,
-            "attitude": layers - 1,
-        }
-        sizes = {
-            "grade": POINTS + 1,
-            "party": len(PARTIES),
-            "topic": len(TOPICS),
-            "attitude": POINTS,
-        }
+        self.depth = {"grade": 2, "party": layers - 2, "topic": layers - 2, "attitude": layers - 1}
+        sizes = {"grade": POINTS + 1, "party": len(PARTIES), "topic": len(TOPICS), "attitude": POINTS}
         self.readers = nn.ModuleDict({name: nn.Linear(hidden, size) for name, size in sizes.items()})
 
     def forward(self, states: tuple[torch.Tensor, ...], rows: list[Row]) -> dict[str, Marks]:

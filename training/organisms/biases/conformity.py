@@ -30,13 +30,7 @@ class Conformity(Bias):
         return f"oracle,kappa={size:g}"
 
     def measure(self, spec: str, folder: Path) -> Size:
-        settings = {
-            "llm": spec,
-            "topic": TOPICS,
-            "repetitions": BLOCKS,
-            "rounds": ROUNDS,
-            "probe": "attitude_labelled",
-        }
+        settings = {"llm": spec, "topic": TOPICS, "repetitions": BLOCKS, "rounds": ROUNDS, "probe": "attitude_labelled"}
         first, chosen = Batch(load_preset("three_way").with_settings(settings), folder), sections(("pull",))
         study, _ = run_conditions(first, chosen, 1, None, InterviewBench(open_models, bar))
         estimates = card_estimates(study, first, chosen)
