@@ -35,18 +35,16 @@ def ask_own(brief: MediatorBrief, seed: Seed, texts: Texts) -> Conversation[tupl
     """Ask every member who can be asked to rank the candidates itself. Errors: UserError where no member can be asked."""
     if brief.own_ballot is None:
         raise UserError("the members of recorded episodes cannot be asked: set ballots=predicted")
-    own_ballot = brief.own_ballot
+    ballot = brief.own_ballot
 
     def request(place: int, shown: Sequence[int], attempt: int) -> Request:
-        ballot_request = own_ballot(
+        ballot_request = ballot(
             place, [texts[number] for number in shown], seed("own_ranking", place, attempt), attempt > 0
         )
         assert ballot_request is not None
         return ballot_request
 
-    able = [
-        place for place in range(len(brief.members)) if own_ballot(place, list(texts.values()), 0, False) is not None
-    ]
+    able = [place for place in range(len(brief.members)) if ballot(place, list(texts.values()), 0, False) is not None]
     return _ask(able, "own_ballot", seed, texts, request)
 
 

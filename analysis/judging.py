@@ -362,18 +362,16 @@ def open_judge(
     Errors: UserError on a folder of another judge, rubric or settings; BudgetSpent (what was answered is kept).
     """
     backend = opened(spec)
-    rubric_texts: dict[str, Any] = {
+    texts: dict[str, Any] = {
         "rules": rubric.rules,
         "case": rubric.case,
         "scale": rubric.scale.anchors,
         "examples": rubric.examples,
     }
-    rubric_texts |= {"aspects": rubric.aspects} if rubric.aspects else {}
-    rubric_texts |= {"example": rubric.example} if rubric.example else {}
+    texts |= {"aspects": rubric.aspects} if rubric.aspects else {}
+    texts |= {"example": rubric.example} if rubric.example else {}
     with lock_folder(folder):
-        check_manifest(
-            folder / f"{rubric.name}.json", {"llm": identity_spec(spec), **settings, **rubric_texts}, "judging"
-        )
+        check_manifest(folder / f"{rubric.name}.json", {"llm": identity_spec(spec), **settings, **texts}, "judging")
         with open_journal(backend, folder / VERDICTS, budget, ledger) as journal:
             yield Judge(journal, bar, spec, budget.keep_going)
 

@@ -181,11 +181,9 @@ def fault_of(judged: pd.DataFrame, cases: str, probe: str = "") -> str:
 
     cases: their name; "" for all.
     """
-    case_rows = judged[(judged["competition"] == cases) | (cases == "")]
-    case_rows = case_rows[(case_rows["probe"] == probe) | (probe == "")]
-    named = [
-        f"{row['fault']} ({row['competition']}, {row['probe']})" for _, row in case_rows.iterrows() if row["fault"]
-    ]
+    rows = judged[(judged["competition"] == cases) | (cases == "")]
+    rows = rows[(rows["probe"] == probe) | (probe == "")]
+    named = [f"{row['fault']} ({row['competition']}, {row['probe']})" for _, row in rows.iterrows() if row["fault"]]
     return named[0] if named else ""
 
 

@@ -113,19 +113,15 @@ class MissingTally:
 
         earlier: what was asked before. models: by voice. details: the message of a failed call, by the name of the failure.
         """
-        for key, asked_count in self.asked.items():
+        for key, count in self.asked.items():
             lost = self.missing[key].total() if key in self.missing else 0
-            if (
-                key.what != PEOPLE
-                and (key not in earlier or asked_count >= ENOUGH)
-                and asked_count - lost < LEAST * asked_count
-            ):
+            if key.what != PEOPLE and (key not in earlier or count >= ENOUGH) and count - lost < LEAST * count:
                 reason, times = self.missing[key].most_common(1)[0]
                 named = f"{key.what} ({key.probe})" if key.probe else key.what
                 shown = _shown(details.get(reason) or self.examples.get(reason, ""))
                 advice = ADVICE.get(reason, FAILED if reason in details else UNREAD)
                 raise Unreadable(
-                    f"{models[key.voice]}: {lost:,} of {asked_count:,} {named} are missing, "
+                    f"{models[key.voice]}: {lost:,} of {count:,} {named} are missing, "
                     f"mostly for {reason} ({times:,}){shown}: "
                     f"{advice}; or continue anyway with --keep-going"
                 )

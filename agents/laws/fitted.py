@@ -80,13 +80,11 @@ class Fitted(FromFit, Law):
         return "" if steps <= rounds else f"Extrapolation: {steps} steps, fitted to {rounds} rounds"
 
     def begin(self, opinions: Floats, people: People) -> Fitted:
-        fitted_parties = list(self.fit["parties"])
-        unknown = [name for name in people.names if name not in fitted_parties]
+        parties = list(self.fit["parties"])
+        unknown = [name for name in people.names if name not in parties]
         if self.mechanism is not None and self.mechanism.by_party and unknown:
-            raise ValueError(f"it was fitted only to {', '.join(fitted_parties)}, so it cannot move {unknown[0]}")
-        places = np.array(
-            [fitted_parties.index(name) if name in fitted_parties else 0 for name in people.names], dtype=np.int64
-        )
+            raise ValueError(f"it was fitted only to {', '.join(parties)}, so it cannot move {unknown[0]}")
+        places = np.array([parties.index(name) if name in parties else 0 for name in people.names], dtype=np.int64)
         return replace(self, codes=places[people.parties], first=opinions.copy(), outside=people.outside)
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
@@ -94,13 +92,11 @@ class Fitted(FromFit, Law):
             raise ValueError("a fitted law needs the people: call law.begin(opinions, people)")
         offset, noise = self.fit["said"]
         spoken, drawn = generator.standard_normal((2, len(opinions)))
-        said_grades = np.clip(opinions + offset + noise * spoken, *AXIS)
+        grades = np.clip(opinions + offset + noise * spoken, *AXIS)
         people = len(opinions) - self.outside
-        said_grades[people:] = opinions[people:]  # a line from outside has exactly its grade
+        grades[people:] = opinions[people:]  # a line from outside has exactly its grade
         names = tuple(self.fit["parties"])
-        situation = Situation(
-            opinions, self.first, self.codes, names, graph.indptr, said_grades[graph.indices], graph.data
-        )
+        situation = Situation(opinions, self.first, self.codes, names, graph.indptr, grades[graph.indices], graph.data)
         columns = self.mechanism.columns(situation, np.array(self.numbers["thresholds"], dtype=float))
         expected = opinions + columns @ np.array(self.numbers["coefficients"], dtype=float)
         after: Floats = np.clip(expected + self.numbers["spread"] * drawn, *AXIS)

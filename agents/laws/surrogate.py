@@ -66,13 +66,11 @@ class Surrogate(FromFit, Law):
         return extrapolation_note(self.fit, steps)
 
     def begin(self, opinions: Floats, people: People) -> Surrogate:
-        fitted_parties = list(self.fit["parties"])
+        parties = list(self.fit["parties"])
         for name in people.names:
-            if name not in fitted_parties:
-                raise ValueError(
-                    f"the surrogate was fitted only to {', '.join(fitted_parties)}, so it cannot play {name}"
-                )
-        places = np.array([fitted_parties.index(name) for name in people.names], dtype=np.int64)
+            if name not in parties:
+                raise ValueError(f"the surrogate was fitted only to {', '.join(parties)}, so it cannot play {name}")
+        places = np.array([parties.index(name) for name in people.names], dtype=np.int64)
         return replace(self, codes=places[people.parties], outside=people.outside)
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:

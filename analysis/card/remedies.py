@@ -94,9 +94,7 @@ class Remedies(NamedTuple):
 
     def table(self, first: Batch) -> pd.DataFrame:
         """Return one row per remedy and quantity. first: the first batch of the card."""
-        measured = [
-            (remedy, measure_remedy(remedy_records, remedy.batch(first))) for remedy, remedy_records in self.measured
-        ]
+        measured = [(remedy, measure_remedy(records, remedy.batch(first))) for remedy, records in self.measured]
         return differences(measure_remedy(self.plain, first), measured)
 
 

@@ -109,9 +109,7 @@ def _halves(shares: pd.DataFrame, nodes: Floats, name: str, rng: np.random.Gener
     correlations = []
     for _ in range(HALVES if len(counts) > 1 else 0):
         order = rng.permutation(len(counts))
-        half, rest = (
-            counts[half_places].sum(axis=0) for half_places in (order[: len(order) // 2], order[len(order) // 2 :])
-        )
+        half, rest = (counts[places].sum(axis=0) for places in (order[: len(order) // 2], order[len(order) // 2 :]))
         if np.ptp(half) and np.ptp(rest):
             correlations.append(float(np.corrcoef(stats.rankdata(half), stats.rankdata(rest))[0, 1]))
     return float(np.mean(correlations)) if correlations else np.nan

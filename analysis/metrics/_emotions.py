@@ -67,8 +67,7 @@ def emotion_rooms(tables: Tables) -> Iterator[EmotionRoom]:
         surveys = sorted(map(int, emotions["round"].unique()))
         people = room.parties.index
         ratings = {
-            str(name): _wide(probe_rows, "value", people, surveys)
-            for name, probe_rows in emotions.groupby("probe", sort=False)
+            str(name): _wide(rows, "value", people, surveys) for name, rows in emotions.groupby("probe", sort=False)
         }
         attitudes = room.attitudes.reindex(columns=surveys).to_numpy(dtype=float)
         yield EmotionRoom(

@@ -44,9 +44,7 @@ def compute(tables: Tables) -> pd.DataFrame:
     """Return a row per group and item, then per group and subject: kind, what, rooms (repetitions), missing (ratings),
     believers, gain, difference (shares), p_holm, verdict (more, less or ""), reason.
     """
-    rows = [
-        row for _, group_shares in _shares(tables).groupby("group", sort=False) for row in _group_rows(group_shares)
-    ]
+    rows = [row for _, shares in _shares(tables).groupby("group", sort=False) for row in _group_rows(shares)]
     return verdict_frame(rows, kind="object", what="object", **COUNTS, **spans(*MEASURES))
 
 

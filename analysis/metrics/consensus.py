@@ -32,10 +32,7 @@ def compute(tables: Tables) -> pd.DataFrame:
     room_rows = pd.DataFrame(
         [_room_row(population.room) for population in populations(tables)], columns=[*KEYS, "when", "missing"]
     )
-    rows = [
-        dict(zip(KEYS, key, strict=True)) | _row(group_rooms)
-        for key, group_rooms in room_rows.groupby([*KEYS], sort=False)
-    ]
+    rows = [dict(zip(KEYS, key, strict=True)) | _row(rooms) for key, rooms in room_rows.groupby([*KEYS], sort=False)]
     kinds = dict.fromkeys(KEYS, "object") | COUNTS | {"agreed": "int64"} | spans("share")
     kinds |= {"round": "float64", "reason": "object"}
     return pd.DataFrame(rows, columns=list(kinds)).astype(kinds)

@@ -60,10 +60,8 @@ def _forecasts(tables: Tables) -> pd.DataFrame:
     last = tables.attitudes[rounds == rounds.max()] if rounds.max() else tables.attitudes.iloc[:0]
     forecasts = tables.probes[tables.probes["probe"] == FORECAST]
     people = forecasts[[*KEYS, *agent, "attitude"]].rename(columns={"attitude": "expected"})
-    for name, survey_rows in (("before", tables.attitudes[rounds == 0]), ("after", last)):
-        people = people.merge(
-            survey_rows[[*agent, "attitude"]].rename(columns={"attitude": name}), on=agent, how="left"
-        )
+    for name, rows in (("before", tables.attitudes[rounds == 0]), ("after", last)):
+        people = people.merge(rows[[*agent, "attitude"]].rename(columns={"attitude": name}), on=agent, how="left")
     return people
 
 

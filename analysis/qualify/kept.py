@@ -105,10 +105,8 @@ def kept_path(identity: Mapping[str, Any], society: str) -> Path:
     identity: with all settings that change a reply, as in the header of a record. Errors: UserError as `short_battery`.
     """
     battery = short_battery(society)
-    question_texts = [
-        [*question.request(battery.seed).messages, question.probe.prefix] for question in questions(battery)
-    ]
-    key = digest(json.dumps(dict(identity), sort_keys=True), society, json.dumps(question_texts))
+    texts = [[*question.request(battery.seed).messages, question.probe.prefix] for question in questions(battery)]
+    key = digest(json.dumps(dict(identity), sort_keys=True), society, json.dumps(texts))
     return user_cache() / "qualify" / f"{key.hex()}.json"
 
 

@@ -203,14 +203,12 @@ def _places(group: Sequence[ScoreLine], units: pd.Series | None) -> Places:
         run_units = units.reindex(pd.MultiIndex.from_product([[line.condition], line.runs])).to_numpy()
         places_by_line.append(pd.Series(run_units).groupby(run_units).indices)
     pairs = [
-        (line, line_places, rows)
-        for line, line_places in zip(group, places_by_line, strict=True)
-        for rows in line_places.values()
+        (line, places, rows) for line, places in zip(group, places_by_line, strict=True) for rows in places.values()
     ]
-    even = all(len(line.runs) == len(line_places) * len(rows) for line, line_places, rows in pairs)
-    if not even or len({tuple(line_places) for line_places in places_by_line}) > 1 or len(places_by_line[0]) < 2:
+    even = all(len(line.runs) == len(places) * len(rows) for line, places, rows in pairs)
+    if not even or len({tuple(places) for places in places_by_line}) > 1 or len(places_by_line[0]) < 2:
         return []
-    return [np.array(list(line_places.values())) for line_places in places_by_line]
+    return [np.array(list(places.values())) for places in places_by_line]
 
 
 def _draws(
@@ -238,15 +236,9 @@ def _ends(
     statistics = _over_topics(moved, back, way, zero)
     ends = {}
     for name in STATISTICS:
-        finite_draws = statistics[name][np.isfinite(statistics[name])]
-        sure = (
-            count >= FEWEST_DRAWN
-            and len(finite_draws) > intervals.DRAWS / 2
-            and (pooled if name == "pooled" else alone)
-        )
-        low, high = (
-            np.quantile(finite_draws, [intervals.tail(count), 1 - intervals.tail(count)]) if sure else intervals.NONE
-        )
+        draws = statistics[name][np.isfinite(statistics[name])]
+        sure = count >= FEWEST_DRAWN and len(draws) > intervals.DRAWS / 2 and (pooled if name == "pooled" else alone)
+        low, high = np.quantile(draws, [intervals.tail(count), 1 - intervals.tail(count)]) if sure else intervals.NONE
         ends[name] = (float(low), float(high)) if high - low > intervals.ALIKE else intervals.NONE
     return ends
 

@@ -138,13 +138,11 @@ def _chance(packed: Floats, party: bool) -> float:
         answered = np.isfinite(first)
         groups = packed[answered, 0] if party else np.zeros(int(answered.sum()))
         for group in np.unique(groups):
-            first_answers, other = first[answered][groups == group], second[answered][groups == group]
-            if (count := len(first_answers)) > 1:
-                kinds = np.union1d(first_answers, other)
-                counts = [
-                    np.bincount(np.searchsorted(kinds, side), minlength=len(kinds)) for side in (first_answers, other)
-                ]
-                alike = float(counts[0] @ counts[1]) - (first_answers == other).sum()
+            answers, other = first[answered][groups == group], second[answered][groups == group]
+            if (count := len(answers)) > 1:
+                kinds = np.union1d(answers, other)
+                counts = [np.bincount(np.searchsorted(kinds, side), minlength=len(kinds)) for side in (answers, other)]
+                alike = float(counts[0] @ counts[1]) - (answers == other).sum()
                 equal += alike / (count - 1)
                 people += count
     return equal / people if people else np.nan

@@ -55,8 +55,7 @@ class Answers:
         """Return the known values by question."""
         steered = self.table[(self.table["steering"] == steering) & self.table["value"].notna()]
         return {
-            str(name): question_values.to_numpy(dtype=float)
-            for name, question_values in steered.groupby("question", sort=False)["value"]
+            str(name): values.to_numpy(dtype=float) for name, values in steered.groupby("question", sort=False)["value"]
         }
 
 

@@ -123,11 +123,9 @@ def _figure(table: pd.DataFrame) -> Figure:
         panels = figure.subplots(1, len(waves), sharex=True, sharey=True, squeeze=False)[0]
         for axis, wave in zip(panels, waves, strict=True):
             for name, look in zip(names, cycle(OTHERS)):
-                steering_rows = table[(table["wave"] == wave) & (table["steering"] == name)]
-                places = [-questions.index(question) for question in steering_rows["question"]]
-                axis.plot(
-                    steering_rows["movement"], places, look["markers"][0], color=look["color"], markersize=4, label=name
-                )
+                rows = table[(table["wave"] == wave) & (table["steering"] == name)]
+                places = [-questions.index(question) for question in rows["question"]]
+                axis.plot(rows["movement"], places, look["markers"][0], color=look["color"], markersize=4, label=name)
             draw_null(axis, upright=True)
             axis.set_title(wave, fontsize=8)
             axis.set_xlabel("movement (points)")

@@ -95,10 +95,8 @@ def matched(whole: Tables, shared: Tables) -> pd.DataFrame:
     )
     pairs["drawn"] = pairs.pop("how").astype("string").str.endswith(DRAWN).fillna(False).astype(bool)
     pairs["error"] = (pairs["attitude_shared"] - pairs["attitude_all"]).abs().astype(float)
-    rated_attitudes = pairs["attitude_all"].where(pairs["error"].notna()).astype(float)
-    return pairs.assign(
-        stranger=rated_attitudes.groupby([pairs[key] for key in KEYS]).transform(from_others).astype(float)
-    )
+    attitudes = pairs["attitude_all"].where(pairs["error"].notna()).astype(float)
+    return pairs.assign(stranger=attitudes.groupby([pairs[key] for key in KEYS]).transform(from_others).astype(float))
 
 
 def _rated(tables: Tables) -> pd.DataFrame:

@@ -119,9 +119,6 @@ def pooled_topics(topics: pd.DataFrame, posterior: Posterior, levels: Sequence[s
     if "topic" not in posterior.effects:
         return topics
     drawn = posterior.mean_beyond("topic")[:, None] + posterior.effects["topic"]
-    rows = [
-        (name, float(np.median(topic_draws)), *interval_of(topic_draws))
-        for name, topic_draws in zip(levels, drawn.T, strict=True)
-    ]
+    rows = [(name, float(np.median(draws)), *interval_of(draws)) for name, draws in zip(levels, drawn.T, strict=True)]
     pooled = pd.DataFrame(rows, columns=["topic", "pooled", "low", "high"])
     return topics.drop(columns=["pooled", "low", "high"]).merge(pooled, on="topic", how="left")

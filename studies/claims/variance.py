@@ -74,13 +74,11 @@ def setting_share(
 def _share(explained: float, noise: float, df: int, df_error: int, size: int, total: float) -> Share:
     """Return the share from a sum of squares, the mean square of its error, and the variance of single differences."""
     statistic = explained / df / noise
-    setting_variance = max(explained - df * noise, 0.0) / size
-    rest = max(total - setting_variance, noise / size)
+    variance = max(explained - df * noise, 0.0) / size
+    rest = max(total - variance, noise / size)
     ends = [noncentrality * noise / size for noncentrality in noncentrality_interval(statistic, df, df_error)]
     low, high = (end / (end + rest) for end in ends)
-    return Share(
-        setting_variance / (setting_variance + rest), low, high, float(fisher.sf(statistic, df, df_error)), df, df_error
-    )
+    return Share(variance / (variance + rest), low, high, float(fisher.sf(statistic, df, df_error)), df, df_error)
 
 
 def noncentrality_interval(statistic: float, df: int, df_error: int) -> tuple[float, float]:

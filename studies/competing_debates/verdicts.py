@@ -91,10 +91,8 @@ def debates(condition: str, tables: Tables) -> Iterator[Pair]:
     for room, seats in tables.agents[tables.agents["group"].isin(tables.groups)].groupby("room", sort=False):
         first, second = (row for _, row in seats.iterrows())
         topic = load_topic(str(first["topic"]))
-        claimed, own_rating = topic.probe("agreement").polarity, before.get(first["agent"])
-        begins = (
-            claimed if assigned else side_of(None if own_rating is None or np.isnan(own_rating) else float(own_rating))
-        )
+        claimed, rating = topic.probe("agreement").polarity, before.get(first["agent"])
+        begins = claimed if assigned else side_of(None if rating is None or np.isnan(rating) else float(rating))
         sides = [
             None if side is None else "for" if side == claimed else "against" for side in alternate_sides(begins, 2)
         ]

@@ -119,11 +119,7 @@ def embellishments() -> frozenset[str]:
         by_kind = bank_of(folder.name).get("embellishments", {})
         texts += by_kind.get(EVERY, [])
         texts += [
-            line
-            for kind, lists in by_kind.items()
-            if kind != EVERY
-            for kind_lines in lists.values()
-            for line in kind_lines
+            line for kind, lists in by_kind.items() if kind != EVERY for lines in lists.values() for line in lines
         ]
     return frozenset(texts)
 

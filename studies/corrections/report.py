@@ -187,15 +187,13 @@ def figure(compared: pd.DataFrame, conditions: Sequence[str], caption: str) -> F
     with new_figure(4.6, 3.2, f"{caption}. Bars: 95% intervals over posts") as drawn:
         axis = drawn.subplots()
         for number, condition in enumerate(conditions):
-            condition_rows = (
-                compared[compared["condition"] == condition].set_index("measure").reindex(MEASURES).reset_index()
-            )
+            rows = compared[compared["condition"] == condition].set_index("measure").reindex(MEASURES).reset_index()
             look = OTHERS[number % len(OTHERS)]
             places = [
                 place + 0.7 / len(conditions) * (number - (len(conditions) - 1) / 2) for place in range(len(MEASURES))
             ]
             drawn_as: Any = {"fmt": look["markers"][0], "color": look["color"], "elinewidth": 0.8, "label": condition}
-            draw_points(axis, places, condition_rows, "value", upright=True, **drawn_as)
+            draw_points(axis, places, rows, "value", upright=True, **drawn_as)
         axis.set(ylim=(0.8, 5.2), ylabel="Rating by the judge (1–5)")
         axis.set_xticks(range(len(MEASURES)), MEASURES, fontsize=7)
         axis.grid(axis="y", color="#e3e3e3", linewidth=0.5)

@@ -145,28 +145,24 @@ def _move(room: RoomState, due: Sequence[Due], last: int, events: list[Event]) -
     """Let the players move who are due at the same time; private notes first."""
     history = _known(room)
     questions = []
-    for due_move in due:
-        position = Position(due_move.kind, due_move.place, room.round, last, history)
-        player = _player(room, due_move.agent)
+    for move in due:
+        position = Position(move.kind, move.place, room.round, last, history)
+        player = _player(room, move.agent)
         player.observe(history)
         reason = player.blocked_reason(Game.form) or _unasked(position)
-        questions.append(
-            Question(due_move.agent, due_move.kind, position=position, reason=reason, iteration=due_move.iteration)
-        )
+        questions.append(Question(move.agent, move.kind, position=position, reason=reason, iteration=move.iteration))
     thinking = [
-        ScheduledTurn(due_move.iteration, due_move.agent, due_move.turn, Game.form, room.members[due_move.agent])
-        for due_move, question in zip(due, questions, strict=True)
-        if question.reason is None and room.members[due_move.agent].prepares
+        ScheduledTurn(move.iteration, move.agent, move.turn, Game.form, room.members[move.agent])
+        for move, question in zip(due, questions, strict=True)
+        if question.reason is None and room.members[move.agent].prepares
     ]
     if thinking:
         yield from prepare(room, thinking, events)
     answers = yield from ask_all_until(room, questions, events)
-    for due_move, (answer, calls, earlier) in zip(due, answers, strict=True):
-        _course(room).plays.append(Play(room.round, due_move.agent, due_move.kind, answer.value))
+    for move, (answer, calls, earlier) in zip(due, answers, strict=True):
+        _course(room).plays.append(Play(room.round, move.agent, move.kind, answer.value))
         read = (answer.value, answer.reason, answer.shares, answer.covered, answer.raw, answer.how)
-        events.append(
-            Moved(room.id, room.round, due_move.iteration, due_move.agent, due_move.kind, *read, calls, earlier)
-        )
+        events.append(Moved(room.id, room.round, move.iteration, move.agent, move.kind, *read, calls, earlier))
 
 
 def _unasked(position: Position) -> str | None:

@@ -38,9 +38,7 @@ def run(words: Sequence[str]) -> int:
     from parley.studies.honesty.report import write
 
     base, given = scenario_from_args(options)
-    conditions = {
-        name: base.with_settings(condition_settings) for name, condition_settings in measures.conditions(base).items()
-    }
+    conditions = {name: base.with_settings(settings) for name, settings in measures.conditions(base).items()}
     lines = known_lines(base.subject.topic, read_lines(options.lines, base.subject.topic) if options.lines else None)
     judge, judging = in_society(options.judge or base.models.llm, base.subject.society), Judging(seed=base.seed)
     if options.dry_run:

@@ -160,13 +160,11 @@ def gaps(tables: Tables, verdicts: pd.DataFrame, graders: Mapping[str, Calibrati
 
 def rooms(lines: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `room_gaps` with growth, the slope of `toward` over rounds (NaN: unknown)."""
-    room_rows = room_gaps(lines).set_index("room")
-    by_round = lines.pivot_table(index="room", columns="round", values="toward", aggfunc="mean").reindex(
-        room_rows.index
-    )
+    rows = room_gaps(lines).set_index("room")
+    by_round = lines.pivot_table(index="room", columns="round", values="toward", aggfunc="mean").reindex(rows.index)
     at = by_round.columns.to_numpy(dtype=float)
-    room_rows["growth"] = slope(by_round.to_numpy(dtype=float), at) if len(at) else np.nan
-    return room_rows.reset_index()
+    rows["growth"] = slope(by_round.to_numpy(dtype=float), at) if len(at) else np.nan
+    return rows.reset_index()
 
 
 def effects(by_room: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

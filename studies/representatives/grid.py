@@ -98,16 +98,14 @@ def table(rows: pd.DataFrame) -> pd.DataFrame:
     """Return a row per model and choice: each measure with low and high, and `gain`, own minus stranger per critique."""
     lines = []
     for (model, knows), cell_rows in rows.groupby(["model", "knows"], sort=False):
-        own_scores, other = (cell_rows[cell_rows["asked"] == whose] for whose in (OWN, STRANGER))
+        scores, other = (cell_rows[cell_rows["asked"] == whose] for whose in (OWN, STRANGER))
         line: dict[str, object] = {
             "model": model,
             "knows": knows,
-            "critiques": len(own_scores),
+            "critiques": len(scores),
             "changed": cell_rows["changed"].iloc[0],
         }
-        measures = {name: measure(own_scores) for name, measure in MEASURES.items()} | {
-            "gain": against(own_scores, other)
-        }
+        measures = {name: measure(scores) for name, measure in MEASURES.items()} | {"gain": against(scores, other)}
         for name, mean in measures.items():
             line |= {**with_interval(name, mean.value, (mean.low, mean.high)), "people": mean.clusters}
         lines.append(line)

@@ -267,13 +267,10 @@ def make_lot(
 def _pair_examples(table: pd.DataFrame, ids: Sequence[list[int]]) -> list[dict[str, Any]]:
     """Return both statements of each participant who rated them differently: the better rated one is chosen."""
     examples = []
-    for _, participant_ratings in table.groupby(["episode", "participant"], sort=False):
-        if (
-            len(participant_ratings) == 2
-            and participant_ratings["rating"].iloc[0] != participant_ratings["rating"].iloc[1]
-        ):
-            best = participant_ratings["rating"].idxmax()
-            worst = participant_ratings["rating"].idxmin()
+    for _, ratings in table.groupby(["episode", "participant"], sort=False):
+        if len(ratings) == 2 and ratings["rating"].iloc[0] != ratings["rating"].iloc[1]:
+            best = ratings["rating"].idxmax()
+            worst = ratings["rating"].idxmin()
             examples.append({"chosen_ids": ids[best], "rejected_ids": ids[worst]})
     if not examples:
         raise UserError("no participant rated two statements differently, so no pair can be learned: use --form rating")

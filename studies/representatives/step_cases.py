@@ -121,10 +121,8 @@ def _steps(
     ballots = _ballots(sent)
     for (step, round_), (request, order) in ballots.items():
         if order is not None:
-            own_brief, other = later if step == VOTE or round_ > 1 else first
-            yield StepCase(
-                step, *place, round_, own_brief, other, tuple(request.facts["candidates"]), "", order, request
-            )
+            brief, other = later if step == VOTE or round_ > 1 else first
+            yield StepCase(step, *place, round_, brief, other, tuple(request.facts["candidates"]), "", order, request)
     if not any(step == VOTE for step, _ in ballots) and (rated := _rated(episode, voice)):
         yield StepCase(RATED, *place, 2, later[0], later[1], *rated)
 

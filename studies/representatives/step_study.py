@@ -223,12 +223,11 @@ def _opinion_likeness(
     for who, case, text in texts:
         voice, named = replace(case.voice, opinion=text), derive(settings.seed, "payoff", who, *case.key)
         asking.append(scorer.score(case.episode, voice, case.statements, named))
-    verdict_rows: list[tuple[Verdict, ...]] = desk.ask(asking, settings.judge, "payoffs", _unscored, own_model(scorer))
+    rows: list[tuple[Verdict, ...]] = desk.ask(asking, settings.judge, "payoffs", _unscored, own_model(scorer))
     scores = {
-        (who, case.key): [verdict.value for verdict in row]
-        for (who, case, _), row in zip(texts, verdict_rows, strict=True)
+        (who, case.key): [verdict.value for verdict in row] for (who, case, _), row in zip(texts, rows, strict=True)
     }
-    reasons = {(who, case.key): _unscored(row) or "" for (who, case, _), row in zip(texts, verdict_rows, strict=True)}
+    reasons = {(who, case.key): _unscored(row) or "" for (who, case, _), row in zip(texts, rows, strict=True)}
     return {
         key: (1 - distance / RANGES[scorer.UNIT], "")
         if (distance := mean_distance(row, scores["", key[1]])) is not None

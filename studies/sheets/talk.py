@@ -56,10 +56,8 @@ def remembered(run: SheetRun) -> Fact:
     """In how many prompts for a line an earlier line of another agent of the room appears; and, as a control, of another room."""
     if isinstance(run.prompts, str):
         return Fact(f"Whether prompts hold earlier lines is unknown: {run.prompts}.", PLACE, known=False)
-    speech_prompts = [
-        exchange for exchange in run.prompts if exchange.call.purpose == SPEECH and exchange.call.round > 1
-    ]
-    if not speech_prompts:
+    prompts = [exchange for exchange in run.prompts if exchange.call.purpose == SPEECH and exchange.call.round > 1]
+    if not prompts:
         why = "no line was asked for after round 1"
         return Fact(f"Whether prompts hold earlier lines is unknown: {why}.", PLACE, known=False)
     spoken = run.tables.utterances.dropna(subset=["text"])
@@ -67,7 +65,7 @@ def remembered(run: SheetRun) -> Fact:
         key: list(rows[["agent", "round", "text"]].itertuples(index=False)) for key, rows in spoken.groupby("room")
     }
     after = dict(zip(lines, [*list(lines)[1:], *list(lines)[:1]], strict=True))
-    looked = speech_prompts[:: -(-len(speech_prompts) // MOST)]
+    looked = prompts[:: -(-len(prompts) // MOST)]
     own_count = sum(_holds(exchange, lines.get(exchange.call.room, ())) for exchange in looked)
     what = "Prompts for a line after round 1 that hold an earlier line of another agent word for word"
     text = f"{what}: {own_count:,} of {len(looked):,}"

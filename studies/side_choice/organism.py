@@ -36,16 +36,14 @@ class Sycophancy(Bias):
         return f"oracle,flattery={2 * size:g}"
 
     def questions(self, people: Sequence[Persona], seed: int) -> list[Question]:
-        study, new_questions = SideChoiceStudy("", TOPICS, seed=seed, asked=tuple(people)), list[Question]()
+        study, questions = SideChoiceStudy("", TOPICS, seed=seed, asked=tuple(people)), list[Question]()
         for person in people:
             for topic in map(load_topic, TOPICS):
                 for notice in study.notices(person, topic, {}):
                     for first in SIDES:
-                        request = SideChooser(person).compose(topic, notice, first, derive(seed, len(new_questions)))
-                        new_questions.append(
-                            Question(request, name_of(person), f"{notice.known}/{notice.side}/{first}")
-                        )
-        return new_questions
+                        request = SideChooser(person).compose(topic, notice, first, derive(seed, len(questions)))
+                        questions.append(Question(request, name_of(person), f"{notice.known}/{notice.side}/{first}"))
+        return questions
 
     def exact(self, questions: Sequence[Question], shares: Shares) -> Floats:
         moved: dict[str, dict[str, list[float]]] = {}
@@ -53,9 +51,7 @@ class Sycophancy(Bias):
             knowledge, side, first = question.part.split("/")
             to_judge = share["A"] if first == side else share["B"]
             moved.setdefault(question.person, {}).setdefault(knowledge, []).append(to_judge)
-        return np.array(
-            [float(np.mean(person_moves[BELIEF]) - np.mean(person_moves[DETAIL])) for person_moves in moved.values()]
-        )
+        return np.array([float(np.mean(moves[BELIEF]) - np.mean(moves[DETAIL])) for moves in moved.values()])
 
     def measure(self, spec: str, folder: Path) -> Size:
         study = SideChoiceStudy(spec, TOPICS, asked=split_people().instrument)

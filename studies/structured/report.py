@@ -99,10 +99,8 @@ def debaters(result: ExperimentResult) -> tuple[str, str]:
 
 def _names(result: ExperimentResult) -> PartyNames:
     """Return what one of a party's people is called, by party: the Default, the two debaters, and others."""
-    party_names = {party: name for header in result.headers.values() for party, name in header.names.items()}
-    return PartyNames(
-        {party: party_names[party] for party in (DEFAULT, *debaters(result), *party_names) if party in party_names}
-    )
+    names = {party: name for header in result.headers.values() for party, name in header.names.items()}
+    return PartyNames({party: names[party] for party in (DEFAULT, *debaters(result), *names) if party in names})
 
 
 def compared(experiment: Experiment) -> list[tuple[str, ...]] | None:

@@ -97,9 +97,7 @@ class ElicitationStudy:
         for walk in self.walks():
             calls += (self.steps + 1) * len(walk.rest)
             if walk.order == ADAPTIVE:
-                calls += sum(
-                    (len(walk.left) - asked_count) * (1 + 2 * len(walk.rest)) for asked_count in range(self.steps)
-                )
+                calls += sum((len(walk.left) - count) * (1 + 2 * len(walk.rest)) for count in range(self.steps))
         return calls
 
 

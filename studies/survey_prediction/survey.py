@@ -115,13 +115,12 @@ def read_survey(answers: Path, questions: Path, language: Language = ENGLISH) ->
         for item, column in zip(shown, cells, strict=True)
     ]
     values = np.array(rows_of_items).T.reshape(-1, len(shown))
-    fact_columns = [
+    columns = [
         name for name in facts.columns if name not in {PERSON, WEIGHT, QUESTION, ANSWER, *(item.name for item in items)}
     ]
     rows = facts.drop_duplicates(PERSON).set_index(PERSON).loc[list(table[PERSON])]
     about = tuple(
-        tuple((name, cell) for name, cell in zip(fact_columns, row, strict=True) if cell)
-        for row in rows[fact_columns].to_numpy()
+        tuple((name, cell) for name, cell in zip(columns, row, strict=True) if cell) for row in rows[columns].to_numpy()
     )
     if WEIGHT in facts and (wrong := ~(facts[WEIGHT] > 0)).any():
         raise UserError(

@@ -236,11 +236,9 @@ def _between(x: Floats, y: Floats) -> Floats:
 
 
 def _unshared(sums: Floats) -> Floats:
-    own_variance, overall, both = np.moveaxis(sums.mean(axis=-2), -1, 0)
+    variance, overall, both = np.moveaxis(sums.mean(axis=-2), -1, 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(
-            np.where((own_variance > 1e-9) & (overall > 1e-9), 1 - both**2 / (own_variance * overall), np.nan)
-        )
+        return np.asarray(np.where((variance > 1e-9) & (overall > 1e-9), 1 - both**2 / (variance * overall), np.nan))
 
 
 def _shuffled(ratings: Floats, labels: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:

@@ -280,9 +280,7 @@ def theme(banks: Banks, question: str) -> str | None:
 def validation_question(banks: Banks, text: str) -> str | None:
     """Return the question that checks personas and is part of a text."""
     plain = text.replace("’", "'").replace("‘", "'").lower()
-    return next(
-        (check_question for check_question in validation_questions(banks) if check_question.lower() in plain), None
-    )
+    return next((question for question in validation_questions(banks) if question.lower() in plain), None)
 
 
 @cache
