@@ -9,8 +9,9 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from parley.analysis import provenance
+from parley.analysis.metric_section import add_metric
 from parley.analysis.metrics import applies, metrics
-from parley.analysis.summary import add_metric, again, missing, open_summary, run_on
+from parley.analysis.summary import again, missing, open_summary, run_on
 from parley.analysis.table_export import write_table, write_tables
 from parley.analysis.tables import Tables
 from parley.llm.budget import UNPRICED, Prices

@@ -136,7 +136,7 @@ def first_header(folder: Path) -> Header | None:
     """Return the header of a run inside of a study; None where none can be read."""
     found, _ = walk(folder, lambda inner, names: has_record(names))
     inner = min((place for place, names in found.items() if has_record(names)), default=None)
-    return _header(record_of(inner), _time(inner)) if inner else None
+    return _header(record_of(inner), changed_at(inner)) if inner else None
 
 
 @lru_cache(maxsize=4 * MOST)
@@ -154,12 +154,12 @@ def study_row(folder: Path, kind: ResultFolder) -> StudyRow:
     state = "done" if done else "elsewhere" if is_locked(folder) else "unfinished"
     title, sentence = read_headline(label) if done else ("", "")
     untitled = f"{kind.noun[:1].upper()}{kind.noun[1:]} {folder.name}"
-    return StudyRow(folder, kind, title or untitled, sentence, state, _time(page if done else folder))
+    return StudyRow(folder, kind, title or untitled, sentence, state, changed_at(page if done else folder))
 
 
 def read_headline(path: Path) -> tuple[str, str]:
     """Return the title of a report and the sentence that says what came out, as plain text; empty where there is none."""
-    return _headline(path, _time(path))
+    return _headline(path, changed_at(path))
 
 
 @lru_cache(maxsize=4 * MOST)
@@ -227,7 +227,7 @@ def _shortened(text: str) -> str:
     return text[: ends[-1]] if ends else f"{text[: LONGEST - 1].rstrip()}…"
 
 
-def _time(path: Path) -> float:
+def changed_at(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:

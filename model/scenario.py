@@ -274,17 +274,14 @@ class Scenario:
         elif options:
             changed["environment_spec"] = EnvironmentSpec(name, {**spec.options, **options}, spec.society)
         society = changed.get("society", spec.society)
-        if society != spec.society and "topic" not in changed and not changed.get("questions", self.subject.questions):
+        elsewhere = society != spec.society
+        if elsewhere and "topic" not in changed and not changed.get("questions", self.subject.questions):
             changed["topic"] = _shared_topics(self.subject.topic, society)
-        if (
-            society != spec.society
-            and changed.get("personas", self.people.personas) not in load_society(society).persona_sets
-        ):
+        if elsewhere and changed.get("personas", self.people.personas) not in load_society(society).persona_sets:
             changed.setdefault("personas", VOTERS)
         if "interventions" in changed:
-            changed["interventions"] = tuple(
-                _addressed(intervention, load_society(society)) for intervention in changed["interventions"]
-            )
+            home = load_society(society)
+            changed["interventions"] = tuple(_addressed(each, home) for each in changed["interventions"])
         changed["llm"] = in_society(changed.get("llm", self.models.llm), society)
         return self.replace(**changed)
 
@@ -317,9 +314,8 @@ def _typed_settings(settings: Mapping[str, Any], environment: str) -> tuple[dict
     kind = environment_class(environment)
     options = {option.name for option in fields(kind)}
     settable = SETTABLE | {"environment"} | options
-    for key in settings:
-        if key not in settable:
-            raise unknown_name("field", key, settable)
+    if unknown := [key for key in settings if key not in settable]:
+        raise unknown_name("field", unknown[0], settable)
     values: dict[str, Any] = {}
     for block, cls in {TOP: Scenario, **BLOCKS}.items():
         words = [key for key in settings if key in SETTABLE - {"interventions"} and FIELD_BLOCKS[key] == block]

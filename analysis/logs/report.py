@@ -13,12 +13,13 @@ from parley.analysis.card.sections import SECTIONS
 from parley.analysis.findings import findings
 from parley.analysis.formatting import REFERENCE, format_range
 from parley.analysis.logs.log import UNKNOWN
+from parley.analysis.metric_section import add_metric
 from parley.analysis.metrics import applies
 from parley.analysis.model_calls import asked_of_model
 from parley.analysis.network_plot import has_network, network_figure
 from parley.analysis.report import Report
 from parley.analysis.run_tables import run_tables
-from parley.analysis.summary import NETWORK, add_metric, caption, missing, run_note
+from parley.analysis.summary import NETWORK, caption, missing, run_note
 from parley.analysis.table_export import write_table, write_tables
 from parley.analysis.tables import Tables
 from parley.analysis.transcript import write_transcript

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import parse_qs, urlencode
 
+from parley.analysis.result_folders import changed_at
 from parley.analysis.serving.guard import App, Receive, Scope, Send
 from parley.llm.errors import UserError
 
@@ -48,7 +49,7 @@ class Reports:
         paths = [Path(folder) for folder in folders]
         if not paths or not all(path.resolve().is_relative_to(self.root.resolve()) for path in paths):
             raise UserError(f"no report was named, or one that is not in {self.root}")
-        return report_page(paths[0]) if len(paths) == 1 else _compared(*((path, _time(path)) for path in paths))
+        return report_page(paths[0]) if len(paths) == 1 else _compared(*((path, changed_at(path)) for path in paths))
 
 
 def report_address(folders: Sequence[object], changed: float) -> str:
@@ -82,10 +83,3 @@ def _compared(*cards: tuple[Path, float]) -> str:
 
     with ONE_FIGURE_AT_A_TIME, TemporaryDirectory() as place:
         return compare(*(folder for folder, _ in cards)).report(Path(place)).read_text(encoding="utf-8")
-
-
-def _time(folder: Path) -> float:
-    try:
-        return folder.stat().st_mtime
-    except OSError:
-        return 0.0

@@ -81,9 +81,6 @@ class GameLaw(NamedTuple):
         return [weight / sum(weights) for weight in weights]
 
 
-PATIENT = GameLaw()
-
-
 def whole_numbers(value: float, numbers: Sequence[int]) -> list[float]:
     """Return the probabilities of whole numbers that have this mean: of the number below and the one above.
 

@@ -49,10 +49,6 @@ class StoryLaw:
         return min(max(degree + change, 0.0), MOST)
 
 
-UNCHANGED = StoryLaw()
-"""No retelling changes a story."""
-
-
 def plant_story(drift: str = "", heed: float = 1.0) -> StoryLaw:
     """Return the law. drift: `0.5` (every dimension) or `sentiment:1+certainty:0.5`. Errors: UserError."""
     if not 0 <= heed <= 1:

@@ -41,10 +41,10 @@ from parley.studies.representatives.payoff_measures import ERROR, STATEMENT, dea
 from parley.studies.representatives.payoff_report import FIT, PEOPLE, QUESTIONS, Trained, score_all, write_payoffs
 from parley.studies.representatives.payoffs import open_payoff
 from parley.studies.representatives.payoffs.trained import payoff_question
-from parley.studies.representatives.pipeline import FULL_RATES, DatasetBuilder
+from parley.studies.representatives.pipeline import FULL_RATES, DatasetBuilder, check_recipe
 from parley.studies.representatives.representation import describe_split
 from parley.training.base_model import BaseModel, base_model
-from parley.training.tuning.model_card import read_values, write_card
+from parley.training.tuning.model_card import write_card
 from parley.training.tuning.pipeline import training_folders
 from parley.training.tuning.recipe import PROJECTIONS, RATES, SFT, EarlyStopping, Recipe, TrainingResult
 from parley.training.tuning.trainers import ReportSteps, last_checkpoint, quiet, stopping_settings, training_settings
@@ -290,7 +290,7 @@ def train_payoff(
     lesson = lesson.filled(base.kind)
     out = folder / "payoffs" / base.path_name / lesson.name
     if out.exists():
-        _check_payoff(out, lesson, base)
+        check_recipe(out, asdict(lesson), base, "payoff model")
         return out
     with load_errors(base.name):
         tokenizer = AutoTokenizer.from_pretrained(base.name, **cached_files(base.name))
@@ -311,11 +311,3 @@ def train_payoff(
         write_head(model_folder, Head(model, bool(lesson.r), lot.centre, lot.scale, lesson.blind, lesson.form))
         write_card(model_folder, lesson, base.card_identity, data, versions(), result, USE)
     return out
-
-
-def _check_payoff(out: Path, lesson: PayoffLesson, base: BaseModel) -> None:
-    card = read_values(out)
-    other = [name for name, value in asdict(lesson).items() if card["recipe"].get(name) != value]
-    other += [f"{name} of the base" for name, value in base.card_identity.items() if card["base"].get(name) != value]
-    if other:
-        raise UserError(f"{out} already has a payoff model trained with another {', '.join(other)}: give another --out")

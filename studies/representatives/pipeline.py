@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from parley.agents.language import GIVEN
 from parley.agents.language import REPRESENTATIVE as REPRESENTATIVES
@@ -113,7 +113,7 @@ class DatasetBuilder:
         lesson = lesson.filled(base.kind)
         out = self.folder / "models" / base.path_name / lesson.name
         if out.exists():
-            _check_model(out, lesson, base)
+            check_recipe(out, asdict(lesson), base)
         else:
             self._train(base, lesson, out)
         if lesson.r:
@@ -183,13 +183,13 @@ def _worded(episode: Episode, wording: str) -> Episode:
     return replace(episode, question=episode.question.worded(wording))
 
 
-def _check_model(out: Path, lesson: Lesson, base: BaseModel) -> None:
+def check_recipe(out: Path, recipe: Mapping[str, Any], base: BaseModel, what: str = "model") -> None:
     """Errors: UserError when the model there was trained with other settings, or from another base."""
     card = read_values(out)
-    other = [name for name, value in asdict(lesson).items() if card["recipe"].get(name) != value]
+    other = [name for name, value in recipe.items() if card["recipe"].get(name) != value]
     other += [f"{name} of the base" for name, value in base.card_identity.items() if card["base"].get(name) != value]
     if other:
-        raise UserError(f"{out} already has a model trained with another {', '.join(other)}: give another --out")
+        raise UserError(f"{out} already has a {what} trained with another {', '.join(other)}: give another --out")
 
 
 def text(case: RepresentationCase, knows: str, about: RepresentationCase | None = None) -> Text:

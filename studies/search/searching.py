@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -242,8 +241,3 @@ def _lost(tables: dict[str, pd.DataFrame], phase: str) -> pd.DataFrame:
         reason = str(lost.mode().iat[0]) if len(lost) else ""
         rows.append((phase, condition, len(table), len(lost), reason))
     return pd.DataFrame(rows, columns=["phase", "condition", "rooms", "missing", "reason"])
-
-
-def folder_of(trial: Trial, root: Path) -> Path:
-    """Return the folder of a trial's run."""
-    return root / SEARCH / f"{trial.number:03}"

@@ -11,8 +11,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from parley.analysis.deliberation.episode import Episode, Voice
 from parley.analysis.deliberation.episode_readers import read_any
 from parley.analysis.human.readers import persuasiontrace as read_traces
@@ -248,8 +246,3 @@ CONVERTERS: Mapping[str, Callable[[str], list[Event]]] = {
     SURVEY: lambda path: [],
 }
 """By name of the layout; a survey needs its table of questions too (`survey`)."""
-
-
-def layout_table() -> pd.DataFrame:
-    """Return a row per layout, as the registry has it."""
-    return pd.DataFrame([vars(layout) | {"files": ", ".join(layout.files)} for layout in layouts().values()])
