@@ -70,7 +70,7 @@ ELSEWHERE: dict[str, str] = {
     "analysis.influence_model.parties_differ": WIDTH,
     "studies.consensus_phases.fit.fit": "studies/consensus_phases/tests/test_consensus_measured.py; coverage in tools/log",
     "studies.consensus_phases.predictions.prediction_row": "studies/consensus_phases/tests/test_consensus_measured.py",
-    "studies.structured.yardstick._shuffled_gaps": "studies/structured/tests/test_structured.py",
+    "studies.structured.yardstick._shuffled_gaps": "studies/structured/tests/test_structured_wordings.py",
     "studies.conjoint.optimum.play": "studies/conjoint/tests/test_optimum.py; coverage in tools/log",
     "studies.conjoint.measures.best_profile": "half of the respondents choose, the others measure by a mean",
     "studies.sheets.attributes._effect": "studies/sheets/tests/test_makeup.py",

@@ -1,4 +1,4 @@
-"""A claim that kills itself: `python killed_claim.py CLAIM FOLDER LOG COUNT`; used by test_claim.py.
+"""A claim that kills itself: `python killed_claim.py CLAIM FOLDER LOG COUNT`; used by test_claim_command.py.
 
 The model of the claim is `killed_claim.py:counted`, the oracle that notes each request in LOG. After COUNT of
 them (0: never) it kills the command, and then the worker that it is in, before it answers more.

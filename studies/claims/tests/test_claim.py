@@ -1,13 +1,7 @@
-"""Claims: the file, the differences of one specification, the design, the curve, shares of variance, and the verdict."""
+"""Claims: the file, the differences of one specification, the design, the curve, shares of variance."""
 
 from __future__ import annotations
 
-import json
-import os
-import signal
-import subprocess
-import sys
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -15,25 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import norm
-from small_claims import written, written_small
+from small_claims import written
 
-import run
 from benchmarks.claims import CLAIM, DIMENSIONS, NAMES, PLANTED, STRATA, draw_differences, true_share
-from parley.analysis.bundles.bundle import write_bundle
-from parley.analysis.bundles.check import DIFFERS, SAME, check_bundle
 from parley.analysis.outcomes import Outcome, find_outcome
 from parley.analysis.tables import Tables, load
 from parley.llm.errors import UserError
-from parley.llm.trust import refuse_named
 from parley.model.scenario_run import RunSpec, run_scenario
 from parley.studies.claims.audit import audit_claim
 from parley.studies.claims.bayes import interval_of, sample_posterior
 from parley.studies.claims.claim import Claim, load_claim
-from parley.studies.claims.context import about_bound, at_the_start, generality, unevenly_missing
-from parley.studies.claims.curve import Curve, all_swaps, draw_curve, start_gap, whole_specifications
+from parley.studies.claims.context import at_the_start, unevenly_missing
+from parley.studies.claims.curve import draw_curve, start_gap, whole_specifications
 from parley.studies.claims.dependence import dependence_table, distance
-from parley.studies.claims.derivation import read_values
 from parley.studies.claims.design import factorial_design, largest_correlation
 from parley.studies.claims.differences import pair_rooms
 from parley.studies.claims.dimensions import claim_dimensions
@@ -41,7 +29,6 @@ from parley.studies.claims.multiverse import Multiverse
 from parley.studies.claims.variance import noncentrality_interval, setting_share, variance_components
 from parley.studies.claims.verdict import depends, whether
 
-KILLED = Path(__file__).with_name("killed_claim.py")
 AUDITED: Any = SimpleNamespace(claim=CLAIM, dimensions=DIMENSIONS, seed=0)
 """As much of a multiverse as an audit of drawn differences needs."""
 
@@ -201,112 +188,6 @@ def test_the_hierarchical_model_pools_topics() -> None:
     assert 2 < pooled < own - 1
 
 
-def test_what_is_said_of_a_claim() -> None:
-    """It holds where an effect is planted, not where the opposite is, and is unknown without one or with few people."""
-    said = {}
-    for name, truth in {
-        "holds": {"average": 3.0}, "reversed": {"average": -3.0}, "nothing": {"people": 2.0, "topic": 0.0, "groups": 8},
-        "few": {"average": 3.0, "groups": 2}, "one": {"average": 3.0, "groups": 1, "topics": 1},
-    }.items():  # fmt: skip
-        rng = np.random.default_rng(11)
-        differences = draw_differences(rng, **truth)  # type: ignore[arg-type]
-        said[name] = whether(CLAIM, draw_curve(CLAIM, differences, rng))
-    assert said["holds"].startswith(
-        "The claim holds here: the effect reaches 0.50, the smallest effect of interest (on average "
-    )
-    assert said["reversed"].startswith("The claim does not hold")
-    for name in ("nothing", "few", "one"):
-        assert said[name].startswith("Whether the claim holds is unknown: "), said[name]
-    assert "6 are needed" in said["few"]
-    assert "The median effect is " in said["holds"]
-    assert " above 0 in 64 of 64 specifications (one-sided p " in said["holds"]
-
-
-LESS = replace(CLAIM, expected="less")
-
-
-def curve_of(effects: np.ndarray, claim: Claim = LESS) -> Curve:
-    """The curve of an audit in which each group of people has one effect."""
-    rows = [("s", "topic", f"s p {group}", effect) for group, effect in enumerate(effects)]
-    table = pd.DataFrame(rows, columns=["specification", "topic", "people", "difference"])
-    return draw_curve(claim, table, np.random.default_rng(1))
-
-
-def test_a_long_tail_to_the_other_side_leaves_a_claim_unknown() -> None:
-    """It protects effects of groups with a mean of 0 and a long tail from being called a direction away from the tail (20% of
-    audits of lognormal effects), and a planted effect from being lost: nearly all groups are on its side.
-    """
-    lognormal = np.exp(norm.ppf((np.arange(20) + 0.5) / 20))
-    skewed = curve_of(lognormal - np.exp(0.5) - 0.6)
-    assert skewed.p < 0.05
-    assert "unknown" in whether(LESS, skewed)
-    assert "far larger effects to the other side (skewness 2." in whether(LESS, skewed)
-    opposite = whether(CLAIM, curve_of(skewed.units["effect"].to_numpy(), CLAIM))
-    assert "far larger effects to the other side" in opposite, "the p of the direction that is not expected"
-    assert "holds" in whether(LESS, curve_of(lognormal - 9))
-    assert "holds" in whether(LESS, curve_of(-lognormal))
-    assert "not skewed" not in whether(LESS, curve_of(-lognormal))
-    assert "not skewed, which so few groups hardly show" in whether(LESS, curve_of(-lognormal[::3]))
-
-
-def test_an_effect_below_the_smallest_of_interest_is_called_so() -> None:
-    """A planted 0.2 with 40 groups is found, and is not 0.5; a planted 0.5 is called smaller in no more than 1 of 20 audits."""
-    rng = np.random.default_rng(11)
-    sharp = {"people": 0.1, "topic": 0.0, "common": 0.0, "groups": 20}
-    small = draw_curve(CLAIM, draw_differences(rng, average=0.2, **sharp), rng)
-    assert whether(CLAIM, small).startswith("The direction of the claim holds here, but the effect does not reach 0.50")
-    turned = replace(CLAIM, expected="less")
-    other = draw_curve(turned, draw_differences(rng, average=-0.2, **sharp), rng)
-    assert whether(turned, other).startswith(
-        "The direction of the claim holds here, but the effect does not reach -0.50"
-    )
-    exact = [draw_curve(CLAIM, draw_differences(rng, average=0.5, **sharp), rng) for _ in range(20)]
-    said = [whether(CLAIM, one) for one in exact]
-    assert sum("does not reach" in one for one in said) <= 1
-    assert (
-        sum("effect reaches 0.50, the smallest effect of interest (" in one and "unknown" not in one for one in said)
-        <= 1
-    )
-
-
-def test_what_is_said_of_a_claim_that_nothing_changes() -> None:
-    """Equivalent: holds for a planted 0, not for a planted 2, unknown with much noise; at the bound in no more than 1 of 20."""
-    rng, alike = np.random.default_rng(5), replace(CLAIM, expected="equivalent", smallest=0.5)
-    sharp = {"people": 0.1, "topic": 0.0, "common": 0.0, "groups": 20}
-    holds = whether(alike, draw_curve(alike, draw_differences(rng, average=0.0, **sharp), rng))
-    assert holds.startswith("The claim holds here: on average the effect is 0.")
-    assert "within 0.50 of 0 (equivalence test p below 0.001). The effect of a specification is within" in holds
-    small = whether(alike, draw_curve(alike, draw_differences(rng, average=0.2, **sharp), rng))
-    assert "The effect is not 0, but smaller than what the claim calls a difference." in small
-    beyond = whether(alike, draw_curve(alike, draw_differences(rng, average=2.0, **sharp), rng))
-    assert beyond.startswith("The claim does not hold: on average the effect is ")
-    loose = draw_differences(rng, average=0.0, people=4.0, topic=0.0, groups=8)
-    assert "may be beyond 0.50" in whether(alike, draw_curve(alike, loose, rng))
-    at = [whether(alike, draw_curve(alike, draw_differences(rng, average=0.5, **sharp), rng)) for _ in range(20)]
-    assert sum(one.startswith("The claim holds") for one in at) <= 1
-
-
-def test_specifications_that_cancel_out_hold_on_average_only() -> None:
-    """Planted: +2 in half of the specifications and -2 in the others. The average is 0, and no specification is near 0."""
-    rng, alike = np.random.default_rng(3), replace(CLAIM, expected="equivalent", smallest=0.5)
-    differences = draw_differences(rng, effect=4.0, people=0.05, topic=0.0, common=0.0, chance=0.05, groups=4)
-    said = whether(alike, draw_curve(alike, differences, rng))
-    assert said.startswith("The claim holds on average only: on average the effect is ")
-    assert "within 0.50 of 0 in 0 of 64" in said
-    moved = differences.assign(difference=differences["difference"] + 0.2)
-    directed = whether(CLAIM, draw_curve(CLAIM, moved, rng))
-    assert directed.startswith("The direction of the claim holds on average only, but the effect does not reach 0.50")
-
-
-def test_groups_that_are_all_alike_have_no_interval() -> None:
-    """Every difference is 2: there is nothing to judge chance by, and the sentence has no empty numbers."""
-    rng, alike = np.random.default_rng(3), replace(CLAIM, expected="equivalent", smallest=0.5)
-    differences = draw_differences(rng, people=0.0, topic=0.0, common=0.0, chance=0.0, groups=4).assign(difference=2.0)
-    said = whether(alike, draw_curve(alike, differences, rng))
-    assert said.startswith("Whether the claim holds is unknown: every group of people has the same effect (2.00)")
-    assert "(2.00 in every group of people)" in whether(CLAIM, draw_curve(CLAIM, differences, rng))
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("audits", [3, pytest.param(20, marks=pytest.mark.nightly)])
 def test_a_setting_that_matters_only_for_some_people_is_called_so(audits: int) -> None:
@@ -338,18 +219,6 @@ def test_the_p_of_people_by_hand() -> None:
     assert np.isnan(distance(np.zeros((8, 2))))
 
 
-def test_what_the_bound_lets_pass_is_said() -> None:
-    """A bound beyond the whole movement of the debate is called wide; single differences beyond it are counted."""
-    rng, alike = np.random.default_rng(1), replace(CLAIM, expected="equivalent", smallest=0.5)
-    differences = draw_differences(rng, chance=0.1, people=0.0, topic=0.0, common=0.0)
-    moved = differences.assign(first=6.4, start_first=6.0, second=6.3, start_second=6.0)
-    counted, wide = about_bound(alike, moved)
-    assert counted.startswith("The claim is about the average: 0 of ")
-    assert "on average the debate itself moved the outcome by 0.40 or less" in wide
-    assert len(list(about_bound(alike, moved.assign(first=8.0)))) == 1
-    assert not list(about_bound(CLAIM, moved))
-
-
 def test_an_arm_is_spelled_out_where_only_the_other_sets_it(tmp_path: Path) -> None:
     """ "Nothing else" says not what the second arm has."""
     claim = load_claim(written(tmp_path, ("second = []", 'second = ["spacing=newline"]')))
@@ -361,23 +230,6 @@ def test_an_arm_is_spelled_out_where_only_the_other_sets_it(tmp_path: Path) -> N
     assert [pair.partition("=")[0] for pair in second] == ["environment", "frame", "listing", "memory"], (
         "in the file's order"
     )
-
-
-def test_what_is_said_without_variation_and_without_replies() -> None:
-    """Equal arms, missing differences, and a handful of specifications give no verdict and no share."""
-    rng = np.random.default_rng(7)
-    equal = draw_differences(rng).assign(difference=0.0)
-    assert "both arms are equal" in whether(CLAIM, draw_curve(CLAIM, equal, rng))
-    assert setting_share(equal, NAMES, [], STRATA).reason == "all differences are equal"
-    lost = draw_differences(rng, average=3.0)
-    lost.loc[rng.random(len(lost)) < 0.4, "difference"] = np.nan
-    assert "differences are missing" in whether(CLAIM, draw_curve(CLAIM, lost, rng))
-    few = draw_differences(rng)
-    few = few[few["specification"] <= 12]
-    share = setting_share(few, NAMES, [], STRATA)
-    assert np.isnan(share.low)
-    assert "is unknown: too few specifications" in depends(dependence_table(few, NAMES, STRATA), share)
-    assert next(generality(CLAIM, few)).startswith("Whether the claim holds for other topics is unknown: 4 topics")
 
 
 def test_both_arms_seat_the_same_people(tmp_path: Path) -> None:
@@ -458,15 +310,6 @@ def test_groups_that_share_a_person_are_one_unit() -> None:
     assert "4 separate groups of people, but at least 6 are needed" in whether(CLAIM, curve)
 
 
-def test_few_groups_have_an_exact_p() -> None:
-    """With six groups there are 64 ways to swap arms, so no p is below 1 in 64, and the same data have the same p."""
-    assert len(all_swaps(6)) == 64
-    rng = np.random.default_rng(9)
-    differences = draw_differences(rng, average=5.0)
-    found = {draw_curve(CLAIM, differences, np.random.default_rng(seed)).p for seed in range(3)}
-    assert found == {1 / 64}
-
-
 def test_what_was_there_before_the_debate_is_told() -> None:
     """A difference that is as large at the first survey is no effect of the debate; one that grows is."""
     rng = np.random.default_rng(10)
@@ -480,171 +323,3 @@ def test_what_was_there_before_the_debate_is_told() -> None:
     assert "After the debate it is 1." in at_the_start(grown, *start_gap(grown))
     none = grown.assign(start_first=np.nan, start_second=np.nan)
     assert at_the_start(none, *start_gap(none)) == ""
-
-
-def test_too_few_specifications_are_refused_before_slow_imports(tmp_path: Path) -> None:
-    """They were refused after 3 s of imports (statsmodels, matplotlib) and a rehearsed run."""
-    code = (
-        "import sys, run\n"
-        f"code = run.main(['study', 'claim', {str(written(tmp_path))!r}, '--specifications', '12'])\n"
-        "slow = {'pandas', 'mesa', 'statsmodels', 'matplotlib', 'scipy.stats', 'torch'} & set(sys.modules)\n"
-        "sys.exit(f'{code} {sorted(slow)}')"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=Path(run.__file__).parent, text=True, capture_output=True, check=False
-    )
-    assert done.stderr.endswith("2 []\n"), done.stderr
-    assert "too few --specifications (12) to vary 11 settings: give --specifications 24 or more" in done.stderr
-
-
-@pytest.mark.thorough
-def test_a_claim_on_the_oracle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The whole command: both arms of four specifications, the page and the tables; a repeated command asks nothing again."""
-    path = written_small(tmp_path)
-    command = ["study", "claim", str(path), "--repetitions", "1", "--workers", "1", "--out", str(tmp_path / "out")]
-    assert run.main(command) == 0
-    first = capsys.readouterr().out
-    assert "8 of 8 are finished" in first
-    page = (tmp_path / "out" / "claim.md").read_text(encoding="utf-8")
-    assert "## The specification curve" in page
-    assert (tmp_path / "out" / "claim.html").exists()
-    assert (tmp_path / "out" / "claim.png").exists()
-    assert run.main(command) == 0
-    again = capsys.readouterr().out
-    assert "0 calls were made" in again
-    assert (tmp_path / "out" / "claim.md").read_text(encoding="utf-8") == page
-
-
-@pytest.mark.thorough
-def test_a_sealed_claim_comes_out_of_its_records_and_a_changed_number_is_found(tmp_path: Path) -> None:
-    """A bundle of a moved claim: records come out of replies, and pages out of records; a changed number is named.
-
-    Code that a claim names is not run, and a design that is none is one line.
-    """
-    command = [
-        "study",
-        "claim",
-        str(written_small(tmp_path)),
-        "--repetitions",
-        "1",
-        "--workers",
-        "1",
-        "--out",
-        str(tmp_path / "out"),
-    ]
-    assert run.main(command) == 0
-    folder = (tmp_path / "out").rename(tmp_path / "a claim")
-    write_bundle([folder], tmp_path / "c.zip")
-    findings = check_bundle(tmp_path / "c.zip")
-    assert {one.verdict for one in findings} == {SAME}
-    assert "8 of 8 records" in findings[1].sentence
-    names = ("md", "html", "png", "svg", "txt")
-    tables = ("curve", "differences", "settings", "topics", "variance")
-    assert f"{len(names) + 2 * len(tables)} of {len(names) + 2 * len(tables)} tables" in findings[2].sentence
-    table = folder / "differences.csv"
-    table.write_text(table.read_text().replace("racism", "Racism", 1))
-    write_bundle([folder], tmp_path / "d.zip")
-    found = check_bundle(tmp_path / "d.zip")
-    assert [one.sentence for one in found if one.verdict == DIFFERS] == [
-        "differences.csv is not what comes out of the record"
-    ]
-    design = json.loads((folder / "claim.json").read_text())
-    (folder / "claim.json").write_text(
-        json.dumps({**design, "claim": {**design["claim"], "settings": ["environment=./coin.py"]}})
-    )
-    with pytest.raises(UserError, match="coin"):
-        write_bundle([folder], tmp_path / "e.zip")
-    values = read_values(folder)
-    with pytest.raises(UserError, match=r"names the code environment=\./coin\.py"):
-        refuse_named(values, "claim.json")
-    for text in (
-        "",
-        "[]",
-        "{}",
-        "[" * 50_000,
-        json.dumps({**design, "specifications": 10**9}),
-        json.dumps({**design, "claim": 1}),
-    ):
-        (folder / "claim.json").write_text(text)
-        with pytest.raises(UserError, match="is not the design of a claim"):
-            read_values(folder)
-
-
-def launch(claim: Path, folder: Path, count: int = 0) -> int:
-    """Run killed_claim.py in a process of its own; the exit status."""
-    paths = os.pathsep.join(filter(None, [os.environ.get("PYTHONPATH"), str(KILLED.parents[3])]))
-    command = [sys.executable, str(KILLED), str(claim), str(folder), f"{folder}.log", str(count)]
-    environment = os.environ | {"PYTHONPATH": paths}
-    return subprocess.run(command, env=environment, check=False, timeout=300).returncode
-
-
-@pytest.mark.thorough
-def test_a_killed_claim_ends_like_an_undisturbed_one_and_asks_nothing_twice(tmp_path: Path) -> None:
-    """kill -9 in the middle, the same command again: the same page and tables, byte by byte, and each call once."""
-    path, killed, calm = written_small(tmp_path), tmp_path / "killed", tmp_path / "calm"
-    path.write_text(path.read_text(encoding="utf-8").replace('["oracle"]', f'["{KILLED}:counted"]'), encoding="utf-8")
-    assert launch(path, calm) == 0
-    calls = Path(f"{calm}.log").read_text().split()
-    assert launch(path, killed, len(calls) // 2) == -signal.SIGKILL
-    assert launch(path, killed) == 0
-    assert sorted(Path(f"{killed}.log").read_text().split()) == sorted(calls)
-    tables = sorted(one.name for one in calm.iterdir() if one.suffix in (".csv", ".md"))
-    assert "claim.md" in tables
-    for name in tables:
-        assert (killed / name).read_bytes() == (calm / name).read_bytes(), name
-
-
-ACQUIESCENT = """
-claim = "Agents who talked for one round rate the topic higher than agents who did not."
-scenario = "two_way"
-settings = ["memory=whole", "survey=ends", "temperature=1", "listing=given", "reminder=false", "spacing=given"]
-outcome = "attitudes.attitude"
-expected = "greater"
-smallest = 0.5
-[contrast]
-first = ["rounds=1"]
-second = ["rounds=0"]
-[population]
-personas = ["enhanced"]
-topics = ["racism"]
-models = ["oracle,flips=acquiescence:1,wording=2"]
-"""
-
-
-@pytest.mark.thorough
-def test_planted_effects_of_scale_and_wording_are_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The ratings of the speaker turn with the scale after lines heard, and are higher in the second wording: the effect depends
-    on both, and on no other setting.
-    """
-    path, out = tmp_path / "claim.toml", tmp_path / "out"
-    path.write_text(ACQUIESCENT, encoding="utf-8")
-    command = [
-        "study",
-        "claim",
-        str(path),
-        "--specifications",
-        "16",
-        "--repetitions",
-        "3",
-        "--workers",
-        "1",
-        "--out",
-        str(out),
-    ]
-    assert run.main(command) == 0
-    said = capsys.readouterr().out
-    assert "Among these people the effect depends on wording of the instructions (" in said
-    assert " and scale (" in said
-    assert "Whether it depends on wording of the instructions and scale for other people too is unknown." in said
-    assert "Whether the claim holds will be unknown: 3 separate groups of people" in said
-    settings = pd.read_csv(out / "settings.csv").set_index("setting")
-    assert settings.loc["scale", "low"] > 0.5
-    assert (settings.drop(index=["scale", "wording of the instructions"])["p_holm"] >= 0.05).all()
-
-
-def test_the_printed_claim_is_one(tmp_path: Path) -> None:
-    """The file that studies/claims/README.md prints can be read as it is."""
-    page = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-    path = tmp_path / "claim.toml"
-    path.write_text(page.partition("```toml\n")[2].partition("```")[0], encoding="utf-8")
-    assert load_claim(path).measure == find_outcome("polarisation.variance")
