@@ -158,7 +158,7 @@ RULES = (
     Rule(r"^run\.py truthfulness statements\.csv", why=HERE, how="parse"),
     Rule(r"^run\.py mixed people\.csv", why=HERE, how="parse"),
     Rule(r"^run\.py raters codes\.csv", why=HERE, how="parse"),
-    Rule(r"^run\.py claim ", why="runs 128 debates; studies/claims/tests/test_claim_command.py runs a small one", how="parse"),
+    Rule(r"^run\.py claim ", why="runs 128 debates; its tests run a small one", how="parse"),
     Rule(
         r"^run\.py (register|confirm) ",
         why="needs a claim; studies/claims/tests/test_preregistration.py runs a small one",
