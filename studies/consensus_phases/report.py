@@ -225,7 +225,11 @@ def _influence(row: Mapping[Any, Any]) -> str:
         return f"{who}: whether people follow the others is unknown, because {reason}."
     values = tuple(PERCENT * row[f"influence{end}"] for end in ("", "_low", "_high"))
     size = amount((values[0], values[1], values[2]), HIGHER, "percentage points", 0, f"{row['people']} people")
-    share = f"the share that agrees is {size} if all others agree than if none does"
+    share = (
+        f"the share that agrees is {size} if all others agree than if none does"
+        if round(values[0])
+        else f"the share that agrees differs by {size} between all others agreeing and none"
+    )
     if values[1] <= 0 <= values[2]:
         return f"{who}: it is not shown that people follow the others; {share}."
     return f"{who}: people {'follow the others' if values[0] > 0 else 'answer against the others'}; {share}."

@@ -13,6 +13,7 @@ from parley.studies.consensus_phases.law import ResponseLaw
 from parley.studies.consensus_phases.measures import CurveData, fit_both, fit_row, person_values, response_row
 from parley.studies.consensus_phases.planted import Design, expected_shares, found_by_measurement, simulate
 from parley.studies.consensus_phases.predictions import Cell, misfit, outcomes, predict, prediction_row
+from parley.studies.consensus_phases.report import _influence as sentence
 from parley.studies.consensus_phases.theory import Curve, after, means
 
 DESIGN = Design(40, 8)
@@ -119,6 +120,18 @@ def test_the_option_listed_first_is_no_conformity_and_no_bias() -> None:
     assert place["bias"] == pytest.approx(0, abs=0.05)
     assert place["pull_low"] < 0 < place["pull_high"]
     assert place["phase"] == "disordered"
+
+
+def test_no_influence_has_a_sentence_of_its_own() -> None:
+    """Protects the page: "0 percentage points if all others agree than if none does" was no sentence."""
+    row = {"who": "Racism", "people": 6, "no_difference": False, "influence_low": -0.31, "influence_high": 0.31}
+    assert sentence(row | {"influence": 0.0}) == (
+        "Racism: it is not shown that people follow the others; the share that agrees differs by 0 percentage points "
+        "(95% interval 31 lower to 31 higher, 6 people) between all others agreeing and none."
+    )
+    assert "is 20 percentage points higher (95% interval 31 lower to 31 higher, 6 people) if all others agree than if" in (
+        sentence(row | {"influence": 0.2})
+    )
 
 
 def test_an_effect_of_order_takes_answers_from_the_response_and_adds_no_bias() -> None:
