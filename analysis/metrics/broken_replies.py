@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import pandas as pd
@@ -90,6 +91,12 @@ def headline(frame: pd.DataFrame) -> str:
         )
         return f"{BROKEN} {join_phrases(parts)}. {advice}"
     return f"I{_in_words(frame, COPIES)[1:]}." if frame["compared"].sum() else ""
+
+
+def broken_line(faults: Iterable[pd.DataFrame]) -> str:
+    """Return the sentence on several runs whose debates are broken; "" if they are not. faults: `compute` of each run."""
+    line = headline(pd.concat([*faults], ignore_index=True))
+    return line if line.startswith(BROKEN) else ""
 
 
 def run_share(frame: pd.DataFrame, name: str) -> float:

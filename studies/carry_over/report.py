@@ -12,6 +12,7 @@ import pandas as pd
 from parley.analysis import disclaimers
 from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, estimate, format_estimate
+from parley.analysis.metrics import broken_replies
 from parley.analysis.studies.paired_conditions import conditions_report
 from parley.analysis.tables import Tables
 
@@ -46,7 +47,8 @@ def write(runs: Mapping[str, Tables], folder: Path) -> Path:
     figure = dot_plot(points, ["rating"], "carried", "Points kept of each point moved before",
                       f"{disclaimers.model_label(header)}. Within population and party", by="memory")  # fmt: skip
     report.figure(figure, "carry_over", "What is left of a point that a person moved in the stage before")
-    report.in_short(sentences(table))
+    broken = broken_replies.broken_line(map(broken_replies.compute, runs.values()))
+    report.in_short([*filter(None, [broken]), *sentences(table)])
     report.section("Effects")
     report.table(table, COLUMNS)
     return report.write()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from parley.agents.society import DEFAULT
+from parley.analysis.metrics import broken_replies
 from parley.analysis.outcomes import RATED, Outcome, find_outcome
 from parley.analysis.qualify.before_run import qualified_run
 from parley.analysis.tables import Tables, load
@@ -204,6 +205,8 @@ class Bench:
     qualify: bool
     way: str | None = None
     header: Any = None
+    faults: dict[str, pd.DataFrame] = field(default_factory=dict)
+    """What is wrong with replies of runs without an intervention, by the last part of their name: that of new rooms has all."""
 
     def run(self, name: str, scenario: Scenario, start: str = "") -> pd.DataFrame:
         """Run a scenario, or read it where it is finished; return its rooms as `RoomOutcome`.
@@ -225,6 +228,8 @@ class Bench:
             raise UserError(outcome.stopped)
         tables = load(spec.folder)
         self.header = self.header or tables.header
+        if not scenario.interventions:
+            self.faults[Path(name).name] = broken_replies.compute(tables)
         return self.outcome(tables)
 
     @cached_property

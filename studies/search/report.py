@@ -60,15 +60,16 @@ def write_search(found: Found, outcome: RoomOutcome, folder: Path) -> Path:
     lost = found.missing
     reasons = count_table(lost.loc[lost["missing"] > 0, "reason"])
     report.missing(int(lost["missing"].sum()), int(lost["rooms"].sum()), "outcomes of rooms are missing", reasons)
+    broken = [found.broken] if found.broken else []
     if len(new):
         report.data(new_rooms=new)
-        report.in_short(sentences(found, outcome))
+        report.in_short([*broken, *sentences(found, outcome)])
         about = disclaimers.model_label(found.header)
         report.figure(search_figure(found, trials, new, outcome, about), NAME, "Cost and effect of each setting")
         report.section("On new rooms")
         report.table(new, NEW_ROOMS)
     else:
-        report.in_short(["Which setting is the best is unknown: no setting has enough rooms with a number."])
+        report.in_short([*broken, "Which setting is the best is unknown: no setting has enough rooms with a number."])
     report.section("In the search", "`front`: no other setting is as cheap and better in the search.")
     report.table(trials, TRIALS)
     return report.write()

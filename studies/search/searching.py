@@ -9,10 +9,12 @@ its own: a choice at random, whose interval has the chance of the choice in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pandas as pd
+
+from parley.analysis.metrics.broken_replies import broken_line
 
 from .audience import Audience
 from .bench import Bench, Rooms, count_met
@@ -86,7 +88,8 @@ class Trial:
 class Found:
     """What a search found. searched, new: the value of each room (`pair_rooms`); trials: in the order in which they were run.
 
-    named: the setting of each condition of the new rooms; chance: the random setting of each new repetition.
+    named: the setting of each condition of the new rooms; chance: the random setting of each new repetition. broken: says
+    which faults the debates without an intervention have, "" if these are few.
     """
 
     plan: Plan
@@ -97,6 +100,7 @@ class Found:
     chance: list[Setting]
     missing: pd.DataFrame
     header: Any
+    broken: str = ""
 
     def ranked(self, method: str = "") -> list[Trial]:
         """Return the trials with a score, the best first; of a method alone if one is named."""
@@ -124,10 +128,15 @@ class Search:
             start = first_settings(plan.space, plan.seed, plan.start)
             self._by(plan.method, SamplerSearch(plan.space, plan.method, plan.seed, start))
         searched, lost = pair_rooms(self.tables), _lost(self.tables, SEARCH)
-        found = Found(plan, list(self.trials.values()), searched, searched, {}, [], lost, self.bench.header)
+        trials, header = list(self.trials.values()), self.bench.header
+        found = Found(plan, trials, searched, searched, {}, [], lost, header, self._broken)
         if not found.ranked():
             return found
         return self._on_new_rooms(found)
+
+    @property
+    def _broken(self) -> str:
+        return broken_line(self.bench.faults.values())
 
     def _by(self, method: str, optimiser: Optimiser) -> None:
         """Try settings until the method has had as many as planned, or all that there are."""
@@ -185,7 +194,8 @@ class Search:
         if plan.space.audience:
             tables = {WITHOUT: _unchanged(tables[BEST]), **tables}
         missing = pd.concat([found.missing, _lost(tables, NEW)], ignore_index=True)
-        return Found(plan, found.trials, found.searched, pair_rooms(tables), named, chance, missing, self.bench.header)
+        new, broken = pair_rooms(tables), self._broken
+        return replace(found, new=new, named=named, chance=chance, missing=missing, broken=broken)
 
     def _control(self, phase: str, audience: Audience) -> tuple[str, pd.DataFrame]:
         """Return the folder and rooms of an audience without an intervention, which run once in each phase."""

@@ -143,8 +143,7 @@ def _models(result: ExperimentResult, folder: Path) -> Iterator[str]:
         header for header in result.headers.values() if not header.scenario.get("llms")
     ]  # mixed ones are made of these
     yield from page_notes(alone or list(result.headers.values()), folder)
-    broken = broken_replies.headline(result.faults)
-    if broken.startswith("**"):
+    if broken := broken_replies.broken_line([result.faults]):
         yield broken
 
 

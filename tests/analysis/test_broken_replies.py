@@ -88,6 +88,15 @@ def test_a_run_of_copies_is_called_broken(spoken: Callable[..., Tables]) -> None
     assert sound == "In 0 of 6 replies the agent repeats earlier lines of the debate (by chance: 4)."
 
 
+def test_the_page_of_a_study_says_that_debates_are_broken(spoken: Callable[..., Tables]) -> None:
+    """All runs of a study count together: three replies that are cut off are too few in each of two runs, and enough in both."""
+    cut = "Trains need money from the state, and they need it before the winter comes and"
+    runs = [broken_replies.compute(spoken([cut, LINES[1], LINES[2]])) for _ in range(2)]
+    assert broken_replies.broken_line(runs[:1]) == ""
+    assert broken_replies.broken_line(runs).startswith("**Debates are broken:** 2 of 6 replies are cut off.")
+    assert broken_replies.broken_line([broken_replies.compute(spoken(LINES, LINES[::-1]))]) == ""
+
+
 @check_each(
     ("text", "slipped"),
     {

@@ -17,6 +17,7 @@ from parley.llm.errors import UserError
 from parley.model.recorder import MemoryRecorder
 from parley.model.run_folder import make_header
 from parley.model.scenario import load_preset
+from parley.studies.carry_over import report
 from parley.studies.carry_over.measures import ARMS, PERSON, WITHIN, arms, carried_share, effects, people, study
 from parley.studies.carry_over.report import sentences
 
@@ -150,6 +151,18 @@ def test_on_one_topic_the_first_rating_is_that_after_the_first_round_of_the_last
 def test_what_cannot_be_measured_is_refused(preset: str, settings: dict[str, Any], problem: str) -> None:
     with pytest.raises(UserError, match=problem):
         arms(load_preset(preset, settings))
+
+
+def test_the_page_says_when_debates_are_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What people remember is what was said: a real model whose replies are cut off was reported without a word on it."""
+    runs = dict.fromkeys(ARMS, ran(load_preset("two_topics", {"llm": "oracle", "repetitions": 1, "size": 4})))
+    assert "broken" not in report.write(runs, tmp_path / "sound").read_text()
+    cut = report.broken_replies.compute(runs["all"]).assign(unended=1.0)
+    monkeypatch.setattr(report.broken_replies, "compute", lambda _: cut)
+    every = (
+        f"**Debates are broken:** {3 * len(runs['all'].replies)} of {3 * len(runs['all'].replies)} replies are cut off"
+    )
+    assert every in report.write(runs, tmp_path / "cut").read_text()
 
 
 def test_the_command_writes_its_page_and_continues_without_asking(

@@ -129,8 +129,9 @@ def test_no_influence_has_a_sentence_of_its_own() -> None:
         "Racism: it is not shown that people follow the others; the share that agrees differs by 0 percentage points "
         "(95% interval 31 lower to 31 higher, 6 people) between all others agreeing and none."
     )
-    assert "is 20 percentage points higher (95% interval 31 lower to 31 higher, 6 people) if all others agree than if" in (
-        sentence(row | {"influence": 0.2})
+    assert (
+        "is 20 percentage points higher (95% interval 31 lower to 31 higher, 6 people) if all others agree than if"
+        in (sentence(row | {"influence": 0.2}))
     )
 
 

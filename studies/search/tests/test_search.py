@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import run
+from parley.analysis.metrics import broken_replies
 from parley.llm.errors import UserError
 from parley.llm.journal import own_usage
 from parley.model.files import JOURNAL, RECORD
@@ -173,6 +174,15 @@ def test_what_costs_too_much_is_never_tried(searched: Searched, tmp_path: Path) 
     new = pd.read_csv(folder / "new_rooms.csv").set_index("condition")
     assert new["cost"].max() <= 1
     assert CHANCE in new.index
+
+
+def test_the_page_says_when_debates_are_broken(searched: Searched, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replies that are cut off were reported without a word on it. Those of the runs without an intervention count, once each."""
+    sound = broken_replies.compute
+    monkeypatch.setattr(broken_replies, "compute", lambda tables: sound(tables).assign(unended=1.0))
+    small = ["--trials", "1", "--rooms", "1", "--new-rooms", "1", "--runners", "0", "--rounds", "3", "--method", RANDOM]
+    page = (searched("cut", *small) / "search.md").read_text()
+    assert "**Debates are broken:** 12 of 12 replies are cut off" in page
 
 
 @pytest.mark.thorough
