@@ -134,7 +134,7 @@ def branch(
     max_calls: int | None = None,
     max_tokens: int | None = None,
     max_cost: float | None = None,
-    price: tuple[float, float] | None = None,
+    price: tuple[float, ...] | None = None,
     keep_going: bool = False,
     progress: bool = True,
     metrics: Sequence[str] = (),

@@ -10,6 +10,7 @@ from parley.agents.fact_checker import PURPOSE as CHECK
 from parley.analysis import disclaimers
 from parley.analysis.formatting import count_table
 from parley.analysis.tables import Tables
+from parley.llm.prices import Account
 from parley.llm.request import Usage
 from parley.model.interventions import parse_intervention
 from parley.model.interventions.fact_check import FactCheck
@@ -25,11 +26,19 @@ def asked_of_model(calls: pd.DataFrame) -> pd.DataFrame:
     return calls[calls["drawn"] == 0].drop_duplicates("key")
 
 
-def used_tokens(tables: Tables) -> dict[str, Usage]:
-    """Return the tokens by voice."""
-    paid, voices = asked_of_model(tables.calls), voices_of(tables)
-    sums = paid.groupby(voices[paid.index])[["prompt_tokens", "completion_tokens"]].sum()
-    return {str(voice): Usage(*map(int, row)) for voice, *row in sums.itertuples()}
+def used_tokens(tables: Tables) -> dict[Account, Usage]:
+    """Return the tokens by account (llm/prices.py)."""
+    paid = asked_of_model(tables.calls)
+    cached = paid["cached_tokens"].clip(upper=paid["prompt_tokens"])
+    parts = paid.assign(voice=voices_of(tables)[paid.index], served=paid["served"].fillna(""), cached=cached)
+    sums = parts.groupby(["voice", "served", "batch"])[["prompt_tokens", "completion_tokens", "cached"]].sum()
+    used: dict[Account, Usage] = {}
+    for (voice, served, batch), prompt, completion, reused in sums.itertuples():
+        account = Account(str(voice), str(served), False, bool(batch))
+        used[account] = Usage(int(prompt - reused), int(completion))
+        if reused:
+            used[account._replace(cached=True)] = Usage(int(reused), 0)
+    return used
 
 
 def voices_of(tables: Tables) -> pd.Series:

@@ -14,7 +14,7 @@ from parley.analysis.metrics import applies, metrics
 from parley.analysis.summary import again, missing, open_summary, run_on
 from parley.analysis.table_export import write_table, write_tables
 from parley.analysis.tables import Tables
-from parley.llm.budget import UNPRICED, Prices
+from parley.llm.prices import UNPRICED, Prices
 from parley.llm.studies import loaded
 
 

@@ -20,8 +20,8 @@ from parley.analysis.summary import NETWORK, caption, run_note, write_summary
 from parley.analysis.table_export import write_table, write_tables
 from parley.analysis.tables import Tables, load
 from parley.analysis.transcript import write_transcript
-from parley.llm.budget import UNPRICED, Prices
 from parley.llm.errors import unknown_name
+from parley.llm.prices import UNPRICED, Prices
 
 SUMMARY = "summary.md"
 

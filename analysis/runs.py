@@ -218,7 +218,7 @@ def run(
     max_calls: int | None = None,
     max_tokens: int | None = None,
     max_cost: float | None = None,
-    price: tuple[float, float] | None = None,
+    price: tuple[float, ...] | None = None,
     keep_going: bool = False,
     progress: bool = True,
     metrics: Sequence[str] = (),
@@ -245,7 +245,8 @@ def run(
     max_cost : float, optional
         The run stops cleanly at about this cost, in US dollars.
     price : tuple of float, optional
-        US dollars per million tokens in and out. Some models have a price in llm/prices.toml.
+        US dollars per million tokens in and out, then of cached tokens in, and the share of these prices in a batch (both
+        optional). Some models have a price in llm/prices.toml.
     keep_going : bool
         Continue where almost no rating or reply can be read; otherwise the run stops after that survey or round.
     progress : bool

@@ -28,8 +28,8 @@ from parley.analysis.report import Report
 from parley.analysis.run_tables import run_tables
 from parley.analysis.statistics.intervals import FEWEST, too_few
 from parley.analysis.tables import Tables
-from parley.llm.budget import UNPRICED, Prices, cost_by_model
 from parley.llm.errors import UserError
+from parley.llm.prices import UNPRICED, Prices, cost_by_model
 from parley.model import attendance
 from parley.model.titles import group_title, join_phrases, seats_in
 

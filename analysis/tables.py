@@ -200,7 +200,8 @@ def _bank(slug: str) -> TopicBank | None:
 
 
 NOTED = (
-    "unread", "repeated", "cut", "shortened", "uncounted", "cached_tokens", "thinking_tokens", "drawn", "checked", "drifted",
+    "unread", "repeated", "cut", "shortened", "uncounted", "cached_tokens", "thinking_tokens", "batch", "drawn", "checked",
+    "drifted",
 )  # fmt: skip
 
 

@@ -1,44 +1,38 @@
 """A budget in calls, tokens and money. When it is spent, the run stops and keeps every reply that was paid for.
 
-Prices of models come from a table in a file, and from tables of the user.
+Tokens and cost are known only after a reply, so those of each request are estimated before it is sent, and booked until its
+reply is there. Then the calls in flight exceed no limit.
 """
 
 from __future__ import annotations
 
-import math
-import os
-import re
-import tomllib
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from parley.llm.backends import split_spec
-from parley.llm.errors import BudgetSpent, UserError
-from parley.llm.request import NOTHING, Backend, Reply, Request, Usage, Wrapper, check_replies, total
+from parley.llm.errors import BudgetSpent
+from parley.llm.prices import FREE, Account, Prices, add_up, bill, cost_of, dollars, price_for
+from parley.llm.request import Backend, Reply, Request, Usage, Wrapper, check_replies, total
 
-
-class Price(NamedTuple):
-    """US dollars per million tokens."""
-
-    prompt: float
-    completion: float
-
-    def of(self, usage: Usage) -> float:
-        """Return the cost of tokens: 2 million prompt tokens at 0.5 cost 1.0."""
-        return (usage.prompt_tokens * self.prompt + usage.completion_tokens * self.completion) / 1e6
-
-
-FREE = Price(0.0, 0.0)
-Prices = Mapping[str, Price | None]
-"""The price of each voice of a run ("" is its first model); None where it is not known."""
-UNPRICED: Prices = MappingProxyType({})
 REPEATED = "repeated"
 """The note of a reply that counts its calls besides the last one."""
 UNCOUNTED = "uncounted"
 """The note of a reply whose tokens the server did not report."""
+LETTERS = 4
+"""Characters of a token, before any reply has said how many tokens a request takes."""
+EPSILON = 1e-9
+"""The part of a limit by which rounding of sums may exceed it."""
+
+
+class Spending(NamedTuple):
+    """Tokens and US dollars of one request, as estimated or as used."""
+
+    tokens: float = 0.0
+    cost: float = 0.0
+
+
+NOTHING_BOOKED = Spending()
 
 
 class Budget(NamedTuple):
@@ -51,38 +45,48 @@ class Budget(NamedTuple):
     calls: int | None = None
     tokens: int | None = None
     cost: float | None = None
-    prices: Mapping[str, Price] = MappingProxyType({})
+    prices: Prices = MappingProxyType({})
     keep_going: bool = False
 
-    def money(self, used: Mapping[str, Usage]) -> float:
-        """Return the cost of tokens by voice."""
-        return sum(self.prices.get(voice, FREE).of(usage) for voice, usage in used.items())
+    def money(self, used: Mapping[Account, Usage]) -> float:
+        """Return the cost of tokens by account."""
+        return cost_of(used, self.prices)
 
 
 NO_LIMIT = Budget()
 
 
 class Ledger:
-    """The part of a budget that is spent, by one run or by several that share it (model/sweep)."""
+    """The part of a budget that is spent, by one run or by several that share it (model/sweep).
+
+    `measures`: are the tokens or the cost limited, so that the spending of each request has to be estimated?
+    """
 
     def __init__(self, budget: Budget = NO_LIMIT):
         self.budget = budget
         self.calls, self.tokens, self.cost = 0, 0, 0.0
-        self._uncountable = ""
+        self.booked = Spending()
+        self.measures = (budget.tokens, budget.cost) != (None, None)
+        self._uncountable, self._short = "", ""
 
-    def reserve(self, wanted: int) -> int:
-        """Book calls before they are made; return how many of them are allowed."""
+    def reserve(self, wanted: Sequence[Spending]) -> int:
+        """Book calls before they are made, with what each will spend; return how many of the first ones are allowed."""
         if self._uncountable or self._reached():
             return 0
-        allowed = wanted if self.budget.calls is None else min(wanted, self.budget.calls - self.calls)
+        most = len(wanted) if self.budget.calls is None else min(len(wanted), self.budget.calls - self.calls)
+        allowed = 0
+        while allowed < most and self._has_room(wanted[allowed]):
+            self._book(wanted[allowed])
+            allowed += 1
         self.calls += allowed
         return allowed
 
-    def spend(self, calls: int, tokens: int, cost: float) -> None:
-        """Count calls that were not booked, and the tokens and cost of all."""
+    def spend(self, calls: int, tokens: int, cost: float, booked: Spending = NOTHING_BOOKED) -> None:
+        """Count calls that were not booked, and the tokens and cost of all. booked: what `reserve` had booked for them."""
         self.calls += calls
         self.tokens += tokens
         self.cost += cost
+        self._book(Spending(-booked.tokens, -booked.cost))
 
     def miss(self, priced: bool) -> None:
         """Note that a server reported no tokens: no limit on tokens can hold, and none on cost where they have a price."""
@@ -100,9 +104,21 @@ class Ledger:
             )
         spent = f"{self.calls:,} calls, {self.tokens:,} tokens" + (f", cost {dollars(self.cost)}" if self.cost else "")
         return (
-            f"the budget {self._reached()} is spent ({spent}); "
+            f"the budget {self._reached() or self._short} is spent ({spent}); "
             "all replies are saved: repeat the command with a higher limit to continue"
         )
+
+    def _book(self, more: Spending) -> None:
+        self.booked = Spending(self.booked.tokens + more.tokens, self.booked.cost + more.cost)
+
+    def _has_room(self, more: Spending) -> bool:
+        """Return whether a call fits into what is left; one that is expected to spend nothing always does."""
+        for name in ("tokens", "cost") if any(more) else ():
+            limit, spent = getattr(self.budget, name), getattr(self, name) + getattr(self.booked, name)
+            if limit is not None and spent + getattr(more, name) > limit * (1 + EPSILON):
+                self._short = f"--max-{name} {limit}"
+                return False
+        return True
 
     def _reached(self) -> str:
         """Return the limit that is reached, as on the command line; "" when none is."""
@@ -127,21 +143,61 @@ class SharedBudget(NamedTuple):
 UNLIMITED = SharedBudget()
 
 
+class Forecast:
+    """Expects what a request will spend: the most it can, times the part that replies of its voice and purpose used so far.
+
+    The most is four characters of the prompt a token, and a reply of `max_tokens`, all at full price. So a prompt cache, short
+    answers and long thoughts all show in that part.
+    """
+
+    def __init__(self, prices: Prices):
+        self.prices = prices
+        self._used: dict[tuple[str, str], Spending] = {}
+        self._most: dict[tuple[str, str], Spending] = {}
+
+    def knows(self, request: Request) -> bool:
+        """Has a request of this voice and purpose been answered?"""
+        return (request.voice, request.purpose) in self._used
+
+    def expect(self, request: Request) -> Spending:
+        """Return what a request will spend: the most, before any reply of its kind is known."""
+        kind, most = (request.voice, request.purpose), self._at_most(request)
+        if kind not in self._used:
+            return most
+        parts = zip(most, self._used[kind], self._most[kind], strict=True)
+        return Spending(*(each * used / bound if bound else 0.0 for each, used, bound in parts))
+
+    def learn(self, request: Request, used: Spending) -> None:
+        """Take in what a request has spent."""
+        kind = request.voice, request.purpose
+        for sums, more in ((self._used, used), (self._most, self._at_most(request))):
+            before = sums.get(kind, Spending())
+            sums[kind] = Spending(before.tokens + more.tokens, before.cost + more.cost)
+
+    def _at_most(self, request: Request) -> Spending:
+        prompt = sum(len(message.content) for message in request.messages) // LETTERS
+        usage = Usage(prompt, request.sampling.max_tokens)
+        return Spending(sum(usage), (price_for(self.prices, Account(request.voice)) or FREE).of(usage))
+
+
 class Limits(Wrapper):
     """Counts calls and tokens, and stops at the limits of its own ledger or of a shared one.
 
-    Tokens are known only after the reply, so a batch, or the requests in flight, may exceed the limits on tokens and cost. Only
-    repeated calls of a network backend exceed the limit on calls. With a batch backend a repeated call (llm/retry.py) counts
-    once, with its last outcome. Under a limit on tokens or cost, the first reply without a token count is the last one, because
-    further replies could not be counted.
+    Requests that do not fit wait while others are in flight, which may use less than was booked for them. Before the first reply
+    of a kind (`Forecast`), at least one request is sent. Only repeated calls of a network backend exceed the limit on calls.
+    With a batch backend a repeated call (llm/retry.py) counts once, with its last outcome. Under a limit on tokens or cost, the
+    first reply without a token count is the last one, because further replies could not be counted.
     """
 
     def __init__(self, inner: Backend, budget: Budget = NO_LIMIT, ledger: Ledger | None = None):
         super().__init__(inner)
         self.budget, self.ledger = budget, ledger or Ledger(budget)
         self.calls = 0
-        self.used: dict[str, Usage] = {}
-        self._flying, self._refused = 0, False
+        self.used: dict[Account, Usage] = {}
+        self._forecast = Forecast(budget.prices)
+        self._booked: dict[Request, deque[Spending]] = defaultdict(deque)
+        self._held: deque[Request] = deque()
+        self._flying = 0
 
     @property
     def usage(self) -> Usage:
@@ -153,143 +209,81 @@ class Limits(Wrapper):
         """Money spent so far."""
         return self.budget.money(self.used)
 
-    def charge(self, calls: int, used: Mapping[str, Usage]) -> None:
-        """Count calls, and tokens by voice: of earlier starts, or of calls that were booked now."""
+    def charge(self, calls: int, used: Mapping[Account, Usage], booked: Spending = NOTHING_BOOKED) -> None:
+        """Count calls, and tokens by account: of earlier starts, or of calls that were booked now."""
         self.calls += calls
-        for voice, usage in used.items():
-            self.used[voice] = total([self.used.get(voice, NOTHING), usage])
-        self.ledger.spend(calls, sum(map(sum, used.values())), self.budget.money(used))
+        self.used = add_up([self.used, used])
+        self.ledger.spend(calls, sum(map(sum, used.values())), self.budget.money(used), booked)
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
-        allowed = self._reserve(len(requests))
-        replies = check_replies(self.inner.complete(requests[:allowed]), allowed) if allowed else []
-        self._count(zip(requests, replies, strict=False))
-        if allowed < len(requests):
-            raise BudgetSpent(self.ledger.describe(), tuple(replies))
+        """Return the replies. Where the budget allows not all at once, the rest is asked when the first replies are counted."""
+        replies: list[Reply] = []
+        while len(replies) < len(requests):
+            rest = requests[len(replies) :]
+            if not (allowed := self._reserve(rest)):
+                raise BudgetSpent(self.ledger.describe(), tuple(replies))
+            landed = check_replies(self.inner.complete(rest[:allowed]), allowed)
+            self._count(zip(rest, landed, strict=False))
+            replies += landed
         return replies
 
     def send(self, requests: Sequence[Request]) -> None:
-        """Send what the budget allows; `receive` raises BudgetSpent when all of that has landed."""
-        allowed = self._reserve(len(requests))
-        self._refused |= allowed < len(requests)
-        self._flying += allowed
-        if allowed:
-            super().send(requests[:allowed])
+        """Send what the budget allows now; the rest waits. `receive` raises BudgetSpent when no more of it can be sent."""
+        self._held.extend(requests)
+        self._send_held()
 
     def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
-        if self._refused and not self._flying:
+        if wait and self._held:
+            self._send_held()
+        if self._held and not self._flying:
             raise BudgetSpent(self.ledger.describe(), ())
         landed = super().receive(wait)
         self._flying -= len(landed)
         self._count(landed)
         return landed
 
+    def _send_held(self) -> None:
+        allowed = self._reserve(self._held)
+        batch = [self._held.popleft() for _ in range(allowed)]
+        self._flying += allowed
+        if batch:
+            super().send(batch)
+
     def _count(self, landed: Iterable[tuple[Request, Reply]]) -> None:
         """Count the tokens of replies, and the repeated calls that a network backend notes."""
-        repeated, used, uncounted = 0, defaultdict(list), set()
+        repeated, bills, uncounted, booked = 0, [], set(), Spending()
         for request, reply in landed:
             repeated += reply.notes.get(REPEATED, 0)
-            used[request.voice].append(reply.usage)
+            bills.append(used := bill(request.voice, reply))
+            if self.ledger.measures:
+                released = self._released(request)
+                booked = Spending(booked.tokens + released.tokens, booked.cost + released.cost)
+                self._forecast.learn(request, Spending(sum(map(sum, used.values())), self.budget.money(used)))
             if reply.notes.get(UNCOUNTED):
                 uncounted.add(request.voice)
-        if used:
-            self.charge(repeated, {voice: total(usages) for voice, usages in used.items()})
+        if bills:
+            self.charge(repeated, add_up(bills), booked)
         if uncounted:
-            self.ledger.miss(priced=any(self.budget.prices.get(voice, FREE) != FREE for voice in uncounted))
+            self.ledger.miss(priced=any((self.budget.prices.get(voice) or FREE) != FREE for voice in uncounted))
 
-    def _reserve(self, wanted: int) -> int:
-        allowed = self.ledger.reserve(wanted)
+    def _released(self, request: Request) -> Spending:
+        """Return what was booked for a request that has been answered."""
+        spending = self._booked[request].popleft()
+        if not self._booked[request]:
+            del self._booked[request]
+        return spending
+
+    def _reserve(self, wanted: Sequence[Request]) -> int:
+        """Book what fits of the requests, with what each will spend; return how many of the first ones fit."""
+        expected = (
+            [self._forecast.expect(each) for each in wanted] if self.ledger.measures else [Spending()] * len(wanted)
+        )
+        allowed = self.ledger.reserve(expected)
+        if not allowed and wanted and not self._flying and not self._forecast.knows(wanted[0]):
+            expected[0] = Spending()  # how much a request of its kind spends is found out with one
+            allowed = self.ledger.reserve(expected[:1])
+        if self.ledger.measures:
+            for request, spending in zip(wanted, expected[:allowed], strict=False):
+                self._booked[request].append(spending)
         self.calls += allowed
         return allowed
-
-
-TABLE = Path(__file__).with_name("prices.toml")
-DATED = re.compile(r"-(?:\d{4}-\d{2}-\d{2}|\d{4})$")
-
-
-def price_of(spec: str, own_file: Path | None = None) -> Price | None:
-    """Return the price of a spec's model, None when it is unknown. A snapshot (`gpt-4o-2024-08-06`) costs what its model does.
-
-    `own_file` is a user's file, which counts first, for a model at any address. The built-in table is for the OpenAI API only,
-    not for another address in the spec or in $OPENAI_BASE_URL. Errors: UserError for a file that cannot be read.
-    """
-    backend, model, options = split_spec(spec)
-    if backend != "openai":
-        return None
-    tables = [read_prices(own_file)] if own_file else []
-    if "base_url" not in options and not os.environ.get("OPENAI_BASE_URL"):
-        tables.append(read_prices(TABLE))
-    return next((table[name] for table in tables for name in (model, DATED.sub("", model)) if name in table), None)
-
-
-def load_prices(
-    first: str, voices: Mapping[str, str], own_file: Path | None = None, given: Price | None = None
-) -> dict[str, Price | None]:
-    """Return the price of each voice, "" for the first model: None where it is unknown, 0 for a local model.
-
-    `given` is the price of the only model behind an endpoint (or of the only model). Errors: UserError where there are several.
-    """
-    specs = {"": first, **voices}
-    served = {spec for spec in specs.values() if split_spec(spec).name == "openai"}
-    if given and (served or len(specs) > 1) and len(served) != 1:
-        raise UserError(
-            "--price gives the price of one model, and several are used: write their prices into a file and give --prices FILE"
-        )
-
-    def price(spec: str) -> Price | None:
-        if given and spec in (served or {first}):
-            return given
-        return price_of(spec, own_file) if spec in served else FREE
-
-    return {voice: price(spec) for voice, spec in specs.items()}
-
-
-def dollars(amount: float) -> str:
-    """Return an amount of US dollars in words, with cents or two significant digits.
-
-    >>> [dollars(amount) for amount in (0, 0.00312, 0.3, 7.856, 152.4, 12345)]
-    ['$0', '$0.0031', '$0.30', '$7.86', '$152', '$12,345']
-    """
-    if not amount or amount >= 100:
-        return f"${amount:,.0f}"
-    return f"${amount:.{max(2, 1 - math.floor(math.log10(amount)))}f}"
-
-
-def cost_by_model(used: Mapping[str, Usage], prices: Prices) -> str:
-    """Return costs in words: `$0.31 (labour $0.30, at $2 and $8 per million tokens in and out; no price for green)`.
-
-    Empty where no model has a price.
-    """
-    priced = {voice: price for voice in used if (price := prices.get(voice))}
-    paid = {voice: price for voice, price in priced.items() if price != FREE}
-    if not paid:
-        return ""
-    costs = {voice: price.of(used[voice]) for voice, price in paid.items()}
-    several = len(used) > 1
-    parts = [
-        (f"{voice or 'the others'} {dollars(costs[voice])}, " if several else "")
-        + f"at ${price.prompt:g} and ${price.completion:g} per million tokens in and out"
-        for voice, price in paid.items()
-    ]
-    parts += [f"no price is known for {voice or 'the others'}" for voice in used if voice not in priced]
-    details = "; ".join(parts)
-    return dollars(sum(costs.values())) + (f" ({details})" if several else f", {details}")
-
-
-def read_prices(path: Path) -> dict[str, Price]:
-    """Read a table of prices: `model = [in, out]`, US dollars per million tokens. Errors: UserError."""
-    try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-        return {str(name): _price(pair) for name, pair in table.items()}
-    except (OSError, ValueError) as error:
-        raise UserError(f"cannot read the prices in {path}: {error}") from error
-
-
-def _price(pair: object) -> Price:
-    if (
-        not isinstance(pair, list)
-        or len(pair) != 2
-        or not all(type(each) in (int, float) and each >= 0 for each in pair)
-    ):
-        raise ValueError(f"{pair!r} is not [in, out], two numbers of 0 or more")
-    return Price(float(pair[0]), float(pair[1]))

@@ -20,6 +20,7 @@ from typing import Any
 
 from parley.llm.budget import Budget, Ledger
 from parley.llm.errors import BudgetSpent, UserError
+from parley.llm.prices import Account
 from parley.llm.request import NOTHING, Backend, Reply, Request, Usage, Wrapper, check_replies, identity_text
 from parley.llm.sqlite_files import check_schema, read_sqlite
 
@@ -32,10 +33,17 @@ CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS sittings (started REAL NOT NULL, seconds REAL, asked INTEGER NOT NULL, replayed INTEGER NOT NULL);
 """
 _INSERT = "INSERT INTO outcomes SELECT ?, COALESCE((SELECT MAX(attempt) + 1 FROM outcomes WHERE key = ?), 0), ?, ?, ?, ?, ?, ?"
-_SPENT = (
-    "SELECT voice, COUNT(*) + TOTAL(json_extract(reply, '$.notes.repeated')), TOTAL(prompt_tokens), TOTAL(completion_tokens) "
-    "FROM outcomes GROUP BY voice"
-)
+_SPENT = """
+SELECT voice, served, batch, COUNT(*) + TOTAL(repeated), TOTAL(prompt_tokens), TOTAL(completion_tokens), TOTAL(cached) FROM (
+    SELECT voice, prompt_tokens, completion_tokens, json_extract(reply, '$.notes.repeated') AS repeated,
+        COALESCE(json_extract(reply, '$.notes.batch'), 0) > 0 AS batch,
+        MIN(prompt_tokens, COALESCE(json_extract(reply, '$.notes.cached_tokens'), 0)) AS cached,
+        CASE WHEN INSTR(reply, '"served:') THEN COALESCE((
+            SELECT SUBSTR(key, 8) FROM json_each(reply, '$.notes') WHERE key LIKE 'served:%' LIMIT 1), '')
+        ELSE '' END AS served
+    FROM outcomes)
+GROUP BY voice, served, batch
+"""
 _RATE = "SELECT TOTAL(asked), TOTAL(seconds) FROM sittings WHERE seconds"
 _THINKING = (
     "SELECT COUNT(*), AVG(COALESCE(json_extract(reply, '$.notes.thinking_tokens'), 0)) FROM outcomes "
@@ -101,7 +109,8 @@ def copy_journal(source: Path, path: Path) -> None:
     ):
         original.backup(new)
         with new:
-            spent = json.dumps(_spent(new.execute(_SPENT).fetchall()))
+            calls, used = _spent(new.execute(_SPENT).fetchall())
+            spent = json.dumps((calls, list(used.items())))
             new.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (COPIED, spent))
     partial_copy.replace(path)
 
@@ -229,8 +238,8 @@ class Journal(Wrapper):
             return {key: reply for key, reply in stored.items() if not reply.failure or key in self._retried}
         return stored
 
-    def spent(self) -> tuple[int, dict[str, Usage]]:
-        """Return calls (with those that a network backend repeated) and tokens by voice, over all starts of this folder.
+    def spent(self) -> tuple[int, dict[Account, Usage]]:
+        """Return calls (with those that a network backend repeated) and tokens by account, over all starts of this folder.
 
         What came with a copied journal was spent elsewhere and is not counted.
         """
@@ -263,21 +272,35 @@ class Journal(Wrapper):
             return self._database.execute(sql, values).fetchall()
 
 
-def _spent(rows: Sequence[Sequence[Any]]) -> tuple[int, dict[str, Usage]]:
-    return sum(int(calls) for _, calls, *_ in rows), {voice: Usage(*map(int, used)) for voice, _, *used in rows}
+def _spent(rows: Sequence[Sequence[Any]]) -> tuple[int, dict[Account, Usage]]:
+    """Return calls and tokens by account (llm/prices.py) of the rows of `_SPENT`."""
+    used: dict[Account, Usage] = {}
+    for voice, served, batch, _, *tokens in rows:
+        prompt, completion, cached = map(int, tokens)
+        used[Account(voice, served, False, bool(batch))] = Usage(prompt - cached, completion)
+        if cached:
+            used[Account(voice, served, True, bool(batch))] = Usage(cached, 0)
+    return sum(int(row[3]) for row in rows), used
 
 
-def _without_copied(rows: Sequence[Sequence[Any]], copied: Sequence[Sequence[Any]]) -> tuple[int, dict[str, Usage]]:
-    """Return calls and tokens by voice, without those of the journal that was copied."""
+def _without_copied(rows: Sequence[Sequence[Any]], copied: Sequence[Sequence[Any]]) -> tuple[int, dict[Account, Usage]]:
+    """Return calls and tokens by account, without those of the journal that was copied."""
     calls, used = _spent(rows)
     for (text,) in copied:
         before, tokens = json.loads(text)
         calls -= before
-        used = {voice: Usage(*map(sub, now, tokens.get(voice, NOTHING))) for voice, now in used.items()}
+        # a journal that an earlier version copied has tokens by voice
+        accounts = (
+            {voice: ((voice,), usage) for voice, usage in tokens.items()}.values()
+            if isinstance(tokens, dict)
+            else tokens
+        )
+        copied_tokens = {Account(*account): usage for account, usage in accounts}
+        used = {account: Usage(*map(sub, now, copied_tokens.get(account, NOTHING))) for account, now in used.items()}
     return calls, used
 
 
-def own_usage(path: Path) -> tuple[int, dict[str, Usage]]:
+def own_usage(path: Path) -> tuple[int, dict[Account, Usage]]:
     """Return what a journal that is not open has spent itself, as `Journal.spent`. Errors: UserError when there is none."""
     with journal_errors(path):
         return _without_copied(query(path, _SPENT), query(path, _COPIED))
@@ -291,7 +314,7 @@ def count_outcomes(path: Path) -> int:
         return 0
 
 
-def usage_of_journal(path: Path) -> tuple[int, dict[str, Usage]]:
+def usage_of_journal(path: Path) -> tuple[int, dict[Account, Usage]]:
     """Return what all calls of a journal that is not open have spent, those copied from another one among them.
 
     Errors: UserError when there is none.

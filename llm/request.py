@@ -151,6 +151,12 @@ SHORTENED = "shortened"
 """The note of a reply with more text than its tokens can have: the number of characters that were cut off."""
 BEGUN = "begun"
 """The note of a reply whose model went on from `Request.begin`, which is no part of its text."""
+CACHED = "cached_tokens"
+"""The note of a reply that counts its prompt tokens from the prompt cache of the server."""
+THOUGHT = "thinking_tokens"
+"""The note of a reply that counts those of its completion tokens with which the model thought before it replied."""
+BATCH = "batch"
+"""The note of a reply that came in a batch of the provider, at the price of batches."""
 SERVED = "served:"
 """How a note begins whose rest is the model that replied, where it is not the one with which the run began."""
 
@@ -162,6 +168,16 @@ def served_by(notes: Mapping[str, int]) -> str:
     ('gpt-b', '')
     """
     return next((note.removeprefix(SERVED) for note in notes if note.startswith(SERVED)), "")
+
+
+def tokens_noted(reply: Reply) -> dict[str, int]:
+    """Return the tokens that the notes of a reply count: those from the prompt cache, and those of thinking."""
+    return {name: reply.notes[name] for name in (CACHED, THOUGHT) if name in reply.notes}
+
+
+def add_counts(first: Mapping[str, int], second: Mapping[str, int]) -> dict[str, int]:
+    """Return the sums of two sets of notes: of {"cut": 1} and {"cut": 1, "unread": 2} they are {"cut": 2, "unread": 2}."""
+    return {name: first.get(name, 0) + second.get(name, 0) for name in {**first, **second}}
 
 
 def total(usages: Iterable[Usage]) -> Usage:

@@ -11,7 +11,8 @@ from parley.llm.errors import UserError
 
 if TYPE_CHECKING:
     from parley.agents.society import Society
-    from parley.llm.budget import Budget, Ledger, Price, SharedBudget
+    from parley.llm.budget import Budget, Ledger, SharedBudget
+    from parley.llm.prices import PriceList
     from parley.model.scenario import Scenario
 
 
@@ -143,7 +144,7 @@ def party_of(spec: str) -> str:
     return head if equals and named else ""
 
 
-def prices_from_args(options: argparse.Namespace, scenario: Scenario) -> dict[str, Price | None]:
+def prices_from_args(options: argparse.Namespace, scenario: Scenario) -> PriceList:
     """Return the price of each model of a scenario, by voice; None if no price is known."""
     return _prices(options, _voices(scenario), False)
 
@@ -153,7 +154,8 @@ def budgets_from_args(options: argparse.Namespace, *targets: Scenario | str) -> 
 
     Errors: UserError for --max-cost without a known price, or if all models are free.
     """
-    from parley.llm.budget import FREE, Budget
+    from parley.llm.budget import Budget
+    from parley.llm.prices import FREE
 
     voices = [_voices(target) for target in targets]
     served = {model for specs in voices for spec in specs.values() if (model := _served(spec))}
@@ -175,8 +177,7 @@ def budgets_from_args(options: argparse.Namespace, *targets: Scenario | str) -> 
             f"--max-cost needs a price, and none is known for {unpriced[0]}: add --price IN,OUT, US dollars per million tokens"
         )
     limits = options.max_calls, options.max_tokens, options.max_cost
-    known_prices = [{voice: price for voice, price in run_prices.items() if price} for run_prices in prices]
-    return [Budget(*limits, run_prices, options.keep_going) for run_prices in known_prices]
+    return [Budget(*limits, run_prices.known(), options.keep_going) for run_prices in prices]
 
 
 def study_budgets(
@@ -196,11 +197,12 @@ def shared_budget(options: argparse.Namespace, folder: Path, *specs: str) -> Sha
 
     What earlier starts used is counted at the highest of these prices, because a journal does not say which model was asked.
     """
-    from parley.llm.budget import FREE, SharedBudget
+    from parley.llm.budget import SharedBudget
     from parley.llm.journal import shared_ledger
+    from parley.llm.prices import FREE
 
     budgets = dict(zip(specs, budgets_from_args(options, *specs), strict=True))
-    dearest = max(budgets.values(), key=lambda budget: sum(budget.prices.get("", FREE)))
+    dearest = max(budgets.values(), key=lambda budget: (budget.prices.get("") or FREE).in_and_out)
     journals = [(path, dearest) for path in sorted(folder.rglob("*.sqlite"))]
     return SharedBudget(budgets, shared_ledger(dearest, journals))
 
@@ -218,9 +220,9 @@ def _served(spec: str) -> str:
     return name if backend == "openai" else ""
 
 
-def _prices(options: argparse.Namespace, voices: Mapping[str, str], served: bool) -> dict[str, Price | None]:
+def _prices(options: argparse.Namespace, voices: Mapping[str, str], served: bool) -> PriceList:
     """--price is the price of an endpoint. If there is one (`served`), models in this process are free."""
-    from parley.llm.budget import Price, load_prices
+    from parley.llm.prices import Price, load_prices
 
     mine = not served or any(map(_served, voices.values()))
     given = Price(*options.price) if options.price and mine else None

@@ -237,12 +237,14 @@ def amount(text: str) -> float:
     return number
 
 
-def price(text: str) -> tuple[float, float]:
-    """Read a price such as `0.5,1.5`: US dollars per million tokens of prompt and reply."""
+def price(text: str) -> tuple[float, ...]:
+    """Read a price such as `0.5,1.5` or `0.5,1.5,0.25,0.5`: US dollars per million tokens (llm/prices.py)."""
     parts = text.split(",")
-    if len(parts) != 2:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a price: write IN,OUT, two numbers such as 0.15,0.6")
-    return amount(parts[0]), amount(parts[1])
+    if not 2 <= len(parts) <= 4:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a price: write IN,OUT, two numbers such as 0.15,0.6, or IN,OUT,CACHED,BATCH"
+        )
+    return tuple(map(amount, parts))
 
 
 def add_option(to: Any, spec: str, about: str, kind: Any = None, default: Any = None, **more: Any) -> None:
@@ -388,7 +390,10 @@ def budget() -> Parent:
     add_option(
         group, "--max-cost X", "stop at about this cost in US dollars, and keep the results (default: no limit)", amount
     )
-    about = "US dollars per million prompt tokens (IN) and reply tokens (OUT), such as 0.15,0.6 (default: from llm/prices.toml)"
+    about = (
+        "US dollars per million prompt tokens (IN) and reply tokens (OUT), such as 0.15,0.6; a third and fourth number are the "
+        "price of cached prompt tokens, and the share of all prices in a batch, such as 0.5 (default: from llm/prices.toml)"
+    )
     add_option(group, "--price IN,OUT", about, price)
     add_option(group, "--prices FILE", "a file with the prices of several models, written like llm/prices.toml", Path)
     about = "continue even if almost no reply is readable (default: stop after the first survey, round or 20 replies)"

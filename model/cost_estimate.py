@@ -21,15 +21,25 @@ from parley.environments.base import MEDIATOR
 from parley.llm.backends import is_scripted, server_lines, split_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.replay import Replay
-from parley.llm.budget import Price, Prices, cost_by_model, dollars
 from parley.llm.errors import MissingRecording
 from parley.llm.journal import thinking_tokens
 from parley.llm.model_catalogue import recommended_sampling
+from parley.llm.prices import (
+    Account,
+    Price,
+    Prices,
+    cost_by_model,
+    cost_of,
+    dollars,
+    is_batch,
+    is_served,
+    price_for,
+)
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import NOTHING, Backend, Reply, Request, Usage, total
 from parley.model import attendance
 from parley.model.debate import DebateModel
-from parley.model.events import Event, Rated, Utterance
+from parley.model.events import Called, Event, Rated, Utterance
 from parley.model.interventions import intervention_spec
 from parley.model.model_shares import has_models_by_person
 from parley.model.own_graph import mix_lines, own_graph_lines
@@ -67,8 +77,9 @@ class RunPlan:
     `ratings` and `replies` count the agents that ask a model. `acts` are choices on a social medium, and of the posts that they
     are about. `others` are further calls, less the statements of a mediator that asks no model; `other_purposes` says what for
     (llm/purposes.py), the most frequent first. `notes` are notes of agents to themselves (agents/reasoning.py, and summaries).
-    `tokens` by voice are estimates: words * 4/3, with every reply as long as agents are asked for. `calls_by_voice` are all calls
-    by the voice that they go to. `known` is a journal whose replies are not asked for again; the numbers then count only the
+    `tokens` by voice are estimates: words * 4/3, with every reply as long as agents are asked for. `repeated` is the part of the
+    prompts that repeats the beginning of what the same agent sent before (model/room.py). `calls_by_voice` are all calls by the
+    voice that they go to. `known` is a journal whose replies are not asked for again; the numbers then count only the
     other calls.
     """
 
@@ -84,6 +95,7 @@ class RunPlan:
     calls_by_voice: Mapping[str, int]
     other_purposes: tuple[str, ...] = ()
     known: Path | None = None
+    repeated: float = 0.0
 
     @property
     def usage(self) -> Usage:
@@ -199,7 +211,7 @@ def _dry_run(scenario: Scenario, full: bool, journal: Path | None = None) -> Run
     calls = scaled(replies), scaled(ratings), scaled(others), scaled(acts), scaled(notes)
     tokens = {voice: counter.usage(voice, scale) for voice in sorted(counter.calls)}
     calls_by_voice = {voice: scaled(number) for voice, number in sorted(counter.calls.items())}
-    return RunPlan(scenario, *sizes, *calls, tokens, calls_by_voice, purposes, journal)
+    return RunPlan(scenario, *sizes, *calls, tokens, calls_by_voice, purposes, journal, counter.repeated_part)
 
 
 class KnownReplies(Replay):
@@ -244,6 +256,7 @@ class _Counter:
         self.purposes, self.calls = Counter[str](), Counter[str]()
         self.words = defaultdict[tuple[str, str], float](float)
         self.statements, self.ratings, self.repeated = 0, 0, 0
+        self._sent, self._sent_before = 0, 0
 
     def answer(self, request: Request) -> str:
         """Return an allowed answer, a ranking, or a line of the length that is asked for.
@@ -266,13 +279,20 @@ class _Counter:
         return text
 
     def write(self, events: Iterable[Event]) -> None:
-        """Count a mediator's statements, and the ratings that a model is asked for."""
+        """Count a mediator's statements, the ratings that a model is asked for, and what prompts repeat."""
         for event in events:
+            if isinstance(event, Called):
+                self._sent, self._sent_before = self._sent + event.prompt_chars, self._sent_before + event.sent_before
             if isinstance(event, Utterance):
                 self.statements += event.agent == MEDIATOR
             elif isinstance(event, Rated) and event.asked:
                 self.ratings += 1
                 self.repeated += event.asked - 1
+
+    @property
+    def repeated_part(self) -> float:
+        """The part of the prompts that repeats the beginning of what the same agent sent before."""
+        return self._sent_before / self._sent if self._sent else 0.0
 
     def usage(self, voice: str, scale: float) -> Usage:
         """Return the tokens of a voice."""
@@ -337,23 +357,27 @@ def estimate_cost(
     """
     planned = sum(plan.calls * times for plan, times in plans) if all_calls is None else all_calls
     yield from check_lines(checks, planned)
-    used, most, price_by_model = dict[str, Usage](), dict[str, Usage](), dict[str, Price | None]()
-    calls = Counter[str]()
+    used, most, price_by_model = dict[Account, Usage](), dict[Account, Usage](), dict[str, Price | None]()
+    calls, repeated = Counter[str](), defaultdict[Account, float](float)
     for (plan, times), priced in zip(plans, prices, strict=True):
         specs = {"": plan.scenario.models.llm, **plan.scenario.llm_by_party}
         names = {voice: spec.split(",")[0] for voice, spec in specs.items()}
+        accounts = {voice: Account(names[voice], batch=is_batch(spec)) for voice, spec in specs.items()}
         for sums, tokens in ((used, plan.tokens), (most, plan.most_tokens)):
             for voice, usage in tokens.items():
                 if not (voice and is_scripted(names[voice])):
-                    sums[names[voice]] = total([sums.get(names[voice], NOTHING), *[usage] * times])
+                    account = accounts[voice]
+                    sums[account] = total([sums.get(account, NOTHING), *[usage] * times])
+        for voice, usage in plan.tokens.items():
+            repeated[accounts[voice]] += usage.prompt_tokens * times * plan.repeated
         price_by_model |= {names[voice]: price for voice, price in priced.items()}
         for voice, number in plan.calls_by_voice.items():
             calls[names[voice]] += number * times
     for check in checks:
-        name = check.spec.split(",")[0]
-        calls[name] += check.calls
+        account = Account(check.spec.split(",")[0], batch=is_batch(check.spec))
+        calls[account.voice] += check.calls
         for sums in (used, most):
-            sums[name] = total([sums.get(name, NOTHING), check.usage])
+            sums[account] = total([sums.get(account, NOTHING), check.usage])
     about, bound = total(used.values()), total(most.values())
     specs_used = {
         spec for plan, _ in plans for spec in (plan.scenario.models.llm, *plan.scenario.llm_by_party.values())
@@ -364,14 +388,38 @@ def estimate_cost(
         f"at most about {_rounded(bound.prompt_tokens)} and {_rounded(bound.completion_tokens)} (max_tokens)"
     )
     if cost := cost_by_model(used, price_by_model):
-        highest = sum(price.of(most[name]) for name in most if (price := price_by_model.get(name)))
-        yield f"  cost about {cost}; at most about {dollars(highest)}"
-    for name in used:
+        yield f"  cost about {cost}; at most about {dollars(cost_of(most, price_by_model))}"
+    yield from _cache_lines(used, repeated, price_by_model)
+    for name in dict.fromkeys(account.voice for account in used):
         if name in price_by_model and price_by_model[name] is None:
             yield f"  no price is known for {name}: give --price IN,OUT (dollars per million tokens) or a table (--prices FILE)"
-    for name in [name for name in used if split_spec(name)[0] == "openai"]:
+    for name in dict.fromkeys(account.voice for account in used if is_served(account.voice)):
         yield from _thinking_lines(name, calls[name], price_by_model.get(name))
     yield from machine_lines(usage_by_spec(plans, checks), planned + sum(check.calls for check in checks))
+
+
+def planned_accounts(scenario: Scenario, tokens: Mapping[str, Usage]) -> dict[Account, Usage]:
+    """Return the planned tokens of each voice by account: those of a model that is asked in batches have the price of batches."""
+    specs = {"": scenario.models.llm, **scenario.llm_by_party}
+    return {Account(voice, batch=is_batch(specs.get(voice, ""))): usage for voice, usage in tokens.items()}
+
+
+def _cache_lines(used: Mapping[Account, Usage], repeated: Mapping[Account, float], prices: Prices) -> Iterator[str]:
+    """Yield the cost with prompt caching, where a model has a price for it. A provider promises no cache for batches."""
+    cached = dict(used)
+    for account, tokens in repeated.items():
+        price = price_for(prices, account)
+        if account in used and price and price.cached is not None and not account.batch:
+            prompt, completion = used[account]
+            cached[account] = Usage(prompt - round(tokens), completion)
+            cached[account._replace(cached=True)] = Usage(round(tokens), 0)
+    if cached != used:
+        read = sum(usage.prompt_tokens for usage in cached.values())
+        part = sum(usage.prompt_tokens for account, usage in cached.items() if account.cached) / max(read, 1)
+        yield (
+            f"  with prompt caching about {dollars(cost_of(cached, prices))}, if the server reuses the {part:.0%} of tokens in "
+            "that repeat the start of the same agent's earlier prompt"
+        )
 
 
 def check_lines(checks: Sequence[Check], calls: int) -> Iterator[str]:

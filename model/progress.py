@@ -169,7 +169,7 @@ class Progress:
 
 def summary_line(scenario: Scenario, folder: Path, outcome: RunOutcome) -> str:
     """Return a line on what the run did, and a line on missing ratings and replies."""
-    from parley.llm.budget import dollars
+    from parley.llm.prices import dollars
 
     if outcome.already:
         return f"{folder} is already finished, so no model was called (--retry-failures repeats the failed calls)"

@@ -9,15 +9,15 @@ import fcntl
 import json
 import os
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from parley.llm.budget import FREE, Price
 from parley.llm.errors import UserError
 from parley.llm.journal import own_usage
+from parley.llm.prices import Price, Prices, cost_of, price_from
 from parley.model.events import Ended, Header, InRound
 from parley.model.files import JOURNAL, PARTIAL, RECORD, write_whole
 from parley.model.header_bounds import check_header
@@ -176,9 +176,9 @@ def is_locked(folder: Path) -> bool:
     return False
 
 
-def save_prices(folder: Path, prices: Mapping[str, Price]) -> None:
+def save_prices(folder: Path, prices: Prices) -> None:
     """Keep the prices of a run in its folder."""
-    write_whole(folder / PRICES, json.dumps({voice: list(price) for voice, price in prices.items()}))
+    write_whole(folder / PRICES, json.dumps({voice: price.numbers for voice, price in prices.items() if price}))
 
 
 def saved_prices(folder: Path) -> dict[str, Price]:
@@ -186,8 +186,8 @@ def saved_prices(folder: Path) -> dict[str, Price]:
     try:
         with (folder / PRICES).open(encoding="utf-8") as file:
             kept = json.loads(file.read(LONGEST_LINE))
-        return {str(voice): Price(float(pair[0]), float(pair[1])) for voice, pair in kept.items()}
-    except (OSError, ValueError, TypeError, AttributeError, IndexError):
+        return {str(voice): price_from(numbers) for voice, numbers in kept.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
         return {}
 
 
@@ -230,10 +230,10 @@ def _spent(folder: Path, header: Header) -> tuple[int, float | None]:
         return 0, None
     calls, used = own_usage(folder / JOURNAL)
     prices, names = saved_prices(folder), _backends(header)
-    costs = [prices.get(voice, None if names.get(voice, names[""]) == "openai" else FREE) for voice in used or ("",)]
-    if any(price is None for price in costs):
+    voices = {account.voice for account in used} or {""}
+    if any(voice not in prices and names.get(voice, names[""]) == "openai" for voice in voices):
         return calls, None
-    return calls, sum(price.of(usage) for price, usage in zip(costs, used.values(), strict=False) if price)
+    return calls, cost_of(used, prices)
 
 
 def _backends(header: Header) -> dict[str, str]:

@@ -29,10 +29,11 @@ from parley.analysis.judging import Judge, load_rubric
 from parley.analysis.table_export import write_csv
 from parley.analysis.table_files import read_table
 from parley.llm.backends import check_spec, identity_spec, open_spec
-from parley.llm.budget import FREE, NO_LIMIT, Budget, Ledger
+from parley.llm.budget import NO_LIMIT, Budget, Ledger
 from parley.llm.driver import Bar, Conversation, ask
 from parley.llm.errors import UserError
 from parley.llm.journal import shared_ledger
+from parley.llm.prices import FREE
 from parley.llm.purposes import Facts
 from parley.llm.request import DECLINED, Backend, Message, Reply, Request, Sampling
 from parley.llm.seeding import derive
@@ -216,7 +217,7 @@ def validate_personas(
     with lock_folder(folder):
         _check_folder(folder, validation, items)
         each = list(budgets) or [NO_LIMIT] * (len(validation.models) + 1)
-        dearest = max(each, key=lambda budget: sum(budget.prices.get("", FREE)))
+        dearest = max(each, key=lambda budget: (budget.prices.get("") or FREE).in_and_out)
         ledger = ledger or shared_ledger(each[0], [(folder / JOURNAL, dearest)])
         replies: list[Reply] = []
         for spec, budget in zip(validation.models, each, strict=False):

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -19,13 +20,14 @@ from parley.analysis.card.sections import SPAN, absent
 from parley.analysis.statistics.power import detectable
 from parley.analysis.tables import load
 from parley.llm.backends import is_scripted, open_spec, split_spec
-from parley.llm.budget import FREE, Budget, Ledger, Prices, cost_by_model
+from parley.llm.budget import Budget, Ledger
 from parley.llm.errors import BudgetSpent, UserError
 from parley.llm.journal import shared_ledger
+from parley.llm.prices import FREE, Prices, cost_by_model
 from parley.llm.request import NOTHING, Backend, Usage, total
 from parley.llm.router import RoutedBackend
 from parley.model.casting import seat_rooms
-from parley.model.cost_estimate import Check, RunPlan, check_lines, plan_run, usage_by_spec
+from parley.model.cost_estimate import Check, RunPlan, check_lines, plan_run, planned_accounts, usage_by_spec
 from parley.model.files import RECORD
 from parley.model.progress import Progress, summary_line
 from parley.model.run_time import machine_lines
@@ -206,7 +208,8 @@ def audit_ledger(folder: Path, budgets: tuple[Budget, Budget]) -> Ledger | None:
     Interviews and their verdicts share one journal, which is counted at the higher of the two prices.
     """
     model, judge = budgets
-    prices = {voice: max(price, judge.prices.get("", FREE), key=sum) for voice, price in model.prices.items()}
+    dearer = judge.prices.get("") or FREE
+    prices = {voice: max(price or FREE, dearer, key=attrgetter("in_and_out")) for voice, price in model.prices.items()}
     budget_by_kind = {INTERVIEWS: Budget(prices=prices), VERDICTS: judge}
     return shared_ledger(
         model, [(path, budget_by_kind.get(path.parent.name, model)) for path in sorted(folder.rglob("*.sqlite"))]
@@ -276,7 +279,7 @@ def plan_lines(
     most = f"; with at most {batches} batches up to {batches * calls:,} calls" if batches > 1 else ""
     read, written = total(used.values())
     yield f"  {calls:,} calls per batch, about {read:,} prompt tokens and {written:,} reply tokens (estimated from words){most}"
-    if cost := cost_by_model(used, prices):
+    if cost := cost_by_model(planned_accounts(first.base, used), prices):
         more = "; interviews and the judge cost extra" if step_interviews(first, sections) else ""
         yield f"  the debates of a batch cost up to about {cost}{more}"
     if finished:

@@ -15,7 +15,7 @@ from parley.model.cli import Parser, add_option, positive
 from parley.model.progress import Progress, summary_line
 
 if TYPE_CHECKING:
-    from parley.llm.budget import Prices
+    from parley.llm.prices import Prices
     from parley.model.branching import BranchPlan
     from parley.model.cost_estimate import Check
     from parley.model.scenario import Scenario

@@ -63,7 +63,7 @@ from parley.analysis.statistics.intervals import FEWEST, mean_interval, too_few,
 from parley.analysis.summary import again, missing, open_summary, run_on
 from parley.analysis.table_export import write_tables
 from parley.analysis.tables import Tables
-from parley.llm.budget import UNPRICED, Prices
+from parley.llm.prices import UNPRICED, Prices
 from parley.model import events
 from parley.model.recorder import read_lines
 from parley.model.scenario import MEDIATOR

@@ -29,6 +29,7 @@ from parley.analysis.views._tree import BranchTree
 from parley.analysis.views._words import run_title
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
+from parley.llm.prices import PriceList
 from parley.model.branching import BranchPlan, plan_branch, scenario_of
 from parley.model.interventions import parse_intervention
 from parley.model.run_listing import read_progress, saved_prices
@@ -184,7 +185,8 @@ def _start(session: Session, plan: Planned, draft: BranchDraft, go: Callable[[st
         session.fail(UNANSWERED)
         return
     try:
-        prices = {**saved_prices(draft.folder), **(plan.shown.prices or {})}
+        planned = plan.shown.prices or PriceList({})
+        prices = PriceList({**saved_prices(draft.folder), **planned}, planned.models)
         run = registry().start_branch(plan.branch, Budget(draft.most_calls, None, draft.most_cost, prices))
     except UserError as error:
         session.fail(str(error))

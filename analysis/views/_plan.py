@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from parley.analysis.serving.own_files import check_named
 from parley.analysis.views._words import cost_words
 from parley.llm.backends import check_reached, open_spec, split_spec
-from parley.llm.budget import FREE, Price, load_prices
 from parley.llm.errors import UserError
+from parley.llm.prices import FREE, Price, PriceList, cost_of, load_prices
 from parley.llm.request import NOTHING, total
 from parley.model.scenario import Scenario, load_preset
 from parley.model.validation import check_taught, check_topics, topics_to_know
@@ -41,7 +41,7 @@ class Plan:
     scenario: Scenario | None = None
     calls: int = 0
     cost: float | None = 0.0
-    prices: Mapping[str, Price] | None = None
+    prices: PriceList | None = None
     check: str = ""
 
     @property
@@ -80,14 +80,16 @@ def priced(
     """Return the plan of a dry run with its time and cost. size: what the text says first. given: the price that the form has;
     more: prices that are known from an earlier run, by voice. Errors: UserError.
     """
+    from parley.model.cost_estimate import planned_accounts
+
     scenario = plan.scenario
     own_prices = load_prices(scenario.models.llm, scenario.llm_by_party, None, Price(*given) if given else None)
     all_prices = own_prices | {
         voice: price for voice, price in (more or {}).items() if own_prices.get(voice, FREE) is None
     }
     missing = [voice for voice in plan.tokens if all_prices.get(voice, FREE) is None]
-    prices = {voice: price for voice, price in all_prices.items() if price is not None}
-    cost = None if missing else sum(prices.get(voice, FREE).of(used) for voice, used in plan.tokens.items())
+    prices = PriceList(all_prices, own_prices.models).known()
+    cost = None if missing else cost_of(planned_accounts(scenario, plan.tokens), prices)
     amount = f"about {cost_words(cost)}" if cost else cost_words(cost)
     return Plan(f"{size}, {time_words(scenario, plan.calls)}, {amount}", "", scenario, plan.calls, cost, prices)
 

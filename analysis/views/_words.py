@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from parley.agents.society import load_society
 from parley.agents.topic import load_topic
-from parley.llm.budget import dollars
 from parley.llm.errors import UserError
+from parley.llm.prices import dollars
 from parley.llm.spec import parse_spec
 from parley.model.gallery import preset_title
 from parley.model.scenario_blocks import EnvironmentSpec

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from parley.llm.backends import split_limits
-from parley.llm.budget import Budget, Ledger, Price
+from parley.llm.budget import NOTHING_BOOKED, Budget, Ledger, Spending
 from parley.llm.driver import Progress
 from parley.llm.errors import Unreachable, UserError
+from parley.llm.prices import Prices
 from parley.llm.request import Backend
 from parley.llm.router import open_all
 from parley.llm.trust import Gate, gate, use_gate
@@ -36,7 +37,7 @@ class SweepJob:
     cell: SweepCell
     folder: Path
     given: tuple[str, ...] = ()
-    prices: Mapping[str, Price] = field(default_factory=dict)
+    prices: Prices = field(default_factory=dict)
     retry_failures: bool = False
     keep_going: bool = False
 
@@ -130,13 +131,13 @@ class RemoteLedger(Ledger):
 
     def __init__(self, ask: Callable[..., Any]):
         super().__init__()
-        self.ask = ask
+        self.ask, self.measures = ask, True
 
-    def reserve(self, wanted: int) -> int:
-        return int(self.ask("reserve", wanted))
+    def reserve(self, wanted: Sequence[Spending]) -> int:
+        return int(self.ask("reserve", list(wanted)))
 
-    def spend(self, calls: int, tokens: int, cost: float) -> None:
-        self.ask("spend", calls, tokens, cost)
+    def spend(self, calls: int, tokens: int, cost: float, booked: Spending = NOTHING_BOOKED) -> None:
+        self.ask("spend", calls, tokens, cost, booked)
 
     def miss(self, priced: bool) -> None:
         self.ask("miss", priced)

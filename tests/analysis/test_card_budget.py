@@ -11,8 +11,9 @@ import run
 from parley.analysis.card.interviews import INTERVIEWS, VERDICTS
 from parley.analysis.card.protocol import audit_ledger
 from parley.llm.backends.fake import Fake
-from parley.llm.budget import FREE, Budget, Price
+from parley.llm.budget import Budget
 from parley.llm.journal import Journal
+from parley.llm.prices import FREE, Price
 from parley.llm.request import Message, Request, Sampling
 
 CHEAP, DEAR = Price(1.0, 1.0), Price(10.0, 10.0)

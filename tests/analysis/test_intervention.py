@@ -39,6 +39,7 @@ from parley.analysis.studies.intervention import (
 from parley.analysis.tables import Tables, load
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
+from parley.llm.prices import Account
 from parley.llm.request import Usage
 from parley.llm.router import open_all
 from parley.model.arguments import scenario_from_args
@@ -300,7 +301,7 @@ def test_tokens_go_to_the_model_that_was_asked(held: Callable[..., Tables]) -> N
     agent, room = int(bare.agents["agent"].iloc[0]), bare.agents["room"].iloc[0]
     calls = [Called(room, round_, agent, "speech", f"k{round_}", None, 10, 1, {}) for round_ in (1, 2, 3)]
     found = held({"republican": [2, 3]}, more=[Intervened(room, 2, "model", (agent,), "openai:m", ""), *calls])
-    assert used_tokens(found) == {"": Usage(10, 1), "openai:m": Usage(20, 2)}
+    assert used_tokens(found) == {Account(): Usage(10, 1), Account("openai:m"): Usage(20, 2)}
 
 
 def test_what_is_said_from_outside_stays_text(held: Callable[..., Tables], tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standins import Scrambled
 
-from parley.llm.budget import REPEATED, UNCOUNTED, Budget, Ledger, Limits, Price
+from parley.llm.budget import REPEATED, UNCOUNTED, Budget, Ledger, Limits
 from parley.llm.driver import Conversation, ask, complete_all, drive
 from parley.llm.errors import BudgetSpent
 from parley.llm.journal import Journal
+from parley.llm.prices import Account, Price
 from parley.llm.request import Reply, Request, Usage
 
 from .conftest import Counted, echo, question, questions
@@ -39,21 +40,19 @@ def test_calls_are_never_overshot(sizes: list[int], most: int) -> None:
     assert [reply.text for reply in got] == [echo(request) for request in asked[:most]]
 
 
-def test_tokens_stop_the_next_batch() -> None:
-    """Tokens are known only afterwards: the batch that crosses the limit is kept whole, the next is not asked."""
+def test_tokens_stop_before_the_limit_is_crossed() -> None:
+    """Ten tokens each: the first request shows that, a second fits into 25, a third does not and is not asked."""
     inner = Counted(costly)
     limits = Limits(inner, Budget(tokens=25))
-    assert len(limits.complete(questions(2))) == 2
-    assert len(limits.complete(questions(2))) == 2
-    with pytest.raises(BudgetSpent, match=r"--max-tokens 25 is spent \(4 calls, 40 tokens\)") as caught:
-        limits.complete(questions(1))
-    assert caught.value.replies == ()
-    assert (inner.calls, sum(limits.usage)) == (4, 40)
+    with pytest.raises(BudgetSpent, match=r"--max-tokens 25 is spent \(2 calls, 20 tokens\)") as caught:
+        limits.complete(questions(4))
+    assert [reply.text for reply in caught.value.replies] == [echo(request) for request in questions(2)]
+    assert (inner.calls, sum(limits.usage)) == (2, 20)
 
 
 def test_what_was_spent_before_counts() -> None:
     limits = Limits(Counted(costly), Budget(calls=10, tokens=100))
-    limits.charge(8, {"": Usage(30, 30), "red": Usage(10, 0)})
+    limits.charge(8, {Account(): Usage(30, 30), Account("red"): Usage(10, 0)})
     with pytest.raises(BudgetSpent, match=r"--max-calls 10 is spent \(10 calls, 90 tokens\)") as caught:
         limits.complete(questions(3))
     assert len(caught.value.replies) == 2
@@ -111,14 +110,14 @@ def test_what_was_paid_for_is_kept(open_journal: Callable[..., Journal]) -> None
         journal.complete(asked)
     assert "repeat the command with a higher limit" in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert (journal.spent(), journal.asked, inner.calls) == ((4, {"": (24, 16)}), 4, 4)
+    assert (journal.spent(), journal.asked, inner.calls) == ((4, {Account(): (24, 16)}), 4, 4)
 
     limits = Limits(inner, Budget(calls=10))
     journal = open_journal(limits)
     limits.charge(*journal.spent())
     assert [reply.text for reply in journal.complete(asked)] == [echo(request) for request in asked]
     assert inner.batches == [asked[:4], asked[4:]]
-    assert (journal.spent(), journal.asked, journal.replayed) == ((10, {"": (60, 40)}), 6, 4)
+    assert (journal.spent(), journal.asked, journal.replayed) == ((10, {Account(): (60, 40)}), 6, 4)
 
 
 def test_the_model_stays_the_model() -> None:
@@ -128,19 +127,19 @@ def test_the_model_stays_the_model() -> None:
 
 
 def test_money_is_counted_per_million_tokens_and_stops_the_run() -> None:
-    """2 units per million tokens in, 10 out: each call of 1,000 in and 100 out costs 0.003; 0.01 is spent after four."""
+    """2 units per million tokens in, 10 out: each call of 1,000 in and 100 out costs 0.003; 0.01 pays for three."""
     inner = Counted(lambda request: Reply("Yes.", usage=Usage(1000, 100)))
     limits = Limits(inner, Budget(cost=0.01, prices={"": Price(2.0, 10.0)}))
-    for request in questions(4):
+    for request in questions(3):
         limits.complete([request])
-    assert limits.cost == pytest.approx(0.012)
-    with pytest.raises(BudgetSpent, match=r"--max-cost 0.01 is spent \(4 calls, 4,400 tokens, cost \$0.012\)"):
+    assert limits.cost == pytest.approx(0.009)
+    with pytest.raises(BudgetSpent, match=r"--max-cost 0.01 is spent \(3 calls, 3,300 tokens, cost \$0.0090\)"):
         limits.complete(questions(1))
 
 
 def test_money_of_earlier_sittings_counts() -> None:
     limits = Limits(Counted(), Budget(cost=1.0, prices={"": Price(1.0, 1.0)}))
-    limits.charge(3, {"": Usage(900_000, 100_000)})
+    limits.charge(3, {Account(): Usage(900_000, 100_000)})
     with pytest.raises(BudgetSpent):
         limits.complete(questions(1))
 
@@ -162,7 +161,7 @@ def test_many_share_one_budget(batches: list[tuple[int, int]], most: int) -> Non
 UNTOLD = {UNCOUNTED: 1}
 
 
-@pytest.mark.parametrize("limits", [Budget(tokens=50), Budget(cost=1.0, prices={"": Price(1.0, 1.0)})])
+@pytest.mark.parametrize("limits", [Budget(tokens=5000), Budget(cost=1.0, prices={"": Price(1.0, 1.0)})])
 def test_a_limit_on_what_nobody_counts_stops_at_the_first_reply(
     limits: Budget, open_journal: Callable[..., Journal]
 ) -> None:

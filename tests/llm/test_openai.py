@@ -26,6 +26,7 @@ from parley.llm.budget import REPEATED
 from parley.llm.driver import Conversation, ask, drive
 from parley.llm.errors import Unreachable, UserError
 from parley.llm.journal import Journal
+from parley.llm.prices import Account
 from parley.llm.request import BEGUN, Message, Reply, Request, Sampling, Usage
 
 from .loopback import Act, Body, Loopback, Plan, completed, digest, echo, likely, problem, said
@@ -917,4 +918,4 @@ def test_calls_that_were_repeated_count_in_the_next_sitting(tmp_path: Path) -> N
     plan = after_the_probe(lambda body, time: problem(500) if time == 1 else echo(body))
     with Loopback(plan) as server, closing(Journal(tmp_path / "journal.sqlite", backend(server))) as journal:
         _through(journal, questions(5))
-        assert journal.spent() == (10, {"": Usage(100, 25)})
+        assert journal.spent() == (10, {Account(): Usage(100, 25)})

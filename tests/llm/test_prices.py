@@ -9,8 +9,8 @@ from data_checks import check_each
 
 import run
 from parley.analysis.tables import load
-from parley.llm.budget import FREE, TABLE, Price, cost_by_model, dollars, load_prices, price_of, read_prices
 from parley.llm.errors import UserError
+from parley.llm.prices import FREE, TABLE, Account, Price, cost_by_model, dollars, load_prices, price_of, read_prices
 from parley.llm.request import Usage
 
 from .loopback import Loopback, echo
@@ -18,8 +18,8 @@ from .loopback import Loopback, echo
 
 def test_a_model_its_snapshots_and_strangers() -> None:
     """A local server's model of the same name costs what its owner says, and nothing is guessed."""
-    assert price_of("openai:gpt-4o-mini") == price_of("openai:gpt-4o-mini-2024-07-18") == Price(0.15, 0.6)
-    assert price_of("openai:gpt-3.5-turbo-0125") == Price(0.5, 1.5)
+    assert price_of("openai:gpt-4o-mini") == price_of("openai:gpt-4o-mini-2024-07-18") == Price(0.15, 0.6, 0.075, 0.5)
+    assert price_of("openai:gpt-3.5-turbo-0125") == Price(0.5, 1.5, 0.5, 0.5)
     for spec in ("openai:gpt-9", "openai:gpt-4o,base_url=http://127.0.0.1:1/v1", "pocket", "hf:gpt-4o"):
         assert price_of(spec) is None
     assert all(price.completion >= price.prompt > 0 for price in read_prices(TABLE).values())
@@ -30,7 +30,7 @@ def test_another_address_in_the_environment_is_another_address(monkeypatch: pyte
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
     assert price_of("openai:gpt-4o-mini") is None
     monkeypatch.setenv("OPENAI_BASE_URL", "")
-    assert price_of("openai:gpt-4o-mini") == Price(0.15, 0.6)
+    assert price_of("openai:gpt-4o-mini") == Price(0.15, 0.6, 0.075, 0.5)
 
 
 def test_a_table_of_ones_own_comes_first(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_a_table_of_ones_own_comes_first(tmp_path: Path) -> None:
     own.write_text("gpt-4o-mini = [1, 2]\nllama3 = [0.0, 0.1]\n")
     assert price_of("openai:gpt-4o-mini", own) == Price(1.0, 2.0)
     assert price_of("openai:llama3,base_url=http://127.0.0.1:1/v1", own) == Price(0.0, 0.1)
-    assert price_of("openai:gpt-4o", own) == Price(2.5, 10.0)
+    assert price_of("openai:gpt-4o", own) == Price(2.5, 10.0, 1.25, 0.5)
 
 
 @check_each("text", ["gpt = [1]", "gpt = [-1, 2]", "gpt = 'free'", "gpt = [true, 1]", "gpt ="])
@@ -53,7 +53,7 @@ def test_each_party_pays_for_its_own_model(tmp_path: Path) -> None:
     own = tmp_path / "mine.toml"
     own.write_text("llama3 = [0.0, 0.1]\n")
     parties = {"republican": "openai:gpt-4o", "democrat": "openai:llama3,base_url=http://127.0.0.1:1/v1"}
-    known = {"": FREE, "republican": Price(2.5, 10.0)}
+    known = {"": FREE, "republican": Price(2.5, 10.0, 1.25, 0.5)}
     assert load_prices("pocket", parties) == {**known, "democrat": None}
     assert load_prices("pocket", parties, own) == {**known, "democrat": Price(0.0, 0.1)}
     assert load_prices("pocket", {"republican": "openai:gpt-9"}, given=Price(1, 2)) == {
@@ -65,14 +65,16 @@ def test_each_party_pays_for_its_own_model(tmp_path: Path) -> None:
 
 
 def test_a_bill_names_what_it_does_not_know() -> None:
-    used = {"": Usage(9, 9), "red": Usage(2_000_000, 100_000), "blue": Usage(1, 1)}
+    used = {Account(): Usage(9, 9), Account("red"): Usage(2_000_000, 100_000), Account("blue"): Usage(1, 1)}
     told = cost_by_model(used, {"": FREE, "red": Price(1.0, 10.0), "blue": None})
     assert told == "$3.00 (red $3.00, at $1 and $10 per million tokens in and out; no price is known for blue)"
     assert (
-        cost_by_model({"": Usage(1_000_000, 0)}, {"": Price(0.25, 1)})
+        cost_by_model({Account(): Usage(1_000_000, 0)}, {"": Price(0.25, 1)})
         == "$0.25, at $0.25 and $1 per million tokens in and out"
     )
-    assert cost_by_model({"": Usage(1_000_000, 0)}, {"": FREE}) == cost_by_model({"": Usage(1, 1)}, {}) == ""
+    assert (
+        cost_by_model({Account(): Usage(1_000_000, 0)}, {"": FREE}) == cost_by_model({Account(): Usage(1, 1)}, {}) == ""
+    )
 
 
 @pytest.mark.thorough

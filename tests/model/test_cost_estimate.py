@@ -13,7 +13,7 @@ from standins import opinionated
 
 from parley.llm.backends.fake import Fake
 from parley.llm.backends.gguf.speed import MachineCosts
-from parley.llm.budget import Price, dollars
+from parley.llm.prices import Price, dollars
 from parley.llm.request import Reply, Usage
 from parley.model import cost_estimate
 from parley.model.cost_estimate import Check, estimate_cost, estimate_lines, plan_run, rehearse_run
@@ -178,6 +178,26 @@ def test_a_full_plan_is_a_bound(small: Callable[..., Scenario]) -> None:
     told = "\n".join(estimate_cost([(plan, 2)], [{"": Price(1.0, 2.0)}]))
     assert "at most about" in told
     assert re.search(r"cost about \$0\.\d+, at \$1 and \$2 per million tokens", told)
+
+
+def test_a_plan_says_the_cost_with_and_without_prompt_caching(small: Callable[..., Scenario]) -> None:
+    """By hand: the part of prompts that repeats, at the price of cached tokens."""
+    scenario = small(llm="openai:gpt-4o-mini")
+    plan, recorder = plan_run(scenario), MemoryRecorder()
+    DebateModel(scenario.replace(repetitions=1), backend=Fake(opinionated), recorder=recorder).run()
+    called = [event for event in recorder.events if isinstance(event, Called)]
+    repeats = sum(event.sent_before for event in called) / sum(event.prompt_chars for event in called)
+    assert plan.repeated == pytest.approx(repeats, abs=0.1)
+    assert 0.2 < plan.repeated < 1
+    price = Price(1000.0, 2000.0, 100.0, 0.5)
+    told = "\n".join(estimate_cost([(plan, 1)], [{"": price}]))
+    whole = (plan.usage.prompt_tokens * 1000 + plan.usage.completion_tokens * 2000) / 1e6
+    saved = round(plan.repeated * plan.usage.prompt_tokens) * 900 / 1e6
+    assert f"cost about {dollars(whole)}, at" in told
+    assert (
+        f"with prompt caching about {dollars(whole - saved)}, if the server reuses the {plan.repeated:.0%} of" in told
+    )
+    assert "caching" not in "\n".join(estimate_cost([(plan, 1)], [{"": Price(1000.0, 2000.0)}]))
 
 
 def test_what_is_not_known_is_said(small: Callable[..., Scenario]) -> None:

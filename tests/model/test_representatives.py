@@ -25,6 +25,7 @@ from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
+from parley.llm.prices import Account
 from parley.llm.request import Reply, Request
 from parley.model.debate import DebateModel
 from parley.model.events import Answered, Called, Event, Posed, Represented, Seated, Utterance
@@ -399,8 +400,8 @@ def test_its_calls_are_its_own_models(run: Path) -> None:
     """What a model costs is counted where it was asked."""
     tables = load(run)
     calls = tables.calls[tables.calls["purpose"] == "critique"]
-    assert set(used_tokens(tables)) == {"", "representative"}
-    assert used_tokens(tables)["representative"].prompt_tokens == calls["prompt_tokens"].sum() > 0
+    assert {account.voice for account in used_tokens(tables)} == {"", "representative"}
+    assert used_tokens(tables)[Account("representative")].prompt_tokens == calls["prompt_tokens"].sum() > 0
     assert (calls["agent"] < 0).all()
     assert "representative/base" in tables.header.prompts
 

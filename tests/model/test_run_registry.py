@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from parley.llm.budget import Budget, Price
+from parley.llm.budget import Budget
 from parley.llm.errors import UserError
 from parley.llm.journal import reply_rate
+from parley.llm.prices import Price
 from parley.model.run_listing import list_runs, read_header, scenario_of
 from parley.model.run_registry import RunRegistry
 from parley.model.scenario import Scenario, load_preset

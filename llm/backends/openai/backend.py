@@ -23,7 +23,17 @@ from parley.llm.budget import REPEATED
 from parley.llm.driver import complete_all
 from parley.llm.errors import UserError
 from parley.llm.notices import notify
-from parley.llm.request import Reply, Request, Usage, beginning_of, served_by, set_choice, total
+from parley.llm.request import (
+    Reply,
+    Request,
+    Usage,
+    add_counts,
+    beginning_of,
+    served_by,
+    set_choice,
+    tokens_noted,
+    total,
+)
 from parley.llm.secrets import hide_in
 
 Result = TypeVar("Result")
@@ -203,16 +213,17 @@ class Openai:
         """Return the reply to a request. An answer without any probability is asked for in free text."""
         if refused := payload.refuse(request, self.can):
             return refused
-        can, spent = self.can, Usage()
+        can, spent, counted = self.can, Usage(), dict[str, int]()
         if request.answers and can.closed == payload.WHOLE:
             reply = await self._whole(request)
             if reply.answers or reply.failure:
                 return reply
-            can, spent = replace(can, closed=payload.TEXT), reply.usage
+            can, spent, counted = replace(can, closed=payload.TEXT), reply.usage, tokens_noted(reply)
         body = payload.request_body(self.settings.model, request, can)
         read = partial(payload.parse_response, request=request, can=can, served=self.served)
         reply = await self._repeat(request, body, read)
         reply.usage = total([spent, reply.usage])
+        reply.notes = add_counts(counted, reply.notes)
         return reply
 
     async def _whole(self, request: Request) -> Reply:
@@ -246,12 +257,12 @@ class Openai:
         streams = self._streams and int(fields.get(self.can.most, 0)) >= event_stream.LONG
         body = payload.encode_body({**fields, **(event_stream.FIELDS if streams else {})})
         tokens, began = payload.request_size(request), self.clock.now()
-        failures, calls, usage = 0, 0, Usage()
+        failures, calls, usage, counted = 0, 0, Usage(), dict[str, int]()
         while True:
             endpoint = min(self.endpoints, key=lambda endpoint: endpoint.load)
             reply = await self._call(endpoint, read, body, tokens)
             calls, usage = calls + 1, Usage(*map(sum, zip(usage, reply.usage, strict=True)))
-            failure = reply.failure
+            counted, failure = add_counts(counted, tokens_noted(reply)), reply.failure
             if streams and failure and not failure.transient and "stream" in failure.detail:
                 self._streams = False  # the server takes no such field
                 return await self._repeat(request, fields, read)
@@ -268,7 +279,7 @@ class Openai:
                 f"{settings.model}: the server refused the calls: {failure.detail}; "
                 "correct this, then repeat the command to continue"
             )
-        reply.usage = usage
+        reply.usage, reply.notes = usage, {**reply.notes, **counted}
         if failure:
             reply.failure = failure._replace(transient=False)
         if calls > 1:

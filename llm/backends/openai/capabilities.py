@@ -41,7 +41,7 @@ from parley.llm.backends.openai.transport import (
 )
 from parley.llm.errors import Unreachable, UserError
 from parley.llm.notices import notify
-from parley.llm.request import Message, Reply, Request, Sampling
+from parley.llm.request import THOUGHT, Message, Reply, Request, Sampling
 from parley.llm.secrets import note_address, note_secret
 
 TRIES = 4
@@ -139,7 +139,7 @@ class Probe:
                 if failure and failure.name == "malformed":
                     raise UserError(f"{url} is not an OpenAI-compatible server: {failure.detail}; check --base-url")
                 no_words = failure is not None and failure.name in ("out_of_tokens", "empty")
-                thinks = no_words or reply.thinking or reply.notes.get("thinking_tokens")
+                thinks = no_words or reply.thinking or reply.notes.get(THOUGHT)
                 if thinks and free and not can.thinking:
                     can = replace(can, thinking=THINKING)
                     if no_words:
