@@ -36,7 +36,7 @@ def judge_parser() -> Parser:
         "also=attitude:turns): how far did the statement move readers?\n"
         "sentiment: how negative or positive is a statement? (studies/guidance/README.md)\n"
         "recall: what do agents recall without parts of their memory? (--scenario days, docs/networks.md)\n"
-        "FILE.toml: a rubric of your own (studies/structured/README.md)"
+        "FILE.toml: a rubric of your own (docs/files.md)"
     )
     about += "".join(
         f"\n{name}: a rubric of the study {rubric.study.name}" for name, rubric in declared_parts("rubrics").items()
