@@ -31,7 +31,7 @@ def meetings(tables: Tables) -> dict[tuple[str, int], str]:
 
 
 def _labels(seats: pd.DataFrame, round_: int, turns: int) -> Iterator[str]:
-    """Yield where each turn of a round was taken, in order; nothing where that cannot be told."""
+    """Yield where each turn of a round was taken, in order; nothing where that is unknown."""
     stage = seats.loc[seats["round"] <= max(round_, 1), "stage"].max()
     here = seats[seats["stage"] == stage]
     counts: dict[tuple[str, int], int | None] = {}

@@ -101,7 +101,7 @@ class Places:
             present = self.size - round(stage.away * self.size)
             if present < FEWEST:
                 raise ValueError(
-                    f"with away={stage.away:g} nobody is left to talk in stage {number}: set a smaller share"
+                    f"with away={stage.away:g} no one is left to talk in stage {number}: set a smaller share"
                 )
             for place in stage.places:
                 self._check_place(number, place, present)

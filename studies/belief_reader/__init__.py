@@ -7,7 +7,7 @@ reader.py          the reader: belief in log odds, weights of reasons and appeal
 courses.py         what people heard between two ratings, from a run or a file
 fit.py, errors.py  weights estimated from courses; errors of prediction against no change and shuffled lines
 environment.py     readers in a network: seats.py, round.py, events.py, tables.py
-human.py           beliefs of people after each turn, beside those of a reader
+human.py           beliefs of people after each turn, compared with those of a reader
 law.py, oracle.py  the planted law of a judge that tags, and answers by it
 """
 

@@ -25,7 +25,7 @@ def parser() -> Parser:
     options = Parser(
         "study belief-reader",
         "Let a judge tag lines by direction, reason and appeal, after an exam on lines whose tags are known, and predict "
-        "from the tags how beliefs move (studies/belief_reader/README.md). Without RUN, only the exam is held.",
+        "from the tags how beliefs move (studies/belief_reader/README.md). Without RUN, the command only runs the exam.",
         "study belief-reader runs/a --llm oracle\nstudy belief-reader --llm oracle --topic racism",
         *cli.asking("RUN/belief-reader", "the judge that tags lines"),
         cli.dry_run("print the number of questions and the servers to be asked, and stop: no model is called"),
@@ -105,7 +105,7 @@ def _courses(options: argparse.Namespace) -> tuple[Courses | None, str]:
 
 
 def _folder(options: argparse.Namespace) -> Path:
-    """Return the folder of results without --out: in the run, beside the file, or a new one."""
+    """Return the folder of results without --out: in the run, next to the file, or a new one."""
     if options.run is None:
         return results_folder(options, "belief-reader")
     return options.run / "belief-reader" if options.run.is_dir() else cli.folder_beside(options.run)

@@ -1,4 +1,4 @@
-"""How far a reader's course is from a person's own ratings, beside no change and a reader of shuffled lines.
+"""How far a reader's course is from a person's own ratings, compared with no change and a reader of shuffled lines.
 
 A course is predicted from the first rating alone, with coefficients of the other rooms. Shuffled: each room hears the tags of
 another room, so that lines within a room stay together as they were; the same drift and pull are fitted. What the true lines do

@@ -9,7 +9,7 @@ unit is the room or conversation: errors leave out one at a time (CR3), by Stude
 
 Ratings have errors. Then `back` is too small, and people who agree with those whom they hear seem to be moved by them. So log
 odds before a step are predicted from those before the step before (two-stage least squares), and first steps are left out
-where people have more than one. Without this, in 200 made-up sets of 30 rooms where lines move nobody, 10% had an interval
+where people have more than one. Without this, in 200 made-up sets of 30 rooms where lines move no one, 10% had an interval
 off 0.
 
 `weight`: one weight for all lines. Reasons and appeals: an interval needs enough units with such lines.

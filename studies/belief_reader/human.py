@@ -1,4 +1,4 @@
-"""How beliefs of people move from turn to turn of a talk (PersuasionTrace), beside a reader of planted weights.
+"""How beliefs of people move from turn to turn of a talk (PersuasionTrace), compared with a reader of planted weights.
 
 The table has beliefs, counts of messages and words, and no texts, so no line can be tagged. What can be compared is the shape of
 a course: how large steps are by turn, how many go back, and what a talk about another claim does. The unit is the talk.

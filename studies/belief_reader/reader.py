@@ -7,7 +7,7 @@ true tag, so with P(said | true) of the judge's exam the belief moves by
     log sum over true tags of P(said | true) exp(x / 2)  -  log sum over true tags of P(said | true) exp(-x / 2)
 
 with all true tags as likely before. For a judge that is always right this is x; for one whose answers do not depend on the line
-it is 0, so that a useless judge moves nobody. Both directions are as likely before, and a missing tag is summed over.
+it is 0, so that a useless judge moves no reader. Both directions are as likely before, and a missing tag is summed over.
 
 Repeated reasons count less: the n-th line that is said to give the same reason for the same side moves by `repeat ** (n - 1)` of
 this. With repeat = 0.5, a reason that is heard again and again is worth twice its first line at most.

@@ -1,4 +1,4 @@
-"""The page of `run.py study belief-reader`: the judge's exam, what lines weigh, and predicted courses beside ratings."""
+"""The page of `run.py study belief-reader`: the judge's exam, what lines weigh, and predicted courses compared with ratings."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _add_results(report: Report, read: Read, courses: Courses, lines: pd.DataFra
     tags = list(tags_in(lines))
     worth = {slug: likelihood(exams) for slug, exams in read.exams.items()}
     if not courses.rated:
-        report.in_short([*sentences, "No belief is predicted beside ratings, because the file has none."])
+        report.in_short([*sentences, "The file has no ratings, so no prediction is compared with ratings."])
         _add_planted(report, read, courses, tags)
         return
     panel = panel_of(courses.steps, tags, worth, read.repeat)
@@ -154,7 +154,7 @@ def weight_sentence(weight: Weight, null: Null, unit: str) -> str:
     inside = low <= weight.value <= high
     chance = f"with lines of other {unit}s it would be {format_number(low)} to {format_number(high)}"
     if not side or inside:
-        return f"It cannot be told whether lines move beliefs: {shown} log odds for a line; {chance}."
+        return f"Whether lines move beliefs is unknown: {shown} log odds for a line; {chance}."
     moved = f"from 50% to {100 * belief_of(weight.value):.0f}%"
     way = "toward" if side > 0 else "away from"
     return f"A new line moves beliefs {way} what it argues, by {shown} log odds ({moved}); {chance}."
@@ -173,7 +173,7 @@ def error_sentences(errors: Errors | None, unit: str) -> list[str]:
         if math.isnan(mean.low):
             sentences.append(f"{start}; whether they differ is unknown, with {mean.clusters} {unit}s.")
             continue
-        side = verdict(mean.low, mean.high, "the reader is worse", "the reader is better", "they cannot be told apart")
+        side = verdict(mean.low, mean.high, "the reader is worse", "the reader is better", "no difference is shown")
         sentences.append(f"{start}; {side}: a difference of {format_estimate(mean.value, mean.low, mean.high)}.")
     return sentences
 

@@ -6,7 +6,7 @@ Options
     begins    what people see in the first round: alone (no answer of others), for or against (all others are said to agree, or to
               disagree, with the claim)
     told      what people see: group (the last answers of the others in the room) or curve (made-up numbers, which go from no
-              one to all of the others, so that the response to each number can be measured; nobody sees a real answer)
+              one to all of the others, so that the response to each number can be measured; no one sees a real answer)
     levels    in `curve`, about how many different numbers are shown, besides a question without any (5)
 
 All people of a round answer at the same time. Nobody remembers an earlier round: the question has all that a person knows. Which

@@ -85,7 +85,7 @@ def _transcript(tables: Tables) -> Iterator[str]:
 def _line(row: dict[str, Any], name: str) -> str:
     side = f"{row['side']}" if isinstance(row["side"], str) else f"*(missing: {escape_markdown(str(row['reason']))})*"
     chance = "" if np.isnan(row["probability"]) else f", P(for) {row['probability']:.2f}"
-    told = f"told that {row['agree']} of {row['others']} others agree" if row["others"] else "told of nobody's answer"
+    told = f"told that {row['agree']} of {row['others']} others agree" if row["others"] else "saw no answer of others"
     return f"- **{escape_markdown(name)}:** {side} ({told}{chance})"
 
 

@@ -6,7 +6,7 @@ The answers are +1 (for a claim) and -1 (against it); m, from -1 to 1, is the me
 
 that is, P(for) = noise / 2 + (1 - noise) / (1 + exp(-2 (conformity m + bias))): a share `noise` of the answers is a coin toss.
 
-pull    how steeply answers follow the others where these are divided and nobody has a bias
+pull    how steeply answers follow the others where these are divided and no one has a bias
 bias    above 0: toward the claim, whatever the others answer
 
 Divided by 1 - noise, the mean answer n of a large group satisfies n = tanh(pull n + bias), the Curie-Weiss equation.
@@ -15,7 +15,7 @@ chain on the number who are for: all N answer at once, and each sees the N - 1 o
 
 Sources: Okawa 2026 (ICML, PMLR 306), a transition to biased consensus by conformity, bias and noise; De Marzo,
 Castellano and Garcia 2024 (arXiv 2409.02822), P = (1 + tanh(beta m)) / 2 for language models, critical at beta = 1; De
-Nobili 2026 (arXiv 2605.10528), conformity and bias told apart as coupling and field; Little 1974 (Mathematical
+Nobili 2026 (arXiv 2605.10528), conformity and bias as coupling and field; Little 1974 (Mathematical
 Biosciences 19) and Peretto 1984 (Biological Cybernetics 50), the stationary distribution where all answer at once.
 """
 

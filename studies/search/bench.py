@@ -69,7 +69,7 @@ def outcome_of(objective: Objective, base: Scenario) -> RoomOutcome:
 
 
 def with_new_people(base: Scenario) -> Scenario:
-    """Return the scenario with nobody in two rooms, where its personas are enough; else as it is.
+    """Return the scenario with no one in two rooms, where its personas are enough; else as it is.
 
     A search tests on people whom it has not met, so of the castings that draw people `fresh` is used in place of `circle`.
     """
@@ -117,7 +117,7 @@ def _by_repetition(scenario: Scenario) -> list[list[RoomSeating]]:
 
 
 def people_of(rooms: Sequence[RoomSeating]) -> set[tuple[str, str]]:
-    """Return party and id of everybody in some rooms but Defaults, who have no persona."""
+    """Return party and id of all people in some rooms but Defaults, who have no persona."""
     places = [place.persona for room in rooms for place in room.places]
     return {(person.party, person.id) for person in places if person.party != DEFAULT}
 

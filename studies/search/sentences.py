@@ -52,7 +52,7 @@ def _methods(method: str) -> str:
 
 
 def outcome_words(outcome: RoomOutcome, found: Found) -> str:
-    """Return the outcome in words: `the attitude of everybody after the last round (0-10)`."""
+    """Return the outcome in words: `the attitude after the last round (0-10)`."""
     measure, society = outcome.measure, found.plan.rooms.base.society
     whom = f" of {society.plural(outcome.party)}" if outcome.party else ""
     if measure.source not in RATED:

@@ -172,7 +172,7 @@ def _short(made: Mapping[str, pd.DataFrame], experiment: Experiment, names: Name
 
 
 def _further(rows: pd.DataFrame) -> Iterator[str]:
-    """Yield how far the paper's words are from ours, beside a rewording of ours."""
+    """Yield how far the paper's words are from ours, compared with a rewording of ours."""
     for row in rows.to_dict("records"):
         told = row["reason"] or f"P of the difference {report.p_value(row['p'])}"
         yield (

@@ -6,7 +6,7 @@ history.py      what is predicted, what is known before it, and the stranger to 
 asking.py       the questions to a twin, and its answers
 rollout.py      whole conversations of twins
 nats.py         how likely a local model finds what the person really wrote
-measures.py     twin, stranger, other people, and the same person, beside what the person said
+measures.py     twin, stranger, other people, and the same person, compared with what the person said
 training.py     trains a model on the talks of some people, to test it on others
 planted.py      made-up people of known kind
 law.py, oracle.py  the planted law: how much of a history a twin uses

@@ -12,7 +12,7 @@
 | order | a whole number: events with a smaller number were before (optional; default: the order of the rows) |
 | group | the conversation in which it happened; people of one group hear each other (optional) |
 | wave | 2 for an answer given again later, such as after a week (optional; default: 1) |
-| private | `yes` for a message that nobody else of the group saw (optional) |
+| private | `yes` for a message that no one else in the group saw (optional) |
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class RecordedPeople:
 
     @cached_property
     def by_person(self) -> Mapping[str, tuple[Event, ...]]:
-        """The events of each person; `given` texts are of nobody."""
+        """The events of each person; `given` texts are of no person."""
         return _grouped([event for event in self.events if event.kind != GIVEN], lambda event: event.person)
 
     @cached_property

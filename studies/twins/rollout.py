@@ -1,4 +1,4 @@
-"""Whole conversations of twins, beside the real course: who speaks when is as it was, what they say is theirs alone.
+"""Whole conversations of twins, compared with the real course: who speaks when is as it was, what they say is theirs alone.
 
 A group can be rolled out if two or more of its people wrote messages. Each twin knows what was known of its person before
 the group's first message, and then hears and remembers only what the twins say. At the end each is asked the questions that
@@ -127,7 +127,7 @@ def _told(course: Course, people: RecordedPeople, person: str, said: Sequence[Ev
 
 
 def measure_rollouts(study: TwinStudy, ended: Sequence[Ended]) -> pd.DataFrame:
-    """Return the measure of each answer at the end of a conversation (study.COLUMNS), beside a stranger's simulated answer."""
+    """Return the measure of each answer at the end of a conversation (study.COLUMNS), next to a stranger's simulated answer."""
     found = {point_of(study.people, event).key: (event, answered) for each in ended for event, answered in each.items()}
     chosen = [point_of(study.people, event) for event, _ in found.values()]
     by_stranger = strangers(chosen, study.strangers, study.seed)

@@ -36,7 +36,7 @@ TWIN, STRANGER, OTHERS, UNCHANGED, AGAIN = PREDICTORS = ("twin", "stranger", "ot
 SMALLER = frozenset((OPINION, ROLLOUT))
 """Measures of which a smaller value is better."""
 COLUMNS = ["key", "person", "cluster", "topic", "measure", *PREDICTORS, "reason"]
-NO_STRANGER = "nobody else has a history on this topic"
+NO_STRANGER = "no other person has a history on this topic"
 
 
 class Speakers(Protocol):

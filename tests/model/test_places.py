@@ -282,7 +282,7 @@ def test_a_preset_with_stages_is_resumed_to_the_byte(tmp_path: Path) -> None:
         ({"topology": "rooms", "format": "structured"}, "set format=free"),
         ({"topology": "rooms", "sides": "assigned"}, "sides=own"),
         ({"topology": "network,graph='ring,degree=4' [away=0.5]", "size": 6}, "network in stage 1: among 3 agents"),
-        ({"topology": "rooms [away=0.9]", "size": 6}, "nobody is left to talk in stage 1"),
+        ({"topology": "rooms [away=0.9]", "size": 6}, "no one is left to talk in stage 1"),
         (
             {
                 "topology": "rooms [rounds=1, topic=racism] > rooms [rounds=1, topic=abortion]",

@@ -166,8 +166,8 @@ def test_a_claim_needs_an_interval_off_0_and_more_than_shuffled_lines_give() -> 
     weight, inside = Weight(LINE, 0.4, 0.3, 0.5, 9.0), Null(np.linspace(-1, 1, 99))
     assert "moves beliefs toward what it argues" in weight_sentence(weight, Null(np.linspace(-0.1, 0.1, 99)), "room")
     assert "from 50% to 60%" in weight_sentence(weight, Null(np.linspace(-0.1, 0.1, 99)), "room")
-    assert "cannot be told" in weight_sentence(weight, inside, "room")
-    assert "cannot be told" in weight_sentence(weight._replace(low=-0.1), Null(np.linspace(-0.1, 0.1, 99)), "room")
+    assert "is unknown" in weight_sentence(weight, inside, "room")
+    assert "is unknown" in weight_sentence(weight._replace(low=-0.1), Null(np.linspace(-0.1, 0.1, 99)), "room")
     assert "away from" in weight_sentence(Weight(LINE, -0.4, -0.5, -0.3, 9.0), Null(np.linspace(-0.1, 0.1, 99)), "room")
 
 
