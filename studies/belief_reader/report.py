@@ -1,4 +1,4 @@
-"""The page of `run.py study belief-reader`: the judge's exam, what lines weigh, and predicted courses compared with ratings."""
+"""The page of `run.py study belief-reader`: the judge's exam, what lines weigh, predictions against ratings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole conversations of twins, compared with the real course: who speaks when is as it was, what they say is theirs alone.
+"""Whole conversations of twins, compared with the real ones: who speaks when is as it was, what they say is new.
 
 A group can be rolled out if two or more of its people wrote messages. Each twin knows what was known of its person before
 the group's first message, and then hears and remembers only what the twins say. At the end each is asked the questions that

@@ -1,4 +1,4 @@
-"""Trains a model on the talks of some people (SFT), and tests it on others, compared with the model without training and a null.
+"""Trains a model on the talks of some people (SFT), and compares it on others with the untrained model and a null.
 
 Two halves of the file share no person and no group. An example of the training half is a point: the prompt of the person's
 twin, and what the person really answered or wrote. In the null the same answers and messages follow the prompts of
