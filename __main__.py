@@ -16,6 +16,7 @@ from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import fields_from_args, prices_from_args, scenario_from_args
 from parley.model.cli import Parser, add_option, port_number, program
+from parley.model.placement import one_worker
 from parley.model.progress import Interrupted, has_begun, stoppable
 
 EXAMPLES = """--list
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        with stoppable(), trust.typed(given):
+        with stoppable(), trust.typed(given), one_worker():
             if given and not given[0].startswith("-"):
                 return command(given)
             return run(given)

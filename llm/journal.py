@@ -33,6 +33,11 @@ CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS sittings (started REAL NOT NULL, seconds REAL, asked INTEGER NOT NULL, replayed INTEGER NOT NULL);
 """
 _INSERT = "INSERT INTO outcomes SELECT ?, COALESCE((SELECT MAX(attempt) + 1 FROM outcomes WHERE key = ?), 0), ?, ?, ?, ?, ?, ?"
+_REPLIES = "SELECT key, reply FROM outcomes WHERE key IN"
+MERGED = "merged:"
+"""How the name of a note begins that says which journal of a part was put into this one."""
+_FIRST_START = "SELECT MIN(started) FROM sittings"
+_OUTCOMES = "SELECT key, key, purpose, voice, failure, prompt_tokens, completion_tokens, reply FROM outcomes ORDER BY 1, attempt"
 _SPENT = """
 SELECT voice, served, batch, COUNT(*) + TOTAL(repeated), TOTAL(prompt_tokens), TOTAL(completion_tokens), TOTAL(cached) FROM (
     SELECT voice, prompt_tokens, completion_tokens, json_extract(reply, '$.notes.repeated') AS repeated,
@@ -115,14 +120,37 @@ def copy_journal(source: Path, path: Path) -> None:
     partial_copy.replace(path)
 
 
+def merge_journal(source: Path, path: Path) -> None:
+    """Put all outcomes of the journal at `source` into the one at `path`, as its latest; once, also if it is called again.
+
+    Errors: UserError.
+    """
+    with journal_errors(path), closing(read_database(source)) as part, closing(open_database(path)) as database:
+        mark = f"{MERGED}{part.execute(_FIRST_START).fetchone()[0]}"
+        if database.execute("SELECT 1 FROM meta WHERE name = ?", (mark,)).fetchone():
+            return
+        identity = part.execute("SELECT name, value FROM meta WHERE name = 'identity'").fetchall()
+        with database:
+            database.execute("BEGIN")
+            database.executemany("INSERT OR IGNORE INTO meta VALUES (?, ?)", [*identity, (mark, "")])
+            database.executemany(_INSERT, part.execute(_OUTCOMES))
+
+
+def add_sitting(path: Path, started: float, seconds: float, asked: int, replayed: int) -> None:
+    """Note a start of a run whose calls were made by several workers. Errors: UserError."""
+    with journal_errors(path), closing(open_database(path)) as database:
+        database.execute("INSERT INTO sittings VALUES (?, ?, ?, ?)", (started, seconds, asked, replayed))
+
+
 class Journal(Wrapper):
     """A backend that answers from its file first, and sends only the rest to the inner backend.
 
     `asked`, `twins` (answered with a twin of this sitting) and `replayed` (known from before) count the requests of this sitting.
-    A request equal to one in flight waits for it, and is not sent twice. Errors: UserError when the disk is full.
+    A request equal to one in flight waits for it, and is not sent twice. `earlier` is another journal whose replies are known,
+    which is only read. Errors: UserError when the disk is full.
     """
 
-    def __init__(self, path: Path, inner: Backend, retry_failures: bool = False):
+    def __init__(self, path: Path, inner: Backend, retry_failures: bool = False, earlier: Path | None = None):
         super().__init__(inner)
         self.path, self.retry_failures = path, retry_failures
         self.asked = self.twins = self.replayed = 0
@@ -133,6 +161,7 @@ class Journal(Wrapper):
         self._met: set[bytes] = set()
         self._idle, self._ended = 0.0, False
         self._database = open_database(path)
+        self._earlier = read_database(earlier) if earlier and earlier.exists() else None
         with journal_errors(path), path.open("rb") as file:
             status = os.fstat(file.fileno())
         self._file = status.st_dev, status.st_ino
@@ -231,9 +260,10 @@ class Journal(Wrapper):
         for start in range(0, len(keys), _KEYS):
             key_batch = keys[start : start + _KEYS]
             marks = ",".join("?" * len(key_batch))
-            rows = self._run(f"SELECT key, reply FROM outcomes WHERE key IN ({marks}) ORDER BY key, attempt", key_batch)
-            with journal_errors(self.path):
-                stored |= {key: Reply.from_json(reply) for key, reply in rows}
+            for database in filter(None, (self._earlier, self._database)):
+                with journal_errors(self.path):
+                    rows = database.execute(f"{_REPLIES} ({marks}) ORDER BY key, attempt", key_batch).fetchall()
+                    stored |= {key: Reply.from_json(reply) for key, reply in rows}
         if self.retry_failures:
             return {key: reply for key, reply in stored.items() if not reply.failure or key in self._retried}
         return stored
@@ -265,7 +295,8 @@ class Journal(Wrapper):
         try:
             self.end()
         finally:
-            self._database.close()
+            for database in filter(None, (self._earlier, self._database)):
+                database.close()
 
     def _run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         with journal_errors(self.path):

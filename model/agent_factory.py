@@ -7,7 +7,7 @@ that is what a representative may know, so that none learns from what a represen
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
@@ -17,6 +17,7 @@ import mesa
 
 from parley.agents.agent import DebateAgent, Debater
 from parley.agents.mediators import open_mediator
+from parley.agents.mediators.base import NAME as MEDIATOR_NAME
 from parley.agents.mediators.base import MediatorAgent
 from parley.agents.network_agent import NetworkDebater
 from parley.agents.participant import Participant
@@ -28,14 +29,19 @@ from parley.agents.question import Question
 from parley.agents.resident import Resident
 from parley.agents.society import Society
 from parley.agents.surrogate_agent import SurrogateAgent
+from parley.agents.traits import PLAIN
+from parley.environments.base import MEDIATOR as MEDIATOR_ID
 from parley.environments.base import Networked
 from parley.environments.places import Places
 from parley.environments.platform import Platform
+from parley.llm.backends import identity_spec
 from parley.llm.backends.oracle.phrases import topic_bank
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.seeding import stream
 from parley.model.casting import REFERENCE, RoomSeating, SeatPlace
+from parley.model.events import Endowed, Event, OwnModel, Posed, Seated
 from parley.model.model_shares import voice_of
+from parley.model.network_round import initial_link_events
 from parley.model.scenario import MEDIATOR, REPRESENTATIVE
 from parley.model.scenario_blocks import People
 from parley.model.surrogate_seats import surrogate_for
@@ -89,6 +95,14 @@ class _Counters(WeakKeyDictionary):
             self[model] = itertools.count(1)
         counter: Iterator[int] = super().__getitem__(model)
         return counter
+
+
+def skip_ids(model: mesa.Model, count: int) -> None:
+    """Leave out the ids of agents that are made in another process, so that those here have the ids of the whole run."""
+    if hasattr(model, "agent_id_counter"):  # Mesa 3.5
+        model.agent_id_counter += count
+    else:
+        deque(itertools.islice(SeatedAgent._ids[model], count), maxlen=0)
 
 
 class SeatedAgent(DebateAgent):
@@ -297,3 +311,25 @@ def loaded_adapters(setup: Scenario, backend: Backend) -> dict[str, str]:
         if adapter not in loaded:
             raise unknown_name("adapter", adapter, loaded)
     return adapters
+
+
+def seating_events(model: DebateModel, room: RoomState) -> Iterator[Event]:
+    """The question of the room, if it was drawn, then who is seated, with the mediator last."""
+    seating, place = model.seatings[room.id], (room.id, room.topic, room.group, room.repetition)
+    if model.setup.subject.questions:
+        question = model.setup.subject.question(room.topic)
+        words = question.id, question.question, question.statement, question.against, question.topic, question.split
+        yield Posed(room.id, seating.session, seating.episode, *words)
+    for number, agent in room.members.items():
+        persona, traits = agent.persona, agent.character
+        yield Seated(number, *place, room.seats[number], persona.party, persona.id, agent.name)
+        if traits != PLAIN:
+            told = traits.role, dict(traits.traits), traits.confirmation_bias, traits.belief
+            yield Endowed(number, room.id, *told)
+        if agent.voice not in ("", room.seats[number], persona.party):
+            if agent.voice not in model.voices:  # an agent class of a user set another value
+                raise unknown_name(f"voice of {agent.name}", agent.voice, model.voices)
+            yield OwnModel(number, room.id, identity_spec(model.voices[agent.voice]))
+    if room.mediator or getattr(model.environment, "mediated", False):
+        yield Seated(MEDIATOR_ID, *place, MEDIATOR, MEDIATOR, "", MEDIATOR_NAME)
+    yield from initial_link_events(room, seating)

@@ -21,6 +21,7 @@ from parley.llm.errors import UserError, unknown_name
 from parley.llm.trust import FLAG
 from parley.llm.user_file import file_spec
 from parley.model.files import PARTIAL, RECORD
+from parley.model.placement import Workers, use_workers
 
 Parent = argparse.ArgumentParser
 OUTPUT, THEIRS = "seed and output", "the scenario's"
@@ -128,7 +129,10 @@ class Parser(argparse.ArgumentParser):
             name = word.partition("=")[0]
             if name.startswith("--") and " " not in name and name not in self._option_string_actions:
                 raise self._unknown_option(name)
-        return super().parse_known_args(given, namespace)
+        options, rest = super().parse_known_args(given, namespace)
+        if "cluster" in options:
+            use_workers(Workers(options.workers or 1, options.cluster or ""))
+        return options, rest
 
     def _unknown_option(self, name: str) -> UserError:
         """Return the error of an unknown option: by what it may mean, else with the nearest names."""
@@ -382,6 +386,18 @@ def model(
     return parent
 
 
+def workers(what: str = "the rooms of a run", usual: str = "1") -> Parent:
+    """The options that say how many processes work, and where. what: what is divided among them."""
+    parent, group = _group("workers")
+    add_option(group, "--workers N", f"number of processes that share {what}{_default_note(usual)}", positive)
+    add_option(
+        group,
+        "--cluster ADDRESS",
+        "run the workers on a Ray cluster: HOST:PORT, auto to find one, or local to start one here (default: no cluster)",
+    )
+    return parent
+
+
 def budget() -> Parent:
     """The options that limit calls, tokens and cost. They count all starts of a command with the same --out."""
     parent, group = _group("budget")
@@ -411,10 +427,13 @@ def asking(folder: str, about: str = "the model to ask", usual: str = "", file: 
     return model(about, usual, required=not usual), budget(), seed(), where
 
 
-def debating(folder: str, own_defaults: Mapping[str, str] | None = None, trained: bool = False) -> tuple[Parent, ...]:
-    """Return the parents of a command that runs debates: topic, repetitions, rounds, settings, model, budget, seed, out.
+def debating(
+    folder: str, own_defaults: Mapping[str, str] | None = None, trained: bool = False, divided: Parent | None = None
+) -> tuple[Parent, ...]:
+    """Return the parents of a command that runs debates: topic, repetitions, rounds, settings, model, workers, budget, seed, out.
 
-    own_defaults: those that are not the scenario's, by the name of the option. trained: as for `model`.
+    own_defaults: those that are not the scenario's, by the name of the option. trained: as for `model`. divided: the options of
+    workers that share something else than rooms.
     """
     usual = dict.fromkeys(("topic", "repetitions", "rounds", "llm"), THEIRS) | dict(own_defaults or {})
     unchecked = () if trained else (_parent("model", "--no-qualify", NO_QUALIFY, action="store_true"),)
@@ -426,6 +445,7 @@ def debating(folder: str, own_defaults: Mapping[str, str] | None = None, trained
         settings(),
         model(usual=usual["llm"], parties=not trained, trained=trained),
         *unchecked,
+        divided or workers(),
         budget(),
         seed(None),
         out(folder),

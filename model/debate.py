@@ -15,41 +15,40 @@ is always raised, because without it there is no row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
 import mesa
 import numpy as np
 
-from parley.agents.mediators.base import NAME as MEDIATOR_NAME
 from parley.agents.memory import Retrieval
 from parley.agents.probe import PHRASES, TURNS, Probe, forecast_probe
 from parley.agents.topic import Topic
-from parley.agents.traits import PLAIN
-from parley.environments.base import MEDIATOR, Networked, Room
+from parley.environments.base import Networked, Room
 from parley.environments.platform import Platform
 from parley.llm.answer_sharing import AnswerSharing
-from parley.llm.backends import identity_spec, is_scripted
+from parley.llm.backends import is_scripted
 from parley.llm.driver import Conversation, Progress, drive
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Backend, Request, identity_text
 from parley.llm.router import open_all
 from parley.llm.seeding import stream
 from parley.model import agent_factory, scenario
-from parley.model.agent_factory import AgentClass, DebateSeat, SeatedAgent, loaded_adapters
+from parley.model.agent_factory import AgentClass, SeatedAgent, loaded_adapters
 from parley.model.casting import REFERENCE, RoomSeating, seat_rooms
 from parley.model.custom import Topology, scenario_on
-from parley.model.events import Endowed, Event, OwnModel, Posed, Seated
+from parley.model.events import Event
 from parley.model.final_vote import run_vote
 from parley.model.interventions import initially_absent, intervene
 from parley.model.interventions.base import Intervention
 from parley.model.missing_replies import ContextWatch, MissingTally
-from parley.model.network_round import build_social_graph, initial_link_events, network_grid, run_network_round
+from parley.model.network_round import build_social_graph, network_grid, run_network_round
+from parley.model.parts import Part
 from parley.model.people import ask_consent, people_of
 from parley.model.places_round import begin_stages, run_places_round
 from parley.model.platform_round import run_platform_round
-from parley.model.recorder import NullRecorder, Preview, Recorder
+from parley.model.recorder import NullRecorder, Placed, Preview, Recorder
 from parley.model.reporters import agent_reporters as asked_of_agents
 from parley.model.reporters import attitudes_by_party, reporters
 from parley.model.room import RoomState, RunContext, concurrent_rooms
@@ -59,7 +58,7 @@ from parley.model.stage_clock import StageClock
 from parley.model.stepping import SteppedModel, refuse_copy
 from parley.model.surrogate_seats import load_surrogates
 from parley.model.surveys import run_closing, run_interviews, run_questionnaire, run_surveys
-from parley.model.trait_assignment import alternate_sides, side_of
+from parley.model.trait_assignment import assign_sides
 from parley.model.validation import check_taught
 
 QUICK = 2
@@ -100,6 +99,8 @@ class DebateModel(SteppedModel):
         Keep an exception in `error` instead of raising it (for `mesa.batch_run`). `run()` raises it in any case.
     keep_going : bool
         Continue when almost no reply can be read. By default that is an error.
+    part : Part, optional
+        Run only the rooms of this part, whose agents have the ids of the whole run (model/workers.py).
     **kwargs
         Any other field of the scenario or of its environment by name: `memory="last:12"`, `frame="conversation"`,
         `interventions=[parley.Message(round=2, by="Ann", text="Think of the cost.")]`.
@@ -149,6 +150,7 @@ class DebateModel(SteppedModel):
         progress: Progress | None = None,
         collect_errors: bool = False,
         keep_going: bool = False,
+        part: Part | None = None,
         **kwargs: Any,
     ):
         settings: dict[str, Any] = {"topic": topic, "repetitions": repetitions, "rounds": rounds, "llm": llm}
@@ -170,6 +172,7 @@ class DebateModel(SteppedModel):
         self.adapters = loaded_adapters(self.setup, self.backend)
         check_taught(self.setup, self.backend)
         self.recorder: Recorder = recorder if recorder is not None else NullRecorder()
+        self.part, self._phase = part, 0
         self.progress = progress
         self.keep_going, self.tally, self._context_watch = keep_going, MissingTally(), ContextWatch()
         self._identity = identity_text(self.backend)
@@ -271,41 +274,41 @@ class DebateModel(SteppedModel):
 
     def _before_first_round(self) -> None:
         """Record who is seated, run the first survey, and ask for what the scenario needs before the debate."""
-        self.recorder.write([event for room in self.rooms for event in self._seating_events(room)])
+        self._record((room, agent_factory.seating_events(self, room)) for room in self.rooms)
         if self.context.people:
-            self._run_conversations([ask_consent(room, self.voices) for room in self.debating_rooms])
+            self._run_conversations(self.debating_rooms, lambda room: ask_consent(room, self.voices))
         if self.clock.spans:
-            self.recorder.write(begin_stages(self, self.clock.spans[0]))
+            self._record(begin_stages(self, self.clock.spans[0]))
         begun = {room.id for room in self.clock.debating(self.debating_rooms, 1)}
         self._survey([room for room in self.rooms if room.group == REFERENCE or room.id in begun])
         if "D" in self.setup.people.knowledge:
-            self._run_conversations([run_questionnaire(room) for room in self.rooms if room.proxies])
+            self._run_conversations([room for room in self.rooms if room.proxies], run_questionnaire)
         if self.setup.surveys.forecast and self.setup.surveys_after(0):
             main, frame = self.setup.surveys.probe, self.setup.speech.frame
             self._run_surveys(self.debating_rooms, lambda topic: [forecast_probe(topic.probe(main), frame)])
         if self.setup.people.sides != "own":
-            self._assign_sides()
+            assign_sides(self.setup, self.debating_rooms)
 
     def _next_round(self) -> None:
         self.round += 1
         span = self.clock.span(self.round)
         if span and span.first == self.round > 1:
-            self.recorder.write(begin_stages(self, span))
+            self._record(begin_stages(self, span))
             self._survey([room for room in self._debating if room.round == 0])
         for room in self._debating:
             room.round += 1
         self._forget_ratings()
         if self.setup.interventions:
             timetable, attitude = self.setup.interventions, self.previous_attitude
-            self._run_conversations([intervene(timetable, room, attitude) for room in self._debating])
+            self._run_conversations(self._debating, lambda room: intervene(timetable, room, attitude))
         for rooms in concurrent_rooms(self._debating, self.round):
-            self._run_conversations([self._run_room(room) for room in rooms])
+            self._run_conversations(rooms, self._run_room)
         self._survey(self._debating)
         if self.round == self.setup.rounds and self.setup.surveys_after(self.round):
             self._close_deliberations()
             self._run_surveys(self.debating_rooms, self.setup.surveys.end_probes)
         if self.round == self.setup.rounds and (questions := self.setup.surveys.interview):
-            self._run_conversations([run_interviews(room, questions) for room in self.debating_rooms])
+            self._run_conversations(self.debating_rooms, lambda room: run_interviews(room, questions))
 
     @property
     def _debating(self) -> Sequence[RoomState]:
@@ -338,12 +341,11 @@ class DebateModel(SteppedModel):
 
     def _survey(self, rooms: Sequence[RoomState]) -> None:
         """Survey the agents of those rooms for which a survey is due."""
-        surveys = self.setup.surveys
-        due = [room for room in rooms if self.clock.survey_due(surveys.survey, room, self.round)]
-        self._run_surveys(due, surveys.survey_probes)
+        due = [room for room in rooms if self.clock.survey_due(self.setup.surveys.survey, room, self.round)]
+        self._run_surveys(due, self.setup.surveys.survey_probes)
 
     def _run_surveys(self, rooms: Sequence[RoomState], ask: Callable[[Topic], Sequence[Probe]]) -> None:
-        self._run_conversations([run_surveys(room, ask) for room in rooms])
+        self._run_conversations(rooms, lambda room: run_surveys(room, ask))
 
     def _close_deliberations(self) -> None:
         """Run the final ratings. The questionnaire belongs to the last episode of a session, unless it came first."""
@@ -351,42 +353,45 @@ class DebateModel(SteppedModel):
         mediated = [room for room in self.debating_rooms if room.mediator]
         phrases = self.setup.surveys.asked == PHRASES
         self._run_conversations(
-            [run_closing(room, self.seatings[room.id].episode == last, phrases) for room in mediated]
+            mediated, lambda room: run_closing(room, self.seatings[room.id].episode == last, phrases)
         )
         if getattr(self.environment, "vote", "none") == "final":
-            self._run_conversations([run_vote(room) for room in mediated])
+            self._run_conversations(mediated, run_vote)
 
-    def _assign_sides(self) -> None:
-        """Tell each debater which side of the topic's claim it argues for. The last `silent` seats get no side."""
-        silent = getattr(self.environment, "silent", 0)
-        for room in self.debating_rooms:
-            members = [member for member in room.members.values() if isinstance(member, DebateSeat)]
-            debaters = members[: len(members) - silent]
-            claim_side = self.setup.subject.topic_named(room.topic).probe("agreement").polarity
-            assigned = self.setup.people.sides == "assigned"
-            first = claim_side if assigned else side_of(debaters[0].attitude)
-            sides = alternate_sides(first, len(debaters))
-            for debater, side in zip(debaters, sides, strict=True):
-                debater.assign_side(None if side is None else side == claim_side)
-
-    def _run_conversations(self, conversations: Sequence[Conversation[list[Event]]]) -> None:
-        """Run conversations to their end, record their events, and stop the run if almost no reply can be read."""
+    def _run_conversations(
+        self, rooms: Sequence[RoomState], converse: Callable[[RoomState], Conversation[list[Event]]]
+    ) -> None:
+        """Run a conversation in each room, record its events, and stop the run if almost no reply can be read."""
         tally, voices = MissingTally(), {agent.unique_id: agent.voice for agent in self.agents} if self.voices else {}
-        for events in drive(conversations, self.backend, self.progress):
-            self.recorder.write(events)
+        happened = drive([converse(room) for room in rooms], self.backend, self.progress)
+        self._record(zip(rooms, happened, strict=True))
+        for events in happened:
             tally.hear(events, voices, self._models, self.context.people)
             self._context_watch.hear(events)
-        earlier = set(self.tally.asked)
+        earlier = set(tally.asked if self.part else self.tally.asked)  # the first ratings of a part may be a few
         self.tally.add(tally)
         if not self.keep_going:
             tally.check(earlier, self._models, self.context.failure_details)
 
+    def _record(self, happened: Iterable[tuple[RoomState, Iterable[Event]]]) -> None:
+        """Record what happened in one phase of the run, room by room."""
+        self._phase += 1
+        for room, events in happened:
+            if isinstance(self.recorder, Placed):
+                self.recorder.place(self._phase, self._places[room.id])
+            self.recorder.write(events)
+
     def _make_rooms(self) -> list[RoomState]:
         """Make the agents. Mesa groups them by room; each room shuffles its AgentSet by a random stream of its own."""
-        self.seatings = {seating.room: seating for seating in seat_rooms(self.setup)}
-        for seating in self.seatings.values():
-            for number in range(len(seating.places)):
-                agent_factory.make_agent(self, seating, number)
+        self.seatings: dict[str, RoomSeating] = {}
+        self._places: dict[str, int] = {}
+        for place, seating in enumerate(seat_rooms(self.setup)):
+            if self.part and not self.part.holds(place, self.setup):
+                agent_factory.skip_ids(self, len(seating.places))
+            else:
+                self.seatings[seating.room], self._places[seating.room] = seating, place
+                for number in range(len(seating.places)):
+                    agent_factory.make_agent(self, seating, number)
         self.seated = dict(self.agents.groupby("room").groups)
         named = self.agents if self.responses else ()
         self._id_by_name = {(agent.room, agent.name): agent.unique_id for agent in named}
@@ -414,27 +419,6 @@ class DebateModel(SteppedModel):
         """The ids of a room in a random order, from the stream of this name."""
         self.seated[room].random = stream(self.setup.seed, "order", room, *name)
         return tuple([agent.unique_id for agent in self.seated[room].shuffle()])
-
-    def _seating_events(self, room: RoomState) -> Iterator[Event]:
-        """The question of the room, if it was drawn, then who is seated, with the mediator last."""
-        seating, place = self.seatings[room.id], (room.id, room.topic, room.group, room.repetition)
-        if self.setup.subject.questions:
-            question = self.setup.subject.question(room.topic)
-            words = question.id, question.question, question.statement, question.against, question.topic, question.split
-            yield Posed(room.id, seating.session, seating.episode, *words)
-        for number, agent in room.members.items():
-            persona, traits = agent.persona, agent.character
-            yield Seated(number, *place, room.seats[number], persona.party, persona.id, agent.name)
-            if traits != PLAIN:
-                told = traits.role, dict(traits.traits), traits.confirmation_bias, traits.belief
-                yield Endowed(number, room.id, *told)
-            if agent.voice not in ("", room.seats[number], persona.party):
-                if agent.voice not in self.voices:  # an agent class of a user set another value
-                    raise unknown_name(f"voice of {agent.name}", agent.voice, self.voices)
-                yield OwnModel(number, room.id, identity_spec(self.voices[agent.voice]))
-        if room.mediator or getattr(self.environment, "mediated", False):
-            yield Seated(MEDIATOR, *place, scenario.MEDIATOR, scenario.MEDIATOR, "", MEDIATOR_NAME)
-        yield from initial_link_events(room, seating)
 
     def _journal_key(self, request: Request) -> bytes:
         return request.key(self._identity, self.backend.seedless(request))

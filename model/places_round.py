@@ -56,11 +56,11 @@ class Table:
         return tuple(self.state.members)
 
 
-def begin_stages(model: DebateModel, span: Span) -> list[Event]:
-    """Seat the people of all rooms that debate in a stage; return the events that say who sits where."""
+def begin_stages(model: DebateModel, span: Span) -> list[tuple[RoomState, list[Event]]]:
+    """Seat the people of all rooms that debate in a stage; return the events that say who sits where, by room."""
     rooms = model.clock.debating(model.debating_rooms, span.first)
     remember_topics(model.debating_rooms, rooms, model.clock.spans, span)
-    return [event for room in rooms for event in begin_stage(model, room, span)]
+    return [(room, begin_stage(model, room, span)) for room in rooms]
 
 
 def begin_stage(model: DebateModel, room: RoomState, span: Span) -> list[Event]:

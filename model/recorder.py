@@ -37,6 +37,14 @@ class Preview(Protocol):
         """A request with this seed is about to be made for an agent."""
 
 
+@runtime_checkable
+class Placed(Protocol):
+    """A recorder of a part of a run, which keeps where in the whole record its events belong."""
+
+    def place(self, phase: int, room: int) -> None:
+        """What is written next is of this phase, and of the room with this place in the whole run."""
+
+
 class NullRecorder:
     """Keeps nothing: for sweeps that read the DataCollector, and for benchmarks."""
 
@@ -67,11 +75,15 @@ class FileRecorder:
 
     def write(self, events: Iterable[Event]) -> None:
         events = list(events)
-        with self._errors():
-            self._file.write("".join(map(to_line, events)))
-            self._file.flush()
-        self.count += len(events)
+        self.append("".join(map(to_line, events)), len(events))
         self.watcher.write(events)
+
+    def append(self, lines: str, count: int) -> None:
+        """Write lines with so many events."""
+        with self._errors():
+            self._file.write(lines)
+            self._file.flush()
+        self.count += count
 
     def preview(self, event: Event) -> None:
         if isinstance(self.watcher, Preview):

@@ -136,16 +136,13 @@ class RoomState:
                 self.mediator.hear(turn.speaker, text, form)
 
 
-def concurrent_rooms(rooms: Sequence[RoomState], round_: int) -> list[list[RoomState]]:
-    """Return the rooms that run at the same time: all of them, unless a representative reads opinions or critiques of earlier
-    episodes that are written in the same round.
+def concurrent_rooms(rooms: Sequence[RoomState], round_: int) -> tuple[list[RoomState], list[RoomState]]:
+    """Return the rooms that run first, all at the same time, and those that run after them.
 
-    Then the rooms with such representatives run after the others.
+    A representative may read opinions or critiques of earlier episodes that are written in the same round: its room runs later.
     """
     late = {room.id for room in rooms if any(proxy.waits(round_) for proxy in room.proxies.values())}
-    if not late:
-        return [list(rooms)]
-    return [[room for room in rooms if room.id not in late], [room for room in rooms if room.id in late]]
+    return [room for room in rooms if room.id not in late], [room for room in rooms if room.id in late]
 
 
 def record_call(events: list[Event], room: RoomState, agent: int, request: Request, reply: Reply) -> None:

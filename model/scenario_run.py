@@ -31,6 +31,7 @@ from parley.model.events import Ended
 from parley.model.files import JOURNAL, PARTIAL, RECORD, file_errors
 from parley.model.missing_replies import MissingTally, Unreadable
 from parley.model.own_graph import check_files
+from parley.model.placement import ONE
 from parley.model.recorder import FileRecorder, Recorder, from_line
 from parley.model.run_folder import LOCK, check_folder, check_manifest, make_header, relabel_folder
 from parley.model.scenario import Scenario
@@ -126,6 +127,8 @@ def run_scenario(
     its requests and replies. Errors: UserError for the folder of another run, for a full disk, and when another process runs in
     the folder.
     """
+    from parley.model.workers import run_in_parts, take_in_parts, workers_for
+
     check_folder(spec.folder, spec.scenario, spec.classes)
     record, partial = spec.folder / RECORD, spec.folder / PARTIAL
     if is_complete(record) and not spec.retry_failures:
@@ -147,10 +150,13 @@ def run_scenario(
             os.replace(record, partial)
         if spec.start and not (spec.folder / JOURNAL).exists():
             copy_journal(spec.start / JOURNAL, spec.folder / JOURNAL)
+        take_in_parts(spec.folder)
+        if (workers := workers_for(spec.scenario)) != ONE:
+            return run_in_parts(spec, backend, workers, progress)
         started = time.monotonic()
         limits = Limits(Retry(wrap(backend)), spec.budget, spec.ledger)
         with (
-            _rare_garbage_collection(),
+            rare_garbage_collection(),
             closing(Journal(spec.folder / JOURNAL, limits, spec.retry_failures)) as journal,
             closing(FileRecorder(partial, watcher)) as recorder,
         ):
@@ -249,7 +255,7 @@ def _with_new_interventions(spec: RunSpec, scenario: Scenario, backend: Backend,
 
 
 @contextmanager
-def _rare_garbage_collection() -> Iterator[None]:
+def rare_garbage_collection() -> Iterator[None]:
     """Let Python look for reference cycles less often: after every 700 objects it takes up to a third of a run's time."""
     before = gc.get_threshold()
     gc.set_threshold(max(before[0], COLLECT) if before[0] else 0, *before[1:])

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from parley.agents.agent import Debater
 from parley.agents.news import BELIEVER, SUSCEPTIBLE
 from parley.agents.society import Society
 from parley.agents.traits import PLAIN, Traits, bias_of, role_of, traits_of
@@ -18,6 +19,7 @@ from parley.llm.seeding import stream
 
 if TYPE_CHECKING:
     from parley.model.casting import SeatPlace
+    from parley.model.room import RoomState
     from parley.model.scenario import Scenario
 
 
@@ -118,3 +120,15 @@ def alternate_sides(first: int | None, debaters: int) -> list[int | None]:
 def side_of(attitude: float | None) -> int | None:
     """Return 1 above the middle of the topic's axis, -1 below it, None at the middle and for a missing attitude."""
     return None if attitude is None or attitude == MIDDLE else 1 if attitude > MIDDLE else -1
+
+
+def assign_sides(scenario: Scenario, rooms: Iterable[RoomState]) -> None:
+    """Tell each debater which side of the topic's claim it argues for. The last `silent` seats get no side."""
+    silent = getattr(scenario.environment, "silent", 0)
+    for room in rooms:
+        members = [member for member in room.members.values() if isinstance(member, Debater)]
+        debaters = members[: len(members) - silent]
+        claim_side = scenario.subject.topic_named(room.topic).probe("agreement").polarity
+        first = claim_side if scenario.people.sides == "assigned" else side_of(debaters[0].attitude)
+        for debater, side in zip(debaters, alternate_sides(first, len(debaters)), strict=True):
+            debater.assign_side(None if side is None else side == claim_side)

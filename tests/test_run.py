@@ -399,8 +399,8 @@ def test_a_missing_key_leaves_no_folder(
         ("--seeds 0:99999999999999", "seeds are too many for one sweep"),
         ("--vary rounds=1,2,3 --seeds 0:50000", "a sweep of 150,000 cells is too large"),
         ("--vary frame=../../x,/etc/y", "frame must be a word, such as debate or conversation, not '../../x'"),
-        ("--ray nohost.invalid", "--ray nohost.invalid: write local, auto, HOST:PORT or ray://HOST:PORT"),
-        ("--ray 127.0.0.1:1", "no Ray cluster at 127.0.0.1:1: Connection refused"),
+        ("--cluster nohost.invalid", "--cluster nohost.invalid: write local, auto, HOST:PORT or ray://HOST:PORT"),
+        ("--cluster 127.0.0.1:1", "no Ray cluster at 127.0.0.1:1: Connection refused"),
     ],
 )
 def test_a_sweep_that_cannot_be_is_one_line(

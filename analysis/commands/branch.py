@@ -34,6 +34,7 @@ def branch_parser() -> Parser:
         cli.rounds("the rounds of the run"),
         cli.settings("change a setting from this round on, such as temperature=0.2 (repeatable)"),
         cli.model("the model that speaks from this round on", "the model of the run", parties=True),
+        cli.workers(),
         cli.budget(),
         cli.retry_failures(),
         cli.out("next to RUN: RUN-round<N>-<time>"),

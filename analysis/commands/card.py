@@ -54,6 +54,7 @@ def audit_parser() -> Parser:
         cli.topic("the topics of the society"),
         cli.settings(),
         cli.model("the model whose card is made", required=True, parties=True),
+        cli.workers(),
         cli.budget(),
         cli.seed(None),
         cli.out("runs/audit-<time>"),

@@ -18,7 +18,7 @@ from parley.analysis.commands.runs import results_folder
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, fields_from_args, prices_from_args, with_base_url
-from parley.model.cli import Parser, add_option, positive
+from parley.model.cli import Parser, add_option
 from parley.model.progress import meter
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 EXAMPLES = """sweep --scenario two_way --llm oracle --vary rounds=2,5,10 --seeds 0:20 --workers 4 --out runs/rounds
 sweep --scenario two_way --vary "llm=oracle,kappa=0;oracle,kappa=0.3"   (values with commas: separate them with ;)
 sweep --scenario three_way --llm openai:MODEL --base-url URL --vary memory=whole,last:6 --max-cost 5
-sweep --scenario two_way --llm oracle --vary rounds=2,5 --ray local     (needs the [ray] extra)
+sweep --scenario two_way --llm oracle --vary rounds=2,5 --cluster local     (needs the [ray] extra)
 sweep --scenario two_way --llm oracle --vary rounds=2,5 --out runs/rounds --part 1/10   (one job of ten)"""
 
 MOST_NAMED = 20
@@ -40,7 +40,7 @@ UNREADABLE = 3
 TABLE = "cells.csv"
 NOT_TRIED = "not tried: the cells before this one had no readable answer"
 Say = Callable[[str], object]
-WHERE = ("--out", "--workers", "--ray", "--part")
+WHERE = ("--out", "--workers", "--cluster", "--part")
 """Options that change no result: the folder, the machines or cores, and which of them runs what."""
 WHOLE = "1/1"
 """The part that is the whole sweep."""
@@ -54,7 +54,7 @@ def sweep_parser() -> Parser:
         "command to continue (docs/sweeps.md).",
         EXAMPLES,
         cli.scenario(),
-        *cli.debating("runs/sweep-<scenario>-<time>"),
+        *cli.debating("runs/sweep-<scenario>-<time>", divided=cells_of_workers()),
         cli.dry_run("print the planned cells, calls, tokens and cost, and stop: nothing is run"),
         cli.retry_failures(),
     )
@@ -66,7 +66,6 @@ def sweep_parser() -> Parser:
     add_option(
         parser, "--seeds FIRST:END", "random seeds to run: 0:20 for 0 to 19, or a list such as 3,5,8 (default: 0:10)"
     )
-    add_workers(parser)
     about = (
         "run only this part of the cells, for an array of jobs that share --out: 3/10 is the third of ten parts. In the end "
         "repeat the command without --part to write tables and report"
@@ -75,16 +74,9 @@ def sweep_parser() -> Parser:
     return parser
 
 
-def add_workers(parser: Parser) -> None:
-    """Add the options that say where cells are run."""
-    add_option(
-        parser, "--workers N", "number of cells to run at the same time (default: the number of cores)", positive
-    )
-    add_option(
-        parser,
-        "--ray ADDRESS",
-        "run on a Ray cluster: HOST:PORT, auto to find one, or local to start one here (default: no Ray)",
-    )
+def cells_of_workers() -> argparse.ArgumentParser:
+    """The options of workers that share the cells of a sweep."""
+    return cli.workers("the cells of the sweep, each a run", "the number of cores")
 
 
 def sweep(words: Sequence[str]) -> int:
@@ -218,8 +210,8 @@ def make_sweep(
         for spec in (scenario.models.llm, *scenario.llm_by_party.values()):
             check_reached(spec)
     places = parse_part(options.part, len(cells))
-    if options.ray:
-        check_address(options.ray)
+    if options.cluster:
+        check_address(options.cluster)
     out = results_folder(options, f"sweep-{cells[0].combined.name}")
     say(f"folder   {out}")
     is_part = len(places) < len(cells)
@@ -334,7 +326,7 @@ def measure_cells(
     if any(before):
         say(f"cells    {sum(before)} of {len(cells)} were finished before: their models are not called again")
     with _Bar([cell for cell, finished in zip(cells, before, strict=True) if not finished], sum(before)) as bar:
-        for place, result in run_cells(jobs, measure, workers, budget, options.ray, bar.calls, bar.say):
+        for place, result in run_cells(jobs, measure, workers, budget, options.cluster, bar.calls, bar.say):
             bar.cell(before[place])
             calls_made += result.asked
             tally.add(result.tally or MissingTally())

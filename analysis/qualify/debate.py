@@ -20,6 +20,7 @@ from parley.llm.budget import Budget
 from parley.llm.errors import UserError
 from parley.llm.request import Backend
 from parley.model.files import write_whole
+from parley.model.placement import one_worker
 from parley.model.progress import Progress
 from parley.model.scenario import Scenario, load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
@@ -83,7 +84,7 @@ def run_debate(
     way: that which serves the model.
     """
     scenario = debate_scenario(battery, spec, folder, way)
-    with Progress(scenario) as progress:
+    with one_worker(), Progress(scenario) as progress:
         task = RunSpec(scenario, folder / DEBATE, (), budget._replace(keep_going=True))
         outcome = run_scenario(task, progress.calls, progress.step, backend)
     if outcome.stopped:

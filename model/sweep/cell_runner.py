@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from parley.llm.backends import split_limits
 from parley.llm.budget import NOTHING_BOOKED, Budget, Ledger, Spending
@@ -46,8 +46,17 @@ class SweepJob:
         return self.folder / self.cell.folder
 
     @property
+    def name(self) -> str:
+        """The folder of the cell in the sweep."""
+        return self.cell.folder
+
+    @property
     def finished(self) -> bool:
         return is_complete(self.run / RECORD) and not self.retry_failures
+
+    def resolved(self) -> SweepJob:
+        """Return the job with its whole path, for another machine."""
+        return replace(self, folder=self.folder.resolve())
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,15 @@ class CellTask:
     measure: Callable[[Path], Any]
     parts: int = 1
     trusted: Gate = field(default_factory=gate)
+
+    @property
+    def preload(self) -> str:
+        """The module that a worker needs first."""
+        return self.measure.__module__
+
+    def run(self, job: SweepJob, ledger: Ledger | None = None, progress: Progress | None = None) -> CellResult:
+        """Run or resume a cell, as `run_cell`."""
+        return run_cell(self, job, ledger, progress)
 
 
 class CellResult(NamedTuple):
@@ -75,10 +93,31 @@ class CellResult(NamedTuple):
     tally: MissingTally | None = None
 
 
+class Job(Protocol):
+    """What one worker does at a time: a cell of a sweep, or a part of a run."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    def resolved(self) -> Job:
+        """Return the job with whole paths, for another machine."""
+
+
+class Task(Protocol):
+    """What is the same for all jobs. `preload`: the module that a worker needs first."""
+
+    @property
+    def preload(self) -> str: ...
+
+    def run(self, job: Any, ledger: Ledger | None = None, progress: Progress | None = None) -> CellResult:
+        """Do one job. It raises no exception."""
+
+
 class Queue:
     """The jobs that wait to be run, and how many workers each has lost."""
 
-    def __init__(self, jobs: Sequence[SweepJob], say: Say):
+    def __init__(self, jobs: Sequence[Job], say: Say):
         self.jobs, self.say = jobs, say
         self.waiting = deque(range(len(jobs)))
         self.lost = Counter[int]()
@@ -86,7 +125,7 @@ class Queue:
     def lose(self, place: int, worker: str) -> Iterator[tuple[int, CellResult]]:
         """Put a job whose worker was lost at the end of the queue. If it has lost too many, yield that it is unfinished."""
         self.lost[place] += 1
-        self.say(f"{self.jobs[place].cell.folder}: {worker}; its replies so far are saved")
+        self.say(f"{self.jobs[place].name}: {worker}; its replies so far are saved")
         if self.lost[place] < TRIES:
             self.waiting.append(place)
         else:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from parley.llm import model_catalogue as model_hubs
 from parley.llm.budget import Ledger
 from parley.llm.errors import UserError
 from parley.model.files import file_errors
-from parley.model.sweep.cell_runner import Calls, CellResult, CellTask, Queue, RemoteLedger, Say, SweepJob, run_cell
+from parley.model.sweep.cell_runner import Calls, CellResult, Job, Queue, RemoteLedger, Say, Task
 
 WAIT = 5.0
 """Seconds in which an address must answer."""
@@ -24,14 +23,14 @@ STORE = 2**27
 
 
 def run_on_ray(
-    task: CellTask, jobs: Sequence[SweepJob], workers: int, ledger: Ledger | None, calls: Calls, say: Say, address: str
+    task: Task, jobs: Sequence[Job], workers: int, ledger: Ledger | None, calls: Calls, say: Say, address: str
 ) -> Iterator[tuple[int, CellResult]]:
     """Run every job on the cluster at `address` (`local`: a cluster that is started for this), as `run_on_processes` does.
 
     `calls` is called once per cell. Errors: UserError without Ray, or when the cluster does not answer.
     """
     ray = _connect(address, workers)
-    queue = Queue([replace(job, folder=job.folder.resolve()) for job in jobs], say)
+    queue = Queue([job.resolved() for job in jobs], say)
     remote = ray.remote(max_retries=0)(_run)
     shared = ray.remote(num_cpus=0)(_LedgerActor).remote(ledger) if ledger else None
     running: dict[Any, int] = {}
@@ -60,7 +59,7 @@ def _connect(address: str, workers: int) -> Any:
     try:
         import ray
     except ImportError as error:
-        raise UserError('--ray needs Ray: pip install -e ".[ray]"') from error
+        raise UserError('--cluster needs Ray: pip install -e ".[ray]"') from error
     local_settings = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": STORE}
     try:
         ray.init(
@@ -80,17 +79,17 @@ def check_address(address: str) -> None:
         return
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not (host and colon and port.isdecimal() and int(port) < 2**16):
-        raise UserError(f"--ray {address}: write local, auto, HOST:PORT or ray://HOST:PORT")
+        raise UserError(f"--cluster {address}: write local, auto, HOST:PORT or ray://HOST:PORT")
     with file_errors(f"no Ray cluster at {address}"):
         socket.create_connection((host, int(port)), WAIT).close()
 
 
-def _run(task: CellTask, job: SweepJob, shared: Any) -> CellResult:
+def _run(task: Task, job: Job, shared: Any) -> CellResult:
     """Run one cell, in a process of Ray."""
     import ray
 
     ledger = RemoteLedger(lambda *message: ray.get(shared.ask.remote(*message))) if shared is not None else None
-    return run_cell(task, job, ledger)
+    return task.run(job, ledger)
 
 
 class _LedgerActor:

@@ -26,7 +26,7 @@ from parley.llm.backends import announce, max_splits
 from parley.llm.budget import Budget, Ledger
 from parley.llm.journal import shared_ledger
 from parley.model.files import JOURNAL
-from parley.model.sweep.cell_runner import Calls, CellResult, CellTask, Queue, RemoteLedger, Say, SweepJob, run_cell
+from parley.model.sweep.cell_runner import Calls, CellResult, CellTask, Job, Queue, RemoteLedger, Say, SweepJob, Task
 
 
 def run_cells(
@@ -60,7 +60,7 @@ def run_cells(
 
 
 def run_on_processes(
-    task: CellTask, jobs: Sequence[SweepJob], workers: int, ledger: Ledger | None, calls: Calls, say: Say
+    task: Task, jobs: Sequence[Job], workers: int, ledger: Ledger | None, calls: Calls, say: Say
 ) -> Iterator[tuple[int, CellResult]]:
     """Run every job in worker processes. Yields its place and its result, as they come.
 
@@ -80,11 +80,11 @@ class _Worker:
 
 
 class _Pool:
-    def __init__(self, task: CellTask, queue: Queue, ledger: Ledger | None, calls: Calls):
+    def __init__(self, task: Task, queue: Queue, ledger: Ledger | None, calls: Calls):
         self.task, self.queue, self.ledger, self.calls = task, queue, ledger, calls
         self.workers: dict[Connection, _Worker] = {}
         self.context = get_context("forkserver")  # it imports once, so that a new worker starts in milliseconds
-        self.context.set_forkserver_preload([__name__, task.measure.__module__])
+        self.context.set_forkserver_preload([__name__, task.preload])
         with _this_code():
             forkserver.ensure_running()
 
@@ -188,7 +188,7 @@ def _send(pipe: Connection, message: object) -> None:
         pipe.send(message)
 
 
-def _serve(pipe: Connection, task: CellTask, limited: bool) -> None:
+def _serve(pipe: Connection, task: Task, limited: bool) -> None:
     """Run one job after the other, in a worker, until the pipe is closed. Ctrl-C and SIGHUP are handled by the parent."""
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -201,4 +201,4 @@ def _serve(pipe: Connection, task: CellTask, limited: bool) -> None:
     with suppress(EOFError, OSError):
         while True:
             job = pipe.recv()
-            pipe.send(("result", run_cell(task, job, ledger, lambda number: pipe.send(("calls", number)))))
+            pipe.send(("result", task.run(job, ledger, lambda number: pipe.send(("calls", number)))))

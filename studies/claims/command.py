@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parley.analysis.commands.runs import print_paths, results_folder
-from parley.analysis.commands.sweep import add_workers, check_cells, measure_cells
+from parley.analysis.commands.sweep import cells_of_workers, check_cells, measure_cells
 from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, models_from_args, prices_from_args
@@ -39,6 +39,7 @@ def claim_parser() -> Parser:
         "settings it depends (studies/claims/README.md).",
         EXAMPLES,
         cli.model("the models with which the claim is checked", "those of the file"),
+        cells_of_workers(),
         cli.budget(),
         cli.retry_failures(),
         cli.seed(),
@@ -49,7 +50,6 @@ def claim_parser() -> Parser:
     add_option(parser, "--specifications N", "number of specifications", positive, 64)
     add_option(parser, "--repetitions N", "groups of people of each set of personas (default: 8 in all)", positive)
     add_option(parser, "--no-qualify", cli.NO_QUALIFY, action="store_true")
-    add_workers(parser)
     return parser
 
 
@@ -166,6 +166,7 @@ def confirm_parser() -> Parser:
         "(studies/claims/README.md).",
         CONFIRM,
         cli.model("the model, which must be one of the registered models", "the first one registered"),
+        cells_of_workers(),
         cli.budget(),
         cli.retry_failures(),
         cli.out("the registration without its ending"),
@@ -174,7 +175,6 @@ def confirm_parser() -> Parser:
     add_option(
         parser, "--units N", "a number of seeds other than the registered one; the test is then exploratory", units
     )
-    add_workers(parser)
     return parser
 
 

@@ -64,9 +64,7 @@ def test_a_key_travels_as_the_name_of_its_variable(tmp_path: Path, monkeypatch: 
     ray_files = Path(tempfile.mkdtemp(prefix="r"))  # a short path: Ray's sockets lie in it
     monkeypatch.setenv("RAY_TMPDIR", str(ray_files))
     with Loopback(lambda body, number: said("7")) as server:
-        words = (
-            "sweep --scenario two_way --topic racism --repetitions 1 --rounds 1 --seeds 0:2 --no-qualify --ray local"
-        )
+        words = "sweep --scenario two_way --topic racism --repetitions 1 --rounds 1 --seeds 0:2 --no-qualify --cluster local"
         model = ["--llm", "openai:echo,key=SERVER_KEY_OF_MINE", "--base-url", server.url]
         code = run.main([*words.split(), "--workers", "2", *model, "--out", str(tmp_path / "sweep"), "--keep-going"])
     assert (code, server.keys) == (0, {f"Bearer {CANARY}"})

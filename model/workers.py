@@ -1,0 +1,222 @@
+"""Runs the rooms of a scenario in several processes, on this machine or on a Ray cluster.
+
+Each worker runs a part of the rooms from the first round to the last, with a journal of its own in RUN/parts. In the end the
+journals and records of all parts become one, as of a run in one process, and the folder `parts` is deleted. A command that was
+killed takes in the journals of its parts when it is repeated, with any number of workers, so that nothing is asked twice.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from shutil import rmtree
+
+from parley.llm.backends import announce, max_splits, split_limits
+from parley.llm.budget import Budget, Ledger, Limits
+from parley.llm.driver import Progress
+from parley.llm.errors import BudgetSpent, Unreachable, UserError
+from parley.llm.journal import Journal, add_sitting, merge_journal, own_usage, shared_ledger
+from parley.llm.notices import notify
+from parley.llm.request import Backend, identity_text
+from parley.llm.retry import Retry
+from parley.llm.router import open_all
+from parley.llm.trust import Gate, gate, use_gate
+from parley.model.debate import DebateModel
+from parley.model.events import Ended
+from parley.model.files import JOURNAL, PARTIAL, RECORD, file_errors
+from parley.model.missing_replies import MissingTally, Unreadable
+from parley.model.parts import BLOCKS, PARTS, Part, PartRecorder, merge_blocks, units
+from parley.model.people import people_of
+from parley.model.placement import ONE, Workers, wanted_workers
+from parley.model.recorder import FileRecorder
+from parley.model.run_folder import make_header
+from parley.model.scenario import Scenario
+from parley.model.scenario_run import RunOutcome, RunSpec, lock_folder, rare_garbage_collection
+from parley.model.sweep.cell_runner import CellResult
+from parley.model.sweep.ray_cluster import check_address, run_on_ray
+from parley.model.sweep.runner import run_on_processes
+
+
+def workers_for(scenario: Scenario) -> Workers:
+    """Return the workers of a run: no more than it has rooms, and requests that its models take at a time."""
+    wanted = wanted_workers()
+    if wanted == ONE:
+        return wanted
+    if wanted.cluster:
+        check_address(wanted.cluster)
+    why = _must_stay_whole(scenario)
+    specs = {scenario.models.llm, *scenario.llm_by_party.values()}
+    limits = {"the run has so few rooms": 1 if why else units(scenario)}
+    limits |= {f"{spec} takes so few requests at a time": most for spec in specs if (most := max_splits(spec))}
+    reason, most = min(limits.items(), key=lambda limit: limit[1])
+    if most < wanted.number:
+        notify(f"{most} worker{'s' * (most > 1)}, not {wanted.number}: {why or reason}")
+    return (
+        replace(wanted, number=min(wanted.number, most))
+        if min(most, wanted.number) > 1 or (wanted.cluster and not why)
+        else ONE
+    )
+
+
+def _must_stay_whole(scenario: Scenario) -> str:
+    """Return why one process must run all rooms; "" where it need not."""
+    if scenario.people.archetypes:
+        return "agents of one kind share answers in all rooms"
+    return "people take part" if people_of(scenario.llm_by_party) else ""
+
+
+@dataclass(frozen=True)
+class RunPart:
+    """A part of a run, for a worker."""
+
+    spec: RunSpec
+    part: Part
+
+    @property
+    def name(self) -> str:
+        return f"part {self.part.number + 1} of {self.part.of}"
+
+    @property
+    def folder(self) -> Path:
+        return self.spec.folder / PARTS / f"{self.part.number:03}"
+
+    def resolved(self) -> RunPart:
+        return replace(self, spec=replace(self.spec, folder=self.spec.folder.resolve()))
+
+
+@dataclass(frozen=True)
+class PartTask:
+    """What is the same for all parts: the identity of the model, as the first process found it, and what data may name."""
+
+    identity: str
+    trusted: Gate = field(default_factory=gate)
+    preload: str = __name__
+
+    def run(self, job: RunPart, ledger: Ledger | None = None, progress: Progress | None = None) -> CellResult:
+        """Run or resume a part. It raises no exception."""
+        use_gate(self.trusted)
+        try:
+            return _run_part(job, _open(job, self.identity), ledger, progress)
+        except UserError as error:
+            return CellResult(None, str(error), gone=isinstance(error, Unreachable))
+        except Exception as error:  # noqa: BLE001  the main process reports it
+            return CellResult(None, f"{type(error).__name__}: {error}")
+
+
+def _open(job: RunPart, identity: str) -> Backend:
+    """Open the models with this worker's part of their limits. Errors: UserError where they differ from those of the run."""
+    scenario, parts = job.spec.scenario, job.part.of
+    voices = {who: split_limits(spec, parts) for who, spec in scenario.llm_by_party.items()}
+    backend = open_all(
+        split_limits(scenario.models.llm, parts), voices, job.spec.branch.models if job.spec.branch else ()
+    )
+    if identity_text(backend) != identity:
+        raise UserError(
+            f"{job.name} has another model, or another version of it, than the process that started the run"
+        )
+    return backend
+
+
+def _run_part(job: RunPart, backend: Backend, ledger: Ledger | None, progress: Progress | None) -> CellResult:
+    spec = job.spec
+    limits = Limits(Retry(backend), Budget(prices=spec.budget.prices), ledger)
+    with (
+        lock_folder(job.folder),
+        rare_garbage_collection(),
+        closing(Journal(job.folder / JOURNAL, limits, spec.retry_failures, spec.folder / JOURNAL)) as journal,
+        closing(PartRecorder(job.folder / BLOCKS)) as recorder,
+    ):
+        model = DebateModel(
+            spec.scenario,
+            agent_class=spec.agent_class,
+            backend=journal,
+            recorder=recorder,
+            progress=progress,
+            collect_errors=True,
+            keep_going=spec.budget.keep_going,
+            part=job.part,
+        )
+        while not model.over:
+            model.step()
+        if model.error and not isinstance(model.error, BudgetSpent | Unreadable):
+            raise model.error
+        why = str(model.error) if model.error else None
+        return CellResult(None, why, journal.asked, journal.replayed, isinstance(model.error, Unreadable), model.tally)
+
+
+def run_in_parts(spec: RunSpec, backend: Backend, workers: Workers, progress: Progress | None) -> RunOutcome:
+    """Run all parts of a run whose folder is locked, and make one record of them.
+
+    The outcome is that of scenario_run.run_scenario; a part that fails ends the run. Errors: UserError.
+    """
+    started, journal = time.time(), spec.folder / JOURNAL
+    ledger = spec.ledger or shared_ledger(spec.budget, [(journal, spec.budget)])
+    bare = replace(spec, ledger=None, start=None)
+    jobs = [RunPart(bare, Part(number, workers.number)) for number in range(workers.number)]
+    announce({spec.scenario.models.llm, *spec.scenario.llm_by_party.values()})
+    results: list[CellResult] = []
+    try:
+        for _, result in _results(PartTask(identity_text(backend)), jobs, workers, ledger, progress):
+            results.append(result)
+            if result.stopped and not (
+                ledger and result.gone is False
+            ):  # with a spent budget the others end by themselves
+                break
+    finally:
+        record = _write_record(spec, backend, jobs, len(results) == len(jobs) and not any(map(_stopped, results)))
+        take_in_parts(spec.folder)
+    asked, replayed = sum(result.asked for result in results), sum(result.replayed for result in results)
+    seconds = time.time() - started
+    add_sitting(journal, started, seconds, asked, replayed)
+    tally = MissingTally()
+    for result in results:
+        tally.add(result.tally or MissingTally())
+    stopped = next(filter(None, map(_stopped, results)), None)
+    cost = spec.budget.money(own_usage(journal)[1])
+    return RunOutcome(
+        record, asked, replayed, seconds, stopped, False, cost, 0, tally, any(one.gone for one in results)
+    )
+
+
+def _stopped(result: CellResult) -> str | None:
+    return result.stopped
+
+
+def _results(
+    task: PartTask, jobs: list[RunPart], workers: Workers, ledger: Ledger | None, progress: Progress | None
+) -> Iterator[tuple[int, CellResult]]:
+    calls = progress or (lambda number: None)
+    if workers.cluster:
+        return run_on_ray(task, jobs, workers.number, ledger, calls, notify, workers.cluster)
+    return run_on_processes(task, jobs, workers.number, ledger, calls, notify)
+
+
+def _write_record(spec: RunSpec, backend: Backend, jobs: list[RunPart], whole: bool) -> Path:
+    """Write the record of all parts so far; where it is whole, as the finished one. Return its path."""
+    record, partial_record = spec.folder / RECORD, spec.folder / PARTIAL
+    with closing(FileRecorder(partial_record)) as recorder:
+        recorder.write([make_header(spec.scenario, spec.given, backend, spec.classes, spec.origin)])
+        merge_blocks([job.folder for job in jobs], recorder)
+        if whole:
+            recorder.write([Ended(spec.scenario.rounds, recorder.count)])
+    if not whole:
+        return partial_record
+    with file_errors(f"cannot finish the record in {spec.folder}"):
+        os.replace(partial_record, record)
+    return record
+
+
+def take_in_parts(folder: Path) -> None:
+    """Put the journals of the parts of a run into its own, and delete the parts. A worker of a killed command may still end."""
+    parts = folder / PARTS
+    for part in sorted(parts.glob("*/")) if parts.is_dir() else ():
+        with lock_folder(part, wait=True):
+            if (part / JOURNAL).exists():
+                merge_journal(part / JOURNAL, folder / JOURNAL)
+    if parts.is_dir():
+        with file_errors(f"cannot delete {parts}"):
+            rmtree(parts)

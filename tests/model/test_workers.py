@@ -1,0 +1,215 @@
+"""Several workers run the rooms of one scenario, and leave the record, the journal and the counts of one process."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from data_checks import check_each
+
+from parley.llm.budget import Budget
+from parley.llm.errors import UserError
+from parley.llm.journal import query
+from parley.model import workers
+from parley.model.files import JOURNAL, PARTIAL, RECORD
+from parley.model.parts import BLOCKS, PARTS, Block, Part, PartRecorder, read_blocks, units
+from parley.model.placement import Workers, one_worker, use_workers
+from parley.model.scenario import Scenario, load_preset, preset_names
+from parley.model.scenario_run import RunOutcome, RunSpec, run_scenario
+from parley.model.sweep.cell_runner import Queue
+
+ROOT = Path(__file__).parents[2]
+SMALL: dict[str, Any] = {"llm": "oracle", "repetitions": 3, "rounds": 2}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "consensus": {"episodes": 2},
+    "network": {"size": 20},
+    "platform": {"size": 20},
+}
+
+
+@pytest.fixture
+def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the parts one after the other: what they write does not depend on where they run."""
+
+    def serial(task: Any, jobs: Any, number: int, ledger: Any, calls: Any, say: Any) -> Iterator[Any]:
+        for place, job in enumerate(jobs):
+            yield place, task.run(job, ledger, calls)
+
+    monkeypatch.setattr(workers, "run_on_processes", serial)
+
+
+def small(name: str, **more: Any) -> Scenario:
+    """A preset with few rooms and rounds; some presets have as many rounds as their stages."""
+    scenario, wanted = load_preset(name), {**SMALL, **SETTINGS.get(name, {}), **more}
+    with suppress(UserError):
+        return scenario.with_settings(wanted)
+    return scenario.with_settings({key: value for key, value in wanted.items() if key != "rounds"})
+
+
+def distinct(journal: Path) -> int:
+    """Return the number of questions: one without a seed that is the same in rooms of two workers is asked by both."""
+    return int(query(journal, "SELECT COUNT(DISTINCT key) FROM outcomes")[0][0])
+
+
+def run(scenario: Scenario, folder: Path, number: int, **more: Any) -> RunOutcome:
+    with one_worker():
+        use_workers(Workers(number))
+        return run_scenario(RunSpec(scenario, folder, **more))
+
+
+@pytest.mark.usefixtures("_in_this_process")
+@check_each("name", preset_names())
+def test_parts_give_the_record_of_one_process(tmp_path: Path, name: str) -> None:
+    """Byte for byte, with as many rows in the journal, and the same counts on the console."""
+    scenario = small(name)
+    whole, parts = (run(scenario, tmp_path / str(number), number) for number in (1, 2))
+    assert parts.record.read_bytes() == whole.record.read_bytes()
+    assert distinct(tmp_path / "2" / JOURNAL) == distinct(tmp_path / "1" / JOURNAL)
+    assert (parts.tally.asked, parts.tally.missing) == (whole.tally.asked, whole.tally.missing)
+    assert parts.stopped is None
+    assert not (tmp_path / "2" / PARTS).exists()
+
+
+@pytest.mark.usefixtures("_in_this_process")
+def test_a_stopped_run_goes_on_with_any_number_of_workers(tmp_path: Path) -> None:
+    """A budget is one for all parts; what one number of workers asked, another one knows; the partial record is in order."""
+    scenario = small("three_way", topic="racism")
+    whole = run(scenario, tmp_path / "whole", 1)
+    stopped = run(scenario, tmp_path / "run", 3, budget=Budget(calls=20))
+    assert (stopped.asked, stopped.record.name) == (20, PARTIAL)
+    assert "--max-calls 20" in str(stopped.stopped)
+    begun = stopped.record.read_text().splitlines()
+    assert set(begun[1:]) < set(whole.record.read_text().splitlines())
+    again = run(scenario, tmp_path / "run", 2, budget=Budget(calls=35))
+    assert again.asked == 15
+    ended = run(scenario, tmp_path / "run", 1)
+    assert ended.record.read_bytes() == whole.record.read_bytes()
+    assert ended.asked + 35 == whole.asked
+    assert ended.replayed == 35
+
+
+def test_who_runs_what() -> None:
+    """By hand: rooms by turns; all episodes of the same people with one worker."""
+    debates, episodes = small("three_way", topic="racism,gun_violence"), small("consensus", episodes=2)
+    assert units(debates) == 6
+    assert [Part(1, 2).holds(place, debates) for place in range(4)] == [False, True, False, True]
+    assert units(episodes) == 6
+    assert [Part(1, 2).holds(place, episodes) for place in range(6)] == [False, False, True, True, False, False]
+
+
+def test_a_torn_block_is_left_out(tmp_path: Path) -> None:
+    """As after kill -9 in the middle of a line, in a block, and in the head of one; what is no block is named."""
+    path = tmp_path / BLOCKS
+    whole = '[1, 0, 1]\n{"a":1}\n'
+    for torn in ("", "[2, 0", "[2, 0, 2]\n", '[2, 0, 2]\n{"b":1}\n', '[2, 0, 1]\n{"b"'):
+        path.write_text(whole + torn)
+        assert list(read_blocks(path)) == [Block(1, 0, 1, '{"a":1}\n')]
+    path.write_text(whole + "no block\n")
+    with pytest.raises(UserError, match="damaged"):
+        list(read_blocks(path))
+    assert not list(read_blocks(tmp_path / "missing"))
+
+
+def test_what_must_stay_in_one_process_does(capsys: pytest.CaptureFixture[str]) -> None:
+    """Agents who share answers do so in all rooms; one room has one worker. Both are said."""
+    with one_worker():
+        use_workers(Workers(4))
+        assert workers.workers_for(small("three_way", topic="racism", archetypes=2)) == Workers()
+        assert workers.workers_for(small("network", repetitions=1)) == Workers()
+        assert workers.workers_for(small("three_way", topic="racism")).number == 3
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        "1 worker, not 4: agents of one kind share answers in all rooms",
+        "1 worker, not 4: the run has so few rooms",
+        "3 workers, not 4: the run has so few rooms",
+    ]
+
+
+def test_a_model_that_is_another_one_on_a_worker_stops_the_run(tmp_path: Path) -> None:
+    """As with another version on a node: no reply of it gets into the journal."""
+    job = workers.RunPart(RunSpec(small("three_way"), tmp_path), Part(0, 2))
+    result = workers.PartTask("{}").run(job)
+    assert (
+        result.stopped
+        == "part 1 of 2 has another model, or another version of it, than the process that started the run"
+    )
+    assert Queue([job], print).jobs[0].resolved() == job
+
+
+def command(out: Path, number: int) -> list[str]:
+    words = (
+        "run.py --scenario three_way --llm oracle --topic racism,gun_violence --repetitions 12 --rounds 5 --no-qualify"
+    )
+    return [sys.executable, *words.split(), "--out", str(out), "--workers", str(number)]
+
+
+@pytest.mark.thorough
+def test_kills_at_random_of_command_and_workers(tmp_path: Path) -> None:
+    """20 kills of the command or of one of its workers at random: the record is that of one process, nothing is asked twice."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / ".links"), "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
+
+    def start(out: Path, number: int) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            command(out, number), cwd=ROOT, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
+
+    assert start(tmp_path / "whole", 1).wait() == 0
+    whole, rng, kills, folder = (tmp_path / "whole" / RECORD).read_bytes(), random.Random(1), 0, 0
+    while kills < 20:
+        folder, out, done = folder + 1, tmp_path / f"killed{folder}", False
+        while not done:
+            process = start(out, rng.choice((2, 3)))
+            while process.poll() is None and not (out / PARTS).exists():
+                threading.Event().wait(0.01)
+            threading.Event().wait(rng.random() * 1.5)
+            victims = workers_of(process.pid) if rng.random() < 0.5 else [process.pid]
+            if victims and process.poll() is None and kills < 20:
+                os.kill(rng.choice(victims), signal.SIGKILL)
+                kills += 1
+            done = process.wait() == 0
+        assert (out / RECORD).read_bytes() == whole
+        asked_once = query(out / JOURNAL, "SELECT COUNT(*), COUNT(DISTINCT key) FROM outcomes")[0]
+        assert (
+            asked_once == query(tmp_path / "whole" / JOURNAL, "SELECT COUNT(*), COUNT(DISTINCT key) FROM outcomes")[0]
+        )
+
+
+def workers_of(parent: int) -> list[int]:
+    """The processes that descend from a process and have begun a part, by their number."""
+    children: dict[int, list[int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            children.setdefault(int(stat.read_text().rpartition(")")[2].split()[1]), []).append(int(stat.parent.name))
+        except OSError:
+            continue
+    found, queue = [], [parent]
+    while queue:
+        below = children.get(queue.pop(), [])
+        found += below
+        queue += below
+    return [number for number in found if not children.get(number)]
+
+
+def test_a_part_is_written_in_blocks(tmp_path: Path) -> None:
+    """Phase, room and number of events come before the events; a phase without events leaves nothing."""
+    run_spec = RunSpec(small("three_way", topic="racism"), tmp_path)
+    job = workers.RunPart(run_spec, Part(1, 3))
+    from parley.llm.request import identity_text
+    from parley.model.scenario_run import open_models
+
+    assert workers.PartTask(identity_text(open_models(run_spec))).run(job).stopped is None
+    blocks = list(read_blocks(job.folder / BLOCKS))
+    assert {block.room for block in blocks} == {1}
+    assert [block.phase for block in blocks] == sorted({block.phase for block in blocks})
+    assert all(json.loads(line) for block in blocks for line in block.lines.splitlines())
+    assert isinstance(PartRecorder.phase, int)
