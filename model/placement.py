@@ -1,4 +1,4 @@
-"""How many processes share the rooms of a run, and where: said once for a command, used by every run that it makes.
+"""How many processes share the rooms of a run, and where: said once for a command, used by every run that it makes."""
 
 from __future__ import annotations
 
