@@ -1,6 +1,7 @@
 """openai: any OpenAI-compatible endpoint. `--llm openai:MODEL[,base_url=URL][,key=value...]`, or `--base-url URL`
 
-    base_url   the address; several addresses, joined by +, share the load (default: $OPENAI_BASE_URL, else the OpenAI API)
+    base_url   the address; several addresses, joined by +, share the load, and each conversation stays with one (default:
+               $OPENAI_BASE_URL, else the OpenAI API)
     key        name of the environment variable that holds the key (OPENAI_API_KEY)
     api        chat, completions (one plain text, as for gpt-3.5-turbo-instruct), or embeddings (a model that embeds texts)
     closed     how closed questions are answered: auto (the best way that the probe finds), whole (whole answers from the next
@@ -22,6 +23,7 @@
     capabilities.py  finds out what an endpoint can do, and opens it
     transport.py     sends one call, through a proxy if there is one; how many at once, how fast
     pauses.py        how long a server wants to be left alone
+    addresses.py     which address a conversation goes to
     backend.py       sends and receives, and repeats what failed
 
 The record says in which way a rating was read (`how`), and its header what the probe found. A key is never written down.

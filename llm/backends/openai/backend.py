@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 from parley.llm.answer_tree import answer_lookups
 from parley.llm.backends.openai import answers as event_stream
 from parley.llm.backends.openai import pauses, payload
+from parley.llm.backends.openai.addresses import Addresses, Load, conversation_of
 from parley.llm.backends.openai.payload import BUSY, STOP, Capabilities
 from parley.llm.backends.openai.transport import MALFORMED, NO_ROOM, Clock, Connection, Endpoint, HttpAnswer, NoAnswer
 from parley.llm.budget import REPEATED
@@ -120,7 +121,7 @@ class Openai:
     ):
         self.settings, self.endpoints, self.clock = settings, list(endpoints), clock
         self.can, self.served, self.probe_tokens = capabilities
-        self._loop = loop
+        self._loop, self._addresses = loop, Addresses([endpoint.connection.url for endpoint in endpoints])
         self._landed: queue.SimpleQueue[tuple[Request, Reply | BaseException]] = queue.SimpleQueue()
         self._tasks: set[asyncio.Task[None]] = set()
         self._flying = 0
@@ -259,7 +260,7 @@ class Openai:
         tokens, began = payload.request_size(request), self.clock.now()
         failures, calls, usage, counted = 0, 0, Usage(), dict[str, int]()
         while True:
-            endpoint = min(self.endpoints, key=lambda endpoint: endpoint.load)
+            endpoint = self._endpoint_for(request)
             reply = await self._call(endpoint, read, body, tokens)
             calls, usage = calls + 1, Usage(*map(sum, zip(usage, reply.usage, strict=True)))
             counted, failure = add_counts(counted, tokens_noted(reply)), reply.failure
@@ -285,6 +286,14 @@ class Openai:
         if calls > 1:
             reply.notes = {**reply.notes, REPEATED: calls - 1}
         return reply
+
+    def _endpoint_for(self, request: Request) -> Endpoint:
+        """Return the address of a request's conversation; where none takes calls now, the one that will first."""
+        if len(self.endpoints) == 1:
+            return self.endpoints[0]
+        loads = [Load(endpoint.under_way, endpoint.is_open) for endpoint in self.endpoints]
+        place = self._addresses.choose(conversation_of(request.messages), loads)
+        return min(self.endpoints, key=lambda endpoint: endpoint.load) if place is None else self.endpoints[place]
 
     def _pause(self, request: Request, busy: bool, failures: int) -> float:
         """Return the seconds before the next call: until some address takes calls, or longer with each own failure."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from parley.llm.backends.openai import answers, pauses, payload
+from parley.llm.backends.openai.addresses import most_flying
 from parley.llm.backends.openai.backend import EndpointSettings, Loop, Openai
 from parley.llm.backends.openai.payload import (
     CHAT,
@@ -82,7 +83,7 @@ def open_endpoints(settings: EndpointSettings, clock: Clock | None = None) -> Op
                     f"{settings.urls[0]}: give only servers that are set up alike"
                 )
         undo.pop_all()
-    each, endpoints = max(1, -(-settings.in_flight // len(connections))), []
+    each, endpoints = most_flying(settings.in_flight, len(connections)), []
     for connection in connections:
         most = min(each, loop.run(connection.slots()) or each)
         endpoints.append(Endpoint(connection, most, settings.rpm, settings.tpm, clock))

@@ -272,9 +272,20 @@ class Endpoint:
 
     @property
     def load(self) -> tuple[float, bool, float, int]:
-        """The order in which addresses are chosen: seconds of pause, did a call fail lately, how full, how many calls."""
-        avoided = self.clock.now() < self._avoided_until
-        return self.pause, avoided, (self.in_flight + len(self._waiting)) / self.limit, self.calls
+        """The order in which addresses that are not open are chosen: seconds of pause, did a call fail lately, how full, how many
+        calls.
+        """
+        return self.pause, self.clock.now() < self._avoided_until, self.under_way / self.limit, self.calls
+
+    @property
+    def under_way(self) -> int:
+        """The calls that are sent, or wait for room."""
+        return self.in_flight + len(self._waiting)
+
+    @property
+    def is_open(self) -> bool:
+        """Does it take a further call at once: no pause, no failure lately, and room?"""
+        return self.under_way < int(self.limit) and max(self._paused_until, self._avoided_until) <= self.clock.now()
 
     @property
     def pause(self) -> float:
