@@ -35,7 +35,7 @@ from parley.model.interventions import intervention_spec, parse_interventions
 from parley.model.interventions.base import Intervention
 from parley.model.interventions.model import Model
 from parley.model.interventions.speech import SETTINGS, Speech
-from parley.model.model_shares import share_of
+from parley.model.model_shares import called_models, share_of
 from parley.model.recorder import MemoryRecorder, read_lines, to_line
 from parley.model.scenario import Scenario, scenario_from_dict
 from parley.model.scenario_run import Branch, RunSpec, record_of
@@ -94,7 +94,7 @@ def plan_branch(
     folder = Path(parent)
     header, events = _read_parent(folder)
     base = scenario_of(header, folder)
-    refuse_named([base.models.llm, *base.llm_by_party.values()], folder)  # a branch calls the models of the run
+    refuse_named(called_models(base), folder)  # a branch calls the models of the run
     scenario = branch_scenario(base, round_, dict(settings or {}), interventions)
     if (mine := class_names(agent_class, scenario)) != (theirs := header.scenario.get(AGENT_CLASS, [])):
         wanted = f"pass agent_class={', '.join(theirs)}" if theirs else f"leave out agent_class ({', '.join(mine)})"

@@ -41,7 +41,7 @@ from parley.model import attendance
 from parley.model.debate import DebateModel
 from parley.model.events import Called, Event, Rated, Utterance
 from parley.model.interventions import intervention_spec
-from parley.model.model_shares import has_models_by_person
+from parley.model.model_shares import called_models, has_models_by_person
 from parley.model.own_graph import mix_lines, own_graph_lines
 from parley.model.recorder import MemoryRecorder
 from parley.model.run_time import latest_journal, machine_lines
@@ -379,9 +379,7 @@ def estimate_cost(
         for sums in (used, most):
             sums[account] = total([sums.get(account, NOTHING), check.usage])
     about, bound = total(used.values()), total(most.values())
-    specs_used = {
-        spec for plan, _ in plans for spec in (plan.scenario.models.llm, *plan.scenario.llm_by_party.values())
-    }
+    specs_used = {spec for plan, _ in plans for spec in called_models(plan.scenario)}
     yield from (f"  {line}" for line in server_lines(specs_used))
     yield (
         f"  about {_rounded(about.prompt_tokens)} tokens in and {_rounded(about.completion_tokens)} out (estimated from words); "
@@ -446,7 +444,7 @@ def usage_by_spec(plans: Sequence[tuple[RunPlan, int]], checks: Sequence[Check] 
 
 def _advice_lines(scenario: Scenario) -> Iterator[str]:
     """What the authors of the models recommend for speech, where the scenario has other settings."""
-    for spec in sorted({scenario.models.llm, *scenario.llm_by_party.values()}):
+    for spec in sorted(called_models(scenario)):
         name, model, _ = split_spec(spec)
         advised = recommended_sampling(model if name == "gguf" else f"{name}:{model}")
         names = ("temperature", "top_p", "min_p")

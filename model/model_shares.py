@@ -110,3 +110,8 @@ def voice_of(seating: RoomSeating, number: int, voices: Mapping[str, str], share
     share = shares.get(SeatKey(seating.group, seating.repetition, place.seat), "")
     names = (place.seat, place.persona.llm, place.persona.party, share)
     return next((name for name in names if name and name in voices), "")
+
+
+def called_models(scenario: Scenario) -> dict[str, None]:
+    """Return the models that a scenario calls, each once, that of most agents first."""
+    return dict.fromkeys([scenario.models.llm, *scenario.llm_by_party.values()])

@@ -35,6 +35,7 @@ from parley.model.custom import AGENT_CLASS, check_objects, header_names, keep_g
 from parley.model.events import SCHEMA, Header
 from parley.model.files import UNWRITTEN, file_errors, write_whole
 from parley.model.interventions import INTERVENTIONS
+from parley.model.model_shares import called_models
 from parley.model.people import people_of
 from parley.model.scenario import STAND_IN, Scenario
 from parley.model.surrogate_seats import surrogate_manifest
@@ -233,7 +234,7 @@ def own_files(scenario: Scenario) -> list[Path]:
         (ENVIRONMENTS, scenario.environment_spec.name),
         (MEDIATORS, scenario.speech.mediator),
     ]
-    named += [(BACKENDS, full_spec(spec)) for spec in (scenario.models.llm, *scenario.llm_by_party.values())]
+    named += [(BACKENDS, full_spec(spec)) for spec in called_models(scenario)]
     named += [(ABILITIES, scenario.speech.think)] if scenario.speech.think != NONE else []
     named += [
         (INTERVENTIONS, intervention.kind)

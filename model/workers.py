@@ -29,6 +29,7 @@ from parley.model.debate import DebateModel
 from parley.model.events import Ended
 from parley.model.files import JOURNAL, PARTIAL, RECORD, file_errors
 from parley.model.missing_replies import MissingTally, Unreadable
+from parley.model.model_shares import called_models
 from parley.model.parts import BLOCKS, PARTS, Part, PartRecorder, merge_blocks, units
 from parley.model.people import people_of
 from parley.model.placement import ONE, Workers, wanted_workers
@@ -37,7 +38,8 @@ from parley.model.run_folder import make_header
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunOutcome, RunSpec, lock_folder, rare_garbage_collection
 from parley.model.sweep.cell_runner import CellResult
-from parley.model.sweep.ray_cluster import check_address, run_on_ray
+from parley.model.sweep.cluster_address import check_cluster
+from parley.model.sweep.ray_cluster import run_on_ray
 from parley.model.sweep.runner import run_on_processes
 
 
@@ -47,11 +49,14 @@ def workers_for(scenario: Scenario) -> Workers:
     if wanted == ONE:
         return wanted
     if wanted.cluster:
-        check_address(wanted.cluster)
+        check_cluster(wanted.cluster)
     why = _must_stay_whole(scenario)
-    specs = {scenario.models.llm, *scenario.llm_by_party.values()}
     limits = {"the run has so few rooms": 1 if why else units(scenario)}
-    limits |= {f"{spec} takes so few requests at a time": most for spec in specs if (most := max_splits(spec))}
+    limits |= {
+        f"{spec} takes so few requests at a time": most
+        for spec in called_models(scenario)
+        if (most := max_splits(spec))
+    }
     reason, most = min(limits.items(), key=lambda limit: limit[1])
     if most < wanted.number:
         notify(f"{most} worker{'s' * (most > 1)}, not {wanted.number}: {why or reason}")
@@ -79,6 +84,11 @@ class RunPart:
     @property
     def name(self) -> str:
         return f"part {self.part.number + 1} of {self.part.of}"
+
+    @property
+    def specs(self) -> set[str]:
+        """The models that the run calls."""
+        return set(called_models(self.spec.scenario))
 
     @property
     def folder(self) -> Path:
@@ -157,7 +167,7 @@ def run_in_parts(spec: RunSpec, backend: Backend, workers: Workers, progress: Pr
     ledger = spec.ledger or shared_ledger(spec.budget, [(journal, spec.budget)])
     bare = replace(spec, ledger=None, start=None)
     jobs = [RunPart(bare, Part(number, workers.number)) for number in range(workers.number)]
-    announce({spec.scenario.models.llm, *spec.scenario.llm_by_party.values()})
+    announce(called_models(spec.scenario))
     results: list[CellResult] = []
     try:
         for _, result in _results(PartTask(identity_text(backend)), jobs, workers, ledger, progress):

@@ -19,6 +19,7 @@ from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, fields_from_args, prices_from_args, with_base_url
 from parley.model.cli import Parser, add_option
+from parley.model.model_shares import called_models
 from parley.model.progress import meter
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def check_cells(cells: Sequence[SweepCell]) -> None:
 
     for scenario, _ in _combinations(cells).values():
         check_files(scenario)
-        for spec in (scenario.models.llm, *scenario.llm_by_party.values()):
+        for spec in called_models(scenario):
             check_topics(spec, topics_to_know(scenario))
 
 
@@ -203,15 +204,15 @@ def make_sweep(
     """
     from parley.llm.backends import check_reached
     from parley.model.scenario_run import lock_folder
+    from parley.model.sweep.cluster_address import check_cluster
     from parley.model.sweep.design import check_sweep_folder, check_sweep_manifest, parse_part
-    from parley.model.sweep.ray_cluster import check_address
 
     for scenario, _ in _combinations(cells).values():  # before there is a folder
-        for spec in (scenario.models.llm, *scenario.llm_by_party.values()):
+        for spec in called_models(scenario):
             check_reached(spec)
     places = parse_part(options.part, len(cells))
     if options.cluster:
-        check_address(options.cluster)
+        check_cluster(options.cluster)
     out = results_folder(options, f"sweep-{cells[0].combined.name}")
     say(f"folder   {out}")
     is_part = len(places) < len(cells)

@@ -14,6 +14,7 @@ from parley.llm.backends import check_reached, open_spec, split_spec
 from parley.llm.errors import UserError
 from parley.llm.prices import FREE, Price, PriceList, cost_of, load_prices
 from parley.llm.request import NOTHING, total
+from parley.model.model_shares import called_models
 from parley.model.scenario import Scenario, load_preset
 from parley.model.validation import check_taught, check_topics, topics_to_know
 
@@ -98,7 +99,7 @@ def time_words(scenario: Scenario, calls: int) -> str:
     """Return how long calls to the model of a scenario take, as in its latest run."""
     from parley.model.run_time import duration, measured_rate
 
-    specs = {scenario.models.llm, *scenario.llm_by_party.values()}
+    specs = called_models(scenario)
     rate = measured_rate(scenario.models.llm) if len(specs) == 1 else None
     return f"about {duration(calls / rate[0])}" if rate else "time not known yet"
 
@@ -124,7 +125,7 @@ def scenario_of_draft(draft: Draft) -> Scenario:
 def model_problem(scenario: Scenario) -> str:
     """Return why a model of the scenario cannot be used here; "" where nothing is known against it. No model is loaded."""
     try:
-        for spec in dict.fromkeys([scenario.models.llm, *scenario.llm_by_party.values()]):
+        for spec in called_models(scenario):
             check_reached(spec)
             check_local(spec)
             check_topics(spec, topics_to_know(scenario))

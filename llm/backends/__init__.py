@@ -229,6 +229,11 @@ def max_splits(spec: str) -> int | None:
     return min((most for most in _shared(spec).values() if isinstance(most, int)), default=None)
 
 
+def runs_weights(spec: str) -> bool:
+    """Return whether the model's weights run in the process that asks, on its GPU if it has one."""
+    return bool(_own(check_spec(spec)[0], "ON_GPU", False))
+
+
 def check_reached(spec: str) -> None:
     """Errors: UserError as in check_spec, and where the key of an endpoint is missing; nothing is opened or called."""
     target, _, options = check_spec(spec)

@@ -19,6 +19,7 @@ from parley.llm.router import open_all
 from parley.llm.trust import Gate, gate, use_gate
 from parley.model.files import RECORD
 from parley.model.missing_replies import MissingTally, tally_of
+from parley.model.model_shares import called_models
 from parley.model.recorder import read_lines
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunSpec, is_complete, run_scenario
@@ -49,6 +50,11 @@ class SweepJob:
     def name(self) -> str:
         """The folder of the cell in the sweep."""
         return self.cell.folder
+
+    @property
+    def specs(self) -> set[str]:
+        """The models that the cell calls."""
+        return set(called_models(self.cell.combined))
 
     @property
     def finished(self) -> bool:
@@ -99,6 +105,10 @@ class Job(Protocol):
     @property
     def name(self) -> str:
         """What messages call it."""
+
+    @property
+    def specs(self) -> set[str]:
+        """The models that it calls."""
 
     def resolved(self) -> Job:
         """Return the job with whole paths, for another machine."""

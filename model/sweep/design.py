@@ -19,6 +19,7 @@ from parley.llm.spec import split_pair
 from parley.model.agent_factory import AgentClass
 from parley.model.custom import AGENT_CLASS, class_names
 from parley.model.files import UNWRITTEN, write_whole
+from parley.model.model_shares import called_models
 from parley.model.run_folder import LOCK, QUALIFIED, scenario_fields
 from parley.model.scenario import Scenario, field_name
 from parley.model.validation import check_scenario
@@ -155,7 +156,7 @@ def _combine(base: Scenario, chosen: Mapping[str, str]) -> tuple[tuple[tuple[str
         check_scenario(base)
     try:
         scenario = base.with_settings(settings)
-        for spec in (scenario.models.llm, *scenario.llm_by_party.values()):
+        for spec in called_models(scenario):
             check_spec(spec)
     except UserError as error:
         raise UserError(f"--vary {_settings_text(tuple(chosen.items()))}: {error}") from error

@@ -1,55 +1,72 @@
-"""Runs the cells of a sweep on a Ray cluster (extra `[ray]`).
+"""Runs jobs, such as the cells of a sweep or the parts of a run, on a Ray cluster (extra `[ray]`).
 
-The machines share the folder of the sweep under one path, and have this package. If a worker is lost, only its unfinished cell is
-lost, as in runner.py. An actor of Ray keeps the budget.
+The machines share the folder of the results under one path, and have the same code. If a worker or a machine is lost, only its
+unfinished job is lost, as in runner.py. An actor of Ray, the desk, keeps the budget and counts the calls. Keys travel in memory
+with the jobs, as the values of the variables that the command names for the servers of its models; no log of Ray has them.
 """
 
 from __future__ import annotations
 
+import os
 import socket
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from parley.llm import model_catalogue as model_hubs
+from parley.llm.backends import contacts_of, runs_weights
 from parley.llm.budget import Ledger
 from parley.llm.errors import UserError
-from parley.model.files import file_errors
+from parley.llm.trust import key_for
+from parley.model.run_folder import code_revision, package_versions
 from parley.model.sweep.cell_runner import Calls, CellResult, Job, Queue, RemoteLedger, Say, Task
+from parley.model.sweep.cluster_address import Cluster, read_cluster
 
-WAIT = 5.0
-"""Seconds in which an address must answer."""
 STORE = 2**27
 """Bytes for objects of a local cluster. Little data is passed between its processes."""
+LOOK = 1.0
+"""Seconds between two looks at the number of calls."""
+
+
+class Briefing(NamedTuple):
+    """What a worker is told besides its job: the desk, the values of keys by variable, and the versions that it must have."""
+
+    desk: Any
+    keys: Mapping[str, str]
+    versions: Mapping[str, str]
+    limited: bool
 
 
 def run_on_ray(
-    task: Task, jobs: Sequence[Job], workers: int, ledger: Ledger | None, calls: Calls, say: Say, address: str
+    task: Task, jobs: Sequence[Job], workers: int, ledger: Ledger | None, calls: Calls, say: Say, cluster: str
 ) -> Iterator[tuple[int, CellResult]]:
-    """Run every job on the cluster at `address` (`local`: a cluster that is started for this), as `run_on_processes` does.
+    """Run every job on a cluster (cluster_address.py; `local`: one that is started for this), as `run_on_processes` does.
 
-    `calls` is called once per cell. Errors: UserError without Ray, or when the cluster does not answer.
+    Errors: UserError without Ray, or when the cluster does not answer.
     """
-    ray = _connect(address, workers)
+    place_of = read_cluster(cluster)
+    ray = _connect(place_of.address, workers)
     queue = Queue([job.resolved() for job in jobs], say)
-    remote = ray.remote(max_retries=0)(_run)
-    shared = ray.remote(num_cpus=0)(_LedgerActor).remote(ledger) if ledger else None
+    specs = {spec for job in jobs for spec in job.specs}
+    desk = ray.remote(num_cpus=0)(_Desk).remote(ledger)
+    remote = ray.remote(max_retries=0, **_needs(place_of, specs, ray.cluster_resources()))(_run)
+    briefing = Briefing(desk, _keys(specs), _versions(), ledger is not None)
     running: dict[Any, int] = {}
     try:
         while queue.waiting or running:
             while queue.waiting and len(running) < workers:
                 place = queue.waiting.popleft()
-                running[remote.remote(task, queue.jobs[place], shared)] = place
-            (done, *_), _ = ray.wait(list(running))
-            place = running.pop(done)
-            try:
-                result = ray.get(done)
-            except ray.exceptions.RayTaskError as error:  # the cell could not start there: other code or packages
-                result = CellResult(None, f"Ray: {str(error).splitlines()[-1]}")
-            except ray.exceptions.RayError as error:
-                yield from queue.lose(place, f"its worker was lost ({type(error).__name__})")
-                continue
-            calls(result.asked + result.replayed)
-            yield place, result
+                running[remote.remote(task, queue.jobs[place], briefing)] = place
+            finished, _ = ray.wait(list(running), timeout=LOOK)
+            if new := ray.get(desk.take_calls.remote()):
+                calls(new)
+            for done in finished:
+                place = running.pop(done)
+                try:
+                    yield place, ray.get(done)
+                except ray.exceptions.RayTaskError as error:  # the job could not start there: other code or packages
+                    yield place, CellResult(None, f"Ray: {str(error).splitlines()[-1]}")
+                except ray.exceptions.RayError as error:
+                    yield from queue.lose(place, f"its worker was lost ({type(error).__name__})")
     finally:
         ray.shutdown()
 
@@ -73,30 +90,57 @@ def _connect(address: str, workers: int) -> Any:
     return ray
 
 
-def check_address(address: str) -> None:
-    """Errors: UserError on an address without a port, or where nothing listens: Ray itself would wait for minutes."""
-    if address in ("local", "auto"):
-        return
-    host, colon, port = address.removeprefix("ray://").rpartition(":")
-    if not (host and colon and port.isdecimal() and int(port) < 2**16):
-        raise UserError(f"--cluster {address}: write local, auto, HOST:PORT or ray://HOST:PORT")
-    with file_errors(f"no Ray cluster at {address}"):
-        socket.create_connection((host, int(port)), WAIT).close()
+def _needs(cluster: Cluster, specs: set[str], resources: Mapping[str, float]) -> dict[str, float]:
+    """Return what Ray reserves for a worker. Errors: UserError for more GPUs than the cluster has."""
+    there = resources.get("GPU", 0.0)
+    usual = 1.0 if there and any(map(runs_weights, specs)) else 0.0
+    gpus = usual if cluster.gpus is None else cluster.gpus
+    if gpus > there:
+        raise UserError(f"--cluster gpus={gpus:g}: the cluster has {there:g} GPUs, so no worker would start")
+    return {"num_cpus": 1, "num_gpus": gpus} | ({"memory": cluster.memory * 2**30} if cluster.memory else {})
 
 
-def _run(task: Task, job: Job, shared: Any) -> CellResult:
-    """Run one cell, in a process of Ray."""
+def _keys(specs: set[str]) -> dict[str, str]:
+    """Return the keys of the servers that the models call, by variable: only those that the command lets these servers have."""
+    names = {key_for(contact) for spec in specs for contact in contacts_of(spec)}
+    return {name: value for name in names if name and (value := os.environ.get(name, ""))}
+
+
+def _versions() -> dict[str, str]:
+    """Return what must be the same on all machines, because records depend on it. Of Python, 3.11.4 is as good as 3.11.9."""
+    versions = package_versions()
+    return {**versions, "python": ".".join(versions["python"].split(".")[:2]), "code of Parley": code_revision()}
+
+
+def _run(task: Task, job: Job, briefing: Briefing) -> CellResult:
+    """Do one job, in a process of Ray."""
     import ray
 
-    ledger = RemoteLedger(lambda *message: ray.get(shared.ask.remote(*message))) if shared is not None else None
-    return task.run(job, ledger)
+    here = _versions()
+    if other := [name for name, version in briefing.versions.items() if here.get(name) != version]:
+        there, mine = here.get(other[0], "none"), briefing.versions[other[0]]
+        why = (
+            f"{socket.gethostname()} has {other[0]} {there}, and the first machine has {mine}: install the same on both"
+        )
+        return CellResult(None, why)
+    os.environ.update(briefing.keys)
+    desk = briefing.desk
+    ledger = RemoteLedger(lambda *message: ray.get(desk.ask.remote(*message))) if briefing.limited else None
+    return task.run(job, ledger, desk.add_calls.remote)
 
 
-class _LedgerActor:
-    """The ledger, in a process of its own."""
+class _Desk:
+    """The ledger, and the calls that no one has taken note of yet, in a process of its own."""
 
-    def __init__(self, ledger: Ledger):
-        self.ledger = ledger
+    def __init__(self, ledger: Ledger | None):
+        self.ledger, self.new_calls = ledger, 0
 
     def ask(self, name: str, *values: Any) -> Any:
         return getattr(self.ledger, name)(*values)
+
+    def add_calls(self, number: int) -> None:
+        self.new_calls += number
+
+    def take_calls(self) -> int:
+        number, self.new_calls = self.new_calls, 0
+        return number

@@ -43,8 +43,7 @@ def run_cells(
     A model's limits (requests at once, per minute) are divided among the workers; the budget is shared by all.
     """
     unfinished = [job for job in jobs if not job.finished]
-    scenarios = {job.cell.combination: job.cell.combined for job in unfinished}.values()
-    specs = {spec for scenario in scenarios for spec in (scenario.models.llm, *scenario.llm_by_party.values())}
+    specs = {spec for job in unfinished for spec in job.specs}
     announce(specs)
     most = min((parts for spec in specs if (parts := max_splits(spec))), default=workers)
     if most < workers:

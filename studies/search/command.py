@@ -12,6 +12,7 @@ from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, fields_from_args, prices_from_args
 from parley.model.cli import Parser, add_option, natural, positive
+from parley.model.model_shares import called_models
 
 from .methods import METHODS, TPE
 
@@ -114,7 +115,7 @@ def base_from_args(options: argparse.Namespace, space: Space) -> tuple[Scenario,
         shown = base.with_settings(
             {"interventions": (space.intervention(setting),), **dict(space.audience_of(setting))}
         )
-        for spec in (shown.models.llm, *shown.llm_by_party.values()):
+        for spec in called_models(shown):
             check_spec(spec)
             check_topics(spec, topics_to_know(shown))
     if not space.audience:

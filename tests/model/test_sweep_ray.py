@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import sys
@@ -15,13 +16,18 @@ from measuring import record
 import run
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
+from parley.model.placement import Workers, one_worker, use_workers
+from parley.model.run_folder import package_versions
 from parley.model.scenario import load_preset
+from parley.model.scenario_run import RunSpec, run_scenario
+from parley.model.sweep import ray_cluster
 from parley.model.sweep.cell_runner import CellResult, CellTask, SweepJob
+from parley.model.sweep.cluster_address import Cluster, read_cluster
 from parley.model.sweep.design import sweep_cells
 from parley.model.sweep.ray_cluster import run_on_ray
 from parley.model.sweep.runner import run_cells
 
-pytest.importorskip("ray")
+ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
 CANARY = "sk-canary-0123456789abcdef"
 """The value of a key."""
@@ -59,10 +65,14 @@ def test_a_cluster_finds_the_same(tmp_path: Path) -> None:
 
 
 def test_a_key_travels_as_the_name_of_its_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers read the value where they run. Neither the folder of the sweep nor a log of Ray has it."""
+    """Workers on machines without the key get its value. Neither the folder of the sweep nor a file of Ray has it."""
     monkeypatch.setenv("SERVER_KEY_OF_MINE", CANARY)
     ray_files = Path(tempfile.mkdtemp(prefix="r"))  # a short path: Ray's sockets lie in it
     monkeypatch.setenv("RAY_TMPDIR", str(ray_files))
+    start = functools.partial(
+        ray.init, runtime_env={"env_vars": {"SERVER_KEY_OF_MINE": ""}}
+    )  # as on a machine without the key
+    monkeypatch.setattr(ray, "init", start)
     with Loopback(lambda body, number: said("7")) as server:
         words = "sweep --scenario two_way --topic racism --repetitions 1 --rounds 1 --seeds 0:2 --no-qualify --cluster local"
         model = ["--llm", "openai:echo,key=SERVER_KEY_OF_MINE", "--base-url", server.url]
@@ -73,6 +83,44 @@ def test_a_key_travels_as_the_name_of_its_variable(tmp_path: Path, monkeypatch: 
     assert [path for path in written if CANARY.encode() in path.read_bytes()] == []
     assert any(b"SERVER_KEY_OF_MINE" in path.read_bytes() for path in written)
     shutil.rmtree(ray_files)
+
+
+def test_the_parts_of_one_run_on_a_cluster(tmp_path: Path) -> None:
+    """The record of a run whose rooms are on workers of Ray is that of one process, and its calls are counted as they come."""
+    scenario = load_preset("two_way").with_settings({"topic": "racism", "repetitions": 4, "rounds": 2, "llm": "oracle"})
+    whole, counted = run_scenario(RunSpec(scenario, tmp_path / "whole")), list[int]()
+    with one_worker():
+        use_workers(Workers(2, "local"))
+        parts = run_scenario(RunSpec(scenario, tmp_path / "ray"), counted.append)
+    assert parts.record.read_bytes() == whole.record.read_bytes()
+    assert (parts.asked, sum(counted)) == (whole.asked, whole.asked)
+
+
+def test_a_machine_with_another_version_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one line, which says what differs: a record is the same only with the same code."""
+    briefing = ray_cluster.Briefing(None, {}, ray_cluster._versions(), False)
+    monkeypatch.setattr(ray_cluster, "package_versions", lambda: {**package_versions(), "mesa": "9.9"})
+    why = str(ray_cluster._run(CellTask(record), SweepJob, briefing).stopped)  # type: ignore[arg-type]
+    assert why.endswith(
+        f"has mesa 9.9, and the first machine has {package_versions()['mesa']}: install the same on both"
+    )
+
+
+def test_what_a_worker_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By hand: a model in the worker gets a GPU where there is one, that of a server none. Only its own key goes along."""
+    needs = ray_cluster._needs
+    assert needs(Cluster("auto"), {"hf:m"}, {"GPU": 2.0}) == {"num_cpus": 1, "num_gpus": 1.0}
+    assert needs(Cluster("auto"), {"hf:m"}, {}) == {"num_cpus": 1, "num_gpus": 0.0}
+    assert needs(Cluster("auto"), {"oracle"}, {"GPU": 2.0})["num_gpus"] == 0.0
+    assert needs(Cluster("auto", 0.5, 2), {"hf:m"}, {"GPU": 2.0}) == {"num_cpus": 1, "num_gpus": 0.5, "memory": 2**31}
+    with pytest.raises(UserError, match="has 0 GPUs, so no worker would start"):
+        needs(Cluster("auto", 1.0), {"hf:m"}, {})
+    monkeypatch.setenv("LAB_KEY", CANARY)
+    monkeypatch.setenv("OTHER_KEY", CANARY)
+    assert ray_cluster._keys({"openai:m,base_url=http://127.0.0.1:1/v1,key=LAB_KEY"}) == {"LAB_KEY": CANARY}
+    for text, wrong in {"auto,gpu=1": "gpus", "auto,gpus=many": "0 or more", "nowhere": "HOST:PORT"}.items():
+        with pytest.raises(UserError, match=wrong):
+            read_cluster(text)
 
 
 def test_a_cluster_that_does_not_start_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

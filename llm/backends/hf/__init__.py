@@ -45,6 +45,8 @@ from parley.llm.trust import Contact, host_of, key_for
 
 model_hubs.silence_hubs()
 MANNER = frozenset({"batch", "keep", "workers", "same"})
+ON_GPU = True
+"""Whether the weights run in this process, on its GPU if it has one."""
 CHOICES = {
     "dtype": ("auto", "float32", "bfloat16", "float16"),
     "load": ("full", "8bit", "4bit"),
