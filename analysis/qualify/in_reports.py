@@ -16,7 +16,7 @@ from parley.analysis.qualify.before_run import ASKED, needs_qualification
 from parley.analysis.qualify.kept import FILE, Qualification, kept_qualification, read_qualification
 from parley.analysis.qualify.questions import NUMBERS, WAYS
 from parley.analysis.qualify.verdict import best_way, ends_sentence, headline, lines_sentence
-from parley.llm.backends import identity_spec
+from parley.llm.backends import identity_spec, split_spec
 from parley.llm.errors import UserError
 from parley.model.events import Header
 from parley.model.scenario import scenario_from_dict
@@ -25,6 +25,9 @@ WITHHELD = (
     "Movements of opinions are left out here, because such ratings may move without a change of opinion. The "
     "tables have all numbers."
 )
+
+ADDRESS = " --base-url ADDRESS"
+"""In a command for a model on a server of one's own."""
 
 NO_ANSWER = (
     "Parley withholds this answer, because it was not shown that the ratings of this model depend on who it plays."
@@ -59,11 +62,18 @@ def _keep(qualification: Qualification, path: Path) -> None:
 
 def unchecked(*specs: str) -> str:
     """Return that it is not known of these models whether they play people, and the command that finds out."""
-    commands = " and ".join(f"`python run.py qualify --llm {escape_markdown(identity_spec(spec))}`" for spec in specs)
+    commands = " and ".join(map(_command, specs))
+    where = " with the ADDRESS of the run's server" if ADDRESS in commands else ""
     return (
         "**Not qualified:** Parley did not check whether this model can play people, so a movement of "
-        f"ratings may mean anything. It takes a few minutes: {commands}."
+        f"ratings may mean anything. It takes a few minutes: {commands}{where}."
     )
+
+
+def _command(spec: str) -> str:
+    """Return the command that checks a model, with an address to fill in where it would else ask the OpenAI API."""
+    address = ADDRESS if "base_url" in split_spec(spec).options else ""
+    return f"`python run.py qualify --llm {escape_markdown(identity_spec(spec))}{address}`"
 
 
 def first_sentences(header: Header, folder: Path) -> list[str]:

@@ -61,6 +61,15 @@ def test_a_run_without_the_check_says_so(new_model: str, tmp_path: Path) -> None
     assert first_sentences(load(tmp_path / "run").header, tmp_path / "run") == [unchecked(new_model)]
 
 
+def test_the_command_that_checks_a_model_asks_the_server_of_the_run() -> None:
+    """Of a model on a server of one's own the page named a command that would have asked the OpenAI API."""
+    said = unchecked("openai:small,base_url=http://127.0.0.1:8000/v1")
+    assert said.endswith(
+        "`python run.py qualify --llm openai:small --base-url ADDRESS` with the ADDRESS of the run's server."
+    )
+    assert unchecked("openai:gpt-4o-mini").endswith("`python run.py qualify --llm openai:gpt-4o-mini`.")
+
+
 def test_a_plan_counts_the_check_of_a_new_model(
     new_model: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
