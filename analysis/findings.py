@@ -181,13 +181,16 @@ def _uncertain(tables: Tables, rest: pd.DataFrame) -> str:
 
 
 def _no_verdict(row: Row) -> str:
-    """Return why the movement of a party has no verdict."""
+    """Return why the movement of a party has no verdict: too few rooms, then what else is not known."""
+    few = row["rooms"] < FEWEST
+    chance = f"With {count_phrase(int(row['rooms']), 'room')} (fewer than {FEWEST}), this may be chance" if few else ""
     if row["reason"] == too_few():
-        rooms = count_phrase(int(row["rooms"]), "room")
-        return f"With {rooms} (fewer than {FEWEST}), this may be chance, and nothing can be concluded."
+        return f"{chance}, and nothing can be concluded."
     if row["reason"] in (UNSURE, NO_GAP):
-        return f"The agents began so near {OWN} that the direction toward it is not known."
-    return f"Whether this is toward {OWN} is not known: {_reason(row)}."
+        why = f"The agents began so near {OWN} that the direction toward it is not known."
+    else:
+        why = f"Whether this is toward {OWN} is not known: {_reason(row)}."
+    return f"{chance}. {why}" if few else why
 
 
 def _reason(row: Row) -> str:

@@ -94,7 +94,14 @@ def test_the_page_of_a_study_says_that_debates_are_broken(spoken: Callable[..., 
     runs = [broken_replies.compute(spoken([cut, LINES[1], LINES[2]])) for _ in range(2)]
     assert broken_replies.broken_line(runs[:1]) == ""
     assert broken_replies.broken_line(runs).startswith("**Debates are broken:** 2 of 6 replies are cut off.")
+    assert "`--set temperature=0.7 --set top_p=0.9 --set cut=sentence`, may help." in broken_replies.broken_line(runs)
     assert broken_replies.broken_line([broken_replies.compute(spoken(LINES, LINES[::-1]))]) == ""
+
+
+def test_copies_are_not_mended_by_a_lower_temperature(spoken: Callable[..., Tables]) -> None:
+    """A run at temperature .7, all of whose replies were copies, was told to set temperature=0.7."""
+    said = broken_replies.headline(broken_replies.compute(spoken(*[[line] * 7 for line in LINES])))
+    assert said.endswith("Read the transcript before you use the results. A larger model may help.")
 
 
 @check_each(

@@ -113,6 +113,15 @@ def test_below_five_rooms_a_finding_only_says_what_was_seen(held: Callable, tmp_
 
 
 @pytest.mark.thorough
+def test_a_movement_in_one_room_may_be_chance_whatever_else_is_not_known(held: Callable, tmp_path: Path) -> None:
+    """Without a Default the page said that opinions went up and that the direction is not known, but nothing of chance."""
+    for rooms, said in ((1, "With 1 room (fewer than 5), this may be chance. Whether"), (5, "points. Whether")):
+        text = summary(held(*[{"republican": [2, 5]}] * rooms), tmp_path)
+        assert "- Republicans went from 2.0 to 5.0 points. " in text
+        assert f"{said} this is toward the model's own opinion is not known: no Default agent was surveyed." in text
+
+
+@pytest.mark.thorough
 def test_a_party_that_stays_is_not_said_to_move(held: Callable, tmp_path: Path) -> None:
     """Changes of both signs: no movement found, with the interval; no change at all: did not move."""
     ends = (3, 1, 2, 3, 1, 2)
