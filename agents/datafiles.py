@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.registry import options_of
+from parley.llm.trust import check_data
 from parley.llm.typed import as_hint
 
 Kind = TypeVar("Kind")
@@ -24,6 +25,7 @@ LARGEST = 1 << 24
 
 def read_toml(path: Path) -> dict[str, Any]:
     """Read a TOML file. Errors: UserError if it is missing, too large or broken, with the line."""
+    check_data(path)
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)

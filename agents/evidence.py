@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from parley.agents.memory import relevance
 from parley.llm.errors import UserError
+from parley.llm.trust import check_data
 
 ENDINGS = (".txt", ".md")
 VERBATIM, UNNUMBERED, ELSEWHERE, OF_POST, FABRICATED = "verbatim", "unnumbered", "elsewhere", "of_post", "fabricated"
@@ -102,6 +103,7 @@ def texts_of(folder: str | Path) -> list[Path]:
 
 def load_evidence(folder: Path) -> Evidence:
     """Read the .txt and .md files of a folder and of its subfolders. Errors: UserError without a passage."""
+    check_data(folder)
     if not folder.is_dir():
         raise UserError(f"{folder} is not a folder: name a folder of .txt or .md files as evidence")
     passages = [

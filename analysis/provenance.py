@@ -19,6 +19,7 @@ from parley.analysis.formatting import DASH, REFERENCE, count_phrase, escape_mar
 from parley.analysis.tables import Tables
 from parley.environments.base import Group
 from parley.llm.errors import UserError
+from parley.llm.trust import data_files
 from parley.model.events import Header
 from parley.model.interventions import intervention_spec, parse_interventions
 from parley.model.scenario import read_preset
@@ -69,7 +70,9 @@ def run_title(header: Header) -> str:
 
 
 def _new_groups(scenario: Mapping[str, Any]) -> Sequence[Group]:
-    """Return the groups of a scenario if their seats differ from its preset's; none if that is not known."""
+    """Return the groups of a scenario if their seats differ from its preset's; none if only a file outside the run says it."""
+    if any(path.suffix for path in data_files(scenario["options"])):
+        return ()
     options = {key: tuple(value) if isinstance(value, list) else value for key, value in scenario["options"].items()}
     spec = EnvironmentSpec(scenario["environment"], options, str(scenario["society"]))
     name = str(scenario["name"])

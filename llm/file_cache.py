@@ -7,9 +7,8 @@ from functools import wraps
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
-_ROOT = Path(__file__).absolute().parents[1]
-SHIPPED = tuple(_ROOT / name for name in ("agents", "analysis", "environments", "llm", "model", "studies", "training"))
-"""Folders of Parley, and not of one who works in its checkout."""
+from parley.llm.trust import SHIPPED, check_data
+
 Given = ParamSpec("Given")
 Read = TypeVar("Read")
 
@@ -29,7 +28,8 @@ def read_once(place: Callable[..., Path]) -> Callable[[Callable[Given, Read]], C
             key = given, tuple(named.items())
             if (cached := kept.get(key)) and cached[0] is None:
                 return cached[1]  # shipped
-            state = _state(place(*given, **named))
+            check_data(path := place(*given, **named))
+            state = _state(path)
             if cached is None or cached[0] != state:
                 cached = kept[key] = state, reader(*given, **named)
             return cached[1]

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 from parley.llm.errors import UserError
+from parley.llm.trust import check_data
 
 FORMULA = re.compile(r"'*(?:\s*[=+@-]|[\t\r])")
 """What a program may calculate, also behind the apostrophes of a text that has some itself, so that each text has a cell."""
@@ -116,6 +117,7 @@ def unpacked(path: Path | str) -> tuple[bytes, str]:
     Errors: ValueError for a packed file that is far larger than its size lets expect; OSError, EOFError or zlib.error for one
     that is damaged.
     """
+    check_data(path)
     place = Path(path)
     content = place.read_bytes()
     if unpack := UNPACK.get(place.suffix.lower()):

@@ -1,4 +1,4 @@
-"""What data may not do: name code, servers or keys (docs/files.md).
+"""What data may not do: name code, servers or keys, or, in a record that is only read, other files (docs/files.md).
 
 A user types words: a command line, a call in Python, a field of the page. Everything else is data: the header of a record,
 a preset, a society, a personas' file, a claim, an address of the page. One gate decides for all of them.
@@ -14,7 +14,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -26,6 +26,15 @@ CALLING = ("openai", "hf")
 """Backends of Parley that call servers."""
 PROSE = ("title", "source", "backstory", "text")
 """Fields that hold sentences for readers, and are never opened."""
+_ROOT = Path(__file__).absolute().parents[1]
+SHIPPED = tuple(_ROOT / name for name in ("agents", "analysis", "environments", "llm", "model", "studies", "training"))
+"""Folders of Parley, and not of one who works in its checkout."""
+SOCIETY = "society.toml"
+"""What the folder of a society holds."""
+ENDINGS = (".toml", ".json", ".jsonl", ".csv", ".tsv", ".txt", ".py", ".gz", ".bz2", ".xz", ".zip", ".sqlite", ".gguf")
+"""Endings of names of files."""
+_ADDRESS = re.compile(r"\w+://[^\s,;|)'\"]*")
+_BETWEEN = re.compile(r"[\s,;|=:()'\"]+")
 _ENDS = re.compile(r"\.py(?=$|[\s:,;|)'\"])")
 _STARTS = re.compile(r"[\s:,;|=('\"]")
 _HOST = re.compile(r"(?:[\w.-]+|\[[\da-fA-F:.]+\])(?::\d+)?")
@@ -48,12 +57,16 @@ class Gate:
     """What the words of the user name. A closed gate lets nothing else through; an open one, as in Python, all but data.
 
     named: files of code that records name, and no words of the user.
+    recorded: files of data and folders that records name; a closed gate opens those alone that are in `known` too.
+    known: files and folders that the user's words name, or that were opened before a record named them.
     """
 
     closed: bool = False
     files: set[Path] = field(default_factory=set)
     named: set[Path] = field(default_factory=set)
     contacts: set[Contact] = field(default_factory=set)
+    recorded: set[Path] = field(default_factory=set)
+    known: set[Path] = field(default_factory=lambda: {folder.resolve() for folder in SHIPPED})
 
 
 _gate = Gate()
@@ -89,7 +102,7 @@ def use_gate(other: Gate) -> None:
 def typed(arguments: Sequence[str]) -> Iterator[None]:
     """Close the gate for one command, but for what its words name. Errors: UserError for a wrong value of --trust."""
     before = _gate
-    use_gate(Gate(True, set(before.files), set(before.named), set(before.contacts)))
+    use_gate(Gate(True, *(set(getattr(before, part.name)) for part in fields(Gate)[1:])))
     try:
         trust(*_trusted(arguments))
         base = next((host for word, host in _pairs(arguments) if word == "--base-url"), "")
@@ -123,6 +136,8 @@ def trust(*names: str) -> None:
     >>> trust("127.0.0.1:11434", "LAB_KEY@lab.example")
     """
     for name in names:
+        if _exists(name) and not name.endswith(".py"):
+            continue  # data: `add_words` has it
         if name.endswith(".py"):
             path = Path(name).expanduser().resolve()
             if not path.is_file():
@@ -142,6 +157,7 @@ def add_words(words: Iterable[str], base_url: str = "") -> None:
     """Note files and servers that these words of the user name. base_url: of models that name none of their own."""
     for word in words:
         _gate.files |= set(_code_files(word))
+        _gate.known |= set(_data_files(word))
         for spec in _specs(word):
             for each in [spec] if "=" in spec else spec.split(","):  # `--vary llm=openai:a,openai:b`
                 _gate.contacts |= set(_contacts(each, base_url))
@@ -165,8 +181,35 @@ def refuse_named(values: Any, source: object, opened: Sequence[str] = (), server
 
 
 def note_named(values: Any) -> None:
-    """Note the code that the header of a record names: reading a record imports none of it, in Python neither."""
+    """Note the code and the files that a record names: reading a record imports none of it, in Python neither, and in a command
+    it opens none of them.
+    """
     _gate.named |= {path for text in _texts(values) for path in _code_files(text)}
+    _gate.recorded |= data_files(values)
+
+
+def data_files(values: Any) -> set[Path]:
+    """Return the files and folders that data may name."""
+    return {path for text in _texts(values) for path in _data_files(text)}
+
+
+def run_again(values: Any) -> None:
+    """Let a run be continued or branched with the files that its record names, as the user asked for."""
+    _gate.known |= data_files(values)
+
+
+def check_data(path: Path | str) -> None:
+    """Errors: UserError for a file that a record names and no words of the user, where the gate is closed."""
+    if not _gate.closed:
+        return
+    whole = Path(path).expanduser().resolve()
+    if not any(whole.is_relative_to(folder) for folder in _gate.known):
+        if any(whole.is_relative_to(folder) for folder in _gate.recorded):
+            raise UserError(
+                f"the record names the file {_printable(str(path))}, and reading a run opens no file outside its folder: if you "
+                f"trust it, add {FLAG} {shlex.quote(_printable(str(path)))} (docs/files.md)"
+            )
+        _gate.known.add(whole)
 
 
 def check_file(path: Path) -> None:
@@ -231,6 +274,39 @@ def _code_files(text: str) -> Iterator[Path]:
         for start in starts:
             with suppress(OSError, ValueError, RuntimeError):  # no path at all, such as one with a NUL
                 yield Path(text[start : end.end()].strip()).expanduser().resolve()
+
+
+def _data_files(text: str) -> Iterator[Path]:
+    """Yield what a text may name on this machine, and the society in whose folder a name such as `./lands/x/topic` lies."""
+    for path in paths_in(text):
+        with suppress(OSError, ValueError, RuntimeError):
+            yield path.expanduser().resolve()
+            if (path.expanduser().parent / SOCIETY).is_file():
+                yield path.expanduser().resolve().parent
+
+
+def paths_in(text: str, bare: bool = True) -> Iterator[Path]:
+    """Yield what a text may name on this machine: whatever is written as a path, ends like a file, or is there.
+
+    bare: whether a text of one word may name what is there.
+
+    >>> [str(path) for path in paths_in("replay:/tmp/a,b=./c.toml")], list(paths_in("hf:org/model,top_p=.5"))
+    (['/tmp/a', 'c.toml'], [])
+    """
+    parts = _BETWEEN.split(_ADDRESS.sub(" ", text))
+    for word in filter(None, parts):
+        written = word.startswith(("/", "~", "./", "../")) or "\\" in word or "/.." in word
+        if written or word.lower().endswith(ENDINGS) or ((bare or len(parts) > 1) and _exists(word)):
+            yield Path(word)
+    if len(parts) > 1 and _exists(text):
+        yield Path(text)
+
+
+def _exists(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long, or with a NUL
+        return False
 
 
 def _unknown_code(text: str, known_files: set[Path]) -> Path | None:

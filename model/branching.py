@@ -23,7 +23,7 @@ from parley.llm.budget import Budget
 from parley.llm.errors import UserError
 from parley.llm.journal import read_database
 from parley.llm.seeding import digest
-from parley.llm.trust import refuse_named
+from parley.llm.trust import refuse_named, run_again
 from parley.model.agent_factory import AgentClass
 from parley.model.cost_estimate import KnownReplies, RunPlan, plan_run
 from parley.model.custom import AGENT_CLASS, FILE, TOPOLOGY, class_names, scenario_on
@@ -93,6 +93,7 @@ def plan_branch(
     """
     folder = Path(parent)
     header, events = _read_parent(folder)
+    run_again(header.scenario)
     base = scenario_of(header, folder)
     refuse_named(called_models(base), folder)  # a branch calls the models of the run
     scenario = branch_scenario(base, round_, dict(settings or {}), interventions)

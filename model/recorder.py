@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 from parley.llm.errors import UserError
 from parley.llm.trust import note_named
 from parley.llm.value_types import read_json, typed
-from parley.model.events import KINDS, SCHEMA, Event, Header, kind_of_event
+from parley.model.events import KINDS, SCHEMA, Event, Header, Seated, kind_of_event
 from parley.model.files import file_errors
 
 
@@ -139,6 +139,8 @@ def from_line(line: str) -> Event:
     event = typed(cls, values)
     if isinstance(event, Header):
         note_named(event.scenario)
+    elif isinstance(event, Seated) and not event.topic.isidentifier():
+        note_named(event.topic)
     return event
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from parley.llm.budget import NO_LIMIT, Budget
 from parley.llm.errors import UserError
+from parley.llm.trust import run_again
 from parley.model.branching import BranchPlan
 from parley.model.events import Event, Header
 from parley.model.files import RECORD
@@ -89,6 +90,7 @@ class RunRegistry:
         if is_locked(folder):
             raise UserError(f"another process is running in {folder}: wait until it ends")
         header = read_header(folder)
+        run_again(header.scenario)
         limits = (budget or NO_LIMIT)._replace(prices=saved_prices(folder))
         branch = Branch(**header.branch) if header.branch else None
         return self._add(scenario_of(header, folder), folder, header.given, limits, branch=branch)

@@ -6,6 +6,7 @@ import json
 import pickle
 import shutil
 import socket
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from select import select
@@ -16,6 +17,7 @@ import pytest
 
 import parley
 import run
+from parley.environments.graphs import _read
 from parley.llm import trust
 from parley.llm.backends import server_lines
 from parley.llm.errors import UserError
@@ -205,6 +207,70 @@ def test_looking_at_a_hostile_run_loads_nothing(command: str, place: Place, caps
     assert run.main([*command.split(), theirs, *(["--out", "x.html"] if command == "report" else [])]) in (0, 2)
     assert "Traceback" not in capsys.readouterr().err
     assert place.untouched
+
+
+OUTSIDE: dict[str, tuple[str, dict[str, object]]] = {
+    "graph": ("links.csv", {"environment": "network", "options": {"graph": "file,path=./secret/links.csv", "size": 4}}),
+    "graph of a place": (
+        "links.csv", {"environment": "places", "options": {"topology": "network,graph=(file,path=./secret/links.csv)", "size": 4}}
+    ),
+    "survey": ("links.csv", {"environment": "network", "options": {"mix": "./secret/links.csv,party=a", "size": 4}}),
+    "topic": ("topic.toml", {"topic": ["./secret/topic.toml"]}),
+    "society": ("society.toml", {"society": "./secret"}),
+    "topic of a society": ("society.toml", {"topic": ["./secret/town"]}),
+    "personas": ("republican.toml", {"personas": "./secret"}),
+    "table of personas": ("links.csv", {"personas": "./secret/links.csv"}),
+    "wording": ("prompts/opening.txt", {"wording": "./secret"}),
+    "surrogate": ("fit.json", {"llms": ["first=surrogate:./secret/fit.json"]}),
+    "preset": ("topic.toml", {"name": "./secret/topic.toml"}),
+    "questions": ("topic.toml", {"questions": "./secret/topic.toml"}),
+    "evidence": ("prompts/opening.txt", {"interventions": [
+        {"kind": "fact_check", "round": 1, "evidence": "./secret", "llm": "oracle", "text": ""}]}),
+}  # fmt: skip
+"""By kind: a file outside of the run, and the fields of a header that name it."""
+READING = (
+    "show RUN", "show RUN --agent 1", "report RUN --out x.html", "compare RUN RUN", "check RUN", "export bundle RUN --out b.zip",
+    "export eval RUN --out x.eval", "study sheet RUN", "branch RUN --tree",
+)  # fmt: skip
+_watched: list[str] = []
+"""The names of what was opened, while a test watches."""
+sys.addaudithook(
+    lambda event, arguments: _watched.append(str(arguments[0])) if event in ("open", "os.scandir") else None
+)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name.startswith("graph") else pytest.mark.thorough) for name in OUTSIDE]
+)
+def test_a_command_that_reads_a_run_opens_no_file_that_only_the_record_names(
+    name: str, place: Place, capsys: pytest.CaptureFixture[str]
+):
+    """A run folder of a stranger names a file of yours: what shows the run shows it without the file, or refuses in one line."""
+    file, fields = OUTSIDE[name]
+    place.write(f"secret/{file}", "CANARY")
+    theirs = place.record(**fields)
+    if name.startswith("topic"):
+        record = place.folder / theirs / RECORD
+        record.write_text(record.read_text().replace('"topic":"racism"', f'"topic":"{fields["topic"][0]}"'))  # type: ignore[index]
+    for command in READING:
+        _watched.clear()
+        code = run.main([theirs if word == "RUN" else word for word in command.split()])
+        opened = [path for path in _watched if "secret" in path]
+        assert (opened, code in (0, 2)) == ([], True), command
+    assert "CANARY" not in "".join(capsys.readouterr())
+
+
+def test_a_run_is_continued_with_the_files_that_it_was_made_with(place: Place, capsys: pytest.CaptureFixture[str]):
+    """Only what runs again opens them, and what the user names with --trust."""
+    place.write("links.csv", "source,target\n" + "".join(f"{one},{(one + 1) % 4}\n" for one in range(4)))
+    words = ["--scenario", "network", "--set", "graph=file,path=links.csv", "--set", "size=4", "--llm", "oracle"]
+    assert run.main([*words, "--topic", "racism", "--repetitions", "1", "--rounds", "2", "--out", "mine"]) == 0
+    _read.cache_clear()  # as another process has read nothing
+    assert run.main(["show", "mine", "--agent", "1"]) == 2
+    assert "add --trust links.csv" in capsys.readouterr().err
+    assert run.main(["show", "mine", "--agent", "1", "--trust", "links.csv"]) == 0
+    assert run.main([*words, "--topic", "racism", "--repetitions", "1", "--rounds", "2", "--out", "mine"]) == 0
+    assert run.main(["branch", "mine", "--round", "2", "--rounds", "3", "--out", "longer"]) == 0
 
 
 def test_python_reads_a_hostile_run_without_its_code(place: Place):

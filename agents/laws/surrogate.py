@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from parley.agents.laws._fits import FromFit
 from parley.agents.laws.base import Codes, Floats, Law, People, neighbour_mean
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.trust import check_data
 
 SCHEMA = 4
 """The format of the files that Surrogate reads."""
@@ -134,6 +135,7 @@ def read_topic(path: Path, topic: str, schema: int, what: str, law: str, command
     """Read one topic of a fitted file. what: the content of the file, for errors. law: the law that reads the file.
     command: the command that wrote the file. Errors: UserError.
     """
+    check_data(path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         topics = dict(content["topics"]) if content["schema"] == schema else {}

@@ -22,6 +22,7 @@ from parley.llm.errors import UserError
 from parley.llm.file_cache import read_once
 from parley.llm.prompts import Template
 from parley.llm.seeding import digest
+from parley.llm.trust import check_data
 
 if TYPE_CHECKING:
     from parley.agents.language import Language
@@ -52,6 +53,7 @@ def is_pack(wording: str) -> bool:
 
 def pack_folder(wording: str) -> Path:
     """Return the folder of a pack."""
+    check_data(wording)
     return Path(wording).expanduser()
 
 

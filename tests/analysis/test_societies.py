@@ -53,8 +53,8 @@ def test_a_run_says_whose_parties_it_has(society: str, run: Path) -> None:
 
 @pytest.mark.parametrize("words", [
     ("report", "RUN", "--out", "OUT/report.html"),
-    ("study", "judge", "RUN", "--llm", "oracle", "--out", "OUT"),
-    ("study", "judge", "RUN", "--rubric", "appeal", "--llm", "oracle", "--out", "OUT"),
+    ("study", "judge", "RUN", "--trust", "SOCIETY", "--llm", "oracle", "--out", "OUT"),
+    ("study", "judge", "RUN", "--trust", "SOCIETY", "--rubric", "appeal", "--llm", "oracle", "--out", "OUT"),
     ("study", "validate", "--society", "SOCIETY", "--personas", "simple", "--llm", "oracle", "--judge", "oracle", "--out", "OUT"),
     ("study", "questionnaire", "orders", "--society", "SOCIETY", "--llm", "oracle", "--repeats", "2", "--out", "OUT"),
     ("study", "personas", "--society", "SOCIETY", "--party", "FIRST", "--llm", "oracle", "--out", "OUT"),
