@@ -61,12 +61,20 @@ def branch_effect(parent: Tables, branch: Tables) -> InterventionResult:
     If the branch adds interventions that reach only some rooms, the effect is that on these rooms. Errors: UserError where the
     two differ before that round.
     """
-    first = int(branch.header.branch["round"])
     parent_acts = set(parent.interventions[ACT].itertuples(index=False, name=None))
     added = [act not in parent_acts for act in branch.interventions[ACT].itertuples(index=False, name=None)]
     acts = branch.interventions[pd.Series(added, index=branch.interventions.index, dtype=bool)]
+    first = _first_round(branch, acts)
     result = compare_from(parent, branch, first, acts[acts["round"] >= first])
     return replace(result, names=NAMES, compared=("in the branch", "in its parent"))
+
+
+def _first_round(branch: Tables, acts: pd.DataFrame) -> int:
+    """Return the first round that may differ, as rooms count rounds: within a topic, where stages are about several topics."""
+    stages = branch.places.groupby("stage")["topic"].nunique()
+    if branch.places["topic"].nunique() > stages.max():
+        return int(acts["round"].min()) if len(acts) else 1
+    return int(branch.header.branch["round"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +96,10 @@ class ParentComparison:
 
 def compare_with_parent(tables: Tables, where: Path) -> ParentComparison:
     """Return the comparison of a branch with its parent in the folder `where`. Errors: UserError."""
-    parent, first = load(where), int(tables.header.branch["round"])
+    parent = load(where)
     result = branch_effect(parent, tables)
     changed = what_changed(tables.header, parent.header, where)
-    same = (result.effects["effect"].fillna(0) == 0).all() and _unchanged(parent, tables, first)
+    same = (result.effects["effect"].fillna(0) == 0).all() and _unchanged(parent, tables, result.first)
     return ParentComparison(parent, result, changed, bool(same))
 
 
@@ -120,7 +128,7 @@ def add_branch(report: Report, tables: Tables, folder: Path) -> None:
         branch_figure(parent, tables, result), "figures/branch", "Attitudes in parent and branch, and their difference"
     )
     report.data(**{"tables/branch": named(result.effects)})
-    report.add(HOW.format(first))
+    report.add(HOW.format(result.first))
     if result.untouched:
         report.add(f"Rooms that no new intervention reached are left out: {result.untouched:,}.")
     if not comparison.same:

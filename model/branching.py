@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,10 +26,11 @@ from parley.llm.journal import read_database
 from parley.llm.seeding import digest
 from parley.llm.trust import refuse_named, run_again
 from parley.model.agent_factory import AgentClass
+from parley.model.casting import REFERENCE, seat_rooms
 from parley.model.cost_estimate import KnownReplies, RunPlan, plan_run
 from parley.model.custom import AGENT_CLASS, FILE, TOPOLOGY, class_names, scenario_on
 from parley.model.debate import DebateModel
-from parley.model.events import Ended, Event, Header
+from parley.model.events import Ended, Event, Header, Seated
 from parley.model.files import JOURNAL, RECORD
 from parley.model.header_bounds import check_header
 from parley.model.interventions import intervention_spec, parse_interventions
@@ -39,6 +41,7 @@ from parley.model.model_shares import called_models, share_of
 from parley.model.recorder import MemoryRecorder, read_lines, to_line
 from parley.model.scenario import Scenario, scenario_from_dict
 from parley.model.scenario_run import Branch, RunSpec, record_of
+from parley.model.stage_clock import StageClock
 from parley.model.validation import check_topics, topics_to_know
 
 ALLOWED = f"interventions (--intervene), rounds (--rounds), the model (--llm) and {', '.join(SETTINGS)}"
@@ -142,21 +145,50 @@ def _scenario(header: Header, folder: Path) -> Scenario:
 def branch_scenario(base: Scenario, round_: int, settings: dict[str, Any], interventions: Interventions) -> Scenario:
     """Return the scenario with other settings from a round on. Errors: UserError."""
     rounds = settings.pop("rounds", None)
-    rounds = base.rounds if rounds is None else base.with_settings({"rounds": rounds, "interventions": ()}).rounds
+    extended = base.with_settings({"rounds": base.rounds if rounds is None else rounds, "interventions": ()})
+    rounds = extended.rounds
     if not 1 <= round_ <= rounds:
         extend = f"; to go on after the last round, add --rounds {round_}" if round_ > rounds else ""
         raise UserError(f"a branch begins with a round from 1 to {rounds}, not {round_}{extend}")
     kept = [intervention for intervention in base.interventions if intervention.round <= rounds]
+    begins = _begins(extended, round_)
     added = [
-        *_settings(base, round_, settings),
-        *_added(round_, [intervention for intervention in interventions if intervention != ""]),
+        *[setting for begin in begins for setting in _settings(base, begin, settings)],
+        *_added(extended, round_, begins[0], [intervention for intervention in interventions if intervention != ""]),
     ]
     if any(intervention == "" for intervention in interventions):
-        kept = [intervention for intervention in kept if intervention.round < round_]
+        kept = [intervention for intervention in kept if _acts_first(extended, intervention) < round_]
     return base.with_settings({"rounds": rounds, "interventions": (*kept, *added)})
 
 
-def _settings(base: Scenario, round_: int, settings: dict[str, Any]) -> Iterator[Intervention]:
+def _acts_first(base: Scenario, intervention: Intervention) -> int:
+    """Return the first round of the run in which an intervention acts; rounds of an intervention are counted within a topic."""
+    clock, rooms = StageClock.of(base), intervention.rooms
+    topics = {seating.topic for seating in seat_rooms(base) if seating.room in rooms} if rooms else base.subject.topic
+    acts = [clock.rounds_on(topic)[intervention.round - 1] for topic in topics
+            if intervention.round <= len(clock.rounds_on(topic))]  # fmt: skip
+    return min(acts, default=intervention.round)
+
+
+def _begins(base: Scenario, round_: int) -> list[dict[str, Any]]:
+    """Return when an intervention has to act, to act from a round of the run on: its round, and its rooms if topics differ.
+
+    First those of the topic that is debated then.
+    """
+    clock = StageClock.of(base)
+    if not any(span.stage.topic for span in clock.spans):
+        return [{"round": round_}]
+    topics: dict[tuple[int, int], list[str]] = defaultdict(list)
+    for topic in base.subject.topic:
+        later = [(number, place) for place, number in enumerate(clock.rounds_on(topic), 1) if number >= round_]
+        if later:
+            topics[min(later)].append(topic)
+    rooms = [seating for seating in seat_rooms(base) if seating.group != REFERENCE]
+    return [{"round": place, "rooms": tuple([room.room for room in rooms if room.topic in named])}
+            for (_, place), named in sorted(topics.items())]  # fmt: skip
+
+
+def _settings(base: Scenario, begin: Mapping[str, Any], settings: dict[str, Any]) -> Iterator[Intervention]:
     """Yield the interventions that change settings from a round on. Errors: UserError on one that cannot change in mid-run."""
     for name in settings:
         if name not in (*SETTINGS, "llm", "llms"):
@@ -169,16 +201,16 @@ def _settings(base: Scenario, round_: int, settings: dict[str, Any]) -> Iterator
     earlier = {type(intervention) for intervention in base.interventions}
     before = Speech in earlier
     if changed := {name: typed.value(name) for name in speech if before or typed.value(name) != base.value(name)}:
-        yield Speech(round=round_, **changed)
+        yield Speech(**begin, **changed)
     if (llm := settings.get("llm")) and (Model in earlier or llm != base.models.llm):
-        yield Model(round=round_, llm=llm)
+        yield Model(**begin, llm=llm)
     for entry in settings.get("llms") or ():
         who, _, spec = entry.partition("=")
         if (share := share_of(who)) is not None:
             raise UserError(
-                f"--llm {entry}: in a branch write --intervene 'model round={round_} share={share:g} llm={spec}'"
+                f"--llm {entry}: in a branch write --intervene 'model round={begin['round']} share={share:g} llm={spec}'"
             )
-        yield Model(round=round_, to=(base.society.seat(who),), llm=spec)
+        yield Model(**begin, to=(base.society.seat(who),), llm=spec)
 
 
 def _reason(name: str) -> str:
@@ -191,16 +223,28 @@ def _reason(name: str) -> str:
     return "agents, rooms and links are made with it before the first round"
 
 
-def _added(round_: int, interventions: Interventions) -> Iterator[Intervention]:
-    """Yield the interventions; one without a round acts before this one. Errors: UserError on one that acts earlier."""
+def _added(
+    base: Scenario, round_: int, begin: Mapping[str, Any], interventions: Interventions
+) -> Iterator[Intervention]:
+    """Yield the interventions; one without a round acts where the branch begins. Errors: UserError on one that acts earlier."""
     for intervention in interventions:
         if isinstance(intervention, str) and not any(word.startswith("round=") for word in shlex.split(intervention)):
-            intervention = f"{intervention} round={round_}"
+            words = [
+                f"{name}={value}" for name, of in begin.items() for value in (of if isinstance(of, tuple) else [of])
+            ]
+            intervention = shlex.join([*shlex.split(intervention), *words])
+        elif isinstance(intervention, Mapping) and "round" not in intervention:
+            intervention = {**begin, **intervention}
         (added,) = parse_interventions([intervention])
-        if added.round < round_:
+        if _acts_first(base, added) < round_:
+            rooms = (
+                f", and name its rooms: {shlex.join(f'rooms={room}' for room in begin['rooms'])}"
+                if "rooms" in begin
+                else ""
+            )
             raise UserError(
                 f"{added.kind} before round {added.round} would change rounds that the branch shares with its parent: "
-                f"set round={round_} or later, or begin the branch with --round {added.round}"
+                f"set round={begin['round']} or later{rooms}, or begin the branch with --round {_acts_first(base, added)}"
             )
         yield added
 
@@ -245,9 +289,11 @@ def _shared_rounds(
     while not backend.unknown and model.round < round_ - 1:
         model.step()
     lines = [to_line(event) for event in recorder.events]
-    before = [to_line(event) for event in recorded if _round_of(event) < round_ and not isinstance(event, Ended)]
+    rounds = _rounds_of_run(scenario, recorded)
+    before = [to_line(event) for event, number in zip(recorded, rounds, strict=True)
+              if number < round_ and not isinstance(event, Ended)]  # fmt: skip
     ended = any(isinstance(event, Ended) for event in recorded)
-    reached = max(map(_round_of, recorded), default=0)
+    reached = max(rounds, default=0)
     if backend.unknown and not ended and reached < round_:
         if not model.round:
             raise UserError(
@@ -266,9 +312,21 @@ def _shared_rounds(
     return lines
 
 
-def _round_of(event: Event) -> int:
-    """The round of an event; 0 for one before the debates."""
-    return int(getattr(event, "round", 0))
+def _rounds_of_run(scenario: Scenario, recorded: Sequence[Event]) -> list[int]:
+    """Return the round of the run in which each event was recorded; 0 for one before the debates.
+
+    The record goes round by round; an event says the round of its room, and rooms on other topics have other rounds.
+    """
+    clock = StageClock.of(scenario)
+    topics = {event.room: event.topic for event in recorded if isinstance(event, Seated) and event.group != REFERENCE}
+    latest, rounds = 0, []
+    for event in recorded:
+        room, number = str(getattr(event, "room", "")), int(getattr(event, "round", 0))
+        latest = max(
+            latest, clock.round_of_run(topics[room], number) if hasattr(event, "round") and room in topics else number
+        )
+        rounds.append(latest)
+    return rounds
 
 
 def _relative(folder: Path, out: Path) -> str:

@@ -52,9 +52,20 @@ class StageClock:
 
     def last_round(self, room: RoomState) -> int:
         """Return how many rounds a room has in all."""
+        return len(self.rounds_on(room.topic))
+
+    def rounds_on(self, topic: str) -> list[int]:
+        """Return the rounds of the run in which a topic is debated: 3 and 4 for the second of two stages of two rounds."""
         if not self.spans:
-            return self.rounds
-        return sum(span.last - span.first + 1 for span in self.spans if span.stage.topic in ("", room.topic))
+            return list(range(1, self.rounds + 1))
+        spans = [span for span in self.spans if span.stage.topic in ("", topic)]
+        return [number for span in spans for number in range(span.first, span.last + 1)]
+
+    def round_of_run(self, topic: str, round_: int) -> int:
+        """Return the round of the run in which a topic has a round of its own; with 0, that of its first survey."""
+        rounds = self.rounds_on(topic)
+        late = not round_ and rounds and rounds[0] > 1
+        return rounds[0] if late else rounds[round_ - 1] if 0 < round_ <= len(rounds) else round_
 
     def ends_stage(self, round_: int) -> bool:
         """Return whether a stage ends with this round."""

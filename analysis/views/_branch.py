@@ -156,10 +156,7 @@ def planned(draft: BranchDraft) -> Planned:
     try:
         for values in (settings, *draft.interventions):
             check_named(values, "the form of this page")
-        interventions = [
-            parse_intervention({**intervention, "round": draft.round}) for intervention in draft.interventions
-        ]
-        plan = plan_branch(draft.folder, draft.round, draft.out, settings, interventions)
+        plan = plan_branch(draft.folder, draft.round, draft.out, settings, draft.interventions)
         if problem := model_problem(plan.spec.scenario):
             return Planned(Plan(problem=problem))
         shared = (

@@ -9,6 +9,7 @@ import pytest
 
 import parley
 from parley.llm.errors import UserError
+from parley.model.branching import plan_branch
 from parley.model.events import Event, Gathered, Heard, Linked, Rated, Unlinked, Utterance
 from parley.model.recorder import MemoryRecorder, to_line
 from parley.model.scenario import load_preset
@@ -303,3 +304,32 @@ def test_a_preset_with_stages_is_resumed_to_the_byte(tmp_path: Path) -> None:
 def test_what_does_not_fit_is_refused_with_what_to_set(settings: dict[str, Any], problem: str) -> None:
     with pytest.raises(UserError, match=problem):
         parley.DebateModel("three_way", **{**FEW, **settings})
+
+
+def test_a_branch_at_a_later_topic_keeps_everything_before_it(tmp_path: Path) -> None:
+    """Rounds of an intervention are counted within a topic, those of a branch in the run: the first topic stays as it was."""
+    stages = [{"topology": "rooms,size=4", "rounds": 2, "topic": "racism"},
+              {"topology": "echo,size=4", "rounds": 2, "topic": "abortion"}]  # fmt: skip
+    fields = {**FEW, "repetitions": 2, "topic": "racism,abortion", "size": 8, "rounds": 4, "llm": "oracle"}
+    parley.run("three_way", **fields, topology=stages, out=tmp_path / "a")
+    plan = plan_branch(
+        tmp_path / "a", 3, tmp_path / "b", {"temperature": 0.2}, ["message by=Ann text='Think of the cost.'"]
+    )
+    assert [(added.kind, added.round, len(added.rooms)) for added in plan.spec.scenario.interventions] == [
+        ("speech", 1, 2), ("message", 1, 2)]  # fmt: skip
+    branch = parley.branch(
+        tmp_path / "a", 4, out=tmp_path / "b", interventions=["message by=Ann text='Think of the cost.'"]
+    )
+    parent = parley.load(tmp_path / "a")
+    topics = {"racism": 3, "abortion": 2}  # rounds with the survey before the first
+    for topic, shared in topics.items():
+        mine, theirs = (
+            run.attitudes[(run.attitudes["topic"] == topic) & (run.attitudes["round"] < shared)]
+            for run in (branch, parent)
+        )
+        assert len(mine) == shared * 16
+        assert mine["attitude"].tolist() == theirs["attitude"].tolist()
+    assert set(branch.tables.interventions["room"].str.partition("/")[0]) == {"abortion"}
+    assert "cannot be compared" not in branch.summary
+    with pytest.raises(UserError, match="set round=1 or later, and name its rooms"):
+        plan_branch(tmp_path / "a", 3, tmp_path / "c", interventions=["message round=1 by=Ann text='Think.'"])
