@@ -24,13 +24,17 @@ AGENT_REPORTERS = {name: name for name in ("attitude", "party", "room")}
 def reporters(model: DebateModel) -> dict[str, Any]:
     """Return mean and standard deviation by party, and with several topics also by party and topic.
 
-    The axes of two topics may run in opposite directions, so a mean over topics may say little.
+    `mean_PARTY` is a mean over all topics that are debated in a round. The axes of two topics may run in opposite directions, so
+    it may say little. Where stages are about one topic after another, it is of the topic of the round, which the column
+    `stage_topic` names.
     """
     parties = sorted({agent.party for agent in model.agents if agent.group != REFERENCE})
     cells: list[Cell] = [(party, None) for party in parties]
     if len(model.setup.subject.topic) > 1:
         cells += [(party, topic) for party in parties for topic in model.setup.subject.topic]
     columns: dict[str, Any] = {"round": "round"}
+    if any(span.stage.topic for span in model.clock.spans):
+        columns["stage_topic"] = _topic
     for name, reporter in (("mean", _mean), ("sd", _standard_deviation)):
         columns |= {"_".join(filter(None, (name, *cell))): partial(reporter, cell=cell) for cell in cells}
     emotions = [name for name in EMOTIONS if name in model.setup.surveys.also]
@@ -60,13 +64,23 @@ def _emotion(model: DebateModel, name: str, party: str) -> float | None:
     return statistics.fmean(feelings) if feelings else None
 
 
+def _topic(model: DebateModel) -> str:
+    """The topic of the stage; "" in a stage on all topics."""
+    span = model.clock.span(max(model.round, 1))
+    return span.stage.topic if span else ""
+
+
 def attitudes_by_party(model: DebateModel) -> Mapping[Cell, Sequence[float]]:
-    """Return the readable attitudes of all agents who debate, by cell. Computed once for all columns of a round."""
-    attitudes: dict[Cell, list[float]] = defaultdict(list)
+    """Return the readable attitudes of all agents who debate, by cell. Computed once for all columns of a round.
+
+    The cell of all topics has those on the topic of the stage, if the stage has one.
+    """
+    attitudes, debated = defaultdict[Cell, list[float]](list), _topic(model)
     for agent in model.agents:
         attitude = agent.attitude
         if attitude is not None and agent.group != REFERENCE:
-            attitudes[agent.party, None].append(attitude)
+            if debated in ("", agent.topic.slug):
+                attitudes[agent.party, None].append(attitude)
             attitudes[agent.party, agent.topic.slug].append(attitude)
     return attitudes
 

@@ -143,6 +143,11 @@ def test_people_go_from_topic_to_topic_with_their_memory() -> None:
     racism, climate = model.debating_rooms
     assert all(one.memory is other.memory and one.persona == other.persona
                for one, other in zip(racism.members.values(), climate.members.values(), strict=True))  # fmt: skip
+    rows = model.datacollector.get_model_vars_dataframe().iloc[1:]
+    assert rows["stage_topic"].tolist() == ["racism", "racism", "climate_change", "racism"]
+    for topic in ("racism", "climate_change"):
+        of_topic = rows["stage_topic"] == topic
+        assert rows.loc[of_topic, "mean_democrat"].equals(rows.loc[of_topic, f"mean_democrat_{topic}"])
     collected = model.datacollector.get_agent_vars_dataframe()["attitude"].unstack(level=0)
     assert collected.loc[list(climate.members)].notna().to_numpy().any(axis=0).tolist() == [
         False,
