@@ -18,7 +18,7 @@ from parley.analysis.rating_value import NO_DISTRIBUTION
 from parley.analysis.reply_faults import warnings
 from parley.analysis.scores.table import MANY
 from parley.analysis.statistics.intervals import FEWEST, too_few
-from parley.analysis.tables import Tables
+from parley.analysis.tables import Tables, asked_for
 from parley.model.titles import group_title, join_phrases, seat_title
 
 MEANING = "The model's own opinion is the average first rating of Default agents, who have no party."
@@ -62,13 +62,14 @@ def _with_labels(table: pd.DataFrame, tables: Tables) -> pd.DataFrame:
 
 def missing_ratings(tables: Tables) -> str:
     """Return how many ratings are missing, as a sentence."""
-    ratings, unread = len(tables.attitudes), int(tables.attitudes["rating"].isna().sum())
+    asked = asked_for(tables.attitudes)
+    ratings, unread = len(asked), int(asked["rating"].isna().sum())
     if not ratings:
         return "There are no ratings."
     if unread == ratings:
         return f"All {ratings:,} ratings are missing, so nothing can be said about opinions."
     lost = f"{unread:,} of {ratings:,} ratings are missing{f' ({unread / ratings:.1%})' if unread else ''}"
-    flat = int((tables.attitudes["reason"] == NO_DISTRIBUTION).sum())
+    flat = int((asked["reason"] == NO_DISTRIBUTION).sum())
     return (
         f"{lost}; {flat:,} of {ratings:,} ratings have no distribution of answers, so all means leave them out."
         if flat

@@ -92,8 +92,8 @@ class Run:
 
     def _repr_html_(self) -> str:
         header, tables = self.tables.header, self.tables
-        ratings = len(tables.attitudes)
-        missing = int(tables.attitudes["rating"].isna().sum())
+        asked = record.asked_for(tables.attitudes)
+        ratings, missing = len(asked), int(asked["rating"].isna().sum())
         lines = [
             "" if tables.finished else "Unfinished: the same call continues it.",
             (disclaimers.short_disclaimer(header) or "").replace("**", ""),

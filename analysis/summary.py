@@ -27,10 +27,11 @@ from parley.analysis.reply_faults import ways_read
 from parley.analysis.report import Report
 from parley.analysis.run_tables import run_tables
 from parley.analysis.statistics.intervals import FEWEST, too_few
-from parley.analysis.tables import Tables
+from parley.analysis.tables import Tables, asked_for
 from parley.llm.errors import UserError
 from parley.llm.prices import UNPRICED, Prices, cost_by_model
 from parley.model import attendance
+from parley.model.missing_replies import UNASKED
 from parley.model.titles import group_title, join_phrases, seats_in
 
 AXIS = {
@@ -239,26 +240,30 @@ def _axis(topic: str, probe: str) -> str:
     return words.escape_markdown(f"{survey_question.construct}, asked from {labels}{shown}: {survey_question.question}")
 
 
-def asked_for(answers: pd.DataFrame) -> pd.DataFrame:
-    """Return the answers that were asked for: not those of an agent that had nothing to answer, or was absent."""
+def _answered(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the answers in a table of a study that were asked for: not those of an agent that had nothing to answer."""
     return answers[answers["asked"] > 0]
 
 
 def missing(report: Report, tables: Tables) -> None:
     """Add how many replies could not be read, with reasons."""
-    ratings, calls = tables.attitudes, tables.calls
+    ratings, calls = asked_for(tables.attitudes), tables.calls
     unread = {
         "ratings": (ratings, "rating"),
-        "ratings of further probes": (tables.probes, "rating"),
-        "replies": (tables.utterances, "text"),
+        "ratings of further probes": (asked_for(tables.probes), "rating"),
+        "replies": (asked_for(tables.utterances), "text"),
         "notes to themselves": (tables.private, "text"),
     }
     studied = {name: table for name, table in run_tables().items() if table.noun}
-    unread |= {f"{table.noun}s": (asked_for(getattr(tables, name)), table.answer) for name, table in studied.items()}
+    unread |= {f"{table.noun}s": (_answered(getattr(tables, name)), table.answer) for name, table in studied.items()}
     rows = []
     for what, (frame, column) in unread.items():
         lacking = frame[frame[column].isna()]
         rows.append((what, len(frame), lacking["reason"], lacking["party"]))
+    unasked = {"ratings": tables.attitudes, "ratings of further probes": tables.probes, "replies": tables.utterances}
+    for what, frame in unasked.items():
+        silent = frame[frame["reason"].isin(UNASKED)]
+        rows.append((f"{what} that were not asked for", len(frame), silent["reason"], silent["party"]))
     undone = tables.acts[tables.acts["reason"].notna()]
     rows += [
         ("acts that could not be read or done", len(tables.acts), undone["reason"], undone["party"]),
@@ -279,7 +284,7 @@ def missing(report: Report, tables: Tables) -> None:
         report.plain(outgrown(tables))
         return
     frames = {"rating": ratings, "further rating": tables.probes, "reply": tables.utterances, "call": calls}
-    frames |= {"act": tables.acts} | {table.noun: asked_for(getattr(tables, name)) for name, table in studied.items()}
+    frames |= {"act": tables.acts} | {table.noun: _answered(getattr(tables, name)) for name, table in studied.items()}
     counts = [words.count_phrase(len(frame), noun) for noun, frame in frames.items() if len(frame)]
     none = "" if len(ratings) else " There are no ratings."
     report.add(f"Nothing is missing: {join_phrases(counts)} are readable.{none}" if counts else "No agent was asked.")

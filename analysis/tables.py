@@ -129,7 +129,7 @@ class Tables:
         """The turns that agents were asked for, without statements of mediators and versions of a story."""
         turns = self.utterances
         debated = (turns["agent"] != MEDIATOR) & (turns["form"] != RETELLING)
-        return turns[debated & ~turns["reason"].isin(UNASKED)]
+        return asked_for(turns[debated])
 
     @property
     def conditions(self) -> pd.DataFrame:
@@ -189,6 +189,11 @@ class Tables:
             return load_topic(topic).heading
         except UserError:
             return topic
+
+
+def asked_for(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the ratings or turns that were asked for: who is not there, or may not speak, is not asked and so not missing."""
+    return answers[~answers["reason"].isin(UNASKED)]
 
 
 def _bank(slug: str) -> TopicBank | None:

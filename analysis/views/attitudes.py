@@ -21,6 +21,7 @@ from parley.analysis.statistics.intervals import SCALE, mean_interval
 from parley.analysis.tables import Tables
 from parley.analysis.views._chart import Chart, Drawn, Key, Line, Panel, last_round, party_key, rounded, scale_ends
 from parley.analysis.views._session import Shown, surveyed
+from parley.model.missing_replies import UNASKED
 from parley.model.titles import group_title, seat_title
 
 ORDER = 1
@@ -126,7 +127,7 @@ def party_line(ratings: pd.DataFrame, key: str, plain: bool) -> tuple[Line, list
     """Return the line of a party and, by round, the cells of its values: mean, ends of the interval, rooms, missing ratings."""
     rounds = range(int(ratings["round"].max()) + 1)
     rooms = _wide(ratings, ["room"]).reindex(columns=rounds)
-    missing = ratings["attitude"].isna().groupby(ratings["round"]).sum()
+    missing = (ratings["attitude"].isna() & ~ratings["reason"].isin(UNASKED)).groupby(ratings["round"]).sum()
     means, cells = [], []
     for round_ in rounds:
         values = rooms[round_].dropna().to_numpy(dtype=float)

@@ -9,6 +9,7 @@ from parley.analysis.findings import missing_ratings
 from parley.analysis.formatting import REFERENCE, count_phrase, format_estimate, format_number
 from parley.analysis.metrics import drift
 from parley.analysis.statistics.intervals import FEWEST
+from parley.analysis.tables import asked_for
 from parley.llm.errors import UserError
 from parley.model.titles import seat_title
 from parley.studies.sheets.facts import HEADER, Fact, SheetRun, fact
@@ -74,7 +75,7 @@ def change(run: SheetRun) -> Fact:
 @fact
 def missing(run: SheetRun) -> Fact:
     lines, calls = run.tables.utterances, run.tables.calls
-    lost = int(lines["text"].isna().sum())
+    lost = int(asked_for(lines)["text"].isna().sum())
     failed = int(calls["failure"].notna().sum())
     text = f"{missing_ratings(run.tables)} {lost} of {len(lines):,} lines are missing; {failed} of {len(calls):,} calls failed."
     return Fact(text, "tables/attitudes.csv, utterances.csv, reason; tables/calls.csv, failure")

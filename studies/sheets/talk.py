@@ -12,6 +12,7 @@ from parley.agents.claim_questions import GUESSES, OPTIONS, RIGHT
 from parley.agents.probe import Probe
 from parley.agents.topic import load_topic
 from parley.analysis.formatting import count_phrase, strip_controls
+from parley.analysis.tables import asked_for
 from parley.llm.request import Request
 from parley.model.sent_requests import Exchange
 from parley.studies.sheets.facts import Fact, SheetRun, fact
@@ -34,7 +35,7 @@ def talk(run: SheetRun) -> Fact | None:
     lines = run.tables.utterances
     if lines.empty:
         return None
-    missing = int(lines["text"].isna().sum())
+    missing = int(asked_for(lines)["text"].isna().sum())
     rooms = run.tables.agents.groupby("room")["agent"].nunique()
     alone = int((lines["room"].map(rooms) < 2).sum())
     text = f"{count_phrase(len(lines), 'line')}, {missing} of them missing; {alone} said in a room with no other agent."

@@ -10,6 +10,7 @@ from data_checks import check_each
 from standins import Scrambled, opinionated
 
 import run
+from parley.analysis.findings import missing_ratings
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics.trajectory import compute
 from parley.analysis.run_report import write_report
@@ -21,7 +22,8 @@ from parley.llm.errors import UserError
 from parley.llm.request import Backend, Request
 from parley.model.debate import DebateModel
 from parley.model.events import Event, Heard, Intervened, Rated, Utterance
-from parley.model.recorder import MemoryRecorder, to_line
+from parley.model.missing_replies import RATINGS, tally_of
+from parley.model.recorder import MemoryRecorder, from_line, to_line
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunSpec, run_scenario
 
@@ -158,7 +160,13 @@ def test_metrics_and_figures_have_gaps_and_no_zeros(folder: Path) -> None:
     for name, metric in metrics().items():
         if applies(metric, tables):
             assert not metric.compute(tables).filter(regex="mean|start|end$").eq(0).to_numpy().any(), name
-    assert "absent 8" in (folder / "summary.md").read_text(encoding="utf-8")
+    summary = (folder / "summary.md").read_text(encoding="utf-8")
+    lost, asked = len(tables.attitudes) - 8, len(tables.attitudes)
+    assert f"| ratings that were not asked for | 8 | {asked} | absent 8 |" in summary
+    assert missing_ratings(tables) == f"0 of {lost} ratings are missing."
+    with (folder / "record.jsonl").open() as lines:
+        tally = tally_of(map(from_line, lines), {"": "oracle"})
+    assert sum(number for key, number in tally.asked.items() if key.what == RATINGS) == lost  # the line on the terminal
     assert "Avery – (no rating: absent)" in (folder / "transcript.md").read_text(encoding="utf-8")
 
 
