@@ -48,6 +48,15 @@ def _labels(seats: pd.DataFrame, round_: int, turns: int) -> Iterator[str]:
         yield from [label] * (left if count is None else count)
 
 
+def stage_starts(tables: Tables, group: str, topic: str) -> list[tuple[int, str]]:
+    """Return the first round of each stage on a topic, and its name: `2: echo + network`; empty where a run has no stages."""
+    if tables.places["stage"].nunique() < 2:
+        return []
+    seats = tables.places[(tables.places["group"] == group) & (tables.places["topic"] == topic)]
+    return [(max(int(rows["round"].iloc[0]), 1), f"{stage}: {' + '.join(map(str, rows['place'].unique()))}")
+            for stage, rows in seats.groupby("stage")]  # fmt: skip
+
+
 def stages_sentence(tables: Tables) -> str:
     """Return which round begins each stage, and what people remember of the stages before it; "" with fewer than two stages."""
     firsts = tables.places.groupby(["topic", "stage"], sort=False)["round"].first().reset_index()

@@ -4,8 +4,8 @@ An attitude figure shows attitude 0-10 by round, a panel per topic, each party i
 line style each identify a party, so that the figure can be read without colour. Bars are 95% intervals over rooms; a point of
 fewer than five rooms has none. The dashed line is the Default's level before the debates when no Default takes part (Figs 4 and 8
 of Taubenfeld et al.). A group with many seats has a line per party, and a shade that encloses half of its agents (`party_means`).
-A vertical line with a letter is an intervention; the legend says which. A figure with one panel per row is as wide as a column of
-a page, any other as wide as the page.
+A vertical line with a letter is an intervention; the legend says which. A dotted line is where a stage begins. A figure with one
+panel per row is as wide as a column of a page, any other as wide as the page.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from parley.analysis import disclaimers, figures
 from parley.analysis.figure_text import rooms_phrase, wrap_text
 from parley.analysis.figures import MARK, ONE_COLUMN, OTHERS, STYLES, TWO_COLUMNS, add_legend, new_figure
 from parley.analysis.formatting import format_range, slug
+from parley.analysis.meetings import stage_starts
 from parley.analysis.metrics._cells import DEFAULT, Level, default_level
 from parley.analysis.provenance import run_title
 from parley.analysis.statistics.intervals import SCALE, Floats, bounded_ends, reach_of_mean
@@ -36,6 +38,10 @@ from parley.llm.errors import UserError
 from parley.model.titles import group_title, seat_title
 
 LEVEL: Any = {"color": STYLES[DEFAULT]["color"], "linestyle": (0, (6, 3)), "linewidth": 1.0}
+STAGE: Any = {"color": "#555555", "linestyle": ":", "linewidth": 0.8, "zorder": 0.5}
+"""The line at the beginning of a stage."""
+STAGE_LETTER = 0.055
+"""Inches of a letter of a stage's name."""
 SEATS = 8
 """Up to this number of seats of a party each has a line (`party_means`)."""
 HALF = "Middle half of a party's agents"
@@ -110,6 +116,7 @@ def attitudes(tables: Tables, points: pd.DataFrame, groups: Sequence[str], capti
             if level:
                 axis.axhline(level.value, label=dashed, **LEVEL)
             mark(axis, tables, *panel, tags)
+            _mark_stages(axis, stage_starts(tables, *panel), width / columns - 0.6)
             if not axis.has_data():  # no rating could be read: the rounds are there all the same
                 axis.set_xlim(-0.5, int(tables.header.scenario["rounds"]) + 0.5)
         for axis in axes[len(panels) :]:
@@ -123,9 +130,12 @@ def _about(tables: Tables) -> str:
     """Return what the caption file says of an attitude figure."""
     ends = _shared_ends(tables)
     low, high = (f" ({end})" for end in ends) if ends else ("", "")
+    panels = [(group, topic) for group in tables.groups for topic in tables.topics]
+    stages = sorted({name for panel in panels for _, name in stage_starts(tables, *panel)})
     return (
         f"Mean attitude after each round, from 0{low} to 10{high}; round 0 is the survey before the debate. "
         "Points of one round are drawn a little apart, so that no bar covers another."
+        + (f" Dotted lines: where a stage begins ({', '.join(stages)})." if stages else "")
     )
 
 
@@ -197,6 +207,28 @@ def mark(axis: Axes, tables: Tables, group: str, topic: str, tags: Tags) -> None
             axis.axvline(round_ - 0.5, label=label or None, **MARK)
         for round_ in rounds if len(before) <= MOST_LETTERS else rounds[:1]:
             _write_letter(axis, round_ - 0.5, tags[kinds], list(tags).index(kinds) if len(before) > LEVELS else 0)
+
+
+def _mark_stages(axis: Axes, starts: Sequence[tuple[int, str]], wide: float) -> None:
+    """Draw a dotted line where each stage begins, with its name above the panel: its number alone where the name has no room.
+
+    wide: inches of the panel.
+    """
+    if not starts:
+        return
+    left, right = axis.get_xlim()
+    edges = [*[round_ - 0.5 for round_, _ in starts], right]
+    spans = list(pairwise(edges))
+    letters = [(end - start) / (right - left) * wide / STAGE_LETTER for start, end in spans]
+    names = [name if len(name) < room else name.partition(":")[0]
+             for (_, name), room in zip(starts, letters, strict=True)]  # fmt: skip
+    for edge in edges[:-1]:
+        axis.axvline(edge, **STAGE)
+    above = axis.secondary_xaxis("top")
+    above.set_ticks([(start + end) / 2 for start, end in spans], names)
+    above.tick_params(length=0, pad=1, labelsize=6, labelcolor=STAGE["color"])
+    above.spines["top"].set_visible(False)
+    axis.set_xlim(left, right)
 
 
 MOST_LETTERS = 8

@@ -62,7 +62,7 @@ class Line:
 @dataclass(frozen=True)
 class Panel:
     """A panel. low and high: what the ends of the axis mean; ends: their numbers. flags: (round, text) of interventions before
-    that round.
+    that round. stages: (first round, name) of each stage.
     """
 
     title: str
@@ -72,6 +72,7 @@ class Panel:
     flags: Sequence[tuple[int, str]] = ()
     level: float | None = None
     ends: tuple[int, int] = (0, 10)
+    stages: Sequence[tuple[int, str]] = ()
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ import solara
 from parley.analysis.disclaimers import model_label
 from parley.analysis.figures import STYLES, styles_of_run
 from parley.analysis.formatting import count_phrase, format_number
+from parley.analysis.meetings import stage_starts
 from parley.analysis.metrics._cells import DEFAULT, default_level
 from parley.analysis.plots import SEATS
 from parley.analysis.provenance import intervention_event
@@ -114,6 +115,7 @@ def attitude_panel(tables: Tables, topic: str, group: str, run: str = "") -> tup
     level = None if run or DEFAULT in set(ratings["party"]) else default_level(tables, topic, group)
     title = where[0] if len(tables.groups) == 1 else f"{where[0]}: {where[1]}"
     panel = Panel(title, lines, *scale_ends(tables, topic), flags(tables, topic, group))
+    panel = replace(panel, stages=stage_starts(tables, group, topic))
     return replace(panel, level=rounded(level.value) if level else None), rows
 
 

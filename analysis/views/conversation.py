@@ -13,6 +13,7 @@ from parley.analysis import provenance
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.figures import styles_of_run
 from parley.analysis.formatting import count_phrase, format_feelings, format_number
+from parley.analysis.meetings import meetings
 from parley.analysis.own_reports import own_report
 from parley.analysis.tables import Tables
 from parley.analysis.views._finder import finder
@@ -95,10 +96,14 @@ def hit_lines(tables: Tables, titles: Mapping[str, str], hits: Sequence[Hit]) ->
 
 
 def room_lines(tables: Tables, room: str) -> list[Line]:
-    """Return for each round of a room its heading, interventions, lines, and the ratings after it, each with its moment."""
+    """Return for each round of a room its heading, interventions, lines, and the ratings after it, each with its moment.
+
+    Where people meet in several places, the lines of each table have a heading.
+    """
     frames = (tables.utterances, tables.attitudes, tables.emotions, tables.interventions)
     turns, ratings, felt, acts = (_by_round(frame[frame["room"] == room]) for frame in frames)
     seated = tables.agents[tables.agents["room"] == room].to_dict("records")
+    where, latest = meetings(tables), (0, "")
     party, looks, names = {row["agent"]: str(row["party"]) for row in seated}, edges(tables), tables.names
     lines: list[Line] = []
     for round_ in sorted({*turns, *ratings, *acts}):
@@ -109,6 +114,9 @@ def room_lines(tables: Tables, room: str) -> list[Line]:
         for act in acts.get(round_, []):
             lines.append(line(provenance.intervention_event(act, seated), "turn outside", at=began))
         for place, row in enumerate(here, 1):
+            if (table := where.get((room, row["iteration"]), "")) and (round_, table) != latest:
+                latest = round_, table
+                lines.append(line(table[0].upper() + table[1:], tag="h4", at=moment(round_, place, len(here))))
             lines.append(turn(row, looks[party[row["agent"]]], names) | {"at": moment(round_, place, len(here))})
         after = _ratings(ratings.get(round_, []), round_) + _feelings(felt.get(round_, []), round_)
         lines += [rating_line | {"at": moment(round_)} for rating_line in after]

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import parley
-from parley.analysis.meetings import meetings
+from parley.analysis.meetings import meetings, stage_starts
+from parley.analysis.metrics.trajectory import compute
+from parley.analysis.plots import attitudes
 from parley.analysis.tables import Tables, load
 
 
@@ -56,3 +58,39 @@ def test_transcript_and_summary_say_where_and_when(folder: Path) -> None:
     assert "stage 1 (rooms) begins with round 1; stage 2 (mediated and network) begins with round 2." in summary
     assert "In a stage with carry=none, people do not remember the stages before." in summary
     assert "rounds of other stages are no rounds of the same debate" in summary, "no share of the first round"
+
+
+def test_the_figure_has_a_line_where_each_stage_begins(run: Tables, tmp_path: Path) -> None:
+    """With its name above the panel, inside of its own stage; a run without stages has neither."""
+    (group,) = run.groups
+    assert stage_starts(run, group, run.topics[0]) == [(1, "1: rooms"), (2, "2: mediated + network")]
+
+    def lines(tables: Tables) -> list[float]:
+        (axis,) = attitudes(tables, compute(tables), tables.groups, "").axes
+        names = [label.get_text() for above in axis.child_axes for label in above.get_xticklabels()]
+        assert names == (["1: rooms", "2: mediated + network"] if tables is run else [])
+        return [float(line.get_xdata()[0]) for line in axis.lines if line.get_linestyle() == ":"]
+
+    assert lines(run) == [0.5, 1.5]
+    parley.run("two_way", llm="oracle", topic="racism", repetitions=1, rounds=1, out=tmp_path / "run")
+    assert lines(load(tmp_path / "run")) == []
+
+
+def test_the_page_has_the_stages_in_chart_and_conversation(run: Tables) -> None:
+    pytest.importorskip("solara")
+    from parley.analysis.views.attitudes import attitude_panel
+    from parley.analysis.views.conversation import room_lines
+
+    (group,), (topic,) = run.groups, run.topics
+    assert attitude_panel(run, topic, group)[0].stages == stage_starts(run, group, topic)
+    headings = [line["text"] for line in room_lines(run, run.agents["room"].iloc[-1]) if line["tag"] in ("h3", "h4")]
+    second = ["Stage 2, mediated, table 1", "Stage 2, mediated, table 2", "Stage 2, network"]
+    assert headings == [
+        "Round 1",
+        "Stage 1, rooms, table 1",
+        "Stage 1, rooms, table 2",
+        "Round 2",
+        *second,
+        "Round 3",
+        *second,
+    ]
