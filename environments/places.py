@@ -46,14 +46,18 @@ class Stage:
     def __post_init__(self) -> None:
         in_range(0, 1e6, rounds=self.rounds)
         in_range(0, 0.95, away=self.away)
-        linked = [place.kind for place in self.places if place.kind in ("network", "medium")]
-        if len(linked) > 1:
-            raise ValueError(f"a stage has room for one network or medium, not for {' and '.join(linked)}")
+        if len(self.linked) > 1:
+            raise ValueError(f"a stage has room for one network or medium, not for {' and '.join(self.linked)}")
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """Its places, in their order. Errors: UserError."""
         return tuple([PLACES.get(spec.strip()) for spec in split_outside(self.topology, ALSO)])
+
+    @property
+    def linked(self) -> list[str]:
+        """The kinds of its places in which links decide who hears whom."""
+        return [place.kind for place in self.places if place.kind in ("network", "medium")]
 
 
 MOST = 1e6
@@ -175,10 +179,10 @@ class Places:
             spans.append(Span(number, stage, first, min(last, rounds)))
         return tuple([span for span in spans if span.first <= max(rounds, 1)])
 
-    def _rounds_of_topics(self, scenario: Any) -> list[int]:
-        """Return how many rounds each topic has."""
+    def _rounds_of_topics(self, scenario: Any) -> list[list[Stage]]:
+        """Return the stage of each round of each topic."""
         spans = self.plan(scenario.rounds)
-        return [sum(span.last - span.first + 1 for span in spans if span.stage.topic in ("", topic))
+        return [[span.stage for span in spans if span.stage.topic in ("", topic) for _ in range(span.first, span.last + 1)]
                 for topic in scenario.subject.topic]  # fmt: skip
 
     def problems(self, scenario: Any) -> Iterator[str]:
@@ -193,13 +197,16 @@ class Places:
         for stage in self.stages:
             if stage.topic and stage.topic not in scenario.subject.topic:
                 yield f"a stage is about {stage.topic}, and the topics are {', '.join(scenario.subject.topic)}: name it in topic"
-        longest = max(self._rounds_of_topics(scenario))
+        rounds = self._rounds_of_topics(scenario)
+        longest = max(map(len, rounds))
         for intervention in scenario.interventions:
             if longest < intervention.round <= scenario.rounds:
                 yield (f"{intervention.kind} before round {intervention.round} is too late: rounds are counted within a topic, "
                        f"and no topic has more than {longest}")  # fmt: skip
-            if intervention.networked:
-                yield f"{intervention.kind} cannot change links where people meet in several places: leave it out"
+            then = [stages[intervention.round - 1] for stages in rounds if intervention.round <= len(stages)]
+            if intervention.networked and then and not any(stage.linked for stage in then):
+                yield (f"{intervention.kind} before round {intervention.round} changes links, and then people are in "
+                       f"{then[0].topology}, which has none: choose a round of a stage with a network or medium")  # fmt: skip
         for party in [party for place in self.places for party in place.who]:
             if scenario.society.seat(party) not in self.parties:
                 yield f"who={party}: these people are of {', '.join(self.parties)}: name one of these parties"

@@ -195,7 +195,8 @@ def _intervention_problems(scenario: Scenario) -> Iterator[str]:
                 f"{intervention.kind} before round {intervention.round} is too late: "
                 f"the scenario has {scenario.rounds} rounds; set rounds={intervention.round} or more"
             )
-        if intervention.networked and not any(group.networked for group in scenario.groups):
+        in_places = hasattr(scenario.environment, "places")  # which say it by stage
+        if intervention.networked and not in_places and not any(group.networked for group in scenario.groups):
             yield (
                 f"{intervention.kind} changes a network, and environment {scenario.environment_spec.name} has none: "
                 "leave it out, or set environment=network"

@@ -5,7 +5,8 @@ hear     parties or seat labels of the others; default: all
 number   how many others for each agent, drawn at random for each (0: all of them)
 both     whether the links in the other direction change too (false)
 
-The agents are not informed. This works only where links decide who hears whom (environments/network.py).
+The agents are not informed. This works only where links decide who hears whom: in a network or medium (environments/network.py),
+also where that is one of several places, for those who are there.
 """
 
 from __future__ import annotations
@@ -30,11 +31,15 @@ class Links(LinkChange, Intervention):
     networked: ClassVar[bool] = True
 
     def act(self, room: RoomState, agents: tuple[int, ...], attitude: View) -> Iterator[Act]:
-        assert room.society is not None
+        if room.society is None:  # a stage without links, in a repeated intervention
+            yield Act(agents, reason="no_link_to_change")
+            return
         links = room.society.links
         draw = room.society.draw(HEARD, self.kind, self.change, room.round, self.to, self.hear)
-        others = self.addressed(room, self.hear)
-        pairs = dict.fromkeys(pair for agent in agents for pair in self._pairs_of(agent, others, links, draw))
+        others = tuple([other for other in self.addressed(room, self.hear) if other in links.hears])
+        pairs = dict.fromkeys(
+            pair for agent in agents if agent in links.hears for pair in self._pairs_of(agent, others, links, draw)
+        )
         changed: Pairs = tuple([pair for pair in pairs if self._can_change(links, *pair)])
         if not changed:
             yield Act(agents, reason="no_link_to_change")

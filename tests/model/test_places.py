@@ -10,7 +10,8 @@ import pytest
 import parley
 from parley.llm.errors import UserError
 from parley.model.branching import plan_branch
-from parley.model.events import Event, Gathered, Heard, Linked, Rated, Unlinked, Utterance
+from parley.model.events import Event, Gathered, Heard, Intervened, Linked, Rated, Unlinked, Utterance
+from parley.model.interventions.links import Links
 from parley.model.recorder import MemoryRecorder, to_line
 from parley.model.scenario import load_preset
 
@@ -188,6 +189,29 @@ def test_interventions_reach_people_in_several_places() -> None:
     assert ["Think of the cost." in prompt for prompt in prompts] == [False] + [True] * 11
 
 
+@pytest.mark.parametrize("place", ["network", "medium"])
+def test_links_change_in_the_network_of_a_stage_for_those_who_are_there(place: str) -> None:
+    """Who does not take part in the network has no link in it, and rooms have none at all."""
+    cut = Links(round=2, change="remove", to=("republican",))
+    topology = f"rooms,size=4 [rounds=1] > rooms,size=4 + {place},graph='ring,degree=4',share=0.75 [rounds=2]"
+    model, events = ran(topology=topology, size=12, rounds=3, interventions=[cut])
+    party = {agent.unique_id: agent.party for agent in model.agents}
+    (made,), (removed,) = of(events, Linked), of(events, Unlinked)
+    assert set(removed.pairs) == {pair for pair in made.pairs if party[pair[0]] == "republican"}
+    assert len(made.pairs) == 9 * 4
+    assert model.debating_rooms[0].society.links.pairs == tuple(
+        pair for pair in made.pairs if pair not in removed.pairs
+    )
+    every = Links(round=2, every=1, change="remove", to=("republican",))
+    _, events = ran(
+        topology=f"{place},graph='ring,degree=4' > {place},graph='ring,degree=4' > rooms",
+        size=12,
+        rounds=3,
+        interventions=[every],
+    )
+    assert [event.reason for event in of(events, Intervened)] == [None, "no_link_to_change"]
+
+
 def test_a_mediated_group_deliberates_on_a_topic() -> None:
     """Members hear only the mediator, and the mediator writes a statement for each group in each round."""
     _, events = ran(topology="mediated,size=4", size=8, rounds=2)
@@ -298,6 +322,15 @@ def test_a_preset_with_stages_is_resumed_to_the_byte(tmp_path: Path) -> None:
             },
             "no topic has more than 1",
         ),
+        (
+            {
+                "topology": "network,graph='ring,degree=4' [rounds=1] > rooms [rounds=1]",
+                "rounds": 2,
+                "interventions": [Links(round=2, change="remove")],
+            },
+            "then people are in rooms, which has none",
+        ),
+        ({"topology": "rooms", "interventions": [Links(round=2, change="remove")]}, "choose a round of a stage"),
         ({"topology": "rooms", "size": 10**12}, "size must be from 0 to"),
         ({"topology": {"rooms": 5}}, "a place is a name with its options"),
         ({"topology": {1: {}}}, "a place is a name with its options"),
