@@ -261,8 +261,7 @@ def _study_part(name: str, suffix: str) -> Any:
     places = {name: place for group in STUDIES.values() for name, place in group.items()}
     if name in places:
         return places[name].load(suffix)
-    declared = _declared(name)
-    if declared is None:
+    if (declared := _declared(name)) is None:
         raise _unknown_study(name)
     home, entry = declared
     return home.part(entry.parser if suffix else entry.run)

@@ -93,8 +93,7 @@ def write_value(person: DeepPersona, attribute: Attribute, language: Language, s
         attempt_seed = derive(seed, PURPOSE, person.party, person.name, text, attribute.path, attempt)
         sampling = Sampling(1.0, TOKENS)
         reply = yield from ask(Request((Message("user", question),), sampling, attempt_seed, (), PURPOSE, facts=facts))
-        wrong = sentence_problem(reply, " ".join(person.sentences()), language)
-        if not wrong:
+        if not (wrong := sentence_problem(reply, " ".join(person.sentences()), language)):
             return Value(attribute.path, attribute.closeness, _sentence(reply))
     return Value(attribute.path, attribute.closeness, "", wrong)
 
@@ -105,8 +104,7 @@ def sentence_problem(reply: Reply, person_text: str, language: Language) -> str:
     """
     if reply.failure:
         return reply.failure.name
-    sentence = _sentence(reply)
-    if not sentence:
+    if not (sentence := _sentence(reply)):
         return "empty"
     if len(sentence.split()) > LONGEST:
         return "too_long"

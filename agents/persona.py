@@ -200,8 +200,7 @@ def _entries(party: str, folder: Path) -> list[dict[str, Any]]:
             raise UserError(f"{path} needs a [[persona]] table for each persona")
         if entries or not home:
             return entries
-    party_data = home.parties.get(party)
-    if party_data is None:
+    if (party_data := home.parties.get(party)) is None:
         raise unknown_name("party", party, home.parties)
     make = plain_people if folder.name == PARTIES else people_in_variants
     return make(party_data.names, party_data.person, home.spoken(party_data.language))

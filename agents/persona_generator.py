@@ -140,8 +140,7 @@ def is_valid_backstory(compose: Callable[[int], Request], problem: Problem, who:
     wrong: str | None = None
     for attempt in range(ATTEMPTS):
         reply = yield from ask(compose(attempt))
-        wrong = problem(reply)
-        if wrong is None:
+        if (wrong := problem(reply)) is None:
             return " ".join((reply.text or "").split())
     raise UserError(
         f"the model wrote no usable backstory for {who} in {ATTEMPTS} replies (the last one "

@@ -130,8 +130,7 @@ def note_in(reply: Reply, read: Callable[[str], Note]) -> Note:
 
 def plain_note(text: str) -> Note:
     """Read a reply as a note of one line; an empty reply or a refusal is no note."""
-    line = " ".join(text.split())
-    if not line:
+    if not (line := " ".join(text.split())):
         return Note(None, "empty")
     return Note(None, "refusal") if is_refusal(line) else Note(line)
 

@@ -80,8 +80,7 @@ def _answers(text: str, survey_texts: Asked) -> int | None:
 
 def _label_start(text: str, label: re.Pattern[str]) -> int | None:
     """Return where the line of a label begins, or the first of the empty lines before it; None without the label."""
-    match = label.search(text)
-    if match is None:
+    if (match := label.search(text)) is None:
         return None
     lead = _BREAK.search(text, len(text[: match.start()].rstrip(_LEAD)), match.start() + 1)
     return lead.start() if lead else match.start()

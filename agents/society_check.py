@@ -279,8 +279,7 @@ def check_language(language: Language) -> Problems:
         if slots != theirs:
             lacks, more = ", ".join(sorted(theirs - slots)), ", ".join(sorted(slots - theirs))
             yield f"prompts/{name}.txt of {language.code}: slots differ from the English ones (lacks: {lacks}; more: {more})"
-    missing = sorted(set(ENGLISH.data("sentences")) - set(language.data("sentences")))
-    if missing:
+    if missing := sorted(set(ENGLISH.data("sentences")) - set(language.data("sentences"))):
         yield f"sentences.toml of {language.code} lacks {', '.join(missing)}"
 
 
@@ -360,8 +359,7 @@ def check_oracle(society: Society) -> Problems:
         return
     speaker = banks(society.name)
     for slug in society_topics(society):
-        bank = topic_bank(slug)
-        if bank is None:
+        if (bank := topic_bank(slug)) is None:
             yield f"oracle/topics has no sentences on {slug}: the rule-based speaker cannot debate it"
             continue
         yield from _told(partial(_check_bank, load_topic(slug), bank, speaker))

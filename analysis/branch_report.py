@@ -108,8 +108,7 @@ def add_branch(report: Report, tables: Tables, folder: Path) -> None:
 
     A run that is no branch has no such section.
     """
-    where = parent_folder(tables.header, folder)
-    if where is None:
+    if (where := parent_folder(tables.header, folder)) is None:
         return
     first = tables.header.branch["round"]
     report.section("Compared with its parent")

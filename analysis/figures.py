@@ -224,8 +224,7 @@ def _wrap_labels(figure: Figure) -> None:
     """Wrap titles and x labels of panels at the width of a panel; the figure grows by the lines that this adds."""
     grown: dict[int, float] = {}
     for axis in figure.axes:
-        place = axis.get_subplotspec()
-        if place is None:
+        if (place := axis.get_subplotspec()) is None:
             continue
         grid = place.get_gridspec()
         width = (figure.get_figwidth() - 0.75) / grid.ncols * (place.colspan.stop - place.colspan.start) - 0.08

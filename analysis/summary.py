@@ -383,8 +383,7 @@ def _saved(calls: pd.DataFrame) -> str:
 
 def _sent_before(calls: pd.DataFrame) -> str:
     """Return the share of prompt tokens that an agent had sent before, and the share that a server says it reused."""
-    tokens = calls["prompt_tokens"].sum()
-    if not tokens:
+    if not (tokens := calls["prompt_tokens"].sum()):
         return "no tokens were counted"
     share = (calls["prompt_tokens"] * calls["sent_before"] / calls["prompt_chars"].clip(lower=1)).sum() / tokens
     cached = calls["cached_tokens"].sum()

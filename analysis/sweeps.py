@@ -121,8 +121,7 @@ class Sweep:
         UserError
             There is no such figure, or no cell has ratings from two surveys.
         """
-        drawn = self._figures()
-        if not drawn:
+        if not (drawn := self._figures()):
             raise UserError(
                 f"{self.folder}: no figure can be drawn, because no cell has ratings "
                 "from two surveys: set survey=rounds"

@@ -95,8 +95,7 @@ def spells_of(data: Mapping[str, Any]) -> tuple[Spell, ...]:
     >>> spells_of({"start": 2}), spells_of({"spells": "1-2 5-"})
     ((Spell(start=2, end=None),), (Spell(start=1, end=2), Spell(start=5, end=None)))
     """
-    spells = data.get(SPELLS)
-    if spells is None:
+    if (spells := data.get(SPELLS)) is None:
         return (_spell(data.get(START), data.get(END)),)
     if isinstance(spells, str):
         matches = [SPELL.fullmatch(text) for text in spells.split()]

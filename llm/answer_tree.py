@@ -73,8 +73,7 @@ def answer_lookups(answers: Sequence[str], prefix: str = "", ended: bool = False
     branches: dict[str, _Branches] = {}
     while True:
         texts, shares, unseen = _spread(tree, branches)
-        wanted = _wanted(tree, texts, branches, sum(shares))
-        if not wanted:
+        if not (wanted := _wanted(tree, texts, branches, sum(shares))):
             return AnswerShares(shares, unseen, len(branches))
         tables = yield [prefix.rstrip() + text.spelling for text in wanted.values()]
         for (name, text), table in zip(wanted.items(), tables, strict=True):

@@ -385,8 +385,7 @@ def thinking_tokens(path: Path) -> float | None:
 
 def read_identity(path: Path) -> dict[str, Any]:
     """Return the identity of the model whose replies a journal holds. Errors: UserError when there is no such journal."""
-    rows = query(path, "SELECT value FROM meta WHERE name = 'identity'")
-    if not rows:
+    if not (rows := query(path, "SELECT value FROM meta WHERE name = 'identity'")):
         raise UserError(f"the journal {path} has no replies to replay: choose a run that has called a model")
     with journal_errors(path):
         return dict(json.loads(rows[0][0]))

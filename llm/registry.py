@@ -189,8 +189,7 @@ class Registry:
     def _fitting(self, part: Any, name: str) -> Any:
         """Return a part, or the one class or function of a module that is a part. Errors: UserError if it does not fit."""
         if isinstance(part, ModuleType) and not self.whole:
-            candidates = self._candidates(part)
-            if not candidates:
+            if not (candidates := self._candidates(part)):
                 needs = ", ".join(self.needs)
                 raise UserError(f"{self.what} {name}: the file has no class with {needs} (docs/extending.md)")
             if len(candidates) > 1:

@@ -202,8 +202,7 @@ def _seat_named_then_others(named: Mapping[int, Persona], seat: SeatChooser, gro
     others = iter(seat(rest, repetition) if rest.seats else ())
     names, places = Counter(person.name for person in named.values()), []
     for number, label in enumerate(group.labels):
-        person = named.get(number)
-        if person is None:
+        if (person := named.get(number)) is None:
             other = next(others).persona
             person = rename_persona(other, names[other.name])
             names[other.name] += 1
@@ -363,8 +362,7 @@ def _seat_by_file_order(seats: tuple[str, ...], turn: int, circles: Circles, blo
     sizes, places = Counter(map(party_of, seats)), []
     for seat, label, number in _numbered(seats):
         size, people = max(sizes[party_of(seat)], min(block, len(circles[seat]))), circles[seat]
-        turns = len(people) // size
-        if not turns:
+        if not (turns := len(people) // size):
             message = f"too few personas for {len(seats)} seats with cast=fixed or cast=listed; set cast=drawn, or add personas"
             raise UserError(f"{message}: {len(people)} {seat}")
         places.append(SeatPlace(label, people[turn % turns * size + number]))

@@ -37,7 +37,6 @@ def showcase(preset: str) -> Showcase:
 
 def preset_title(preset: str, otherwise: str) -> str:
     """Return the plain title of a scenario; `otherwise` for one that is not shipped, or that has none."""
-    declared = declared_parts("scenarios").get(preset)
-    if declared:
+    if declared := declared_parts("scenarios").get(preset):
         return declared.reference
     return (showcase(preset).name if preset in preset_files() else "") or otherwise

@@ -69,8 +69,7 @@ def check_people(scenario: Scenario) -> Iterator[str]:
 
 def consent_text(spec: str, society: Society) -> str:
     """Return the consent text of a person: the file that its spec names, or that of the language. Errors: UserError."""
-    file = split_spec(spec).options.get("consent", "")
-    if not file:
+    if not (file := split_spec(spec).options.get("consent", "")):
         return society.language.prompt(f"{SEAT}/consent").text.strip()
     try:
         text = Path(file).read_text(encoding="utf-8").strip()

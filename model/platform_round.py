@@ -90,8 +90,7 @@ def run_platform_round(room: RoomState, environment: Platform, view: Room) -> Co
 
 def _visit(visit: Visit, feed: Feed) -> Conversation[None]:
     """Let one person act; after a search, once more with what was found."""
-    reason = visit.person.blocked_reason(FORM)
-    if reason is not None:
+    if (reason := visit.person.blocked_reason(FORM)) is not None:
         visit.done.append(Acted(*_place(visit), None, reason))
         return
     if visit.person.prepares:

@@ -114,8 +114,7 @@ class PopulationMedium:
 
     def _candidates(self, active: Flags, silent: Flags, graph: csr_array) -> tuple[Codes, Codes]:
         """Return the posts that each active person can be shown: carried by whom it follows, or answers to its own posts."""
-        count = len(self.posts.number)
-        if not count:
+        if not (count := len(self.posts.number)):
             return NO_ONE, NO_ONE
         rows = hearers(graph)
         heard = active[rows] & ~silent[graph.indices]

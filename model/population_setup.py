@@ -204,8 +204,7 @@ def choose_graph(graph: str | nx.Graph | Any, agents: int) -> ChosenGraph:
             raise UserError(str(error)) from error
         chosen = ChosenGraph(parse_spec(graph).name, options, own_table)
     if chosen.own is not None and len(chosen.own) != agents:
-        size = len(chosen.own)
-        if not size:
+        if not (size := len(chosen.own)):
             raise UserError(f"graph {chosen.name} has no nodes: give a graph with a node for each person")
         raise UserError(
             f"graph {chosen.name} has {size:,} nodes, but {agents:,} agents were requested: set --agents {size}"

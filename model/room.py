@@ -115,8 +115,7 @@ class RoomState:
 
         It depends on the label of the seat and not on the agent's id, so that it is the same in any selection of rooms.
         """
-        derive = self._seeds.get(agent)
-        if derive is None:
+        if (derive := self._seeds.get(agent)) is None:
             derive = self._seeds[agent] = seed_deriver(self.context.seed, self.id, self.seats[agent])
         seed = derive(self.iteration if iteration is None else iteration, purpose, attempt)
         if self.context.preview:
@@ -127,8 +126,7 @@ class RoomState:
         """Let the hearers of a turn remember its text, unless they are absent."""
         members, heard = self.members, self.heard
         for hearer in turn.hearers:
-            member = members.get(hearer)
-            if member is not None:
+            if (member := members.get(hearer)) is not None:
                 if not member.absent:
                     member.hear(name, text, form)
                     heard[hearer].append(iteration)

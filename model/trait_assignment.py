@@ -94,8 +94,7 @@ def starting_belief(scenario: Scenario, repetition: int, seat: int, seats: int) 
 
     The field `believers` is the share of believers in a room, at least one; they have the same seats on every topic.
     """
-    share = scenario.people.believers
-    if not share:
+    if not (share := scenario.people.believers):
         return ""
     drawn = stream(scenario.seed, "believers", repetition).sample(range(seats), max(1, round(share * seats)))
     return BELIEVER if seat in drawn else SUSCEPTIBLE

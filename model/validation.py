@@ -234,8 +234,7 @@ def topics_to_know(scenario: Scenario) -> Sequence[Topic]:
 
 def check_topics(spec: str, topics: Iterable[Topic]) -> None:
     """Check the topics of a model by its spec, before it is opened. Errors: UserError."""
-    taught_topics = topics_of(spec)
-    if taught_topics is not None:
+    if (taught_topics := topics_of(spec)) is not None:
         _refuse_topics(split_spec(spec)[0], taught_topics, topics)
 
 

@@ -198,8 +198,7 @@ def _graph_fault(graph: Any) -> str:
 
 def _run_fault(crate: Mapping[str, Any]) -> str:
     """Return what is wrong with the runs of a crate: each file must be in the folder of a run, so that none stays unchecked."""
-    folders = run_folders(crate)
-    if not folders:
+    if not (folders := run_folders(crate)):
         return "it names no run"
     if wrong := [name for name in folders if name in ("", ".", "..") or set(name) & set("/\\\0")]:
         return f"{wrong[0]!r} is no name of a folder"

@@ -130,8 +130,7 @@ def gender(batch: Batch) -> Conditions:
 
     Empty if the society has no set of personas for it.
     """
-    personas = with_genders(batch.base)
-    if not personas:
+    if not (personas := with_genders(batch.base)):
         return {}
     pairs = min(2 * batch.base.repetitions, both_genders(batch.society, personas))
     settings = {"environment": "round_table", "personas": personas, "cast": "listed", "repetitions": pairs}

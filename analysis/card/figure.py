@@ -70,8 +70,7 @@ def _draw_levels(axis: Axes, claims: Sequence[CardEstimate], society: Society, t
     for row, topic in enumerate(topics):
         default = find_estimate(claims, "default", topic)
         for place, (quantity, (title, look)) in enumerate(kinds(society).items()):
-            claim = find_estimate(claims, quantity, topic)
-            if claim is not None:
+            if (claim := find_estimate(claims, quantity, topic)) is not None:
                 base = default.estimate if default and quantity in AWAY else 0.0
                 _draw_claim(axis, claim, base, row + 0.16 * (place - 1.5), look, title if row == 0 else "", SCALE)
     _name_rows(axis, [fill(load_topic(topic).heading, LONGEST) for topic in topics])

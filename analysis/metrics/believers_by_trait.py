@@ -112,8 +112,7 @@ def _fit(rated: pd.DataFrame, given: list[str]) -> dict[str, tuple[float, float,
     if not used or not varied[CHANGE]:
         return dict.fromkeys(given, (np.nan, np.nan, np.nan, NO_VARIATION))
     values = rated[[*used, CHANGE]].to_numpy(dtype=float)
-    effects = _effects(values, room)
-    if effects is None:
+    if (effects := _effects(values, room)) is None:
         return dict.fromkeys(given, (np.nan, np.nan, np.nan, TIED))
     errors = np.max([_errors(values, room, units) for units in (room, persona)], axis=0)
     freedom = min(rooms, rated["persona"].nunique() - len(used) - 1) - 1
@@ -152,8 +151,7 @@ def _errors(values: Floats, room: Any, units: Any) -> Floats:
     """
     left: list[Floats] = []
     for unit in np.unique(units):
-        effects = _effects(values[units != unit], room[units != unit])
-        if effects is None:
+        if (effects := _effects(values[units != unit], room[units != unit])) is None:
             return np.full(values.shape[1] - 1, np.inf)
         left.append(effects)
     count = len(left)

@@ -65,8 +65,7 @@ def qualify_before(
     society, file = scenario.society.name, folder / FILE
     if earlier := read_qualification(file):
         return earlier
-    result = kept_qualification(backend.identity, society)
-    if result is None:
+    if (result := kept_qualification(backend.identity, society)) is None:
         try:
             battery = short_battery(society)
         except UserError:

@@ -101,8 +101,7 @@ def page_notes(headers: Sequence[Header], folder: Path) -> list[str]:
         return [line for line in first_sentences(header, folder) if line != WITHHELD]
     lines = []
     for header in models.values():
-        qualification = qualification_of(header)
-        if qualification:
+        if qualification := qualification_of(header):
             lines.append(headline(escape_markdown(model_label(header)), list(qualification.verdicts)))
         elif needs_qualification(spec := str(header.scenario["llm"])):
             lines.append(unchecked(spec))

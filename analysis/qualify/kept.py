@@ -76,8 +76,7 @@ def read_qualification(path: Path) -> Qualification | None:
         if path.stat().st_size > LONGEST_FILE:
             raise ValueError("the file is too long")
         values = json.loads(path.read_text(encoding="utf-8"))
-        verdicts = tuple([_verdict(way) for way in values["ways"]])
-        if not verdicts:
+        if not (verdicts := tuple([_verdict(way) for way in values["ways"]])):
             raise ValueError("no way was asked")
         lines = values.get("lines")
         voice = OwnVoice(**NOTHING | as_fields(OwnVoice, _known(lines))) if lines else None

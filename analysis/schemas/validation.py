@@ -133,8 +133,7 @@ def _plain(value: Any) -> Any:
 
 def _refuse(path: Path, validator: Draft202012Validator, value: Any, what: str, where: str = "") -> None:
     """Raise a UserError with the first fault of a value, if it has one."""
-    error = next(iter(validator.iter_errors(value)), None)
-    if error is not None:
+    if (error := next(iter(validator.iter_errors(value)), None)) is not None:
         place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path).lstrip(
             "."
         )

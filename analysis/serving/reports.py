@@ -63,8 +63,7 @@ def report_page(folder: Path) -> str:
     from parley.analysis.html_report import chapters_of
     from parley.analysis.result_folders import kind_of
 
-    kind = kind_of(folder)
-    if kind is None:
+    if (kind := kind_of(folder)) is None:
         raise UserError(f"{folder} holds no report")
     if kind.page.endswith(".html"):
         try:

@@ -390,8 +390,7 @@ def clustered_share_interval(hits: Floats, sizes: Floats) -> Ends:
     if is_few(clusters):
         return NONE
     share = hits.sum() / answers
-    independent = share * (1 - share) / answers
-    if independent > 0:
+    if (independent := share * (1 - share) / answers) > 0:
         spread = error_of((hits.sum() - hits) / (answers - sizes)) ** 2
         few = NormalDist().inv_cdf((1 + LEVEL) / 2) / _quantile(clusters)
         effective = answers / max(spread / independent, 1.0) * few**2

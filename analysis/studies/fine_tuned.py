@@ -405,8 +405,7 @@ def _beyond(measure_rows: pd.DataFrame, move: float) -> str:
 
 def _null(rows: pd.DataFrame) -> str:
     """Return what adapters of shuffled parties can show, or how to train them."""
-    count = max(map(len, rows["shuffled"]), default=0)
-    if not count:
+    if not (count := max(map(len, rows["shuffled"]), default=0)):
         return (
             "There is no adapter of shuffled parties, so it is not known how far training alone moves "
             "opinions: train some with `--shuffle 1`, `--shuffle 2` in the same folder."

@@ -84,8 +84,7 @@ def sentence_form(question: str) -> Choice | None:
     if form is None or "[" not in form[1]:
         return None
     sentence = form[1].strip()
-    listed = re.search(r"The possible answers are: (.+?)\. Choose", question)
-    if listed:
+    if listed := re.search(r"The possible answers are: (.+?)\. Choose", question):
         return lambda rng: re.sub(r"\[\w+\]", rng.choice(listed[1].split(", ")), sentence, count=1)
     scale = re.search(r"The scale goes from -?\d+ to -?\d+: (.+?)\. Answer", question)
     points = _NAMED.findall(scale[1]) if scale else []

@@ -45,8 +45,7 @@ class Replay:
         return None if line is None else self._read(line)
 
     def _reply(self, request: Request) -> Reply:
-        line = self._replies.get(request.key(self._text, self.seedless(request)))
-        if line is None:
+        if (line := self._replies.get(request.key(self._text, self.seedless(request)))) is None:
             raise MissingRecording(
                 f"the recording {self._path} lacks a {request.purpose} call: "
                 "it was made with another scenario, seed, prompt or model"

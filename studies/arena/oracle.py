@@ -30,8 +30,7 @@ def answer_persuasiveness(reading: Reading, speaker: Speaker) -> Reply:
 
 def write_message(reading: Reading, speaker: Speaker) -> Reply:
     """Write a message, by a piece of advice if there is one."""
-    claim = claim_of(reading)
-    if claim is None:
+    if (claim := claim_of(reading)) is None:
         return unknown(reading)
     rng = stream(reading.request.seed, reading.ask)
     worth = (

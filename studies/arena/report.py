@@ -73,8 +73,7 @@ def _add_scores(report: Report, scores: pd.DataFrame, values: pd.DataFrame, ids:
         "they say what another panel drawn from the same set would prefer."
     )
     report.section("Scores", about)
-    reason = bradley_terry.why_unknown(values, ids)
-    if reason:
+    if reason := bradley_terry.why_unknown(values, ids):
         report.plain(
             f"The scores are unknown: {reason}. Compare more pairs (--pairs), or give more messages in common."
         )

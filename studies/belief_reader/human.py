@@ -51,8 +51,7 @@ class Traces(NamedTuple):
 
 def read_traces(folder: Path) -> Traces:
     """Return the talks of people under a folder. Errors: UserError without the file."""
-    path = find(folder, TRACES)
-    if path is None:
+    if (path := find(folder, TRACES)) is None:
         raise UserError(f"{folder} does not have the file {TRACES[0]} (docs/personas.md): give the folder that has it")
     clusters = find(folder, (CLUSTERS,))
     columns = ("mean_first_delta", "mean_end_delta", "share", "n")

@@ -50,8 +50,7 @@ def true_tag(reading: Reading, slug: str, text: str) -> Tag | None:
     root = load_topic(slug).root
     if root not in reading.banks.topics:
         return None
-    said = evidence(reading.banks, root, text)
-    if not said:
+    if not (said := evidence(reading.banks, root, text)):
         grade = reading.banks.topics[root].grade(text)
         return None if grade is None else Tag(_side(grade / 5 - 1), NONE, NONE)
     reason, appeal, direction = next((move for move in said if move[2]), said[0])

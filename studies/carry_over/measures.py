@@ -160,8 +160,7 @@ def carried_share(frame: pd.DataFrame) -> dict[str, Any]:
     grams = np.array([known[units == unit].T @ known[units == unit] for unit in range(units.max() + 1)])
     scores = np.array([known[units == unit].T @ (rating - known @ slopes)[units == unit] for unit in range(len(grams))])
     weights = grams[:, 0, 0]
-    reason = why_few(len(grams), "population", weights).replace("of the rows", "of the squared movement")
-    if reason:
+    if reason := why_few(len(grams), "population", weights).replace("of the rows", "of the squared movement"):
         return {**unknown, "carried": float(slopes[0]), "reason": reason}
     error = error_of(steps_without(grams, scores)[:, 0])
     if error <= ALIKE:

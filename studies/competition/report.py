@@ -141,8 +141,7 @@ def corrected(outcomes: pd.DataFrame, *others: pd.DataFrame) -> str:
     "" if nothing was compared. outcomes: of `outcomes.correct`. others: more tables of the page with intervals.
     """
     counts = outcomes.filter(like="_p_holm").notna().sum(axis=1)
-    sections = int((counts > 0).sum())
-    if not sections:
+    if not (sections := int((counts > 0).sum())):
         return ""
     most = round(100 * (1 - (1 - ALPHA) ** sections))
     each = f"Each of the {sections} sections is corrected by itself, so up to {most} have one in some section. "

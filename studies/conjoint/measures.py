@@ -113,8 +113,7 @@ class _Fit(NamedTuple):
 
     def effect(self, level: str, baseline: str) -> dict[str, float]:
         """Return the AMCE of a level, with error and interval."""
-        weights = self.contrast(level, baseline)
-        if weights is None:
+        if (weights := self.contrast(level, baseline)) is None:
             return {}
         seen = self.seen_by(weights)
         coefficients = np.linalg.pinv(self.design) @ self.choices
@@ -174,8 +173,7 @@ def exchange_test(choices: pd.DataFrame, design: ConjointDesign, rng: np.random.
     So tastes of single respondents do not count as an effect on average. Below `FEWEST_EXCHANGED` respondents p is NaN.
     """
     answered = known_choices(choices)
-    weights = [row for name in design.attributes for row in _effect_weights(answered, design, name)]
-    if not weights:
+    if not (weights := [row for name in design.attributes for row in _effect_weights(answered, design, name)]):
         return ExchangeTest(math.nan, math.nan, math.nan)
     codes, people = answered["respondent"].factorize()
     parts = pd.DataFrame((np.vstack(weights) * (answered["chosen"].to_numpy(dtype=float) - 0.5)).T).groupby(codes).sum()

@@ -166,8 +166,7 @@ def _add_distributions(report: Report, choices: pd.DataFrame, design: ConjointDe
             "Distributions of profiles", f"Not computed: linked attributes have {largest:,} combinations, above {MOST}."
         )
         return
-    contest = play(choices, design, np.random.default_rng(derive(seed, "distributions")))
-    if contest is None:
+    if (contest := play(choices, design, np.random.default_rng(derive(seed, "distributions")))) is None:
         return
     table = contest_table(contest)
     report.data(contest=table, strategies=strategy_table(contest, design))

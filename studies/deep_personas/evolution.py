@@ -186,8 +186,7 @@ class EvolutionStudy:
         It is multiplied by the share of targets that have an answer, so that silence is never an advantage; 0 without answers.
         """
         has_answer = np.asarray(np.isfinite(candidate.shares[:, :, 0]).any(axis=0))
-        answered = has_answer[list(self.targets)].mean()
-        if not answered:
+        if not (answered := has_answer[list(self.targets)].mean()):
             return 0.0
         value = (1 - self.coverage) * self.fit(candidate, True) + self.coverage * self.covered(candidate, True)
         return float(answered * value)

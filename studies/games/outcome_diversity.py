@@ -66,8 +66,7 @@ def entropy(counts: Floats) -> float:
     >>> entropy(np.array([2.0, 2.0])), entropy(np.array([5.0, 0.0]))
     (1.0, 0.0)
     """
-    total = counts.sum()
-    if not total:
+    if not (total := counts.sum()):
         return float("nan")
     shares = counts[counts > 0] / total
     return max(0.0, -float((shares * np.log2(shares)).sum()))

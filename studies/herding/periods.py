@@ -74,8 +74,7 @@ def cascade_start(period: Period) -> tuple[int, str]:
 
     The place after the last choice counts, too. Without a cascade it is the place behind that, and "".
     """
-    precisions = [choice.precision for choice in period.choices]
-    if not precisions:
+    if not (precisions := [choice.precision for choice in period.choices]):
         return 1, ""
     for place, (belief, precision) in enumerate(zip(period.beliefs, [*precisions, *precisions[-1:]], strict=True)):
         if side := in_cascade(belief, precision):

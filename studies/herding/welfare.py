@@ -79,8 +79,7 @@ def by_room(tables: Tables) -> dict[tuple[str, str, str], tuple[int, dict[str, f
 def _measures(of: Sequence[Period], aim: str, cost: float, base: float) -> dict[str, float]:
     shares = []
     for period in of:
-        acts = period.choices
-        if acts:
+        if acts := period.choices:
             right = np.mean([choice.act == period.state for choice in acts])
             alone = np.mean([choice.signal == period.state for choice in acts])
             aimed = np.mean([aimed_at(choice.act, period.state, aim) for choice in acts])

@@ -55,8 +55,7 @@ def network_rooms(tables: Tables) -> list[str]:
 
 def room_graph(tables: Tables, room: str = "") -> nx.Graph:
     """Return the graph of a room; see `network_of`."""
-    names = network_rooms(tables)
-    if not names:
+    if not (names := network_rooms(tables)):
         raise UserError("this run has no network to export: its agents sit at tables. Run --scenario network")
     if room and room not in names:
         raise unknown_name("room", room, names)

@@ -27,8 +27,7 @@ def retell(reading: Reading, speaker: Speaker) -> Reply:
     got = facts.get("source", "")
     if reading.topic is None or not banks.added:
         return unknown(reading)
-    degrees = degrees_of(banks, got)
-    if degrees is None:
+    if (degrees := degrees_of(banks, got)) is None:
         return unknown_sentence(got)
     rng, role = stream(reading.seed, "retelling", got, reading.persona), facts.get("role", "").partition("+")[0]
     written = [sentence for sentence in sentences(got) if sentence not in set(banks.added.values())]

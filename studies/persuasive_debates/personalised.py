@@ -94,8 +94,7 @@ def write(runs: Mapping[str, Tables], folder: Path, data: Path | None) -> Path:
     """
     sources = [outcomes(runs)]
     if data:
-        path = find(data, SALVI)
-        if not path:
+        if not (path := find(data, SALVI)):
             raise UserError(
                 f"{data} does not have the file {SALVI[0]} (docs/personas.md): give --data the folder that has it"
             )

@@ -166,8 +166,7 @@ def _add_categories(report: Report, table: pd.DataFrame) -> None:
     )
     report.section("Categories", about)
     report.missing(int((table[CATEGORY] == "").sum()), len(table), "rows have no category", "")
-    errors_by_name = [rater_errors(wide, name) for name in names]
-    if not errors_by_name:
+    if not (errors_by_name := [rater_errors(wide, name) for name in names]):
         report.add("The shares of categories are unknown: no row has a category.")
         return
     report.data(errors=errors_by_name[0][0].drop(columns="gave"))

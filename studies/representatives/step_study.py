@@ -257,8 +257,7 @@ def _row(case: StepCase, acts: Acts, likeness: Mapping[Any, tuple[float, str]]) 
     row: dict[str, Any] = {"step": case.step, "session": case.session, "episode": case.episode.id}
     row |= {"participant": case.voice.participant, "round": case.round}
     for who in WHO:
-        act = acts.get((who, case.key))
-        if act is None:
+        if (act := acts.get((who, case.key))) is None:
             row |= {who: math.nan, f"why_{who}": NOT_ASKED}
         elif act.reason:
             row |= {who: math.nan, f"why_{who}": act.reason}

@@ -208,8 +208,7 @@ def space_of(values: Mapping[str, Any], path: Path) -> Space:
     refuse_named(values, path)
     if not isinstance(scenario := values.get("scenario"), str):
         raise UserError(f'{path} lacks its scenario: add a line such as scenario = "two_way" ({PAGE})')
-    tables = require_section(dict(values), "interventions", path.name)
-    if not tables:
+    if not (tables := require_section(dict(values), "interventions", path.name)):
         raise UserError(f"{path} has no intervention: add a table such as [interventions.report] ({PAGE})")
     settings = require_section(dict(values), "settings", path.name)
     if taken := sorted(OUT_OF_REACH & settings.keys()):

@@ -45,8 +45,7 @@ def _cells(form: Form, item: Item, run: SheetRun, answers: Answers) -> Iterator[
     for fact in facts:
         if not fact.known:
             yield Cell(item, UNKNOWN, fact.text, fact.place)
-    answer = answers.get((form.name, item.key))
-    if answer:
+    if answer := answers.get((form.name, item.key)):
         yield Cell(item, AUTHOR, answer, f"answers, {form.name}.{item.key}")
     elif item.author_only or not known_facts:
         yield Cell(item, UNKNOWN, f"The author must say {item.says}.", f"key {form.name}.{item.key}")

@@ -43,8 +43,7 @@ def answer_side_choice(reading: Reading, speaker: Speaker) -> Reply:
     if slug is None or sorted(order) != ["against", "for"] or len(reading.request.answers) != 2:
         return unknown(reading)
     argues_for = agreement_with(speaker, reading.persona, slug, claim) / 10
-    judge = _side_of_judge(reading, speaker, slug, claim)
-    if judge:
+    if judge := _side_of_judge(reading, speaker, slug, claim):
         flattery = _varied(speaker.laws.of("choose-side"), SPREAD, "flattery", reading.persona, slug)
         argues_for += flattery * (float(judge == "for") - argues_for)
     argues_for = _varied(argues_for, WOBBLE, "notice", reading.persona, reading.last.partition("\n\n")[0])
@@ -70,8 +69,7 @@ def _side_of_judge(reading: Reading, speaker: Speaker, slug: str, claim: str) ->
     facts = cast("SideFacts", reading.facts)
     if "judge" in facts:
         return facts["judge"]
-    described = reading.facts.get("persona", "")
-    if not described:
+    if not (described := reading.facts.get("persona", "")):
         return ""
     agrees = agreement_with(speaker, described, slug, claim)
     return "" if agrees == MIDDLE else "for" if agrees > MIDDLE else "against"

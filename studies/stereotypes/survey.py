@@ -73,8 +73,7 @@ def interview_life(
             reply = yield from ask(
                 Request(messages, Sampling(1.0, TOKENS), question_seed, (), "interview", facts=facts)
             )
-            wrong = answer_problem(reply, messages, language)
-            if wrong is None:
+            if (wrong := answer_problem(reply, messages, language)) is None:
                 break
             again += 1
         if wrong is not None:

@@ -93,8 +93,7 @@ def findings(measured: pd.DataFrame, labels: np.ndarray, people: int) -> list[st
         figure = "Spearman's rho with the experts"
         lines.append(gate_sentence("mean ratings of this crowd in place of experts", figure, value, low, high, few))
     sure = dimensions[dimensions["added_low"] > 0]
-    judged = int(dimensions["added_low"].notna().sum())
-    if not judged:
+    if not (judged := int(dimensions["added_low"].notna().sum())):
         why = alone or few or "the crowd agrees too little, or nothing varies"
         return [*lines, f"What dimensions add to overall truthfulness is unknown: {why}."]
     named = f" ({', '.join(sure['aspect'])})" if len(sure) else ""

@@ -169,8 +169,7 @@ def read_people(path: Path) -> RecordedPeople:
     missing = Counter[str]()
     events: list[Event] = []
     for place, (row_number, row) in enumerate(zip(table.index, rows, strict=True)):
-        event = _event(row, place, f"{path}, row {row_number}")
-        if event is None:
+        if (event := _event(row, place, f"{path}, row {row_number}")) is None:
             missing[str(row["kind"])] += 1
         else:
             events.append(event)

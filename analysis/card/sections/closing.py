@@ -82,8 +82,7 @@ def _reversion(claim: CardEstimate, rows: pd.DataFrame) -> CardEstimate:
 
 def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section."""
-    back = find_estimate(claims, "reversion")
-    if back is None:
+    if (back := find_estimate(claims, "reversion")) is None:
         return ""
     if back.high < 0:
         return (

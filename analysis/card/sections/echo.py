@@ -46,8 +46,7 @@ def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
 
 def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     """The first sentence of the section: where pairs of one party and mixed pairs went, and the difference."""
-    mixed = find_estimate(claims, "echo_mixed")
-    if mixed is None:
+    if (mixed := find_estimate(claims, "echo_mixed")) is None:
         return ""
     return contrasted(
         "Agents", mixed, ("pairs of one party", "mixed pairs"), Sides(*to_and_from("the other party")[::-1])

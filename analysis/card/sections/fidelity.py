@@ -61,8 +61,7 @@ def slots(first: Batch) -> dict[str, str]:
 
 
 def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    interviews = study.answers_to(INTERVIEWS)
-    if interviews is not None:
+    if (interviews := study.answers_to(INTERVIEWS)) is not None:
         return [*_interviewed(interviews, study.parties), *_rates(study)]
     names = [name for name in QUANTITIES if not name.startswith(("refused", "unsaid", "unread"))]
     return [*(CardEstimate(name, reason=UNJUDGED) for name in names), *_rates(study)]

@@ -54,8 +54,7 @@ UNKNOWN = "no line has a known grade: the judge is unchecked"
 
 
 def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
-    verdicts = study.answers_to(VERDICTS)
-    if verdicts is None:
+    if (verdicts := study.answers_to(VERDICTS)) is None:
         return [CardEstimate(name, reason=UNJUDGED) for name in QUANTITIES]
     spoken = verdicts[verdicts["text"].fillna("") != ""]
     checked = judge_quality.against_truth(spoken)
@@ -165,8 +164,7 @@ def judge_gate(claims: Sequence[CardEstimate], name: str) -> str:
 
 
 def _found(claims: Sequence[CardEstimate], first: Batch) -> str:
-    against = find_estimate(claims, "contradicts")
-    if against is not None:
+    if (against := find_estimate(claims, "contradicts")) is not None:
         return (
             f"{percent(against)} of the lines, read by {judge(first)}, are on the other side of the question than the speaker's "
             "own rating before."

@@ -98,8 +98,7 @@ def _room(sample: Any) -> str:
 
 def _people(sample: Any, room: str, log: Any) -> list[Person]:
     """Return the people of a room: those that export eval wrote, else the model."""
-    ours = _ours(sample)
-    if not ours:
+    if not (ours := _ours(sample)):
         return [Person(room, SPEAKER, str(log.eval.task), model=str(log.eval.model))]
     topic, group = str(ours["topic"]), str(ours["group"])
     keys = ("party", "seat", "llm")

@@ -253,8 +253,7 @@ DIGITS = 6
 
 def embed(loaded: Loaded, request: Request) -> Reply:
     """Return the embedding of the last message, as a JSON list of numbers. A text that is too long is not cut: it fails."""
-    ids = encode_text(loaded.tokenizer, request.messages[-1].content)
-    if not ids:
+    if not (ids := encode_text(loaded.tokenizer, request.messages[-1].content)):
         return Reply.failed("empty", "the text has no tokens")
     if len(ids) > loaded.context:
         return Reply.failed("context_overflow", f"the text has {len(ids)} tokens, and the model takes {loaded.context}")

@@ -68,8 +68,7 @@ def load_model(name: str, dtype: str, load: str, device: str, adapters: Sequence
     identity = _identity(name, model, dtype, load)
     context = int(getattr(model.config.get_text_config(), "max_position_embeddings", 0) or 1 << 30)
     ends, copied = _end_tokens(model, tokenizer), tuple(map(tuple, getattr(model.config, "copied", ())))
-    folders = adapter_folders(adapters)
-    if folders:
+    if folders := adapter_folders(adapters):
         for folder in folders.values():
             check_base(folder, identity)
         identity["adapters"] = {adapter: fingerprint(folder) for adapter, folder in folders.items() if folder.is_dir()}

@@ -54,8 +54,7 @@ def same_sums(loaded: Loaded, check: Callable[[Loaded], bool]) -> bool:
     """
     model = loaded.model
     path = user_cache() / "sums" / f"{_digest(model)}.json"
-    steps = _read(path)
-    if steps is None:
+    if (steps := _read(path)) is None:
         steps = Steps(_product_step(model), _query_step(model.config.get_text_config()), False)
         if steps.products and steps.queries:
             _set(model, steps)

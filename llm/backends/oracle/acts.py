@@ -17,8 +17,7 @@ from parley.llm.seeding import stream
 def answer_act(reading: Reading, speaker: Speaker) -> Reply:
     """Answer with an act, and the exact probability of each act that is offered."""
     facts = reading.facts
-    weighed = _weights(reading, speaker)
-    if weighed is None:
+    if (weighed := _weights(reading, speaker)) is None:
         return unknown(reading)
     weights, unread = weighed
     sums = [sum(weights[act]) for act in facts.get("acts", ())]

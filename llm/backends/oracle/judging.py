@@ -39,8 +39,7 @@ ABSENT, PRESENT = "Absent", "Present"
 def judge_alignment(reading: Reading, speaker: Speaker) -> Reply:
     """Does an answer fit a person? `Aligned` is as likely as the share of its known sentences that are this leaning's own."""
     question, text = reading.facts.get("question", ""), reading.facts.get("statement", "")
-    check_question = validation_question(reading.banks, question)
-    if check_question is None:
+    if (check_question := validation_question(reading.banks, question)) is None:
         return Reply.failed("unknown_question", question[:120])
     sides = [
         leanings(reading.banks)[check_question, sentence]

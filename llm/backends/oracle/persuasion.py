@@ -44,8 +44,7 @@ def prefer(reading: Reading, speaker: Speaker, strengths: Sequence[float], seed:
 def claim_of(reading: Reading) -> Claim | None:
     """Return what the claim of a question is about; None for one that the oracle does not know."""
     text = reading.facts.get("claim", "")
-    slug = reading.banks.recognised(text)
-    if slug is None:
+    if (slug := reading.banks.recognised(text)) is None:
         return None
     bank = reading.banks.topics[slug]
     return Claim(slug, bank, bank.direction(text.lower()) or 1)
@@ -55,8 +54,7 @@ def strengths_of(reading: Reading, speaker: Speaker, texts: Sequence[str]) -> li
     """Return the strengths of messages for the reader, or a failure: a claim or a message that it does not know."""
     if "post" in reading.facts:
         return [_reply_strength(reading, speaker, text) for text in texts]
-    claim = claim_of(reading)
-    if claim is None:
+    if (claim := claim_of(reading)) is None:
         return unknown(reading)
     attitude, planted = speaker.start(reading.persona, claim.slug), speaker.parameters[claim.slug]
     strengths = []

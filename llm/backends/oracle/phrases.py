@@ -110,8 +110,7 @@ class Banks:
 
     def __init__(self, society: str, spoken: str = ""):
         folder = SOCIETIES / society if (SOCIETIES / society / "society.toml").is_file() else Path(society).expanduser()
-        about = read_file(folder / "society.toml")
-        if not about:
+        if not (about := read_file(folder / "society.toml")):
             raise UserError(f"oracle: {society} is not a society: {folder}/society.toml does not exist")
         check_file(SocietyFile, about, folder / "society.toml")
         usual = str(about.get("language", "en"))

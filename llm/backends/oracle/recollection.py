@@ -60,8 +60,7 @@ def _holds(reading: Reading, construct: str) -> bool:
 
 def answer_plan(reading: Reading, speaker: Speaker) -> Reply:
     """Answer with a plan: its stance, what it wants by its conviction, and whom it will answer."""
-    own_standing = standing(reading, speaker)
-    if own_standing is None:
+    if (own_standing := standing(reading, speaker)) is None:
         return unknown(reading)
     desire = reading.banks.data("language")["notes"]["convince" if own_standing.conviction >= FIRM else "learn"]
     return Reply(f"{own_standing.line} {desire} {intention(reading, own_standing)}", notes=own_standing.notes)

@@ -98,8 +98,7 @@ def answer_self(reading: Reading, speaker: Speaker, political: bool) -> Reply | 
     political: the question is on a topic or theme of the banks, so it asks for an opinion even where it says "your family".
     """
     rng = stream(reading.seed, reading.persona, reading.heard, reading.own, reading.ask)
-    named = asked_of(reading)
-    if named:
+    if named := asked_of(reading):
         kind, name = named
         own_name = about(reading).name
         return _own(reading, rng) if name == own_name else _about_speaker(kind, name, reading, speaker, rng)

@@ -153,8 +153,7 @@ def answer_check(reading: Reading, speaker: Speaker) -> Reply:
     if not grades or abs(sum(grades) / len(grades) - bias) <= CLOSE:
         return Reply(reading.banks.words("corrects_nothing"))
     rng = stream(reading.request.seed, reading.heard)
-    body = body_of(_bank(reading), bias, reading, 1, reading.heard_text, rng)
-    if not body:
+    if not (body := body_of(_bank(reading), bias, reading, 1, reading.heard_text, rng)):
         return too_few_words(reading)
     shown = reading.facts.get("passages", ())[:1]
     return Reply(" ".join([body[0], *quotations(shown, reading.banks.language, speaker.laws.quotations, rng)]))
@@ -167,8 +166,7 @@ def compose(reading: Reading, value: float, rng: random.Random, speaker: Speaker
     """
     bank, earlier_text = _bank(reading), _said(reading)
     count, share, first = 1 + (rng.random() < SECOND), speaker.stance_in_speech, speaker.stance_first
-    body = body_of(bank, value, reading, count, earlier_text, rng, share, first)
-    if not body:
+    if not (body := body_of(bank, value, reading, count, earlier_text, rng, share, first)):
         return ""
     before, after = _frame(reading, bank, body, earlier_text, rng)
     return _fitted(before, body, after, reading.words)

@@ -122,8 +122,7 @@ def answer_note(reading: Reading, speaker: Speaker) -> Reply:
     is calm, or angry when the last line heard is far off. bounded: stance and intention, as far as they fit into a few words; of
     who has no opinion, because what it does is no debate, a fixed line without influence.
     """
-    own_standing = standing(reading, speaker)
-    if own_standing is None:
+    if (own_standing := standing(reading, speaker)) is None:
         return Reply(NO_OPINION) if reading.request.purpose == "bounded" else unknown(reading)
     forms = reading.banks.data("language")["notes"]
     if reading.request.purpose == "bdi":
@@ -182,8 +181,7 @@ def answer_summary(reading: Reading, speaker: Speaker) -> Reply:
     if reading.topic is None:
         return unknown(reading)
     bank, rng = reading.banks.topics[reading.topic], stream(reading.request.seed, reading.heard)
-    grades = _by_speaker(reading, bank.grade)
-    if not grades:
+    if not (grades := _by_speaker(reading, bank.grade)):
         return Reply.failed("nothing_to_summarise", "no line could be read")
     lines = {name: rng.choice(rng.choice(bank.by_grade[dither(mean, 2, None)])) for name, mean in grades.items()}
     return Reply("\n".join(f"{name}: {line}" for name, line in lines.items()))
@@ -193,7 +191,6 @@ def _by_speaker(reading: Reading, measure: Callable[[str], float | None]) -> dic
     """Return the mean measure of the lines of each speaker that have one."""
     values: dict[str, list[float]] = defaultdict(list)
     for name, text in reading.heard:
-        value = measure(text)
-        if value is not None:
+        if (value := measure(text)) is not None:
             values[name].append(value)
     return {name: sum(measured) / len(measured) for name, measured in values.items()}

@@ -170,8 +170,7 @@ def _rate_text(reading: Reading, scale: RatingScale, speaker: Speaker) -> Reply:
 
 def rate(reading: Reading, scale: RatingScale, value: float | None, text: str) -> Reply:
     """Answer with a value from 1 to 7, on the scale that is stated. text: what is rated."""
-    strong_end = direction_of(reading.banks, scale)
-    if strong_end is None:
+    if (strong_end := direction_of(reading.banks, scale)) is None:
         return unknown(reading)
     if value is None:
         return unknown_sentence(text)
@@ -182,8 +181,7 @@ def rate(reading: Reading, scale: RatingScale, value: float | None, text: str) -
 
 def _rate_confidence(reading: Reading, scale: RatingScale, speaker: Speaker) -> Reply:
     """Rate the confidence: half of the scale in the middle of the axis, all of it at either end (max(a, 10 - a) of 10)."""
-    own_standing = standing(reading, speaker)
-    if own_standing is None:
+    if (own_standing := standing(reading, speaker)) is None:
         return unknown(reading)
     value = scale.low + own_standing.conviction * (scale.high - scale.low)
     reply = pick(reading, nearest_shares(scale, value), str, reading.ask, value)

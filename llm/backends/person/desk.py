@@ -183,8 +183,7 @@ def read_answer(request: Request, text: str) -> tuple[str | None, str]:
     >>> read_answer(item, " Town "), read_answer(item, "2"), read_answer(item, "sea"), read_answer(item, " ")
     (('town', ''), ('country', ''), (None, 'unreadable'), (None, 'blank'))
     """
-    given = plain(text).strip()
-    if not given:
+    if not (given := plain(text).strip()):
         return None, "blank"
     if len(given) > LONGEST:
         return None, "too_long"

@@ -35,8 +35,7 @@ class Terminal:
         question = next(iter(self.desk.waiting()), None)
         if question and question.number != self._shown:
             self._show(question)
-        line = self._line(seconds)
-        if line is not None:
+        if (line := self._line(seconds)) is not None:
             self._take(question, line)
         elif self._ended and question:
             self.desk.leave(question.seat)
