@@ -83,15 +83,13 @@ class Evidence:
             for text, number in read_quotations(reply)
         ]
 
-    def _kind(
-        self, text: str, number: int | None, shown: Sequence[Passage], plain_passages: Sequence[str], post: str
-    ) -> str:
+    def _kind(self, text: str, number: int | None, shown: Sequence[Passage], passages: Sequence[str], post: str) -> str:
         named = shown[number - 1].text if number is not None and 1 <= number <= len(shown) else ""
         if is_quoted(text, plain(named)):
             return VERBATIM
         if is_quoted(text, plain(post)):
             return OF_POST
-        if any(is_quoted(text, passage) for passage in plain_passages):
+        if any(is_quoted(text, passage) for passage in passages):
             return UNNUMBERED if number is None else ELSEWHERE
         return FABRICATED
 

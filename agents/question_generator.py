@@ -247,15 +247,13 @@ def _take(
             new_questions.append(question)
 
 
-def _requests(
-    missing: int, seed: int, turn: int, known_questions: Sequence[Question], language: Language
-) -> list[Request]:
+def _requests(missing: int, seed: int, turn: int, questions: Sequence[Question], language: Language) -> list[Request]:
     """Return as many requests as are enough if every question is usable."""
     template = language.prompt("writer/divisive_questions")
-    topics = ", ".join(topics_of(known_questions))
+    topics = ", ".join(topics_of(questions))
     requests = []
     for number in range(-(-missing // BATCH)):
-        shown = sample_seeds(known_questions, seed, turn, number)
+        shown = sample_seeds(questions, seed, turn, number)
         examples = "\n".join(
             f"{question.topic} | {question.question} | {question.statement} | {question.against}" for question in shown
         )

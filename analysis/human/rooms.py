@@ -74,12 +74,10 @@ def each_turn(tables: Tables) -> pd.DataFrame:
     return tables.probes[tables.probes["probe"] == f"{tables.header.scenario['probe']}{TURNS}"]
 
 
-def _heard_turns(turn_ratings: pd.DataFrame, tables: Tables, seats: pd.DataFrame) -> list[tuple[float, ...]]:
+def _heard_turns(ratings: pd.DataFrame, tables: Tables, seats: pd.DataFrame) -> list[tuple[float, ...]]:
     """Return each agent's opinions (0-1) after the turns that it heard; those after its own turns are left out."""
     spoken = pd.MultiIndex.from_frame(tables.utterances[LINE])
-    heard = turn_ratings[~pd.MultiIndex.from_frame(turn_ratings[LINE]).isin(spoken)].sort_values(
-        "iteration", kind="stable"
-    )
+    heard = ratings[~pd.MultiIndex.from_frame(ratings[LINE]).isin(spoken)].sort_values("iteration", kind="stable")
     turns = heard.groupby(AGENT)["attitude"].agg(list)
     keys = seats[AGENT].itertuples(index=False, name=None)
     return [tuple(value / POINTS for value in turns.get(key, ())) for key in keys]

@@ -100,15 +100,11 @@ def _party_cells(tables: Tables, topic: str, group: str, attitudes: pd.DataFrame
             yield Cell(topic, group, party, attitudes.loc[party], default, line, measures[party], lacks)
 
 
-def _why_no_level(tables: Tables, default_opinions: pd.Series) -> str:
+def _why_no_level(tables: Tables, opinions: pd.Series) -> str:
     """Return why the Default has no level. default_opinions: the opinions of Defaults before the debates, none of them known."""
-    if default_opinions.empty:
+    if opinions.empty:
         return NO_DEFAULT
-    return (
-        FLAT_DEFAULT
-        if (tables.attitudes.loc[default_opinions.index, "reason"] == NO_DISTRIBUTION).any()
-        else UNREAD_DEFAULT
-    )
+    return FLAT_DEFAULT if (tables.attitudes.loc[opinions.index, "reason"] == NO_DISTRIBUTION).any() else UNREAD_DEFAULT
 
 
 class Level(NamedTuple):

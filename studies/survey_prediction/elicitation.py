@@ -166,9 +166,7 @@ def _choose(study: ElicitationStudy, walks: Sequence[Walk], interviewer: Intervi
             walk.take(walk.left[0])
 
 
-def _gains(
-    study: ElicitationStudy, walks: Sequence[Walk], interviewer: Interviewer, asked_count: int
-) -> list[list[float]]:
+def _gains(study: ElicitationStudy, walks: Sequence[Walk], interviewer: Interviewer, count: int) -> list[list[float]]:
     """Return the expected information gain of each question left, by walk; NaN where a prediction is missing."""
     survey, questions = study.survey, list[Asked]()
     for walk in walks:
@@ -177,7 +175,7 @@ def _gains(
             questions += _questions(now, survey, [item])
             for value in (1, 0):
                 questions += _questions(_with_answer(now, survey, item, value), survey, walk.rest)
-    flat, gains = iter(interviewer.predict(questions, f"choices of question {asked_count}")), []
+    flat, gains = iter(interviewer.predict(questions, f"choices of question {count}")), []
     for walk in walks:
         walk_gains = []
         for _ in walk.left:
