@@ -258,9 +258,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         )
 
     def archetype_key(self, probe: Probe) -> str:
-        """Return a key for agents who may share answers to a survey question: persona class, traits, which survey, last
-        rating.
-        """
+        """Return a key for agents who may share answers to a question: persona class, traits, which survey, last rating."""
         last = self._last_attitudes.get(probe.name)
         state = "unread" if last is None else f"{last:.0f}"
         persona, survey = self.persona, f"survey {self._surveys[probe.name]}"
@@ -269,9 +267,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         return "|".join([*class_, *character, survey, state])
 
     def absorb_survey(self, reply: Reply, probe: Probe) -> Rating:
-        """Read a rating and keep it as this agent's attitude. An unreadable one is None: the last one is not carried
-        on.
-        """
+        """Read a rating and keep it as this agent's attitude. An unreadable one is None: the last one is not carried on."""
         reader = self.style.reader
         value, reason = (None, reply.failure.name) if reply.failure else probe.read(reply.text, reader)
         how = f"{reader}, {reply.way}" if reply.way else reader

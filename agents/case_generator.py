@@ -66,9 +66,7 @@ def write_topic(
     backend: Backend,
     seed: int,
 ) -> Path:
-    """Write the topic's file with a new case to `out`. Errors: UserError if it exists, or without arguments for both
-    sides.
-    """
+    """Write the topic's file with a new case to `out`. Errors: UserError if it exists, or without arguments for both sides."""
     if out.exists():
         raise UserError(f"{out} exists already; give another --out")
     pro, con = ([text.strip() for text in texts if text.strip()] for texts in (pro, con))

@@ -49,9 +49,7 @@ class FactChecker(NamedTuple):
         return Request(messages, sampling, seed, (), PURPOSE, voice=self.voice, names=heard, facts=facts)
 
     def read(self, reply: Reply, names: Sequence[str], language: Language) -> Speech:
-        """Read the correction as one line, or None with a reason. names: speakers in whose name the reply must not go
-        on.
-        """
+        """Read the correction as one line, or None with a reason. names: speakers in whose name the reply must not go on."""
         if reply.text is None:
             return Speech(None, reply.failure.name if reply.failure else "empty")
         text = clean_speech(reply.text, self.name, speaks_for(tuple(names)) if names else None)

@@ -133,9 +133,7 @@ class InnerThoughts(ABC):
         return self._reminded(instruction)
 
     def _reminded(self, instruction: str) -> str:
-        """Return an instruction after a reminder of who the agent is, if the style asks for one; it is never
-        remembered.
-        """
+        """Return an instruction after a reminder of who the agent is, if the style asks for one; it is never remembered."""
         if not self.style.reminder:
             return instruction
         return f"{persona_reminder(self._system.content, self.topic.language)}\n\n{instruction}"

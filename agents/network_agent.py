@@ -20,9 +20,7 @@ LATELY = 32
 
 
 class NetworkDebater(Debater):
-    """An agent who hears some of the others. If it hears all of them, and they are few, it gets the same prompt as at a
-    table.
-    """
+    """An agent who hears some of the others. If it hears all of them, and they are few, it gets the same prompt as at a table."""
 
     @staticmethod
     def about(language: Language) -> Template:
@@ -42,9 +40,7 @@ class NetworkDebater(Debater):
         voice: str = "",
         about_others: str = "",
     ):
-        """hears: the names that it hears at the start; people: how many take part; changing: it may come to hear
-        others.
-        """
+        """hears: the names that it hears at the start; people: how many take part; changing: it may come to hear others."""
         named = hears if len(hears) <= NAMED else ()
         if changing or len(named) < people - 1:
             told = describe_network(people, len(hears), changing, topic.language, self.about(topic.language))

@@ -88,18 +88,14 @@ class Participant(DebateAgent):
         return ""
 
     def compose_ballot(self, statements: Sequence[str], seed: int, again: bool = False) -> Request:
-        """Ask it to rank statements by how far it agrees, on a copy of its memory; ties are allowed. The first time is
-        greedy.
-        """
+        """Ask it to rank statements by how far it agrees, on a copy of its memory; ties are allowed. The first time is greedy."""
         text = self.topic.language.prompt("own_ranking").fill(number=len(statements), statements=lettered(statements))
         question = self.topic.language.prompt("reask").fill(survey=text) if again else text
         sampling = Sampling((self.style.survey_temperature or 1.0) if again else 0.0, RANKING_TOKENS)
         return self._request("ballot", self._chat(question), sampling, seed, {"candidates": list(statements)})
 
     def compose_item(self, item: QuestionnaireItem, seed: int, again: bool = False) -> Request:
-        """Ask an item of the questionnaire. The prompt has only the persona and the item, so the debate cannot affect
-        the answer.
-        """
+        """Ask an item of the questionnaire. The prompt has only persona and item, so the debate cannot affect the answer."""
         question = item.ask(self.topic.language)
         text = self.topic.language.prompt("reask").fill(survey=question) if again else question
         sampling = Sampling(self.style.survey_temperature, ANSWER_TOKENS)

@@ -98,9 +98,7 @@ def request_persona(person: Persona, seed: int, society: Society) -> Conversatio
 
 
 def request_variant(backstory: str, person: Persona, seed: int, society: Society) -> Conversation[str]:
-    """Return a backstory rewritten for the gender or age of `person`, after a conversation. Errors: as
-    `request_persona`.
-    """
+    """Return a backstory rewritten for the gender or age of `person`, after a conversation. Errors: as `request_persona`."""
     word, form = _word(person, society.language), "gendered" if person.gender else "aged"
     who = variant_words(society.language, form).format(word=word, age=person.age)
     slots = {"persona": backstory, "who": who, "word": word, "topics": _debated(society)}

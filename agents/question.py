@@ -175,9 +175,7 @@ def load_questions(path: Path = QUESTIONS) -> tuple[Question, ...]:
 
 
 def read_public(path: Path) -> tuple[Question, ...]:
-    """Read the questions of the public JSON file, in its order, with its clusters (0, 1, ...) as topics. Errors:
-    UserError.
-    """
+    """Read the questions of the public JSON file, in its order, with its clusters (0, 1, ...) as topics. Errors: UserError."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

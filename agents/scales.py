@@ -327,9 +327,7 @@ def _clause_start(text: str, place: int) -> int:
 
 
 def _read_number(text: str, scale: Scale, anywhere: bool = False) -> Reading:
-    """Read the one number of a text in the place of an answer, or `anywhere` in it next to a label that it must agree
-    with.
-    """
+    """Read the one number of a text in the place of an answer, or `anywhere` in it next to a label that it must agree with."""
     reading = _read_english(text, scale, anywhere)
     if reading.value is None and (reading.reason != "no_number" or replace_number_words(text)):
         return _read_english(in_english(text), scale, anywhere)

@@ -35,9 +35,7 @@ Scores = Iterable[Iterable[float]]
 
 @dataclass(frozen=True)
 class Tally:
-    """The outcome of a rule that gives each candidate a value (NaN without scores). voices: voters who ranked or scored
-    it.
-    """
+    """The outcome of a rule that gives each candidate a value (NaN without scores). voices: voters who ranked or scored it."""
 
     order: Order
     values: tuple[float, ...]

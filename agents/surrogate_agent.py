@@ -68,9 +68,7 @@ def nearest_lines(lines: Sequence[tuple[float, str]], grade: float) -> list[tupl
 
 
 class SurrogateAgent(DebateAgent):
-    """An agent with a fitted response. It can only answer the survey question `probe`; other ratings are missing
-    (`surrogate`).
-    """
+    """An agent with a fitted response. It only answers the survey question `probe`; other ratings are missing (`surrogate`)."""
 
     def __init__(
         self,

@@ -84,9 +84,7 @@ def _new_groups(scenario: Mapping[str, Any]) -> Sequence[Group]:
 
 
 def rerun_command(header: Header) -> str | None:
-    """Return the command line of this scenario, or None when this version's presets do not give the same scenario,
-    and for a log.
-    """
+    """Return the command line of this scenario; None for a log, or when this version's presets give another scenario."""
     if header.is_log:
         return None
     scenario = header.scenario

@@ -15,9 +15,7 @@ Pairs = tuple[tuple[int, int], ...]
 
 
 class Links:
-    """Who hears whom: the keys of `hears[a]` are heard by a, the keys of `heard_by[b]` hear b, in the order of the
-    links.
-    """
+    """Who hears whom: the keys of `hears[a]` are heard by a, the keys of `heard_by[b]` hear b, in the order of the links."""
 
     def __init__(self, members: Iterable[int], pairs: Iterable[tuple[int, int]]):
         hears: dict[int, list[int]] = {member: [] for member in members}

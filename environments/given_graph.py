@@ -63,9 +63,7 @@ class Given(File):
 
 
 def _plain(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return attributes as GraphML can hold them: numbers and texts as they are, the rest as text, without those that
-    are None.
-    """
+    """Return attributes for GraphML: numbers and texts as they are, the rest as text, without None."""
     values = {str(key): value.item() if hasattr(value, "item") else value for key, value in attributes.items()}
     return {
         key: value if isinstance(value, bool | int | float | str) else str(value)

@@ -60,9 +60,7 @@ class Graph(ABC):
         return ()
 
     def fits(self, seats: tuple[str, ...]) -> None:
-        """Check what can be checked before the graph is drawn. Errors: ValueError if these members cannot have such a
-        graph.
-        """
+        """Check what can be checked before the graph is drawn. Errors: ValueError if these members cannot have such a graph."""
         return
 
     def pairs(self, seats: tuple[str, ...], rng: random.Random) -> Pairs:
@@ -379,9 +377,7 @@ def _check_degree(degree: float, seats: tuple[str, ...]) -> None:
 def _random_links(
     chance: float, sources: list[int], targets: list[int], directed: bool, rng: random.Random
 ) -> Iterator[tuple[int, int]]:
-    """Draw each pair of a source and a target with this chance: first how many pairs, then which. The pairs are
-    numbered from 0.
-    """
+    """Draw each pair of a source and a target, numbered from 0, with this chance: first how many pairs, then which."""
     same = sources is targets
     half = same and not directed
     count = len(sources) * (len(targets) - same) // (1 + half)

@@ -100,9 +100,7 @@ class Registry:
         return split_path(name) is not None or name in self.names()
 
     def find(self, name: str) -> Any:
-        """Return the class, function or module of a name. Errors: UserError if the name is unknown or the part does not
-        fit.
-        """
+        """Return the class, function or module of a name. Errors: UserError if the name is unknown or the part does not fit."""
         declared = declared_parts(self.studies).get(name)
         if name in self.builtin():
             if declared:
@@ -174,9 +172,7 @@ class Registry:
         return Path(source) if source else None
 
     def modules(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return parts by name; the name of a file is its own, without folder and ending. Errors: UserError on a double
-        name.
-        """
+        """Return parts by name; the name of a file is its own, without folder and ending. Errors: UserError on a double name."""
         parts: dict[str, Any] = {}
         for name in names:
             path = split_path(name)

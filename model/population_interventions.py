@@ -156,9 +156,7 @@ class _Switch(PopulationIntervention):
 
 @dataclass(frozen=True, kw_only=True)
 class Mute(_Switch):
-    """From this step on no one reads these people. They read others as before, but have no meetings in a law where both
-    move in a meeting.
-    """
+    """From this step on no one reads these people. They read others, but have no meetings in a law where both move."""
 
     SETS = ("muted", True)
 

@@ -33,9 +33,7 @@ def draw_meetings(graph: csr_array, generator: np.random.Generator, partners: in
 
 
 class Pairs(NamedTuple):
-    """Meetings of two, of which none waits for another: who meets whom, by how much `second` is above `first`, and how
-    far apart they are.
-    """
+    """Meetings of two, none waits for another: who meets whom, by how much `second` is above `first`, how far apart."""
 
     first: Codes
     second: Codes

@@ -67,9 +67,7 @@ class MediatorBrief:
 
 
 class Candidate(NamedTuple):
-    """A written statement, or None and the reason. `raw` is the reply if cleaning changed it, `asked` the number of
-    requests.
-    """
+    """A written statement, or None and the reason. `raw` is the reply if cleaning changed it, `asked` the number of requests."""
 
     text: str | None
     reason: str | None = None

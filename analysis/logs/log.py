@@ -74,9 +74,7 @@ class Line(NamedTuple):
 
 
 class Deed(NamedTuple):
-    """An act on a social medium (agents/act_names.py). target: the key of the post that it is about; written: of the post that
-    it wrote.
-    """
+    """An act on a social medium (agents/act_names.py). target: key of the post that it is about; written: of its own post."""
 
     room: str
     name: str

@@ -35,9 +35,7 @@ FIRST, NOT_RATED, NOT_RATED_TWICE = "no survey before", "no agent was rated", "n
 
 
 def compute(tables: Tables) -> pd.DataFrame:
-    """Return a row per topic, group and round: rooms, missing (ratings), susceptible, infected, caught, recovered
-    (agents), reason.
-    """
+    """Return a row per topic, group, round: rooms, missing (ratings), susceptible, infected, caught, recovered, reason."""
     topics = set(tables.beliefs["topic"])
     with_news = (room for room in (rooms(tables) if topics else ()) if room.topic in topics)
     rows = (row for room in with_news for row in _rows(room))

@@ -145,9 +145,7 @@ def control(base: Scenario) -> Scenario:
 
 
 def compare_branches(without: Tables, with_: Tables) -> InterventionResult:
-    """Return what the interventions changed. Errors: UserError where the branches differ before the first one, or it reached no
-    agent.
-    """
+    """Return what the interventions changed. Errors: UserError if branches differ before the first, or it reached no agent."""
     first = min(event["round"] for event in with_.header.scenario["interventions"])
     if with_.interventions.empty:
         raise UserError(

@@ -60,9 +60,7 @@ class Answers:
 
 
 def load_waves(paths: Sequence[Path]) -> list[Answers]:
-    """Read waves: folders of `questionnaire wave`, or CSV files of the user. Errors: UserError, also where questions differ in
-    wording.
-    """
+    """Read waves: folders of `questionnaire wave`, or CSV files. Errors: UserError, also where questions differ in wording."""
     waves = [_load_folder(path) if path.is_dir() else _load_file(path) for path in paths]
     texts: dict[str, str] = {}
     for wave in waves:

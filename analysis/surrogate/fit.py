@@ -206,9 +206,7 @@ def graded_lines(tables: Tables, topic: str, grade: Grade | None) -> pd.DataFram
 def _interval(
     levels: pd.DataFrame, lines: pd.DataFrame, heard: pd.DataFrame, before: int, after: int
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Return what every agent heard between two surveys (mean, then line by line), the graded lines said there, and
-    their texts.
-    """
+    """Return what every agent heard between two surveys (mean, then line by line), the graded lines, and their texts."""
     past_lines = lines[lines["round"] <= after].copy()
     past_lines["own"] = levels[before].reindex(pd.MultiIndex.from_frame(past_lines[AGENT])).to_numpy()
     past_lines["grade"] = past_lines["grade"].where(~past_lines["ungraded"], past_lines["own"])

@@ -22,9 +22,7 @@ from parley.studies.claims.variance import Share, setting_share
 
 
 def dependence_table(differences: pd.DataFrame, settings: Sequence[str], strata: Sequence[str]) -> pd.DataFrame:
-    """Return a row per setting: setting, its Share, p_holm over all settings, p_people, and the mean difference at each level
-    (means).
-    """
+    """Return a row per setting: setting, Share, p_holm over all settings, p_people, means (difference at each level)."""
     rows = []
     for name in settings:
         others = [other for other in settings if other != name]

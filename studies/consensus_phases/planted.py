@@ -29,9 +29,7 @@ DEVIATIONS = 101
 
 
 class Design(NamedTuple):
-    """How a curve is measured: people, the size of their rooms, different numbers, and questions in both orders of each
-    person.
-    """
+    """How a curve is measured: people, size of rooms, different numbers, and questions in both orders of each person."""
 
     people: int
     size: int

@@ -159,9 +159,7 @@ def _planted(tables: Tables, data: CurveData, setting: Setting) -> dict[str, flo
 
 
 def _points(measured: Measured) -> pd.DataFrame:
-    """Return a row per number told: who, told (share of the others), people, share for the claim with its interval over
-    people.
-    """
+    """Return a row per number shown: who, told (share of the others), people, share for the claim with its interval."""
     data, _, about = measured
     rows = []
     for told, shares in zip(data.answers.told, data.shares.T, strict=True):

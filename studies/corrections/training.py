@@ -39,9 +39,7 @@ are in no source), and let a person read a reply before it is posted. The licenc
 
 
 class TrainingOutcome(NamedTuple):
-    """A finished training: the rated replies to training posts and to held-out posts, the pairs by adapter, and why others were
-    left out.
-    """
+    """A finished training: rated replies to training and held-out posts, pairs by adapter, and why others were left out."""
 
     samples: pd.DataFrame
     held_out: pd.DataFrame

@@ -132,9 +132,7 @@ def _add_missing(report: Report, runs: Mapping[str, Tables]) -> None:
 
 
 def sentences(compared: pd.DataFrame) -> list[str]:
-    """Return a sentence per condition with a planner: what it aims at, and the difference that it makes; no verdict without an
-    interval.
-    """
+    """Return a sentence per condition with a planner: its aim and the difference it makes; no verdict without an interval."""
     lines = []
     for name in compared["condition"].unique():
         who, planner = name.split(", ", 1)

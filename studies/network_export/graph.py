@@ -90,9 +90,7 @@ def _given(seat: Mapping[str, Any]) -> dict[str, Any]:
 def _opinions(
     rounds: Iterable[int], values: Iterable[float], opinion: str = OPINION, time: str = ROUND
 ) -> dict[str, float]:
-    """Return the attributes of opinions by round or step (`time`), without those that are missing. opinion: with what
-    their names begin.
-    """
+    """Return the present attributes of opinions by round or step (`time`). opinion: with what their names begin."""
     attributes = {f"{time}_{round_}": float(value) for round_, value in zip(rounds, values, strict=True)}
     if not attributes:
         return {}

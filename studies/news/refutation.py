@@ -76,9 +76,7 @@ def compare(rooms: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def sentence(compared: pd.DataFrame, days: Mapping[str, int]) -> str:
-    """Return whether the early statement keeps the story nearer to the report than the late one; no verdict without an
-    interval.
-    """
+    """Return whether the early statement keeps the story nearer to the report; no verdict without an interval."""
     row = compared[(compared["measure"] == "last") & (compared["condition"] == f"{EARLY} - {LATE}")].iloc[0]
     low, high = row["difference_low"], row["difference_high"]
     when = f"A statement before day {days[EARLY]} instead of day {days[LATE]}"
