@@ -1,4 +1,4 @@
-"""A model's server with a prefix cache, in words: what vLLM keeps of prompts (blocks of 16 tokens, the oldest leave first).
+"""A model's server with a prefix cache, in words: what vLLM keeps of prompts (blocks of 16 tokens, oldest leave first).
 
 `CachedServer` is the arithmetic alone; `SimulatedServers` is a backend on several of them whose time is counted, not waited for.
 """

@@ -1,4 +1,4 @@
-"""Eight servers with a prefix cache against one: first in counted time with the oracle's words, then on loopback in real time."""
+"""Eight servers with a prefix cache against one: in counted time with the oracle's words, then on loopback in real time."""
 
 from __future__ import annotations
 

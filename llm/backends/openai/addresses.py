@@ -1,4 +1,4 @@
-"""Which of several addresses a request goes to. A conversation stays with one: its server keeps the beginning of the prompt.
+"""Which of several addresses a request goes to. A conversation stays with one: its server keeps the start of the prompt.
 
 A server computes only what it has not computed before (the prefix cache of vLLM, SGLang or llama.cpp), and the prompt of an agent
 begins with what the agent sent before. Each conversation has an order of all addresses by chance (rendezvous hashing: Thaler and
