@@ -38,7 +38,9 @@ GRACE = 3.0
 LOOK = 0.01
 """Seconds between two looks at the requests in flight when a drive ends early."""
 MAX_BATCH = 512
-"""Requests per `complete`; a batch is also the unit of the journal's commit, so a killed run loses at most this many."""
+"""Requests per `complete`, unless a backend has a `batch_size` of its own. A batch is also the unit of the journal's commit, so a
+killed run loses at most this many.
+"""
 
 
 def public(reply: Reply) -> Reply:
@@ -98,11 +100,12 @@ def _run_in_batches(
     conversations: Sequence[Conversation[Any]], backend: Backend, progress: Progress, results: list[Any]
 ) -> None:
     waiting = _advance(conversations, [(index, None) for index in range(len(conversations))], results)
+    size = getattr(backend, "batch_size", 0) or MAX_BATCH
     while waiting:
         requests = [request for _, each in waiting for request in each]
         replies: list[Reply] = []
-        for start in range(0, len(requests), MAX_BATCH):
-            batch = requests[start : start + MAX_BATCH]
+        for start in range(0, len(requests), size):
+            batch = requests[start : start + size]
             replies += map(public, check_replies(backend.complete(batch), len(batch)))
             progress(len(batch))
         rest = iter(replies)

@@ -176,12 +176,15 @@ class Journal(Wrapper):
         outcomes = self._known(list(first))
         fresh = {key: first[key] for key in dict.fromkeys(keys) if key not in outcomes}
         if fresh:
+            self.keep_beside(self.path)
             try:
                 replies = check_replies(self.inner.complete(list(fresh.values())), len(fresh))
             except BudgetSpent as spent:
                 self._keep(fresh, list(spent.replies))
+                self.settle()
                 raise
             outcomes |= self._keep(fresh, replies)
+            self.settle()
         self._count(requests, len(fresh))
         return [outcomes[key] for key in keys]
 
@@ -198,6 +201,7 @@ class Journal(Wrapper):
                 fresh.append(request)
         self._count(requests, len(fresh))
         if fresh:
+            self.keep_beside(self.path)
             super().send(fresh)
 
     def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
@@ -208,6 +212,7 @@ class Journal(Wrapper):
         arrived = super().receive(wait)
         fresh = {self._key(request): request for request, _ in arrived}
         outcomes = self._keep(fresh, [reply for _, reply in arrived])
+        self.settle()
         return [(request, reply) for key, reply in outcomes.items() for request in self._waiting.pop(key)]
 
     def _key(self, request: Request) -> bytes:

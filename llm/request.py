@@ -10,6 +10,7 @@ import json
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, cast
 
 from parley.llm.purposes import Facts
@@ -302,6 +303,21 @@ class Wrapper:
 
     def seedless(self, request: Request) -> bool:
         return self.inner.seedless(request)
+
+    @property
+    def batch_size(self) -> int:
+        """The most requests of one `complete`, where the backend has a number of its own; 0 for the usual one."""
+        return int(getattr(self.inner, "batch_size", 0))
+
+    def keep_beside(self, journal: Path) -> None:
+        """Tell a backend that remembers what it has sent (openai/batches.py) which journal will keep the replies."""
+        if keep_beside := getattr(self.inner, "keep_beside", None):
+            keep_beside(journal)
+
+    def settle(self) -> None:
+        """Tell such a backend that the journal has kept all replies that it has returned."""
+        if settle := getattr(self.inner, "settle", None):
+            settle()
 
     def send(self, requests: Sequence[Request]) -> None:
         cast(Network, self.inner).send(requests)

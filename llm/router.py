@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any, cast
 
 from parley.llm.backends import open_spec, split_spec
@@ -59,6 +60,23 @@ class RoutedBackend:
     def in_flight(self) -> int:
         networks = sum(backend.in_flight for backend in self._flying)
         return networks + MAX_BATCH * len(self._waiting) if networks else 0
+
+    @property
+    def batch_size(self) -> int:
+        """The most requests of one `complete`, where a backend has a number of its own; 0 for the usual one."""
+        return max(int(getattr(backend, "batch_size", 0)) for backend in self._backends)
+
+    def keep_beside(self, journal: Path) -> None:
+        """Tell the backends that remember what they have sent which journal will keep the replies."""
+        for backend in self._backends:
+            if keep_beside := getattr(backend, "keep_beside", None):
+                keep_beside(journal)
+
+    def settle(self) -> None:
+        """Tell such backends that the journal has kept all replies that they have returned."""
+        for backend in self._backends:
+            if settle := getattr(backend, "settle", None):
+                settle()
 
     def seedless(self, request: Request) -> bool:
         return self._backend(request).seedless(request)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -54,6 +55,8 @@ SAMPLE = 5
 """Repetitions of a dry run if the number of speakers is random. Otherwise one is enough, because all repetitions are alike."""
 SIZES, MOST_LINKS = (100, 200), 30
 """Sizes at which a larger network is counted, if its graph has a mean number of links of at most this."""
+FEW_BATCHES = 10
+"""With more batches than this a plan says why there are so many."""
 REPLIES = ("speech", "critique")
 """Purposes of calls for what an agent, or its representative, says; where agents choose, also the form of turns."""
 ACTS = ("act", "target", "search")
@@ -78,8 +81,9 @@ class RunPlan:
     are about. `others` are further calls, less the statements of a mediator that asks no model; `other_purposes` says what for
     (llm/purposes.py), the most frequent first. `notes` are notes of agents to themselves (agents/reasoning.py, and summaries).
     `tokens` by voice are estimates: words * 4/3, with every reply as long as agents are asked for. `repeated` is the part of the
-    prompts that repeats the beginning of what the same agent sent before (model/room.py). `calls_by_voice` are all calls by the
-    voice that they go to. `known` is a journal whose replies are not asked for again; the numbers then count only the
+    prompts that repeats the beginning of what the same agent sent before (model/room.py). `steps` are the times at which calls of
+    all rooms wait at once: each is a batch, for a model that is asked in batches. `calls_by_voice` are all calls by the voice
+    that they go to. `known` is a journal whose replies are not asked for again; the numbers then count only the
     other calls.
     """
 
@@ -96,6 +100,7 @@ class RunPlan:
     other_purposes: tuple[str, ...] = ()
     known: Path | None = None
     repeated: float = 0.0
+    steps: int = 0
 
     @property
     def usage(self) -> Usage:
@@ -188,7 +193,7 @@ def _dry_run(scenario: Scenario, full: bool, journal: Path | None = None) -> Run
         repetitions = min(scenario.repetitions, SAMPLE)
     counter = _Counter(scenario, full)
     shortened = scenario if journal else scenario.replace(repetitions=repetitions, archetypes=0, adapters=())
-    answer = Fake(counter.answer)
+    answer = _StandIn(counter.answer)
     backend = KnownReplies(journal, answer) if journal else answer
     model = DebateModel(shortened, backend=backend, recorder=counter, keep_going=True)
     model.run()
@@ -211,7 +216,20 @@ def _dry_run(scenario: Scenario, full: bool, journal: Path | None = None) -> Run
     calls = scaled(replies), scaled(ratings), scaled(others), scaled(acts), scaled(notes)
     tokens = {voice: counter.usage(voice, scale) for voice in sorted(counter.calls)}
     calls_by_voice = {voice: scaled(number) for voice, number in sorted(counter.calls.items())}
-    return RunPlan(scenario, *sizes, *calls, tokens, calls_by_voice, purposes, journal, counter.repeated_part)
+    return RunPlan(
+        scenario, *sizes, *calls, tokens, calls_by_voice, purposes, journal, counter.repeated_part, answer.steps
+    )
+
+
+class _StandIn(Fake):
+    """Answers all rooms at once, and counts how often it is asked."""
+
+    batch_size = sys.maxsize
+    steps = 0
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        self.steps += 1
+        return super().complete(requests)
 
 
 class KnownReplies(Replay):
@@ -387,6 +405,7 @@ def estimate_cost(
     )
     if cost := cost_by_model(used, price_by_model):
         yield f"  cost about {cost}; at most about {dollars(cost_of(most, price_by_model))}"
+    yield from _batch_lines(plans)
     yield from _cache_lines(used, repeated, price_by_model)
     for name in dict.fromkeys(account.voice for account in used):
         if name in price_by_model and price_by_model[name] is None:
@@ -400,6 +419,18 @@ def planned_accounts(scenario: Scenario, tokens: Mapping[str, Usage]) -> dict[Ac
     """Return the planned tokens of each voice by account: those of a model that is asked in batches have the price of batches."""
     specs = {"": scenario.models.llm, **scenario.llm_by_party}
     return {Account(voice, batch=is_batch(specs.get(voice, ""))): usage for voice, usage in tokens.items()}
+
+
+def _batch_lines(plans: Sequence[tuple[RunPlan, int]]) -> Iterator[str]:
+    """Yield how many batches of a provider wait one after another, for models that are asked in batches."""
+    for plan, _ in plans:
+        specs = [plan.scenario.models.llm, *plan.scenario.llm_by_party.values()]
+        if plan.steps and (batched := next(filter(is_batch, specs), "")):
+            many = "; each reply that agents hear needs a batch of its own" if plan.steps > FEW_BATCHES else ""
+            yield (
+                f"  {batched.split(',')[0]} is asked in batches: about {plan.steps:,} batches wait one after another, each for "
+                f"up to 24 hours{many}"
+            )
 
 
 def _cache_lines(used: Mapping[Account, Usage], repeated: Mapping[Account, float], prices: Prices) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -181,7 +182,7 @@ def test_a_full_plan_is_a_bound(small: Callable[..., Scenario]) -> None:
 
 
 def test_a_plan_says_the_cost_with_and_without_prompt_caching(small: Callable[..., Scenario]) -> None:
-    """By hand: the part of prompts that repeats, at the price of cached tokens."""
+    """By hand: the part of prompts that repeats, at the price of cached tokens. In a batch, half of all and no cache."""
     scenario = small(llm="openai:gpt-4o-mini")
     plan, recorder = plan_run(scenario), MemoryRecorder()
     DebateModel(scenario.replace(repetitions=1), backend=Fake(opinionated), recorder=recorder).run()
@@ -198,6 +199,14 @@ def test_a_plan_says_the_cost_with_and_without_prompt_caching(small: Callable[..
         f"with prompt caching about {dollars(whole - saved)}, if the server reuses the {plan.repeated:.0%} of" in told
     )
     assert "caching" not in "\n".join(estimate_cost([(plan, 1)], [{"": Price(1000.0, 2000.0)}]))
+    batched = replace(plan, scenario=small(llm="openai:gpt-4o-mini,batch=yes"))
+    told = "\n".join(estimate_cost([(batched, 1)], [{"": price}]))
+    assert (
+        f"cost about {dollars(whole / 2)}, at $1000 and $2000 per million tokens in and out, in batches 50% of that"
+        in told
+    )
+    assert "caching" not in told
+    assert f"openai:gpt-4o-mini is asked in batches: about {plan.steps} batches wait one after another" in told
 
 
 def test_what_is_not_known_is_said(small: Callable[..., Scenario]) -> None:

@@ -17,6 +17,7 @@
     attempts   calls of a request that fails by itself (time-outs, broken bodies, server errors)
     patience   seconds for which a busy or missing server is called again
     client     fast (aiohttp), or official (each call through the openai client)
+    batch      yes: requests are sent in batches of the provider, at its lower price, and each batch takes up to 24 hours (no)
 
     payload.py       writes requests as JSON; reads a reply, a named failure
     answers.py       reads the body of an answer, whole or token by token, and the distribution over the answers
@@ -25,6 +26,7 @@
     pauses.py        how long a server wants to be left alone
     addresses.py     which address a conversation goes to
     backend.py       sends and receives, and repeats what failed
+    batches.py       sends requests in batches of the provider; sent_batches.py remembers them
 
 The record says in which way a rating was read (`how`), and its header what the probe found. A key is never written down.
 """
@@ -53,13 +55,14 @@ class EnvironmentVariable(str):
 
 
 KEY = EnvironmentVariable("OPENAI_API_KEY")
-MANNER = frozenset({"base_url", "key", "in_flight", "rpm", "tpm", "timeout", "attempts", "patience", "client"})
+MANNER = frozenset({"base_url", "key", "in_flight", "rpm", "tpm", "timeout", "attempts", "patience", "client", "batch"})
 SHARED = ("in_flight", "rpm", "tpm")
 CHOICES = {
     "api": ("chat", "completions", "embeddings"),
     "closed": ("auto", "whole", "logprobs", "choice", "text"),
     "client": ("fast", "official"),
     "once": ("no", "yes"),
+    "batch": ("no", "yes"),
 }
 
 
@@ -78,6 +81,7 @@ def open_backend(
     patience: float = 600.0,
     client: str = "fast",
     once: str = "no",
+    batch: str = "no",
 ) -> Backend:
     """Open the endpoints and find out what they can do.
 
@@ -85,7 +89,7 @@ def open_backend(
     """
     if not model:
         raise UserError("--llm openai needs a model: openai:gpt-4o-mini, or the name that the server gives it")
-    for name, value in {"api": api, "closed": closed, "client": client, "once": once}.items():
+    for name, value in {"api": api, "closed": closed, "client": client, "once": once, "batch": batch}.items():
         if value not in CHOICES[name]:
             raise UserError(f"option {name} of openai must be one of {', '.join(CHOICES[name])}, not {value!r}")
     if min(in_flight, attempts) < 1 or min(rpm, tpm, patience) < 0 or timeout <= 0:
@@ -98,9 +102,14 @@ def open_backend(
     from parley.llm.backends.openai.capabilities import open_endpoints
 
     limits = (in_flight, rpm, tpm, timeout, attempts, patience)
-    return open_endpoints(
+    opened = open_endpoints(
         EndpointSettings(model, urls, secret or "none", api, closed, thinking, *limits, client, once == "yes")
     )
+    if batch == "no":
+        return opened
+    from parley.llm.backends.openai.batches import open_batches
+
+    return open_batches(opened, urls[0], secret or "none")
 
 
 def check_reachable(model: str, base_url: str = "", key: str = KEY, **_: object) -> tuple[list[str], str]:
