@@ -71,6 +71,7 @@ FIRST: Mapping[str, Mapping[str, Place]] = {
     "Write your own": {
         "new": Place("analysis.commands.writing", "new", "start a society, a party, a topic, personas or a study of your own"),
         "check": Place("analysis.commands.checking", "check", "say what is wrong with a society, a party, a topic or personas; or with a bundle, a card or tables"),
+        "cluster-script": Place("analysis.commands.cluster", "cluster_script", "write the job file that runs a command on a Slurm cluster"),
         "completion": Place("__main__", "completion", "print a script that completes commands and options in your shell"),
     },
 }  # fmt: skip
