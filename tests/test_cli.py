@@ -116,7 +116,7 @@ SILENT = {
     "study import-log", "export eval", "study raters", "study opinion-groups", "export own-lines",
     "study export-network", "show", "report", "study analyse", "study human",
     "study mixed", "study dissonance", "study sheet", "export bundle",
-    "completion", "new", "check", "study belief-traces",
+    "completion", "new", "check", "cluster-script", "study belief-traces",
     "study organisms",
     "study representatives train", "study representatives grid", "study representatives ballots", "study register",
 }  # fmt: skip
