@@ -19,7 +19,6 @@ from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, fields_from_args, prices_from_args, with_base_url
 from parley.model.cli import Parser, add_option
-from parley.model.model_shares import called_models
 from parley.model.progress import meter
 
 if TYPE_CHECKING:
@@ -139,6 +138,7 @@ def _with_addresses(
 
 def check_cells(cells: Sequence[SweepCell]) -> None:
     """Errors: UserError where a graph does not fit, or a model cannot debate a topic."""
+    from parley.model.model_shares import called_models
     from parley.model.own_graph import check_files
     from parley.model.validation import check_topics, topics_to_know
 
@@ -203,6 +203,7 @@ def make_sweep(
     Errors: UserError, also for unfinished cells, once the report is written.
     """
     from parley.llm.backends import check_reached
+    from parley.model.model_shares import called_models
     from parley.model.scenario_run import lock_folder
     from parley.model.sweep.cluster_address import check_cluster
     from parley.model.sweep.design import check_sweep_folder, check_sweep_manifest, parse_part

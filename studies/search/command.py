@@ -12,7 +12,6 @@ from parley.llm.errors import UserError
 from parley.model import cli
 from parley.model.arguments import budgets_from_args, fields_from_args, prices_from_args
 from parley.model.cli import Parser, add_option, natural, positive
-from parley.model.model_shares import called_models
 
 from .methods import METHODS, TPE
 
@@ -96,6 +95,7 @@ def base_from_args(options: argparse.Namespace, space: Space) -> tuple[Scenario,
     Errors: UserError for an intervention that does not fit, a scenario without a survey, and models that do not know a topic.
     """
     from parley.llm.backends import check_spec
+    from parley.model.model_shares import called_models
     from parley.model.scenario import load_preset
     from parley.model.validation import check_topics, topics_to_know
 
