@@ -106,11 +106,11 @@ def read_text(file: Path) -> Text:
         text = content.decode("utf-8").replace("\r\n", "\n").replace("\xa0", " ").replace("\xad", "")
     except UnicodeDecodeError as error:
         raise UserError(f"cannot read {file}: it is not UTF-8 text") from error
-    known = [rules for rules in paper_rules() if re.search(rules["known_by"], text)]
-    if not known:
+    matching = [rules for rules in paper_rules() if re.search(rules["known_by"], text)]
+    if not matching:
         titles = "; ".join(rules["title"] for rules in paper_rules())
         raise UserError(f"{file} is not the text of a paper whose prompts Parley can find: {titles}")
-    heads = [(re.search(rules["known_by"], text).start(), rules) for rules in known]  # type: ignore[union-attr]
+    heads = [(re.search(rules["known_by"], text).start(), rules) for rules in matching]  # type: ignore[union-attr]
     rules = min(heads, key=lambda head: head[0])[1]
     return Text(
         file.name, text, rules, hashlib.sha256(content).hexdigest()
@@ -150,13 +150,13 @@ def _prompt(name: str, text: str, section: str) -> Piece:
 def _span(text: Text, rule: Rules) -> str:
     """Return the text from the first to the last words of a piece. Errors: UserError unless it is there once."""
     section = text.section(rule["section"])
-    found = re.findall(f"(?s)(?={rule['first']})(?:.*?{rule['last']})", section)
-    if len(found) != 1:
-        times = f"{len(found)} times" if found else "in no place"
+    passages = re.findall(f"(?s)(?={rule['first']})(?:.*?{rule['last']})", section)
+    if len(passages) != 1:
+        times = f"{len(passages)} times" if passages else "in no place"
         raise text.refused(rule["section"], f"has the piece that begins with {rule['first']!r} {times}")
-    if "{" in found[0] or "}" in found[0]:
+    if "{" in passages[0] or "}" in passages[0]:
         raise text.refused(rule["section"], "has a brace in a prompt, where Parley's slots are in braces")
-    return str(found[0])
+    return str(passages[0])
 
 
 def _slotted(text: Text, section: str, piece: str, slots: Sequence[Rules]) -> str:
@@ -211,11 +211,12 @@ def _heads(text: Text, rules: Sequence[Rules]) -> Iterator[Piece]:
 
 
 def _head(text: Text, section: str, row: str, rule: Rules) -> str:
-    found = list(re.finditer(rule["line"], row))
-    if len(found) != (times := rule.get("times", 1)):
-        raise text.refused(section, f"has the line of {rule['name']} {len(found)} times, and not {times}")
+    matches = list(re.finditer(rule["line"], row))
+    if len(matches) != (times := rule.get("times", 1)):
+        raise text.refused(section, f"has the line of {rule['name']} {len(matches)} times, and not {times}")
     forms = {
-        match[0].replace(match["number"], "{number}") if "number" in match.groupdict() else match[0] for match in found
+        match[0].replace(match["number"], "{number}") if "number" in match.groupdict() else match[0]
+        for match in matches
     }
     if len(forms) > 1:
         raise text.refused(section, f"has the line of {rule['name']} in {len(forms)} forms")
@@ -225,18 +226,18 @@ def _head(text: Text, section: str, row: str, rule: Rules) -> str:
 def _profile(text: Text, rule: Rules) -> Iterator[Piece]:
     """The line on the person, and how it writes an answer to the questionnaire."""
     section, row = _only_section(text)
-    found = list(re.finditer(rule["line"], row))
-    if len(found) != 1:
-        raise text.refused(section, f"has the line of {rule['name']} {len(found)} times, and not 1")
+    matches = list(re.finditer(rule["line"], row))
+    if len(matches) != 1:
+        raise text.refused(section, f"has the line of {rule['name']} {len(matches)} times, and not 1")
     item = re.compile(rule["items"])
-    count, place = 0, found[0].end()
+    count, place = 0, matches[0].end()
     while match := item.match(row, place + 1):
         count, place = count + 1, match.end()
     if count < rule["fewest"]:
         raise text.refused(
             section, f"has {count} answers behind the line of {rule['name']}, and not {rule['fewest']} or more"
         )
-    yield _prompt(rule["name"], f"{found[0][0]} {{profile}}", section)
+    yield _prompt(rule["name"], f"{matches[0][0]} {{profile}}", section)
     yield _prompt(rule["item"], "{title}: {answer}.", section)
 
 
@@ -248,10 +249,10 @@ def _topics(text: Text, rule: Rules) -> Iterator[Piece]:
         others = "|".join(re.escape(other) for other in rule["names"].values())
         cells = rf"(?<!\w){re.escape(name)} (?P<case>(?:(?!{rule['claim']}).)+[.!]) (?P<question>[^.!?]+\?) "
         cells += rf"{rule['claim']} (?P<claim>[^?]+)\?(?= (?:{others}) |\s*\Z)"
-        found = list(re.finditer(cells, row))
-        if len(found) != 1:
-            raise text.refused(section, f"has the row {name} {len(found)} times, and not 1")
-        yield Piece(f"{TOPICS}/{slug}.toml", _topic(slug, found[0].groupdict(), text.language), section)
+        matches = list(re.finditer(cells, row))
+        if len(matches) != 1:
+            raise text.refused(section, f"has the row {name} {len(matches)} times, and not 1")
+        yield Piece(f"{TOPICS}/{slug}.toml", _topic(slug, matches[0].groupdict(), text.language), section)
 
 
 def _topic(slug: str, cells: Mapping[str, str], language: Language) -> str:
@@ -263,8 +264,8 @@ def _topic(slug: str, cells: Mapping[str, str], language: Language) -> str:
     agree = language.words("agree")
     question = f"question = {quoted(agree + cells['claim'] + '?')}"
     rest = re.sub(r"(?m)^question = .*$", lambda _: question, rest, count=1)
-    own = {"question": cells["question"], "case": cells["case"], "base": slug}
-    lines = "".join(f"{key} = {quoted(value)}\n" for key, value in own.items())
+    keys = {"question": cells["question"], "case": cells["case"], "base": slug}
+    lines = "".join(f"{key} = {quoted(value)}\n" for key, value in keys.items())
     return f"{ours}{lines}\n{head}{agreement}{rest}"
 
 
@@ -279,8 +280,8 @@ def _people(text: Text, rule: Rules) -> Iterator[Piece]:
 
 
 def _personas(text: Text, rule: Rules, party: str, row: re.Match[str]) -> str:
-    known = dict.fromkeys(person.name for person in all_personas(party, persona_set(f"{US}/{SIMPLE}")))
-    names = [row["name"], *(name for name in known if name != row["name"])]
+    first_names = dict.fromkeys(person.name for person in all_personas(party, persona_set(f"{US}/{SIMPLE}")))
+    names = [row["name"], *(name for name in first_names if name != row["name"])]
     sentence, times = re.subn(rule["noun"], "{noun}", " ".join(row["text"].split()), count=1)
     if not times or sentence.count(row["name"]) != 1:
         raise text.refused(rule["section"], f"has a row {row['party']} of another form")
@@ -297,11 +298,11 @@ def _personas(text: Text, rule: Rules, party: str, row: re.Match[str]) -> str:
 def _questions(text: Text, rule: Rules) -> Iterator[Piece]:
     """The questions by which personas are checked, by column."""
     section, columns = rule["section"], rule["columns"]
-    found = [_line(question) for question in re.findall(r"[^?]+\?", _line(text.section(section)))]
-    if len(found) != rule["count"]:
-        raise text.refused(section, f"has {len(found)} questions, and not {rule['count']}")
-    lists = {column: found[place :: len(columns)] for place, column in enumerate(columns)}
-    tables = [[f"{column} = [", *(f"  {quoted(line)}," for line in asked), "]"] for column, asked in lists.items()]
+    questions = [_line(question) for question in re.findall(r"[^?]+\?", _line(text.section(section)))]
+    if len(questions) != rule["count"]:
+        raise text.refused(section, f"has {len(questions)} questions, and not {rule['count']}")
+    lists = {column: questions[place :: len(columns)] for place, column in enumerate(columns)}
+    tables = [[f"{column} = [", *(f"  {quoted(line)}," for line in texts), "]"] for column, texts in lists.items()]
     yield Piece(VALIDATION, "\n".join([line for table in tables for line in table]) + "\n", section)
 
 

@@ -135,8 +135,8 @@ def prompt_faults(where: str, name: str, text: str, given: Language) -> Iterator
     """Yield a prompt that Parley does not have, and slots that it lacks, has twice or does not know."""
     table = read_toml(SLOTS)
     rule: Mapping[str, Any] = table.get(name, {})
-    known = (given.folder / PROMPTS / f"{name}.txt").is_file()
-    if not known and "only" not in rule:
+    is_prompt = (given.folder / PROMPTS / f"{name}.txt").is_file()
+    if not is_prompt and "only" not in rule:
         yield f"{where}: Parley has no prompt called {name}"
         return
     try:
@@ -144,7 +144,7 @@ def prompt_faults(where: str, name: str, text: str, given: Language) -> Iterator
     except UserError as error:
         yield f"{where}: {error}"
         return
-    ours = set(rule["only"]) if not known else Template.load(given.folder / PROMPTS / f"{name}.txt").slots
+    ours = set(rule["only"]) if not is_prompt else Template.load(given.folder / PROMPTS / f"{name}.txt").slots
     yield from _slot_faults(where, text, slots, ours, rule)
 
 

@@ -70,13 +70,13 @@ def _steps(tables: Tables, lines: pd.DataFrame) -> Iterator[Step]:
     ratings = tables.attitudes[tables.attitudes["probe"] == tables.header.scenario["probe"]]
     heard = {key: set(rows["iteration"]) for key, rows in tables.heard.groupby(["room", "agent"])}
     lines_of = dict(iter(lines.groupby("room")))
-    for (room, agent), own in ratings[ratings["group"].isin(tables.groups)].groupby(["room", "agent"], sort=False):
+    for (room, agent), rated in ratings[ratings["group"].isin(tables.groups)].groupby(["room", "agent"], sort=False):
         room_lines = lines_of.get(room, lines.iloc[:0])
         others = room_lines[room_lines["agent"] != agent]
         if len(tables.heard):
             others = others[others["iteration"].isin(heard.get((room, agent), set()))]
         mine = room_lines[room_lines["agent"] == agent]
-        surveys = own.sort_values("round")[["round", "attitude", "topic"]].to_dict("records")
+        surveys = rated.sort_values("round")[["round", "attitude", "topic"]].to_dict("records")
         for number, (first, second) in enumerate(pairwise(surveys), 1):
             yield Step(
                 str(room), f"{room} {agent}", str(first["topic"]), number, _share(first), _share(second),

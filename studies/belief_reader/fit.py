@@ -89,12 +89,12 @@ def panel_of(steps: Sequence[Step], tags: Sequence[Tag], likelihoods: Mapping[st
     """Return steps as numbers. tags: of each line, by its place. likelihoods: by topic."""
     heard: dict[str, Counter[tuple[str, str]]] = {}
     rows: list[dict[str, float]] = []
-    own = []
+    own_lines = []
     for step in steps:
         counter = heard.setdefault(step.person, Counter())
         rows.append(_heard(step, tags, likelihoods[step.topic], counter, repeat))
         signs = [_direction(tags[place], likelihoods[step.topic]) for place in step.own]
-        own.append(float(np.mean(signs)) if signs else 0.0)
+        own_lines.append(float(np.mean(signs)) if signs else 0.0)
     frame = pd.DataFrame(rows, index=range(len(rows))).fillna(0.0)
     counts = [_count([tags[place] for place in step.heard]) for step in steps]
     lines = pd.DataFrame(counts, index=range(len(rows))).reindex(columns=frame.columns).fillna(0.0)
@@ -113,7 +113,7 @@ def panel_of(steps: Sequence[Step], tags: Sequence[Tag], likelihoods: Mapping[st
         after - before,
         before,
         earlier,
-        np.array(own, dtype=float),
+        np.array(own_lines, dtype=float),
         parts,
         said,
         clusters,
@@ -205,7 +205,7 @@ def _fit(panel: Panel, names: Sequence[str]) -> list[Weight]:
     used, change = panel.known, panel.change[panel.known]
     design = predicted[used]
     clusters = np.unique(panel.clusters[panel.known], return_inverse=True)[1] if len(change) else np.zeros(0, dtype=int)
-    found = []
+    estimates = []
     coefficients = np.linalg.pinv(design) @ change if len(change) else np.full(design.shape[1], np.nan)
     rests = change - whole[used] @ coefficients if len(change) else change
     groups = [clusters == code for code in range(int(np.max(clusters, initial=-1)) + 1)]
@@ -215,7 +215,7 @@ def _fit(panel: Panel, names: Sequence[str]) -> list[Weight]:
     for place, name in enumerate(names, len(NUISANCE)):
         units = _units(panel, name)
         if len(groups) < FEWEST or is_few(units):
-            found.append(
+            estimates.append(
                 Weight(
                     name, float(coefficients[place]), math.nan, math.nan, units, f"{too_few('unit')} with such lines"
                 )
@@ -224,8 +224,8 @@ def _fit(panel: Panel, names: Sequence[str]) -> list[Weight]:
         reach = float(reach_of_mean(np.array([error_of(moves[:, place])]), np.array([units]))[0])
         value = float(coefficients[place])
         why = "" if math.isfinite(reach) else "nothing varies"
-        found.append(Weight(name, value, value - reach, value + reach, units, why))
-    return found
+        estimates.append(Weight(name, value, value - reach, value + reach, units, why))
+    return estimates
 
 
 def coefficients_of(panel: Panel, names: Sequence[str], rows: np.ndarray) -> Floats:

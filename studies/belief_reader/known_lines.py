@@ -36,10 +36,10 @@ def known_lines(slug: str) -> pd.DataFrame:
 
 def _arguing(topic: Topic) -> Iterator[tuple[str, str, str, str, str]]:
     parts = line_parts()
-    own = parts["topics"].get(topic.root, {})
+    local = parts["topics"].get(topic.root, {})
     for number, reason in enumerate(reasons_of(topic)):
         for side, direction in enumerate(DIRECTIONS[:2]):
-            core = str({**parts[topic.axis][direction], **own.get(direction, {})}[reason]).format(title=topic.title)
+            core = str({**parts[topic.axis][direction], **local.get(direction, {})}[reason]).format(title=topic.title)
             for turn in range(PER_CORE):
                 appeal = APPEALS[
                     (number + side + 2 * turn) % len(APPEALS)

@@ -45,8 +45,8 @@ def answer_tag(reading: Reading, speaker: Speaker) -> Reply:
 
 def true_tag(reading: Reading, slug: str, text: str) -> Tag | None:
     """Return the tags of a known line or of a sentence of the oracle; None for any other line."""
-    if text in (known := _known_tags(slug)):
-        return known[text]
+    if text in (known_tags := _known_tags(slug)):
+        return known_tags[text]
     root = load_topic(slug).root
     if root not in reading.banks.topics:
         return None

@@ -89,9 +89,9 @@ def _read(
     heard = {event.agent: event.iterations for event in played if isinstance(event, Heard) and event.agent in readers}
     texts = [text for member in readers.values() for text in member.outside]
     texts += [lines[number] for numbers in heard.values() for number in numbers]
-    asked = list(dict.fromkeys(texts))
-    found = yield from _tag(room, model, topic, asked, events)
-    taggings = dict(zip(asked, found, strict=True))
+    texts_once = list(dict.fromkeys(texts))
+    tags = yield from _tag(room, model, topic, texts_once, events)
+    taggings = dict(zip(texts_once, tags, strict=True))
     for text in dict.fromkeys(text for member in readers.values() for text in member.outside):
         hearers = sum(text in member.outside for member in readers.values())
         events.append(Tagged(room.id, room.round, 0, _three(taggings[text].tag), taggings[text].reasons, hearers, text))
@@ -99,9 +99,9 @@ def _read(
         tagging, hearers = taggings[lines[number]], sum(number in numbers for numbers in heard.values())
         events.append(Tagged(room.id, room.round, number, _three(tagging.tag), tagging.reasons, hearers))
     for agent, member in readers.items():
-        own = [*member.outside, *(lines[number] for number in heard.get(agent, ()))]
+        lines_heard = [*member.outside, *(lines[number] for number in heard.get(agent, ()))]
         member.outside = []
-        member.read([taggings[text].tag for text in own])
+        member.read([taggings[text].tag for text in lines_heard])
 
 
 def _three(tag: Tag) -> tuple[str, str, str]:

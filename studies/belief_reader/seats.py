@@ -76,8 +76,8 @@ class ReaderSeat(SeatedAgent, SurrogateAgent):
         before = self.reader.odds
         for tag in tags:
             self.reader.read(tag)
-        known = sum(bool(tag.direction) for tag in tags)
-        self.told = f"read {known} of {len(tags)} lines: log odds from {before:.3f} to {self.reader.odds:.3f}"
+        tagged = sum(bool(tag.direction) for tag in tags)
+        self.told = f"read {tagged} of {len(tags)} lines: log odds from {before:.3f} to {self.reader.odds:.3f}"
 
     @property
     def belief(self) -> float:

@@ -83,8 +83,8 @@ def claim_of(topic: Topic) -> str:
 
 def reasons_of(topic: Topic) -> dict[str, str]:
     """Return the reasons of a topic with what they are about: those of every topic, and its own."""
-    own = line_parts()["topics"].get(topic.root, {}).get("reasons", {})
-    return {str(name): str(about) for name, about in {**line_parts()["reasons"], **own}.items()}
+    topic_reasons = line_parts()["topics"].get(topic.root, {}).get("reasons", {})
+    return {str(name): str(about) for name, about in {**line_parts()["reasons"], **topic_reasons}.items()}
 
 
 def answers_of(topic: Topic, part: str) -> tuple[str, ...]:
@@ -137,10 +137,10 @@ def tag_lines(judge: Judge, lines: pd.DataFrame, seed: int) -> pd.DataFrame:
     ]
     tagged = lines.copy()
     for part in PARTS:
-        asked = dict.fromkeys(pairs)
+        unique_pairs = dict.fromkeys(pairs)
         verdicts: dict[tuple[str, str], Verdict] = {}
         for slug, topic in topics.items():
-            texts = [pair for pair in asked if pair[0] == slug]
+            texts = [pair for pair in unique_pairs if pair[0] == slug]
             items = [item_of(topic, part, text) if text.strip() else missing("no statement") for _, text in texts]
             verdicts |= zip(
                 texts, judge.judge_items(rubric_of(topic, part), items, seed, f"{part} of lines"), strict=True

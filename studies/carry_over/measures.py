@@ -129,16 +129,16 @@ def effects(by_arm: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def _effect(frame: pd.DataFrame) -> dict[str, Any]:
-    known = frame.dropna(subset=["moved", "remembers", "without"])
+    whole = frame.dropna(subset=["moved", "remembers", "without"])
     counts = {
-        "people": len(known),
-        "missing": len(frame) - len(known),
-        "populations": len(known[UNIT].drop_duplicates()),
+        "people": len(whole),
+        "missing": len(frame) - len(whole),
+        "populations": len(whole[UNIT].drop_duplicates()),
     }
     shifts = (
-        (known["remembers"] - known["without"]).groupby([known[name] for name in UNIT]).mean().to_numpy(dtype=float)
+        (whole["remembers"] - whole["without"]).groupby([whole[name] for name in UNIT]).mean().to_numpy(dtype=float)
     )
-    slope = carried_share(known)
+    slope = carried_share(whole)
     reason = str(slope.pop("reason")) or why_no_interval(shifts, "population")
     return counts | slope | mean_row(shifts, "shift", "shift_") | {"reason": reason}
 

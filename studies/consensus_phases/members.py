@@ -71,10 +71,10 @@ class SideMember(SeatedAgent):
 
     def compose_side(self, shown: Shown, seed: int, again: bool = False) -> Request:
         """Ask for or against."""
-        language, own = self.topic.language, own_words(self.topic.language)
+        language, prompts = self.topic.language, own_words(self.topic.language)
         order = (shown.listed_first, SIDES[1 - SIDES.index(shown.listed_first)])
-        first, second = (own.words(f"option_{side}") for side in order)
-        prompt = own.fill("ask", told=shown.describe(language), a=first, b=second, ask=self.instruction("side"))
+        first, second = (prompts.words(f"option_{side}") for side in order)
+        prompt = prompts.fill("ask", told=shown.describe(language), a=first, b=second, ask=self.instruction("side"))
         if again:
             prompt = language.prompt("reask").fill(survey=prompt)
         sampling = self.style.sampling._replace(max_tokens=ANSWER_TOKENS, stop=())

@@ -66,9 +66,9 @@ def found_by_measurement(law: ResponseLaw, told: Floats, temperature: float = 1.
     if not (law.side_spread or law.first_option or law.side_noise) and temperature == 1:
         return law.curve
     hits = MANY * expected_shares(law, told, temperature)
-    found = fit(Answers(told, hits[None], np.full((1, len(told)), MANY)), np.random.default_rng(0), NO_NOISE, 1)
-    assert found is not None
-    return found.curve
+    fitted = fit(Answers(told, hits[None], np.full((1, len(told)), MANY)), np.random.default_rng(0), NO_NOISE, 1)
+    assert fitted is not None
+    return fitted.curve
 
 
 def simulate(law: ResponseLaw, design: Design, rng: np.random.Generator) -> Answers:
@@ -85,7 +85,7 @@ def rule_rows(design: Design, seed: int) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for name, law in RULES.items():
         place = found_by_measurement(law, design.told)
-        found = fit_both(simulate(law, design, np.random.default_rng([seed, len(name)])), (seed, len(name)))
+        fits = fit_both(simulate(law, design, np.random.default_rng([seed, len(name)])), (seed, len(name)))
         planted = {"planted_pull": place.pull, "planted_bias": place.bias}
-        rows.append({"who": name, "people": design.people} | planted | fit_row(found))
+        rows.append({"who": name, "people": design.people} | planted | fit_row(fits))
     return pd.DataFrame(rows)

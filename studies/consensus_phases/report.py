@@ -135,10 +135,10 @@ def _measured(runs: Mapping[str, Tables]) -> Iterator[Measured]:
             continue
         setting = setting_of(tables)
         for data in curves(tables):
-            found = fit_curve(data, tables.header.scenario["seed"])
+            fitted = fit_curve(data, tables.header.scenario["seed"])
             about = {"who": _who(tables, data.topic, setting, runs), "topic": data.topic, "size": setting.size}
-            row = about | {"temperature": setting.temperature} | response_row(data) | fit_row(found)
-            yield data, (setting, found), row | _planted(tables, data, setting)
+            row = about | {"temperature": setting.temperature} | response_row(data) | fit_row(fitted)
+            yield data, (setting, fitted), row | _planted(tables, data, setting)
 
 
 def _who(tables: Tables, topic: str, setting: Setting, runs: Mapping[str, Tables]) -> str:
@@ -163,14 +163,14 @@ def _points(measured: Measured) -> pd.DataFrame:
     data, _, about = measured
     rows = []
     for told, shares in zip(data.answers.told, data.shares.T, strict=True):
-        known = shares[np.isfinite(shares)]
-        low, high = mean_interval(known, bounds=SHARE)
-        value = float(known.mean()) if len(known) else np.nan
+        finite = shares[np.isfinite(shares)]
+        low, high = mean_interval(finite, bounds=SHARE)
+        value = float(finite.mean()) if len(finite) else np.nan
         rows.append(
             {
                 "who": about["who"],
                 "told": (1 + told) / 2,
-                "people": len(known),
+                "people": len(finite),
                 "share": value,
                 "low": low,
                 "high": high,
@@ -188,16 +188,16 @@ def _predictions(
         setting, seed = setting_of(tables), tables.header.scenario["seed"]
         ends = pd.DataFrame(group_ends(tables))
         for topic, rooms in ends.groupby("topic", sort=False):
-            whole, asked = rooms[rooms["direction"].notna()], int(rooms["answers"].sum())
-            known, once = whole["direction"].to_numpy(dtype=float), float(whole["once"].mean())
-            missing = float(rooms["missing"].sum()) / asked
+            whole, answers = rooms[rooms["direction"].notna()], int(rooms["answers"].sum())
+            directions, once = whole["direction"].to_numpy(dtype=float), float(whole["once"].mean())
+            missing = float(rooms["missing"].sum()) / answers
             cell = Cell(
                 str(topic), setting.size, setting.temperature, setting.begins, int(tables.header.scenario["rounds"]),
-                known, once, missing, len(rooms) - len(known),
+                directions, once, missing, len(rooms) - len(directions),
             )  # fmt: skip
-            data, found = fits.get((cell.topic, cell.size, cell.temperature), (None, None))
+            data, fitted = fits.get((cell.topic, cell.size, cell.temperature), (None, None))
             rng = np.random.default_rng([seed, cell.size, len(cell.topic), len(cell.begins)])
-            yield predict(cell, found.noisy if found else None, data.alone if data else (0, 0), rng)
+            yield predict(cell, fitted.noisy if fitted else None, data.alone if data else (0, 0), rng)
 
 
 def _add_missing(report: Report, runs: Mapping[str, Tables]) -> None:
@@ -235,10 +235,10 @@ def _influence(row: Mapping[Any, Any]) -> str:
 
 def _order(responses: pd.DataFrame) -> str:
     """Return whether the order of the list decides, from the row in which it does so most."""
-    known = responses[responses["order"].notna()]
-    if known.empty:
+    complete = responses[responses["order"].notna()]
+    if complete.empty:
         return "The effect of the order of the answers is unknown: no person answered in both orders."
-    row = known.loc[known["order"].abs().idxmax()]
+    row = complete.loc[complete["order"].abs().idxmax()]
     share, low, high = (PERCENT * (0.5 + row[f"order{end}"]) for end in ("", "_low", "_high"))
     shown = format_estimate(share, low, high, 0)
     return (

@@ -149,8 +149,8 @@ class Rooms:
     def people(self) -> tuple[set[tuple[str, ...]], set[tuple[str, ...]]]:
         """The people of the rooms of the search, and those of the new ones: set of personas, party and id."""
         rooms, personas = _by_repetition(self.all), self.base.people.personas
-        before, after = (people_of([room for many in part for room in many])
-                         for part in (rooms[: self.searched], rooms[self.searched :]))  # fmt: skip
+        before, after = (people_of([room for many in persons for room in many])
+                         for persons in (rooms[: self.searched], rooms[self.searched :]))  # fmt: skip
         return {(personas, *person) for person in before}, {(personas, *person) for person in after}
 
     @property

@@ -47,10 +47,10 @@ def mean_estimate(values: Floats, missing: int = 0) -> Estimate:
     >>> mean_estimate(np.array([1.0, np.nan])).reason
     'fewer than 5 repetitions'
     """
-    known = values[np.isfinite(values)]
-    low, high = mean_interval(known)
-    value = float(known.mean()) if len(known) else float("nan")
-    return Estimate(value, low, high, len(known), missing, why_no_interval(known, UNIT))
+    finite = values[np.isfinite(values)]
+    low, high = mean_interval(finite)
+    value = float(finite.mean()) if len(finite) else float("nan")
+    return Estimate(value, low, high, len(finite), missing, why_no_interval(finite, UNIT))
 
 
 def pair_rooms(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

@@ -119,12 +119,12 @@ def _parameters(space: Space, setting: Setting) -> dict[str, Value]:
 
 def first_settings(space: Space, seed: int, count: int) -> list[Setting]:
     """Return so many different random settings, fewer if there are not so many: those that random search tries first."""
-    search, found = RandomSearch(space, seed), dict[Setting, None]()
+    search, settings = RandomSearch(space, seed), dict[Setting, None]()
     for _ in range(TRIES * count):
-        if len(found) == min(count, space.size):
+        if len(settings) == min(count, space.size):
             break
-        found.setdefault(search.propose())
-    return list(found)
+        settings.setdefault(search.propose())
+    return list(settings)
 
 
 TRIES = 50

@@ -40,6 +40,6 @@ def curse_of(found: Found) -> Curse:
     objective = plan.space.objective
     scores = objective.sign * effects - objective.worth * costs
     corrected = cross_fitted(scores, effects) if effects.shape[1] > 1 else np.array([np.nan])
-    known = corrected[np.isfinite(corrected)]
+    finite = corrected[np.isfinite(corrected)]
     searched = next(trial.effect for trial in tried if trial.setting == best)
-    return Curse(searched, effect_of(found.new, BEST, WITHOUT), float(known.mean()) if len(known) else float("nan"))
+    return Curse(searched, effect_of(found.new, BEST, WITHOUT), float(finite.mean()) if len(finite) else float("nan"))

@@ -57,8 +57,8 @@ def outcome_words(outcome: RoomOutcome, found: Found) -> str:
     whom = f" of {society.plural(outcome.party)}" if outcome.party else ""
     if measure.source not in RATED:
         return f"{measure.title} ({measure.label})"
-    asked = "the attitude" if measure.source == "attitudes" else f"the answer to {measure.column}"
-    return f"{asked}{whom} after the last round{' (0-10)' if measure.source == 'attitudes' else ''}"
+    rated = "the attitude" if measure.source == "attitudes" else f"the answer to {measure.column}"
+    return f"{rated}{whom} after the last round{' (0-10)' if measure.source == 'attitudes' else ''}"
 
 
 def sentences(found: Found, outcome: RoomOutcome) -> list[str]:

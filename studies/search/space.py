@@ -243,11 +243,11 @@ def _option(name: str, table: Any, shared: Mapping[str, Any], audience: Mapping[
     if not isinstance(table, Mapping) or not isinstance(table.get("kind"), str):
         raise UserError(f'{where} needs the kind of intervention, such as kind = "shock" ({PAGE})')
     INTERVENTIONS.find(table["kind"])
-    own = require_section(dict(table), "vary", where)
+    ranges = require_section(dict(table), "vary", where)
     cost = _typed(Cost, require_section(dict(table), "cost", where), f"cost in {where}")
     fixed = {key: value for key, value in table.items() if key not in ("cost", "vary")}
-    varied = {key: value for key, value in shared.items() if key not in fixed} | own
-    if both := sorted(fixed.keys() & own.keys()):
+    varied = {key: value for key, value in shared.items() if key not in fixed} | ranges
+    if both := sorted(fixed.keys() & ranges.keys()):
         raise UserError(f"{where}: {both[0]} has a value and is varied: leave out one of the two")
     if wrong := sorted(varied.keys() & {*FIXED, "kind"}):
         raise UserError(f"{where}: {wrong[0]} cannot be varied: add a second intervention instead")

@@ -262,7 +262,7 @@ class Twins:
     ) -> list[Result]:
         fresh = [question for question in dict.fromkeys(asked) if question not in known]
         if fresh:
-            found = self.desk.ask([converse(question) for question in fresh], self.llm, title, why, self.backend)
-            known.update(zip(fresh, found, strict=True))
-            self.reasons.update(reason for result in found if (reason := why(result)))
+            answered = self.desk.ask([converse(question) for question in fresh], self.llm, title, why, self.backend)
+            known.update(zip(fresh, answered, strict=True))
+            self.reasons.update(reason for result in answered if (reason := why(result)))
         return [known[question] for question in asked]

@@ -85,10 +85,10 @@ def point_of(people: RecordedPeople, event: Event) -> Point:
 
 def _targets(events: Sequence[Event], kind: str) -> list[Event]:
     """Return the events of a kind in wave 1; of the answers to one question only the last one."""
-    found = [event for event in events if event.kind == kind and event.wave == 1]
+    targets = [event for event in events if event.kind == kind and event.wave == 1]
     if kind == MESSAGE:
-        return found
-    last = {event.topic: event for event in sorted(found, key=lambda event: event.order)}
+        return targets
+    last = {event.topic: event for event in sorted(targets, key=lambda event: event.order)}
     return list(last.values())
 
 
@@ -122,8 +122,8 @@ def _circle(
     points_by_person: Mapping[str, Sequence[Point]], seed: int, topic: tuple[str, str]
 ) -> tuple[list[str], int]:
     groups: dict[str, list[str]] = defaultdict(list)
-    for person, own in points_by_person.items():
-        groups[own[0].event.group or f"alone {person}"].append(person)
+    for person, points in points_by_person.items():
+        groups[points[0].event.group or f"alone {person}"].append(person)
     draw, names = stream(seed, "strangers", *topic), sorted(groups)
     draw.shuffle(names)
     for members in groups.values():

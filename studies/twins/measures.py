@@ -82,13 +82,19 @@ def compare_all(measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def _compared(part: pd.DataFrame, measure: object, against: str) -> dict[str, Any]:
-    known = part.dropna(subset=[TWIN, against])
+    complete = part.dropna(subset=[TWIN, against])
     sign = 1 if measure in SMALLER else -1
-    found = gap(known, sign * (known[against] - known[TWIN]))
-    row = {"measure": measure, "against": against, "people": found.people, "groups": found.groups, "points": len(known)}
-    row |= {"twin": known[TWIN].mean(), "other": known[against].mean()}
-    row |= with_interval("gain", found.value, (found.low, found.high))
-    return row | {"reason": _why_unknown(known, found)}
+    gain = gap(complete, sign * (complete[against] - complete[TWIN]))
+    row = {
+        "measure": measure,
+        "against": against,
+        "people": gain.people,
+        "groups": gain.groups,
+        "points": len(complete),
+    }
+    row |= {"twin": complete[TWIN].mean(), "other": complete[against].mean()}
+    row |= with_interval("gain", gain.value, (gain.low, gain.high))
+    return row | {"reason": _why_unknown(complete, gain)}
 
 
 def gap(rows: pd.DataFrame, values: pd.Series) -> Gap:
@@ -113,14 +119,14 @@ def closed_way(measured: pd.DataFrame) -> dict[str, float] | None:
 
     0: the twin is as far as a stranger's; 1: as near as the person itself. The interval is over clusters.
     """
-    known = measured[measured["measure"] == OPINION].dropna(subset=[TWIN, STRANGER, AGAIN])
-    if known["cluster"].nunique() < FEWEST:
+    complete = measured[measured["measure"] == OPINION].dropna(subset=[TWIN, STRANGER, AGAIN])
+    if complete["cluster"].nunique() < FEWEST:
         return None
-    terms = pd.DataFrame({"gone": known[STRANGER] - known[TWIN], "whole": known[STRANGER] - known[AGAIN]})
-    sums = terms.groupby(known["cluster"]).sum().to_numpy(dtype=float)
+    terms = pd.DataFrame({"gone": complete[STRANGER] - complete[TWIN], "whole": complete[STRANGER] - complete[AGAIN]})
+    sums = terms.groupby(complete["cluster"]).sum().to_numpy(dtype=float)
     if sums[:, 1].sum() <= 0:
         return None
-    sizes = known.groupby("cluster").size().to_numpy(dtype=float)
+    sizes = complete.groupby("cluster").size().to_numpy(dtype=float)
     return with_interval("closed", float(_ratio(sums[None])[0]), interval(sums, _ratio, sizes))
 
 
@@ -133,14 +139,14 @@ def correlations(predictions: pd.DataFrame) -> pd.DataFrame:
     """Return r of real answers with those of twins and of strangers' twins: predictor, points, groups, r, r_low, r_high."""
     rows = []
     for name, column in ((TWIN, "predicted"), (STRANGER, "stranger")):
-        known = predictions.dropna(subset=["real", column])
-        deviations = [known[each] - known.groupby("topic")[each].transform("mean") for each in (column, "real")]
+        complete = predictions.dropna(subset=["real", column])
+        deviations = [complete[each] - complete.groupby("topic")[each].transform("mean") for each in (column, "real")]
         x, y = (values.to_numpy(dtype=float) for values in deviations)
         products = pd.DataFrame(np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y]))
-        sums = products.groupby(known["cluster"].to_numpy()).sum().to_numpy(dtype=float).reshape(-1, 6)
+        sums = products.groupby(complete["cluster"].to_numpy()).sum().to_numpy(dtype=float).reshape(-1, 6)
         value = float(correlation(sums.sum(axis=0))) if len(sums) else np.nan
         ends = correlation_interval(sums) if len(sums) else (np.nan, np.nan)
-        rows.append({"predictor": name, "points": len(known), "groups": len(sums)} | with_interval("r", value, ends))
+        rows.append({"predictor": name, "points": len(complete), "groups": len(sums)} | with_interval("r", value, ends))
     return pd.DataFrame(rows)
 
 

@@ -49,16 +49,16 @@ def invent_people(name: str, groups: int = 20, seed: int = 0) -> RecordedPeople:
 def _group(name: str, rng: np.random.Generator) -> list[Event]:
     people = [f"{name} person {number + 1}" for number in range(SIZE)]
     positions = rng.uniform(0.1, 0.9, SIZE)
-    own = [rng.choice(len(SENTENCES), 2, replace=False) for _ in people]
+    sentences = [rng.choice(len(SENTENCES), 2, replace=False) for _ in people]
     now = [_noisy(position, NOISE, rng) for position in positions]
     events = [Event(person, ATTRIBUTE, "age", text=str(int(rng.integers(18, 80))), group=name) for person in people]
     for place, person in enumerate(people):
-        asked = [(topic, _noisy(positions[place], NOISE, rng)) for topic in EARLIER] + [(TOPIC, now[place])]
-        events += [_answer(person, name, topic, value, order) for order, (topic, value) in enumerate(asked, 1)]
+        answered = [(topic, _noisy(positions[place], NOISE, rng)) for topic in EARLIER] + [(TOPIC, now[place])]
+        events += [_answer(person, name, topic, value, order) for order, (topic, value) in enumerate(answered, 1)]
     for turn in range(2 * SIZE):
         place = turn % SIZE
         heard = [now[other] for other in range(SIZE) if other != place]
-        text = " ".join(SENTENCES[sentence] for sentence in own[place])
+        text = " ".join(SENTENCES[sentence] for sentence in sentences[place])
         grade = 1 + round(now[place] * (GRADES - 1))
         events.append(
             Event(people[place], MESSAGE, TOPIC, text=f"{text} Grade {grade} of {GRADES}", order=10 + turn, group=name)

@@ -162,9 +162,9 @@ def movement_table(study: TwinStudy, ended: Sequence[Ended]) -> pd.DataFrame:
             whole = of_key[of_key["condition"] == ALL] if (of_key["condition"] == ALL).any() else of_key
             if whole.empty:
                 continue
-            found = whole.iloc[0]
-            row |= {name: found["estimate"], f"{name}_low": found["low"], f"{name}_high": found["high"]}
-            row["reason"] = row["reason"] or found["reason"]
+            whole_row = whole.iloc[0]
+            row |= {name: whole_row["estimate"], f"{name}_low": whole_row["low"], f"{name}_high": whole_row["high"]}
+            row["reason"] = row["reason"] or whole_row["reason"]
         if "people" in row:
             rows.append(row)
     columns = ["title", "people", "people_low", "people_high", "twins", "twins_low", "twins_high", "reason"]

@@ -78,8 +78,8 @@ class Ended(dict[Event, Answered]):
 
 def courses(people: RecordedPeople, most: int, seed: int) -> list[Course]:
     """Return the conversations that can be rolled out, at most `most`, drawn with the seed."""
-    found = [course for group, events in people.by_group.items() if (course := _course(people, group, events))]
-    return found if len(found) <= most else stream(seed, "roll-outs").sample(found, most)
+    conversations = [course for group, events in people.by_group.items() if (course := _course(people, group, events))]
+    return conversations if len(conversations) <= most else stream(seed, "roll-outs").sample(conversations, most)
 
 
 def _course(people: RecordedPeople, group: str, events: Sequence[Event]) -> Course | None:
@@ -112,18 +112,18 @@ def roll_out(course: Course, people: RecordedPeople, twins: Conversing) -> Conve
             said.append(turn._replace(text=written.text))
     ended = Ended()
     for event in course.answers:
-        asked = (_told(course, people, event.person, said), event.topic, event.scale)
-        ended[event] = yield from twins.answering(asked)
+        question = (_told(course, people, event.person, said), event.topic, event.scale)
+        ended[event] = yield from twins.answering(question)
     ended.said, ended.lost = [(turn.person, turn.text) for turn in said], lost
     return ended
 
 
 def _told(course: Course, people: RecordedPeople, person: str, said: Sequence[Event]) -> Told:
     """Return what a twin is told in a simulated conversation: its person's past before it, its own lines, and those of others."""
-    known = known_before(people, person, course.start)
-    own = tuple(turn for turn in said if turn.person == person)
+    past = known_before(people, person, course.start)
+    own_lines = tuple(turn for turn in said if turn.person == person)
     heard = [(turn.person, turn.text) for turn in said if turn.person != person and not turn.private][-LAST:]
-    return Told(Known(known.attributes, (*known.past, *own)), tuple(heard))
+    return Told(Known(past.attributes, (*past.past, *own_lines)), tuple(heard))
 
 
 def measure_rollouts(study: TwinStudy, ended: Sequence[Ended]) -> pd.DataFrame:

@@ -100,20 +100,20 @@ def told(point: Point, whose: Point | None = None) -> Told:
 def predict_answers(study: TwinStudy, twins: Speakers) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the measures of all answers (COLUMNS), and the predictions: key, real, predicted, stranger."""
     chosen = study.of_kind(ANSWER)
-    asked = [_asked(point, whose) for point in chosen for whose in (point, *study.by_stranger[point.key])]
-    found = iter(twins.answer(asked, "answers"))
+    questions = [_asked(point, whose) for point in chosen for whose in (point, *study.by_stranger[point.key])]
+    answers = iter(twins.answer(questions, "answers"))
     rows, predictions = [], []
     for point in chosen:
-        own, others = next(found), [next(found) for _ in study.by_stranger[point.key]]
+        answer, others = next(answers), [next(answers) for _ in study.by_stranger[point.key]]
         real = point.event.value
         values = {
-            TWIN: _distance(own.value, real), STRANGER: _mean(_distance(other.value, real) for other in others),
+            TWIN: _distance(answer.value, real), STRANGER: _mean(_distance(other.value, real) for other in others),
             **baselines(study.people, point),
         }  # fmt: skip
-        reason = own.reason or ("" if others else NO_STRANGER)
+        reason = answer.reason or ("" if others else NO_STRANGER)
         rows.append(_row(study, point, OPINION, values, reason))
         stranger = _mean(math.nan if other.value is None else other.value for other in others)
-        predicted = math.nan if own.value is None else own.value
+        predicted = math.nan if answer.value is None else answer.value
         predictions.append({"key": point.key, "topic": point.event.topic, "cluster": rows[-1]["cluster"], "real": real,
                             "predicted": predicted, "stranger": stranger})  # fmt: skip
     columns = ["key", "topic", "cluster", "real", "predicted", "stranger"]
@@ -140,32 +140,32 @@ def baselines(people: RecordedPeople, point: Point) -> dict[str, float]:
 
 
 def _later(people: RecordedPeople, event: Event) -> Any:
-    own = people.by_person[event.person]
-    return (other.value for other in own if other.kind == ANSWER and other.topic == event.topic and other.wave > 1)
+    events = people.by_person[event.person]
+    return (other.value for other in events if other.kind == ANSWER and other.topic == event.topic and other.wave > 1)
 
 
 def predict_messages(study: TwinStudy, twins: Speakers) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the measures of all messages (COLUMNS), and the texts: key, real, twin, stranger."""
     chosen = study.of_kind(MESSAGE)
-    asked = [
+    questions = [
         (told(point, whose), point.event.topic) for point in chosen for whose in (point, *study.by_stranger[point.key])
     ]
-    found = iter(twins.write(asked, "messages"))
+    messages = iter(twins.write(questions, "messages"))
     others_by_topic = _messages_by_topic(study.people)
     rows, texts = [], []
     for point in chosen:
-        own, others = next(found), [next(found) for _ in study.by_stranger[point.key]]
-        written = [own.text or "", *(other.text or "" for other in others)]
+        message, others = next(messages), [next(messages) for _ in study.by_stranger[point.key]]
+        written = [message.text or "", *(other.text or "" for other in others)]
         real = [text for person, text in others_by_topic[point.event.topic] if person != point.event.person]
         cosines = relevance(point.event.text, [*written, *real])
         mine, theirs, rest = cosines[0], cosines[1 : len(written)], cosines[len(written) :]
         values = {
-            TWIN: mine if own.text else math.nan,
+            TWIN: mine if message.text else math.nan,
             STRANGER: _mean(cosine for cosine, other in zip(theirs, others, strict=True) if other.text),
             OTHERS: _mean(rest),
         }
-        rows.append(_row(study, point, SAYING, values, own.reason or ("" if others else NO_STRANGER)))
-        texts.append({"key": point.key, "topic": point.event.topic, "real": point.event.text, "twin": own.text or "",
+        rows.append(_row(study, point, SAYING, values, message.reason or ("" if others else NO_STRANGER)))
+        texts.append({"key": point.key, "topic": point.event.topic, "real": point.event.text, "twin": message.text or "",
                       "stranger": others[0].text or "" if others else ""})  # fmt: skip
     return pd.DataFrame(rows, columns=COLUMNS), pd.DataFrame(
         texts, columns=["key", "topic", "real", "twin", "stranger"]
@@ -192,5 +192,5 @@ def _distance(value: float | None, real: float) -> float:
 
 def _mean(values: Any) -> float:
     """Return the mean of the numbers that are known; NaN without one."""
-    known = [value for value in values if not math.isnan(value)]
-    return fmean(known) if known else math.nan
+    present = [value for value in values if not math.isnan(value)]
+    return fmean(present) if present else math.nan

@@ -99,11 +99,11 @@ class TwinTraining:
 
 
 def _example(study: TwinStudy, point: Point, whose: Point, words: int) -> Example:
-    event, known = point.event, told(point, whose)
+    event, past = point.event, told(point, whose)
     if event.kind == MESSAGE:
-        request, reply = compose_message(known, event.topic, words, study.language, 0), event.text
+        request, reply = compose_message(past, event.topic, words, study.language, 0), event.text
     else:
-        request, reply = compose_answer(known, event.topic, event.scale, study.language, 0), said(event)
+        request, reply = compose_answer(past, event.topic, event.scale, study.language, 0), said(event)
     return {
         "prompt": [turn for message in request.messages for turn in chat(*message)],
         "completion": chat("assistant", reply),
@@ -152,15 +152,15 @@ def compare_trainings(measured: pd.DataFrame) -> pd.DataFrame:
 
 def learned(measured: pd.DataFrame, measure: str) -> dict[str, Any] | None:
     """Return how much nearer twins are by the training than by the first one on shuffled talks; None without it."""
-    part = measured[measured["measure"] == measure]
+    rows = measured[measured["measure"] == measure]
     sign = 1 if measure in SMALLER else -1
-    null = part[part["condition"] == f"{SHUFFLED} 1"].set_index("key")[TWIN]
-    trained = part[part["condition"] == TRAINED]
+    null = rows[rows["condition"] == f"{SHUFFLED} 1"].set_index("key")[TWIN]
+    trained = rows[rows["condition"] == TRAINED]
     if not len(null) or not len(trained):
         return None
-    found = gap(trained, sign * (trained["key"].map(null) - trained[TWIN]))
-    return {"measure": measure, "people": found.people, "groups": found.groups} | with_interval(
-        "nearer", found.value, (found.low, found.high)
+    difference = gap(trained, sign * (trained["key"].map(null) - trained[TWIN]))
+    return {"measure": measure, "people": difference.people, "groups": difference.groups} | with_interval(
+        "nearer", difference.value, (difference.low, difference.high)
     )
 
 
@@ -197,5 +197,5 @@ def add_training(report: Report, measured: pd.DataFrame) -> None:
 
 def learned_lines(measured: pd.DataFrame) -> Sequence[str]:
     """Return a sentence per measure on what the training did."""
-    found = [learned(measured, measure) for measure in dict.fromkeys(measured["measure"])]
-    return [learned_sentence(row) for row in found if row]
+    differences = [learned(measured, measure) for measure in dict.fromkeys(measured["measure"])]
+    return [learned_sentence(row) for row in differences if row]
