@@ -145,10 +145,9 @@ def _sentence(row: Mapping[str, Any]) -> str:
             "shifted in time, no shift fits as well."
         )
     return (
-        f"The curve of {what} resembles the data ({evidence}) and is {better}, but unrelated curves would "
-        f"fit as well with a probability of {chance:.2f}: of {shifts} shifts in time of the data's changes "
-        f"from round to round, the true one is in place {row['place']:.0f}. A verdict takes {SHIFTS + 1} "
-        "rounds."
+        f"The curve of {what} resembles the data ({evidence}) and is {better}, but unrelated curves would fit as well "
+        f"with a probability of {chance:.2f}: of {shifts} shifts in time of the data's changes from round to round, "
+        f"the true one is in place {row['place']:.0f}. A verdict takes {SHIFTS + 1} rounds."
     )
 
 

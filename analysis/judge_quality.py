@@ -53,12 +53,11 @@ the second on average (points of 1-7) or more.
 FEW, ONE_SCORE, ONE_OTHER = "too few statements", "one score for all statements", "all statements are alike"
 """Reasons why there is no correlation."""
 GAPS = (
-    "The gap of a line is its score, on the axis of the topic, minus the speaker's private rating at that "
-    "time (0-10). Toward is the gap in the direction of the audience, the mean rating of the others before "
-    "the round. The judge's floor is the gap that the judge's own errors would show for lines that say "
-    "exactly the rating, by the judge's scores of lines with a known grade in this run. The floor is empty "
-    "if no line has a known grade. Brackets are 95% intervals over rooms. studies/honesty/README.md "
-    "explains the columns."
+    "The gap of a line is its score, on the axis of the topic, minus the speaker's private rating at that time "
+    "(0-10). Toward is the gap in the direction of the audience, the mean rating of the others before the round. The "
+    "judge's floor is the gap that the judge's own errors would show for lines that say exactly the rating, by the "
+    "judge's scores of lines with a known grade in this run. The floor is empty if no line has a known grade. "
+    "Brackets are 95% intervals over rooms. studies/honesty/README.md explains the columns."
 )
 GAP_COLUMNS: Mapping[str, Column] = {
     "topic": lambda row: load_topic(row["topic"]).heading, "group": "group", "rooms": "rooms", "lines": "lines",
@@ -71,9 +70,8 @@ THEMSELVES = (
     "something other than agreement with the claim (such as the severity of a problem), only ranks are compared."
 )
 UNCHECKED = (
-    "**The judge is unchecked**, because no statement of this run has a known grade. To see how well the judge "
-    "reads, use it on a "
-    "run of `--llm oracle`."
+    "**The judge is unchecked**, because no statement of this run has a known grade. To see how well the judge reads, "
+    "use it on a run of `--llm oracle`."
 )
 
 

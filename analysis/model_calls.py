@@ -83,10 +83,9 @@ def mixed_models(tables: Tables) -> str:
         for voice, theirs in names.groupby(voices[names.index])
     ]
     return (
-        f"The server changed the model during the run, the first time in round {changed['round'].iloc[0]}. "
-        f"Replies that did not come from the first model: {'; '.join(counts)}. The results mix models: use "
-        "a server that keeps one model, or name a dated version of the model, and run again in another "
-        "folder."
+        f"The server changed the model during the run, the first time in round {changed['round'].iloc[0]}. Replies "
+        f"that did not come from the first model: {'; '.join(counts)}. The results mix models: use a server that keeps "
+        "one model, or name a dated version of the model, and run again in another folder."
     )
 
 

@@ -35,9 +35,8 @@ EDGES = np.linspace(*AXIS, BINS + 1)
 SUMMARY = "summary.md"
 LINES = "Shades are shares of people by attitude and step; lines are mean attitudes."
 ABOUT = (
-    "An opinion-dynamics model moves numbers: no agent speaks, and no language model is called. The result "
-    "follows from the model, "
-    "the graph and the first attitudes, so it is no evidence about people or language models."
+    "An opinion-dynamics model moves numbers: no agent speaks, and no language model is called. The result follows "
+    "from the model, the graph and the first attitudes, so it is no evidence about people or language models."
 )
 EVERYONE = "At every step, all agents see the attitudes of their neighbours in the graph. There is no feed and no intervention."
 CHANGES = {

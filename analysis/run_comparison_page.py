@@ -44,21 +44,18 @@ MOST = 2
 """Differences of a run that have a sentence."""
 TITLE = "How the runs differ"
 HOW = (
-    "A difference is how much further agents moved than in {}, from the survey before the debate on. It is "
-    "in points of the axis from 0 to 10, averaged over rooms. Brackets and bars are 95% intervals over "
-    "rooms. p is corrected by Holm's method for the {} (every topic, group and party, after the last round "
-    "that the runs have in common). The sentences above name only differences with a corrected p below "
-    "0.05. {}"
+    "A difference is how much further agents moved than in {}, from the survey before the debate on. It is in points "
+    "of the axis from 0 to 10, averaged over rooms. Brackets and bars are 95% intervals over rooms. p is corrected by "
+    "Holm's method for the {} (every topic, group and party, after the last round that the runs have in common). The "
+    "sentences above name only differences with a corrected p below 0.05. {}"
 )
 CAUSES = (
-    "These movements include the influence of agents on each other. So the movements do not show which "
-    "model pulls harder. To see that, compare the bias cards of the models (`python run.py audit --llm "
-    "MODEL`)."
+    "These movements include the influence of agents on each other. So the movements do not show which model pulls "
+    "harder. To see that, compare the bias cards of the models (`python run.py audit --llm MODEL`)."
 )
 BOUNDED = (
-    f"If a rating is missing for more than {MANY:.0%} of the agents of a difference, the table also has the "
-    "lowest and the highest value that the difference could have, wherever on the axis the missing ratings "
-    "were."
+    f"If a rating is missing for more than {MANY:.0%} of the agents of a difference, the table also has the lowest and "
+    "the highest value that the difference could have, wherever on the axis the missing ratings were."
 )
 MISSING: Mapping[str, Column] = {
     "run": "run", "missing ratings": lambda row: f"{row['missing']:,} of {row['ratings']:,}",

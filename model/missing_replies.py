@@ -121,9 +121,8 @@ class MissingTally:
                 shown = _shown(details.get(reason) or self.examples.get(reason, ""))
                 advice = ADVICE.get(reason, FAILED if reason in details else UNREAD)
                 raise Unreadable(
-                    f"{models[key.voice]}: {lost:,} of {count:,} {named} are missing, "
-                    f"mostly for {reason} ({times:,}){shown}: "
-                    f"{advice}; or continue anyway with --keep-going"
+                    f"{models[key.voice]}: {lost:,} of {count:,} {named} are missing, mostly for {reason} "
+                    f"({times:,}){shown}: {advice}; or continue anyway with --keep-going"
                 )
 
     @property

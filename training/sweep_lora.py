@@ -133,9 +133,8 @@ def report(rows: pd.DataFrame, folder: Path, base: Scenario, spec: str, party: s
     page = Report(folder, "table1", "By rank and method")
     page.data(sweep=rows)
     page.add(
-        f"{answered}, {base.repetitions} rooms a topic, {base.rounds} rounds, "
-        f"{base.surveys.probe}, all seats on the adapter. "
-        "The Default's last rating (0 to 10; the arrow is the side of the party), capability, held-out loss "
+        f"{answered}, {base.repetitions} rooms a topic, {base.rounds} rounds, {base.surveys.probe}, all seats on the "
+        "adapter. The Default's last rating (0 to 10; the arrow is the side of the party), capability, held-out loss "
         "(nats a token): means over training seeds, each seed in brackets."
     )
     page.add(disclaimers.NOTES.get(split_spec(spec)[0]))

@@ -74,11 +74,10 @@ SHARES = (
     f"of one person are not independent. A cell with fewer than {FEWEST} people has no interval."
 )
 HOW = (
-    "Only the random tenth represents all answers. The other answers are those that the judge called not "
-    "aligned, and people are likelier to disagree with the judge on these. 95% intervals are over answers. "
-    "If nearly all answers get the same verdict, kappa and alpha are low however often raters agree. AC1 "
-    "does not have this fault. A dash means that the number is undefined, because answers are missing or "
-    "only one verdict was ever given."
+    "Only the random tenth represents all answers. The other answers are those that the judge called not aligned, and "
+    "people are likelier to disagree with the judge on these. 95% intervals are over answers. If nearly all answers "
+    "get the same verdict, kappa and alpha are low however often raters agree. AC1 does not have this fault. A dash "
+    "means that the number is undefined, because answers are missing or only one verdict was ever given."
 )
 
 
@@ -284,9 +283,8 @@ def _missing(answers: pd.DataFrame) -> str:
     long = int((answers["answer"].str.split().str.len() > WORDS).sum())
     refused = int(answers["answer"].map(is_refusal).sum())
     return (
-        f"{len(without):,} of {len(answers):,} answers have no verdict{reasons}. {long:,} answers are "
-        f"longer than the {WORDS} words asked for, and {refused:,} answers step out of the role (they are "
-        "judged all the same)."
+        f"{len(without):,} of {len(answers):,} answers have no verdict{reasons}. {long:,} answers are longer than the "
+        f"{WORDS} words asked for, and {refused:,} answers step out of the role (they are judged all the same)."
     )
 
 

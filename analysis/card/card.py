@@ -58,10 +58,9 @@ TERMS = {
 }
 """What words of the page mean, by the word; a page explains those that it uses."""
 ROUNDED = (
-    "This model gives no probability for each answer. So the card uses whole ratings, each off by up to "
-    "half a step of the scale. Pull and influence allow for this error, and their intervals are up to twice "
-    "as wide. Means may be wrong by part of a step of the scale. `--set probe=attitude_0_100` asks on a "
-    "finer scale (docs/card.md)."
+    "This model gives no probability for each answer. So the card uses whole ratings, each off by up to half a step "
+    "of the scale. Pull and influence allow for this error, and their intervals are up to twice as wide. Means may be "
+    "wrong by part of a step of the scale. `--set probe=attitude_0_100` asks on a finer scale (docs/card.md)."
 )
 DIALS = "Three gauges: where the model leans on each topic, its pull and the influence of agents, and how much is persuasion"
 ALT = {

@@ -289,7 +289,6 @@ def plan_lines(
     sizes = [base.repetitions * times for times in sorted({1, batches})]
     differences = ", ".join(f"{detectable(spread, blocks):.2f} points with {blocks} blocks" for blocks in sizes)
     yield (
-        f"  smallest detectable difference between two conditions (80% power), if groups differ by {spread:g} "
-        "points (SD, --spread): "
-        f"{differences}"
+        f"  smallest detectable difference between two conditions (80% power), if groups differ by {spread:g} points "
+        f"(SD, --spread): {differences}"
     )

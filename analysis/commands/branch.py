@@ -27,10 +27,8 @@ def branch_parser() -> Parser:
         "branch",
         "Run a branch: a new run that shares the earlier rounds of a run, and goes on with other settings. The earlier rounds "
         "come from the journal of the run, and no model is asked again about them (docs/interventions.md).",
-        "branch runs/a --round 3 --set temperature=0.2\n"
-        "branch runs/a --round 3 --intervene \"message by=Ann text='Think of the cost.'\"\n"
-        "branch runs/a --round 3 --llm second=oracle --dry-run\n"
-        "branch runs/a --tree",
+        'branch runs/a --round 3 --set temperature=0.2\nbranch runs/a --round 3 --intervene "message by=Ann '
+        "text='Think of the cost.'\"\nbranch runs/a --round 3 --llm second=oracle --dry-run\nbranch runs/a --tree",
         cli.rounds("the rounds of the run"),
         cli.settings("change a setting from this round on, such as temperature=0.2 (repeatable)"),
         cli.model("the model that speaks from this round on", "the model of the run", parties=True),

@@ -31,12 +31,11 @@ def judge_parser() -> Parser:
     parser = Parser("study judge", about, examples, *cli.asking("RUN/<rubric>", "the model that judges"), plan)
     add_option(parser, "RUN", "a run folder", cli.recorded_run)
     about = (
-        "what the judge scores (default: agreement with the topic's claim)\n"
-        "appeal: does a statement appeal to reason, feeling or character? If the run has a survey for each turn (--set "
-        "also=attitude:turns): how far did the statement move readers?\n"
-        "sentiment: how negative or positive is a statement? (studies/guidance/README.md)\n"
-        "recall: what do agents recall without parts of their memory? (--scenario days, docs/networks.md)\n"
-        "FILE.toml: a rubric of your own (docs/files.md)"
+        "what the judge scores (default: agreement with the topic's claim)\nappeal: does a statement appeal to "
+        "reason, feeling or character? If the run has a survey for each turn (--set also=attitude:turns): how far did "
+        "the statement move readers?\nsentiment: how negative or positive is a statement? "
+        "(studies/guidance/README.md)\nrecall: what do agents recall without parts of their memory? (--scenario days, "
+        "docs/networks.md)\nFILE.toml: a rubric of your own (docs/files.md)"
     )
     about += "".join(
         f"\n{name}: a rubric of the study {rubric.study.name}" for name, rubric in declared_parts("rubrics").items()
@@ -82,10 +81,9 @@ def judge(words: Sequence[str]) -> int:
         return _judge_by_rubric(options, tables)
     if deliberates(tables):
         raise UserError(
-            f"{options.run} is a run of private deliberations. A judge scores how strongly a statement "
-            "agrees with a topic's claim, and a deliberation has no such claim. The ratings of "
-            f"{options.run} are in its summary; to compare statements, use run.py study representatives "
-            f"substitute {options.run} --judge SPEC"
+            f"{options.run} is a run of private deliberations. A judge scores how strongly a statement agrees with a "
+            f"topic's claim, and a deliberation has no such claim. The ratings of {options.run} are in its summary; to "
+            f"compare statements, use run.py study representatives substitute {options.run} --judge SPEC"
         )
     plan_statements(tables, options.run)
     noted = with_notes(tables) if options.notes else None

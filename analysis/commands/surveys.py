@@ -38,9 +38,8 @@ def questionnaire_parser() -> Parser:
     parser = Parser(
         "study questionnaire",
         "Ask survey questions outside of debates, several times, and measure what changes the answers (docs/personas.md).",
-        "study questionnaire wave --llm oracle --out runs/november\n"
-        "study questionnaire panel --llm oracle --topic racism,abortion --people 10\n"
-        "study questionnaire orders --llm oracle --topic racism --repeats 20",
+        "study questionnaire wave --llm oracle --out runs/november\nstudy questionnaire panel --llm oracle --topic "
+        "racism,abortion --people 10\nstudy questionnaire orders --llm oracle --topic racism --repeats 20",
         cli.society(),
         cli.topic("all topics of the society; with orders: its first topic"),
         *cli.asking("runs/<kind>-<time>"),
@@ -129,9 +128,8 @@ def validate_parser() -> Parser:
     """Return the options of `run.py study validate`."""
     parser = Parser(
         "study validate",
-        "Interview every persona with the questions of its society (us: the 21 of the UCL study), and let a judge say whether "
-        "the answers fit.\n"
-        "With --review: compare the judge's verdicts with those of people.",
+        "Interview every persona with the questions of its society (us: the 21 of the UCL study), and let a judge "
+        "say whether the answers fit.\nWith --review: compare the judge's verdicts with those of people.",
         "study validate --llm oracle --judge oracle",
         cli.society(),
         *cli.asking("runs/validate-<time>", "the model to interview; give --llm again for another", "none"),

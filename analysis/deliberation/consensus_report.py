@@ -308,10 +308,9 @@ def representation_lines(tables: Tables, episodes: Sequence[Episode], represente
     header = ["measure", "represented", "before, writing themselves", "difference", "groups"]
     yield markdown_table(header, [_representation_row(name, episodes) for name in VOICE_MEASURES]) + "\n"
     yield (
-        "The table compares each represented person with the same person in the earlier episodes of the "
-        "session. Those episodes are on other questions, drawn at random. Brackets hold 95% intervals over "
-        "groups. To compare the same questions, repeat the command with `--set represented=none` and "
-        "another --out.\n"
+        "The table compares each represented person with the same person in the earlier episodes of the session. "
+        "Those episodes are on other questions, drawn at random. Brackets hold 95% intervals over groups. To compare "
+        "the same questions, repeat the command with `--set represented=none` and another --out.\n"
     )
 
 

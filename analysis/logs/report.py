@@ -139,10 +139,9 @@ def _how_to_read(report: Report, tables: Tables) -> None:
     )
     report.section(
         "How to read the numbers",
-        "The unit of analysis is the room; people of one room are not independent. There are "
-        f"{format_range(rooms)} rooms per topic and group. "
-        f"A log without rooms is one room, and one room has no interval and no verdict.{_shared_names(tables)} "
-        f"{tables.opinion_note}",
+        f"The unit of analysis is the room; people of one room are not independent. There are {format_range(rooms)} "
+        "rooms per topic and group. A log without rooms is one room, and one room has no interval and no "
+        f"verdict.{_shared_names(tables)} {tables.opinion_note}",
     )
     report.plain(f"Ratings are shown on an axis from 0 to 10. Scales of the log: {scales or 'none'}.")
 

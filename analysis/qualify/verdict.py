@@ -180,8 +180,7 @@ def lines_sentence(lines: OwnVoice | None) -> str:
     if lines is None or not lines.of or lines.p < VOICED:
         return ""
     return (
-        "It is not shown that the lines of the model's agents agree with the ratings of these agents: of "
-        f"{lines.of} pairs of lines of a short debate, the model itself grades {100 * lines.share:.0f}% in "
-        f"the order of their speakers' ratings ({100 * lines.chance:.0f}% by chance). So a line may not "
-        "explain a rating."
+        f"It is not shown that the lines of the model's agents agree with the ratings of these agents: of {lines.of} "
+        f"pairs of lines of a short debate, the model itself grades {100 * lines.share:.0f}% in the order of their "
+        f"speakers' ratings ({100 * lines.chance:.0f}% by chance). So a line may not explain a rating."
     )

@@ -43,8 +43,7 @@ FEW_RUNS = (
 )
 SMOOTHED = (
     "The scores were smoothed already{how}, so they are not smoothed again. The tests by run, the slopes and "
-    "reversion therefore use "
-    "smoothed scores, in which changes look slower than they were."
+    "reversion therefore use smoothed scores, in which changes look slower than they were."
 )
 ALPHA = 0.05
 PAGE = 6

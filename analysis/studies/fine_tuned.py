@@ -258,9 +258,8 @@ def write_fine_tuned(result: TuningResult, folder: Path, base: Scenario) -> Path
 
 
 ROWS = (
-    "Each row is one adapter. Filled points show the model before fine-tuning, and open points the model "
-    "with the adapter. Attitudes are on 0-10; an expected rating is the mean of the probabilities of all "
-    "answers."
+    "Each row is one adapter. Filled points show the model before fine-tuning, and open points the model with the "
+    "adapter. Attitudes are on 0-10; an expected rating is the mean of the probabilities of all answers."
 )
 
 
@@ -323,9 +322,8 @@ def _panel(
 
 
 ANSWERS = (
-    "`first` and `last` are answers at temperature 0, as in the paper's figures. `expected` is the mean of the "
-    "answer distribution. "
-    "If a model changes `expected` but not the answer, its most likely answer has stayed the same."
+    "`first` and `last` are answers at temperature 0, as in the paper's figures. `expected` is the mean of the answer "
+    "distribution. If a model changes `expected` but not the answer, its most likely answer has stayed the same."
 )
 SHIFTS: Mapping[str, Column] = {
     "topic": lambda row: load_topic(row["topic"]).heading, "party": "party", "measure": "measure",

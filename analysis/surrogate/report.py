@@ -174,10 +174,9 @@ def _limits(parties: dict[str, Any]) -> str:
     if count:
         speech = f"What agents say differs from their attitudes as much as in {count_phrase(count, 'line')} of the run."
     return (
-        f"{speech} The surrogate responds to the mean of what an agent reads, however many agents say it. "
-        "It ignores order, names and arguments. Agents of a party differ only in their first attitude and by "
-        "chance. The fit says "
-        "nothing about attitudes outside its range (`beyond` is the share of agents there at a step)."
+        f"{speech} The surrogate responds to the mean of what an agent reads, however many agents say it. It ignores "
+        "order, names and arguments. Agents of a party differ only in their first attitude and by chance. The fit "
+        "says nothing about attitudes outside its range (`beyond` is the share of agents there at a step)."
     )
 
 

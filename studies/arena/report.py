@@ -43,8 +43,7 @@ def write(
     compared = f"{count_phrase(arena.pairs, 'pair')}, drawn for each persona," if arena.pairs else "all pairs"
     report.add(
         f"Panel: {count_phrase(members, 'persona')} of the set {arena.personas}, played by {panel}. Each compared "
-        f"{compared} of {len(ids)} messages in both "
-        "orders. Brackets are 95% confidence intervals."
+        f"{compared} of {len(ids)} messages in both orders. Brackets are 95% confidence intervals."
     )
     report.disclaim_models(*dict.fromkeys((panel, writer) if outcome.rewritten or not arena.texts else (panel,)))
     if outcome.unwritten:
@@ -156,9 +155,8 @@ def _add_votes(report: Report, votes: pd.DataFrame, values: pd.DataFrame, ids: S
     people = pair_values(votes, ids, both=False)
     scores, agreement = bradley_terry.score_messages(people, ids), agreement_table(values, people)
     about = (
-        "Votes of your file. Agreement is the share of a person's votes for the message which the panel "
-        "prefers, or which most other people prefer (the ceiling). Chance is 0.5; intervals are over the "
-        "people who voted."
+        "Votes of your file. Agreement is the share of a person's votes for the message which the panel prefers, or "
+        "which most other people prefer (the ceiling). Chance is 0.5; intervals are over the people who voted."
     )
     report.section("People's votes", about)
     report.data(votes=votes, people_scores=scores, agreement=agreement)

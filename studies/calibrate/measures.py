@@ -42,10 +42,9 @@ from parley.model.titles import join_phrases
 COLOURS = ("#555555", "#999999", "#1f5fa8", "#c77b00")
 LIMITS = {"kappa": (-0.05, 0.15), "mu": (-0.05, 0.15), "bias": (0.0, 10.0)}
 NOTE = (
-    "The oracle rows check the analysis: if a planted value is outside its interval in such a row, the "
-    "analysis has an error. The pocket rows show how much of the planted bias pocket learned from the "
-    "oracle; the planted values are those of the oracle. No row says anything about people or about large "
-    "language models."
+    "The oracle rows check the analysis: if a planted value is outside its interval in such a row, the analysis has "
+    "an error. The pocket rows show how much of the planted bias pocket learned from the oracle; the planted values "
+    "are those of the oracle. No row says anything about people or about large language models."
 )
 
 NONE_IN_COMMON = (
@@ -174,10 +173,9 @@ def write(estimates: pd.DataFrame, folder: Path, base: Scenario) -> Path:
     report = Report(folder, "calibration", "Calibration: planted and measured values")
     report.data(calibration=estimates)
     report.add(
-        f"Three-way debates, {base.repetitions} rooms per topic, {base.rounds} rounds, seed {base.seed}, the same personas for "
-        "every speaker. The fitted model (analysis/influence_model.py): a ← a + kappa (g − a) "
-        "+ mu (bias − a) for every line of grade g that an agent hears. "
-        "Brackets are 95% confidence intervals over rooms."
+        f"Three-way debates, {base.repetitions} rooms per topic, {base.rounds} rounds, seed {base.seed}, the same "
+        "personas for every speaker. The fitted model (analysis/influence_model.py): a ← a + kappa (g − a) + mu (bias "
+        "− a) for every line of grade g that an agent hears. Brackets are 95% confidence intervals over rooms."
     )
     report.lines(f"- **{name}**: {meaning}" for name, meaning in MEANING.items())
     report.figure(forest(estimates, base), "calibration", "Planted and measured")

@@ -20,12 +20,11 @@ from .measures import ARMS, OUTCOMES, effects, people
 
 CAPTION = (
     "The same people run three times on the same random streams: with their memory of the stages before the last one, "
-    "without it, and with the memory of another person of their party. The stages before the last one are the same word "
-    "for word (checked). Carried is the slope of the rating with memory on the points that a person moved in the stage "
-    "before, among people of one population and party who rate alike without memory: 0 if nothing is carried, 1 if every "
-    "point is. "
-    "Shift is the mean effect in points, toward the high end of the topic's axis. Brackets are 95% intervals over "
-    "populations. Ratings have noise, so carried is nearer to 0 than the share of the true movement."
+    "without it, and with the memory of another person of their party. The stages before the last one are the same "
+    "word for word (checked). Carried is the slope of the rating with memory on the points that a person moved in the "
+    "stage before, among people of one population and party who rate alike without memory: 0 if nothing is carried, 1 "
+    "if every point is. Shift is the mean effect in points, toward the high end of the topic's axis. Brackets are 95% "
+    "intervals over populations. Ratings have noise, so carried is nearer to 0 than the share of the true movement."
 )
 COLUMNS: Mapping[str, Column] = {
     "rating": lambda row: OUTCOMES[row["outcome"]], "with": "memory", "people": "people", "missing": "missing",

@@ -161,9 +161,8 @@ def confirm_parser() -> Parser:
     """Return the options of `run.py study confirm`."""
     parser = Parser(
         "study confirm",
-        "Check that a registration and everything that it froze are unchanged, run exactly that plan, and "
-        "test its claim. A test that differs from the plan is stamped exploratory "
-        "(studies/claims/README.md).",
+        "Check that a registration and everything that it froze are unchanged, run exactly that plan, and test its "
+        "claim. A test that differs from the plan is stamped exploratory (studies/claims/README.md).",
         CONFIRM,
         cli.model("the model, which must be one of the registered models", "the first one registered"),
         cells_of_workers(),

@@ -47,9 +47,8 @@ def about_bound(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:
     moved = [abs(float((both[arm] - both[f"start_{arm}"]).mean())) for arm in ("first", "second")] if len(both) else []
     if moved and max(moved) < claim.smallest:
         yield (
-            "The bound is wide: on average the debate itself moved the outcome by "
-            f"{format_number(max(moved))} or less, so an arm in which opinions do not change could pass as "
-            "well."
+            f"The bound is wide: on average the debate itself moved the outcome by {format_number(max(moved))} or "
+            "less, so an arm in which opinions do not change could pass as well."
         )
 
 

@@ -129,15 +129,14 @@ INTERVALS = (
     "other specifications looks too certain."
 )
 SETTINGS = (
-    "The settings in this table should not matter. Share is how much of the variance between single "
-    "differences (one topic, one group of people, one specification) the setting explains; 0.25 is a "
-    "quarter. p tests the setting against the variance that is left between specifications; p (Holm) is "
-    "corrected for the number of settings. The interval of a share begins at 0 if the uncorrected p is .05 "
-    "or more. p takes the other settings into account, but the mean effects do not. Two settings that "
-    "matter only together are not found here: their effect is in the row `specification` of the next table. "
-    "p (people) asks whether the effect depends on the setting for other people too: it also counts how "
-    "much separate groups of people differ in what the setting changes. The other p ask whether the effect "
-    "depends on the setting among the people of this study."
+    "The settings in this table should not matter. Share is how much of the variance between single differences (one "
+    "topic, one group of people, one specification) the setting explains; 0.25 is a quarter. p tests the setting "
+    "against the variance that is left between specifications; p (Holm) is corrected for the number of settings. The "
+    "interval of a share begins at 0 if the uncorrected p is .05 or more. p takes the other settings into account, "
+    "but the mean effects do not. Two settings that matter only together are not found here: their effect is in the "
+    "row `specification` of the next table. p (people) asks whether the effect depends on the setting for other "
+    "people too: it also counts how much separate groups of people differ in what the setting changes. The other p "
+    "ask whether the effect depends on the setting among the people of this study."
 )
 PARTS_NOTE = (
     "In the next table all sources of variance compete in one model of crossed random effects. REML is "
@@ -152,10 +151,9 @@ TOPICS = (
     "hierarchical model, shrunk toward the mean of all topics, with 95% interval."
 )
 LIMITS = (
-    "The audit covers only the settings, topics, people and models named here. The audit does not ask "
-    "whether agents behave like people. A share near 0 can hide a setting that raises the effect on one "
-    "topic and lowers it on another. Parley chose the settings; they are not a sample of all settings that "
-    "should not matter."
+    "The audit covers only the settings, topics, people and models named here. The audit does not ask whether agents "
+    "behave like people. A share near 0 can hide a setting that raises the effect on one topic and lowers it on "
+    "another. Parley chose the settings; they are not a sample of all settings that should not matter."
 )
 SETTING_COLUMNS: Mapping[str, Column] = {
     "setting": "setting",
@@ -285,10 +283,9 @@ def _add_compared(report: Report, audit: Audit) -> None:
         "fewer seats has only some of these people.",
         f"First arm: {arms[0]}; {_rooms_of(differences['seated_first'])}. Mean outcome: {means[0]}.",
         f"Second arm: {arms[1]}; {_rooms_of(differences['seated_second'])}. Mean outcome: {means[1]}.",
-        f"Outcome: {claim.measure.label}, {claim.measure.about}. Ratings on every scale are read as 0 to "
-        "10. The effect is the first arm minus the second. The claim expects it to be "
-        f"{EXPECTED[claim.expected]}. The smallest effect of interest in the claim file is "
-        f"{format_number(claim.smallest)}.",
+        f"Outcome: {claim.measure.label}, {claim.measure.about}. Ratings on every scale are read as 0 to 10. The "
+        f"effect is the first arm minus the second. The claim expects it to be {EXPECTED[claim.expected]}. The "
+        f"smallest effect of interest in the claim file is {format_number(claim.smallest)}.",
         f"Models: {', '.join(people.models)}. Topics: {', '.join(people.topics)}. "
         f"Sets of personas: {', '.join(people.personas)}. Societies: {', '.join(people.societies)}.",
         f"Units: {count_phrase(groups, 'separate group')} of people ({count_phrase(multiverse.repetitions, 'repetition')} "

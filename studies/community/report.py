@@ -191,11 +191,10 @@ def draw_effects(effects: pd.DataFrame, rooms: int) -> Figure:
 def add_judge(report: Report, quality: pd.DataFrame) -> None:
     """Add how good the judge is, on known posts."""
     about = (
-        "Known posts are the text of a topic, once without a planted sentence and once with a sentence that "
-        "breaks the rule. Sensitivity: among posts with the planted sentence, the share in which the judge "
-        "finds the broken rule. Specificity: among posts without it, the share in which the judge finds no "
-        "broken rule. The unit is the topic (cases). If a judge has a fault here, nothing is concluded "
-        "about the rule."
+        "Known posts are the text of a topic, once without a planted sentence and once with a sentence that breaks "
+        "the rule. Sensitivity: among posts with the planted sentence, the share in which the judge finds the broken "
+        "rule. Specificity: among posts without it, the share in which the judge finds no broken rule. The unit is "
+        "the topic (cases). If a judge has a fault here, nothing is concluded about the rule."
     )
     report.section("The judge", about)
     report.table(

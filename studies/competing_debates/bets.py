@@ -36,11 +36,10 @@ CONDITIONS: Mapping[str, Mapping[str, Any]] = {
 MEASURES = ("start", "end", "escalation")
 PERCENTS = (0.0, 100.0)
 CAPTION = (
-    "Bets are 0-100, averaged over both debaters of a room. A room with a missing bet is left out and "
-    "counted. Escalation is the last bet minus the first. `both at 75 or more` is the share of rooms in "
-    "which both debaters end at 75 or more, though only one can win. Brackets are 95% confidence intervals "
-    "over repetitions, because the same people debate on every topic. Differences are from the first "
-    "condition, within topic and repetition."
+    "Bets are 0-100, averaged over both debaters of a room. A room with a missing bet is left out and counted. "
+    "Escalation is the last bet minus the first. `both at 75 or more` is the share of rooms in which both debaters "
+    "end at 75 or more, though only one can win. Brackets are 95% confidence intervals over repetitions, because the "
+    "same people debate on every topic. Differences are from the first condition, within topic and repetition."
 )
 COPIES = "Against its own copy, a debater wins with 50%: a bet above 50, or a bet that rises, is overconfidence."
 
@@ -146,10 +145,9 @@ def _cells(name: str, by_room: pd.DataFrame, tables: Mapping[str, pd.DataFrame])
 WINNING = "winning"
 """The survey question on which debaters bet where a judge decides (probes.toml of a language)."""
 READING = (
-    "After each debate the judge says who made the better case, with the debaters named in both orders. A "
-    "debater wins if the judge names it in both orders; otherwise the debate is a tie, which counts half. "
-    "Brackets are 95% intervals over pairings of people (repetitions), with all their debates on all "
-    "topics."
+    "After each debate the judge says who made the better case, with the debaters named in both orders. A debater "
+    "wins if the judge names it in both orders; otherwise the debate is a tie, which counts half. Brackets are 95% "
+    "intervals over pairings of people (repetitions), with all their debates on all topics."
 )
 ABOUT = (
     "Overconfidence is the bet minus the percentage of debates won, in points. One of two debaters wins, so "
@@ -228,9 +226,8 @@ def _add_strengths(
     pairs = model_pairs(verdicts, models, named)
     strengths = bradley_terry.score_messages(pairs, named)
     about = (
-        "Bradley-Terry strengths are in logits around 0: of two models whose strengths are 1 apart, the "
-        "stronger model wins 73%. Intervals leave out one pairing of people (repetition) at a time, with "
-        "all its debates."
+        "Bradley-Terry strengths are in logits around 0: of two models whose strengths are 1 apart, the stronger "
+        "model wins 73%. Intervals leave out one pairing of people (repetition) at a time, with all its debates."
     )
     report.section("Strength of the models", about)
     report.data(strengths=strengths.rename(columns={"message": "model"}))

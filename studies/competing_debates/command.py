@@ -126,10 +126,9 @@ def prior_beliefs_parser() -> Parser:
 def training_options(parser: Parser) -> None:
     """Add the options of the training."""
     about = (
-        "train the model on the verdicts of --compare, and compare its speeches after the training with "
-        f"those before; takes pocket or hf:MODEL as --llm, and {REPETITIONS} repetitions unless you give "
-        "another number\nsft: train on the best speech for each prompt\ndpo: train on pairs of a better and "
-        "a worse speech"
+        "train the model on the verdicts of --compare, and compare its speeches after the training with those before; "
+        f"takes pocket or hf:MODEL as --llm, and {REPETITIONS} repetitions unless you give another number\nsft: train "
+        "on the best speech for each prompt\ndpo: train on pairs of a better and a worse speech"
     )
     add_option(parser, "--train METHOD", about, choices=("sft", "dpo"))
     add_option(parser, "--samples N", f"with --train: speeches for each prompt (default: {SAMPLES})", positive)

@@ -146,12 +146,11 @@ def corrected(outcomes: pd.DataFrame, *others: pd.DataFrame) -> str:
     most = round(100 * (1 - (1 - ALPHA) ** sections))
     each = f"Each of the {sections} sections is corrected by itself, so up to {most} have one in some section. "
     return (
-        "p comes from a t-test over cases, corrected (Holm) for the "
-        f"{count_phrase(int(counts.max()), 'comparison')} of a section. Only a p below {ALPHA:.2f} is "
-        "called a difference. In 100 contests of writers who are alike, before an audience that does not "
-        f"care about rules, about five have such a sentence here. {each if sections > 1 else ''}Intervals "
-        "are not corrected, so an interval can exclude 50% (or 0 points) without a clear difference. "
-        f"{chance_note(count_intervals(outcomes, *others))}"
+        f"p comes from a t-test over cases, corrected (Holm) for the {count_phrase(int(counts.max()), 'comparison')} "
+        f"of a section. Only a p below {ALPHA:.2f} is called a difference. In 100 contests of writers who are alike, "
+        "before an audience that does not care about rules, about five have such a sentence here. "
+        f"{each if sections > 1 else ''}Intervals are not corrected, so an interval can exclude 50% (or 0 points) "
+        f"without a clear difference. {chance_note(count_intervals(outcomes, *others))}"
     )
 
 
@@ -182,11 +181,10 @@ def draw_outcomes(outcomes: pd.DataFrame, caption: str) -> Figure:
 def add_judge(report: Report, quality: pd.DataFrame) -> None:
     """Add how good the judge is, on known messages."""
     about = (
-        "Known messages are sentences of the text of a case, once without a planted sentence and once with "
-        "a sentence that breaks the rule. Sensitivity: among messages with the planted sentence, the share "
-        "in which the judge finds the broken rule. Specificity: among messages without it, the share in "
-        "which the judge finds no broken rule. If the judge has a fault here, nothing is concluded about "
-        "rules."
+        "Known messages are sentences of the text of a case, once without a planted sentence and once with a sentence "
+        "that breaks the rule. Sensitivity: among messages with the planted sentence, the share in which the judge "
+        "finds the broken rule. Specificity: among messages without it, the share in which the judge finds no broken "
+        "rule. If the judge has a fault here, nothing is concluded about rules."
     )
     report.section("The judge", about)
     report.table(quality, JUDGE)

@@ -33,15 +33,14 @@ from .measures import (
 from .optimum import AVERAGE, GAIN, MOST, Contest, contest_table, play, strategy_table
 
 READING = (
-    "The AMCE of a level (average marginal component effect) says by how much more often a profile is "
-    "chosen with this level than with the first level of its attribute, averaged over the other attributes. "
-    "The mean of a level is how often profiles with this level are chosen; it is 0.50 if a level does not "
-    "matter. Brackets hold 95% intervals, with errors clustered by respondent. Intervals are not corrected "
-    f"for the number of levels. There is no interval if fewer than {FEWEST} respondents saw a level or its "
-    f"baseline, or if a few respondents have so many tasks that the sample is worth fewer than {FEWEST} "
-    "equal respondents. Respondents count as independent. If some respondents debated with one another, the "
-    "intervals are too narrow: give each debate one name in the column `respondent`, and number its tasks "
-    "on."
+    "The AMCE of a level (average marginal component effect) says by how much more often a profile is chosen with "
+    "this level than with the first level of its attribute, averaged over the other attributes. The mean of a level "
+    "is how often profiles with this level are chosen; it is 0.50 if a level does not matter. Brackets hold 95% "
+    "intervals, with errors clustered by respondent. Intervals are not corrected for the number of levels. There is "
+    f"no interval if fewer than {FEWEST} respondents saw a level or its baseline, or if a few respondents have so many "
+    f"tasks that the sample is worth fewer than {FEWEST} equal respondents. Respondents count as independent. If some "
+    "respondents debated with one another, the intervals are too narrow: give each debate one name in the column "
+    "`respondent`, and number its tasks on."
 )
 LEVELS: Mapping[str, Column] = {
     "attribute": "attribute", "level": "level", "profiles": "profiles",
@@ -76,9 +75,8 @@ def write_conjoint(
     report.data(choices=choices, effects=effects)
     answered = choices.dropna(subset=["chosen"])
     report.add(
-        f"{study.llm} chose between two profiles for {count_phrase(len(study.people), 'persona')}, "
-        f"{design.tasks} pairs each. Every pair was shown in both orders, and the two answers are averaged. "
-        f"{READING}"
+        f"{study.llm} chose between two profiles for {count_phrase(len(study.people), 'persona')}, {design.tasks} "
+        f"pairs each. Every pair was shown in both orders, and the two answers are averaged. {READING}"
     )
     report.plain(f"The question: {design.question}")
     report.disclaim_models(study.llm)
@@ -217,9 +215,8 @@ def _add_people(report: Report, study: ConjointStudy, effects: pd.DataFrame, peo
     count = people.dropna(subset=["chosen"])["respondent"].nunique()
     report.section(
         "People",
-        f"{count_phrase(int(answered), 'choice')} of {count_phrase(int(count), 'respondent')}; "
-        f"{whole - answered} choices are missing. The last column is the difference of the two AMCEs; the "
-        "two groups are independent.",
+        f"{count_phrase(int(answered), 'choice')} of {count_phrase(int(count), 'respondent')}; {whole - answered} "
+        "choices are missing. The last column is the difference of the two AMCEs; the two groups are independent.",
     )
     report.table(compared, BESIDE)
     report.lines(f"- People. {line}" for line in summarise(people, study.design, study.seed))

@@ -25,11 +25,10 @@ from parley.studies.corrections.measures import ALONE, EVIDENCE, REPLACED, SHUFF
 COMPARED = (REPLACED, EVIDENCE, SHUFFLED, SWAPPED)
 EVEN, PERCENT = 0.5, 100
 ABOUT = (
-    "Personas compare replies to the same post with the reply without passages (the draft of `replaced`), "
-    "in both orders: which reply would do more to convince people that the claim of the post is false? At "
-    "50%, neither reply is preferred. `shuffled` and `swapped` are the nulls: a panel that prefers them as "
-    "well judges by the presence of quotations, and not by what they say. Brackets hold 95% intervals over "
-    "posts, and then over people."
+    "Personas compare replies to the same post with the reply without passages (the draft of `replaced`), in both "
+    "orders: which reply would do more to convince people that the claim of the post is false? At 50%, neither reply "
+    "is preferred. `shuffled` and `swapped` are the nulls: a panel that prefers them as well judges by the presence "
+    "of quotations, and not by what they say. Brackets hold 95% intervals over posts, and then over people."
 )
 SHOWN: dict[str, Column] = {
     "condition": "condition", "posts": "posts", "missing": "missing", "preferred (%)": estimate("preferred", 1, PERCENT),

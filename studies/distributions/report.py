@@ -58,12 +58,11 @@ NAMING: Mapping[str, tuple[str, str, str, str]] = {
 }
 """What is said of a difference: above 0, below 0, not clear, and 0 in every question."""
 WORTH = (
-    "A model is worth k people if confidence sets of a sample of k people, drawn around its shares, hold "
-    f"the people's shares in {SET_LEVEL:.0%} of the questions. Shares of a random sample of 100 people are "
-    "worth 100 people; a biased model is worth few people, however many replies it gives. `held out` is the "
-    "share of questions whose set contains the people's shares if k is chosen from all other questions. "
-    f"Brackets are 95% intervals over questions. The worth is unknown with fewer than {FEWEST_QUESTIONS} "
-    "questions with n."
+    "A model is worth k people if confidence sets of a sample of k people, drawn around its shares, hold the people's "
+    f"shares in {SET_LEVEL:.0%} of the questions. Shares of a random sample of 100 people are worth 100 people; a "
+    "biased model is worth few people, however many replies it gives. `held out` is the share of questions whose set "
+    "contains the people's shares if k is chosen from all other questions. Brackets are 95% intervals over questions. "
+    f"The worth is unknown with fewer than {FEWEST_QUESTIONS} questions with n."
 )
 WORTHS: Mapping[str, Column] = {
     "answers": lambda row: WORTH_CONDITIONS[row["condition"]], "questions": "questions", "worth in people": show_worth,

@@ -21,19 +21,17 @@ from .decomposition import FULL, MEASURES, estimates, left_out, pairs, sentences
 from .opener import anchor, followers, sentence
 
 CAPTION = (
-    "The same agents debate on equal seeds in five conditions: alone (no agent speaks), empty talk, stance "
-    "only (partners state their positions, without reasons), lines from other rooms, and full debates. "
-    "Before and after the debate, each agent says how much it agrees with a statement and with its "
-    "opposite. Each part is what one condition has more than the condition before; the six parts sum to the "
-    "movement. Brackets are 95% intervals over groups of personas; Holm corrects p for those of the five "
-    "differences that vary. A difference is shown if p is below .05 and the estimate is outside of its "
-    "null."
+    "The same agents debate on equal seeds in five conditions: alone (no agent speaks), empty talk, stance only "
+    "(partners state their positions, without reasons), lines from other rooms, and full debates. Before and after "
+    "the debate, each agent says how much it agrees with a statement and with its opposite. Each part is what one "
+    "condition has more than the condition before; the six parts sum to the movement. Brackets are 95% intervals over "
+    "groups of personas; Holm corrects p for those of the five differences that vary. A difference is shown if p is "
+    "below .05 and the estimate is outside of its null."
 )
 NULL = (
-    "Null is the range of 95% of estimates if each group's part is as likely to have the other sign. "
-    "Instability and movement are not differences, so they have no null. A share is the part divided by the "
-    "movement; it can be below 0 or above 100%, because a part can turn ratings back that another part "
-    "turned."
+    "Null is the range of 95% of estimates if each group's part is as likely to have the other sign. Instability and "
+    "movement are not differences, so they have no null. A share is the part divided by the movement; it can be below "
+    "0 or above 100%, because a part can turn ratings back that another part turned."
 )
 COLUMNS: Mapping[str, Column] = {
     "measure": "measure", "part": "part", "groups": "units", "estimate": estimate("estimate", 3),
@@ -42,11 +40,10 @@ COLUMNS: Mapping[str, Column] = {
     "reason without interval": "reason", "reason without share": "share_reason",
 }  # fmt: skip
 ASKED = (
-    "Each agent is also asked alone, before any debate. The interviewer says that the claim is true, or "
-    "that it is not true, or gives no view. Stated view is half of the difference between the first and the "
-    "second answer. For is the first minus the third answer. Against is the third minus the second answer. "
-    "No view is the third answer minus the answer to the plain question. Numbers below 0 mean movement away "
-    "from the view."
+    "Each agent is also asked alone, before any debate. The interviewer says that the claim is true, or that it is "
+    "not true, or gives no view. Stated view is half of the difference between the first and the second answer. For "
+    "is the first minus the third answer. Against is the third minus the second answer. No view is the third answer "
+    "minus the answer to the plain question. Numbers below 0 mean movement away from the view."
 )
 MOVES: Mapping[str, Column] = {
     "move": "move", "groups": "units", "points": estimate("estimate", 2),

@@ -21,13 +21,12 @@ from .played import WHAT, amounts
 ORDER = 42
 TITLE = "What players say before, and what they do"
 NOTE = (
-    "`expected` is what a player says before the game about a round (`ahead`): of itself (`self`) or of the "
-    "others (`other`). `done` is what this player or the others did in that round. `gap` is expected minus "
-    "done: above 0, players do less than they said. `error` is the distance between the two. `closer` "
-    "compares players with strangers, after the mean gap is subtracted: by how much nearer what a player "
-    "says is to its own move than to the same move in the other rooms. Above 0 the answer says something "
-    "about this player; if answers and moves are unrelated, `closer` is 0 on average. All numbers are on 0 "
-    "to 10, and players of a room are averaged."
+    "`expected` is what a player says before the game about a round (`ahead`): of itself (`self`) or of the others "
+    "(`other`). `done` is what this player or the others did in that round. `gap` is expected minus done: above 0, "
+    "players do less than they said. `error` is the distance between the two. `closer` compares players with "
+    "strangers, after the mean gap is subtracted: by how much nearer what a player says is to its own move than to "
+    "the same move in the other rooms. Above 0 the answer says something about this player; if answers and moves are "
+    "unrelated, `closer` is 0 on average. All numbers are on 0 to 10, and players of a room are averaged."
 )
 LABELS = {
     "about": "about", "move": "move", "ahead": "round", "rooms": "rooms", "missing": "missing", "expected": "said",

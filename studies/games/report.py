@@ -50,13 +50,12 @@ BOUNDS = {"mean": SCALE, "last": SCALE, "share": SHARE, "agreed": SHARE, "compro
 MAIN = {"trust": ("mean", "what is sent"), "negotiation": ("entropy", "the diversity of endings (bits)")}
 """The measure of the sentences, and its words; of the other games it is the last round."""
 CAPTION = (
-    "Every row is a condition, and numbers are means over rooms (games) with 95% intervals. Differences are "
-    "from the first condition, within rooms of the same people and seed. The condition `again` is the first "
-    "one with another seed and other people: its difference shows what chance does. Moves are from 0 to 10 "
-    "(A is 10, B is 0). `gap` is what players said about themselves before the game minus what they did, "
-    "over all rounds that they were asked about; `closer` is how much nearer that is to their own move than "
-    "to a stranger's. A compromise is an agreement in which both players get at least what an authority "
-    "gives."
+    "Every row is a condition, and numbers are means over rooms (games) with 95% intervals. Differences are from the "
+    "first condition, within rooms of the same people and seed. The condition `again` is the first one with another "
+    "seed and other people: its difference shows what chance does. Moves are from 0 to 10 (A is 10, B is 0). `gap` is "
+    "what players said about themselves before the game minus what they did, over all rounds that they were asked "
+    "about; `closer` is how much nearer that is to their own move than to a stranger's. A compromise is an agreement "
+    "in which both players get at least what an authority gives."
 )
 
 

@@ -45,13 +45,12 @@ MEASURES = {
     "posts": "posts in a room",
 }
 CAPTION = (
-    "Effects are differences between two conditions in the same room: same people, links and random "
-    "streams, and the same words before round {}, the round of the first statement (checked). Sentiment is "
-    "the mean score of a room's posts from that round on, by {}; 0 is very negative, 10 very positive. "
-    "Attitude is the mean rating in the last survey. Brackets are 95% intervals over rooms, not corrected "
-    "for the number of rows. `empty` minus `none` is the effect of an interruption without content: the "
-    "null. Replies after the first statement are sampled again in each condition, so rooms differ by chance "
-    "too; intervals include this chance."
+    "Effects are differences between two conditions in the same room: same people, links and random streams, and the "
+    "same words before round {}, the round of the first statement (checked). Sentiment is the mean score of a room's "
+    "posts from that round on, by {}; 0 is very negative, 10 very positive. Attitude is the mean rating in the last "
+    "survey. Brackets are 95% intervals over rooms, not corrected for the number of rows. `empty` minus `none` is the "
+    "effect of an interruption without content: the null. Replies after the first statement are sampled again in each "
+    "condition, so rooms differ by chance too; intervals include this chance."
 )
 EFFECTS: Mapping[str, Column] = {
     "measure": "measure", "contrast": "contrast", "pairs": "pairs", "left out": "missing", "effect": estimate("effect"),

@@ -42,11 +42,10 @@ MEASURES = ("right", "chose_a", "wrong", "time", "precision", "cost")
 SHARES = frozenset({"right", "chose_a", "wrong"})
 """Measures whose intervals end at 0 and 1, and those of their differences at -1 and 1."""
 CAPTION = (
-    "Right is the share of right choices. Chose A is the share of choices of A. Wrong cascades is the share "
-    "of periods that end in one. Herding time is the place of the first person from whom on all choose the "
-    "same option. Precision and cost are means per person. Numbers are means over rooms, and brackets are "
-    "95% intervals over rooms. Differences are from the same rooms without a planner: the same states, and "
-    "the same luck of signals."
+    "Right is the share of right choices. Chose A is the share of choices of A. Wrong cascades is the share of "
+    "periods that end in one. Herding time is the place of the first person from whom on all choose the same option. "
+    "Precision and cost are means per person. Numbers are means over rooms, and brackets are 95% intervals over "
+    "rooms. Differences are from the same rooms without a planner: the same states, and the same luck of signals."
 )
 
 

@@ -31,16 +31,15 @@ from .periods import Period, periods
 ORDER = 33
 TITLE = "Own signal and choices of others"
 NOTE = (
-    "The log-odds of choosing A are fitted by logistic regression: own × the log-odds of the person's own "
-    "signal, plus others × the log-odds of A for a Bayesian who sees the choices before, plus a constant "
-    "(lean: a liking for the letter A). A person who chooses each option with the probability that it is "
-    "right has the weights 1 and 1; a person who chooses at random has 0 and 0. If the model tells the "
-    "probability of A, this probability is used in place of the choice. Intervals take rooms as clusters. A "
-    "taste that the people of a room share also gives others a weight, in any order of choosing. By order "
-    "is the mean weight of others when the people of a period, each with its signal and its choice, are put "
-    "in orders at random (99 times). p says how often that weight is at least as large (only if the "
-    "interval is above 0). Against is the share of people who follow their signal although it contradicts "
-    "choices that outweigh it (Bayesians 0, at random 0.5, signals alone 1)."
+    "The log-odds of choosing A are fitted by logistic regression: own × the log-odds of the person's own signal, "
+    "plus others × the log-odds of A for a Bayesian who sees the choices before, plus a constant (lean: a liking for "
+    "the letter A). A person who chooses each option with the probability that it is right has the weights 1 and 1; a "
+    "person who chooses at random has 0 and 0. If the model tells the probability of A, this probability is used in "
+    "place of the choice. Intervals take rooms as clusters. A taste that the people of a room share also gives others "
+    "a weight, in any order of choosing. By order is the mean weight of others when the people of a period, each with "
+    "its signal and its choice, are put in orders at random (99 times). p says how often that weight is at least as "
+    "large (only if the interval is above 0). Against is the share of people who follow their signal although it "
+    "contradicts choices that outweigh it (Bayesians 0, at random 0.5, signals alone 1)."
 )
 LABELS = {
     "rooms": "rooms", "own": "own", "others": "others", "by_order": "by order", "p": "p", "lean": "lean",

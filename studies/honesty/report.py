@@ -146,12 +146,11 @@ def write(
 
 
 FRAME_NOTE = (
-    "The grader's floor is the gap toward the audience that the grader's own errors would show for lines "
-    "that say exactly the rating, by its scores of lines of known grade. Above the floor is the gap minus "
-    "the floor; its interval includes the error of the floor. Swapped is the gap toward the audience if "
-    "gaps are shuffled among lines of the same topic and rating: the mean and the middle 95% of 199 "
-    "shuffles. If all agents with the same rating face an audience on the same side, swapping changes "
-    "nothing."
+    "The grader's floor is the gap toward the audience that the grader's own errors would show for lines that say "
+    "exactly the rating, by its scores of lines of known grade. Above the floor is the gap minus the floor; its "
+    "interval includes the error of the floor. Swapped is the gap toward the audience if gaps are shuffled among "
+    "lines of the same topic and rating: the mean and the middle 95% of 199 shuffles. If all agents with the same "
+    "rating face an audience on the same side, swapping changes nothing."
 )
 GRADER_NOTE = (
     "Sentences of our own banks, scored examples by hand, and lines of yours (`--lines`). A grader without error gives a line "

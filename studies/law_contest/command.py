@@ -14,9 +14,8 @@ def parser() -> Parser:
     """Return the options of `run.py study fit-law`."""
     options = Parser(
         "study fit-law",
-        "Fit many laws of opinion change to each run, rank them by their error on rooms not used for the "
-        "fit, and say which law the run supports, or that the run does not decide "
-        "(studies/law_contest/README.md).",
+        "Fit many laws of opinion change to each run, rank them by their error on rooms not used for the fit, and "
+        "say which law the run supports, or that the run does not decide (studies/law_contest/README.md).",
         "study fit-law runs/a",
         cli.out("RUN/laws"),
     )

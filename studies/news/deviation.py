@@ -41,12 +41,11 @@ from .versions import (
 
 LOOKS = (*OTHERS, *STYLES.values())
 READING = (
-    "A version is what one person wrote on one day. The judge compares it with the true report in six "
-    "dimensions, from 0 (no difference) to 10; deviation is the mean of the six. On day 0 there is only the "
-    "report, so deviation is 0. Numbers are means of room means, with 95% intervals over rooms in brackets "
-    "(over repetitions, where the same people pass on several items). The judge's reading of the unchanged "
-    "report, once for each room, is its floor: a deviation that is not above the floor does not show a "
-    "change."
+    "A version is what one person wrote on one day. The judge compares it with the true report in six dimensions, "
+    "from 0 (no difference) to 10; deviation is the mean of the six. On day 0 there is only the report, so deviation "
+    "is 0. Numbers are means of room means, with 95% intervals over rooms in brackets (over repetitions, where the "
+    "same people pass on several items). The judge's reading of the unchanged report, once for each room, is its "
+    "floor: a deviation that is not above the floor does not show a change."
 )
 LEVEL = 0.05
 DAYS: Mapping[str, Column] = {

@@ -26,15 +26,13 @@ READING = (
     "people of a debate are alike, and debates may look like groups: compare the groups with the debates."
 )
 WANTS = (
-    "The table lists statements that a group accepts (or rejects) clearly, and clearly more than other "
-    "groups do, by the rule of Polis. Groups were formed from the same votes, so this is a choice of "
-    "statements, not a test."
+    "The table lists statements that a group accepts (or rejects) clearly, and clearly more than other groups do, by "
+    "the rule of Polis. Groups were formed from the same votes, so this is a choice of statements, not a test."
 )
 GROUND = "Group-aware consensus is the product of the shares of agreement of all groups: it is high only if each group agrees."
 PARTIES = (
-    "Groups are found by votes alone; parties are the parties of the personas. The adjusted Rand index is 1 "
-    "if groups and parties divide the agents in the same way, and about 0 if groups and parties are "
-    "unrelated."
+    "Groups are found by votes alone; parties are the parties of the personas. The adjusted Rand index is 1 if groups "
+    "and parties divide the agents in the same way, and about 0 if groups and parties are unrelated."
 )
 SLATES = (
     "JR counts failures of this kind: as many people as deserve a statement (people divided by statements) "

@@ -160,9 +160,8 @@ def _add_categories(report: Report, table: pd.DataFrame) -> None:
     wide = table.pivot(index=ITEM, columns=RATER, values=CATEGORY).fillna("")
     names = sorted(set(table[CATEGORY]) - {""})
     about = (
-        "Dawid and Skene's model: each item has one true category, and each rater errs independently of the "
-        "others. If raters share a mistake, the model takes this mistake for the truth. Brackets are 95% "
-        "intervals."
+        "Dawid and Skene's model: each item has one true category, and each rater errs independently of the others. "
+        "If raters share a mistake, the model takes this mistake for the truth. Brackets are 95% intervals."
     )
     report.section("Categories", about)
     report.missing(int((table[CATEGORY] == "").sum()), len(table), "rows have no category", "")

@@ -43,10 +43,9 @@ READING = (
     "mediators some intervals exclude 0 by chance."
 )
 COVERAGE = (
-    "Sides are positions above and below 4. Rooms with one side, or with two sides of equal size, are left "
-    "out. p comes from exchanging sides among the members of a session. A draft at the mean of all opinions "
-    "is nearer to the larger side than to the smaller side: a difference describes the draft, and is not "
-    "yet a fault."
+    "Sides are positions above and below 4. Rooms with one side, or with two sides of equal size, are left out. p "
+    "comes from exchanging sides among the members of a session. A draft at the mean of all opinions is nearer to the "
+    "larger side than to the smaller side: a difference describes the draft, and is not yet a fault."
 )
 ORDER = (
     "*Equal runs* is how far two drafts from the same order are apart, in points of agreement. *Moved by "
@@ -169,9 +168,8 @@ def _write_report(
     report.disclaim_models(study.llm, by)
     sessions = count_phrase(len({episode.session for episode in groups}), UNIT)
     report.add(
-        f"{count_phrase(len(groups), 'episode')}, {sessions}. Mediators on {study.llm}. Agreement: "
-        f"{study.payoff} ({scorer.UNIT}), scored by {by}. {study.orders} orders, "
-        f"{study.draws} draws of each.",
+        f"{count_phrase(len(groups), 'episode')}, {sessions}. Mediators on {study.llm}. Agreement: {study.payoff} "
+        f"({scorer.UNIT}), scored by {by}. {study.orders} orders, {study.draws} draws of each.",
         " ".join(filter(None, [READING, sharing_caution(seats_of(groups))])),
     )
     lost = [draft.reason for draft in drafts if draft.text is None]

@@ -33,13 +33,12 @@ PAPER = ("", "D", "O", "C", "P", "OC", "DOCP")
 """The study's choices: the base, each alone, the best, all of it."""
 EVERY = tuple("".join(letters) for size in range(len(KINDS) + 1) for letters in combinations(KINDS, size))
 ABOUT = (
-    "critiques of people and on questions that are not in the training data; each row is a separate model. "
-    "Numbers are log-probabilities in nats (higher is better); intervals are 95% intervals over "
-    "participants. Compare models with different tokenizers per critique or per character, not per token or "
-    "by length. Gain is the log-probability of the critique under its own representative, minus that under "
-    "the representative of another participant of the same group. Above 0, the representative fits this "
-    "person better than other persons of the group. D is demographics, O own opinions, C own critiques, and "
-    "P own positions on other questions."
+    "critiques of people and on questions that are not in the training data; each row is a separate model. Numbers "
+    "are log-probabilities in nats (higher is better); intervals are 95% intervals over participants. Compare models "
+    "with different tokenizers per critique or per character, not per token or by length. Gain is the log-probability "
+    "of the critique under its own representative, minus that under the representative of another participant of the "
+    "same group. Above 0, the representative fits this person better than other persons of the group. D is "
+    "demographics, O own opinions, C own critiques, and P own positions on other questions."
 )
 COLOURS = ("#1f5fa8", "#c0392b", "#2e7d32", "#7b4ea3")
 MARKERS = "osD^"

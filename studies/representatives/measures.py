@@ -45,14 +45,12 @@ TRAINED, BASE, PERSON = "trained", "untrained", "the person"
 TITLES = {TRAINED: "trained", STRANGER: "trained, a stranger's", BASE: "untrained"}
 BATCH = 8
 ABOUT = (
-    "Neither these people nor these questions are in the training data. Brackets are 95% intervals over "
-    "participants. *A stranger's* is the same trained model, with the prompt of another participant of the "
-    "same group."
+    "Neither these people nor these questions are in the training data. Brackets are 95% intervals over participants. "
+    "*A stranger's* is the same trained model, with the prompt of another participant of the same group."
 )
 JUDGED = (
-    "says which of two critiques the participant would rather have written, in both orders. A verdict that "
-    "changes with the order is a tie. The win rate is wins plus half the ties. Above 0.5 the trained model "
-    "is preferred."
+    "says which of two critiques the participant would rather have written, in both orders. A verdict that changes "
+    "with the order is a tie. The win rate is wins plus half the ties. Above 0.5 the trained model is preferred."
 )
 HUMAN = "the participant's own critique (golden)"
 Texts = Mapping[str, str]

@@ -46,19 +46,17 @@ READING = (
     "shuffled preferences: a random half of the pairs is reversed."
 )
 REWARD = (
-    "The scorer that chose the pairs also scores the test, so the payoff can rise by what pleases this "
-    "scorer and not the person. Have people read the texts, or use another `--payoff`, before you believe a "
-    "gain."
+    "The scorer that chose the pairs also scores the test, so the payoff can rise by what pleases this scorer and not "
+    "the person. Have people read the texts, or use another `--payoff`, before you believe a gain."
 )
 EVERYBODY = (
     "Each representative was trained for its person alone. When all people have a representative, critiques "
     "compete for the same statement, and the mean payoff can rise, stay or fall."
 )
 STYLE = (
-    "The first number is the log-probability of the critique that the person wrote, in nats. A fall says "
-    "that the representative now writes less like the person. Gain is the log-probability with the person's "
-    "own prompt minus that with the prompt of another participant; at 0 the representative knows nothing "
-    "about the person."
+    "The first number is the log-probability of the critique that the person wrote, in nats. A fall says that the "
+    "representative now writes less like the person. Gain is the log-probability with the person's own prompt minus "
+    "that with the prompt of another participant; at 0 the representative knows nothing about the person."
 )
 
 

@@ -45,14 +45,13 @@ FIT, PEOPLE, QUESTIONS = "fit", "people", "questions"
 CELLS = {PEOPLE: "New people, questions of the training", QUESTIONS: "New people, new questions"}
 MEAN, OTHER = "mean rating", "self-report: rating of the other statement"
 READING = (
-    "**statement**: of two statements, how often the statement that the participant rated better has the "
-    "better score. **gain**: of two members of a group, how often the member whose rating rises more, from "
-    "draft to revision, has the score that rises more. **person**: of two members, how often the member who "
-    "rates a statement higher has the better score (ratings only). 0.5 is a coin; a scorer that does not "
-    "read the opinion has exactly 0.5 in gain and person. **error**: mean distance from the rating, after a "
-    "straight line fitted on other ratings. **brier**: squared error of the predicted chance that the "
-    "revision is rated higher. Brackets are 95% intervals over groups, because members of a group rate the "
-    "same statements."
+    "**statement**: of two statements, how often the statement that the participant rated better has the better "
+    "score. **gain**: of two members of a group, how often the member whose rating rises more, from draft to "
+    "revision, has the score that rises more. **person**: of two members, how often the member who rates a statement "
+    "higher has the better score (ratings only). 0.5 is a coin; a scorer that does not read the opinion has exactly "
+    "0.5 in gain and person. **error**: mean distance from the rating, after a straight line fitted on other ratings. "
+    "**brier**: squared error of the predicted chance that the revision is rated higher. Brackets are 95% intervals "
+    "over groups, because members of a group rate the same statements."
 )
 COLUMNS: Mapping[str, Column] = {
     "scorer": "scorer", **{name: estimate(name, 3 if name == BRIER else 2) for name in MEASURES}, "ratings": "ratings",

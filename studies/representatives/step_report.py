@@ -46,12 +46,11 @@ COLUMNS: Mapping[str, Column] = {
     "sessions": "sessions", "no interval because": "reason",
 }  # fmt: skip
 READING = (
-    "Likeness is 1 if the two answers are the same. For opinions, likeness is 1 minus the mean distance of "
-    "the payoffs that a scorer reads from two opinions on the same statements, as a share of the range. "
-    "Ballots: Kendall's tau-b. For votes, likeness is 1 for the same vote, 0.5 with a tie, and 0 for "
-    "opposite votes. The unit is the session: likeness is averaged over a session first, and brackets hold "
-    "95% intervals over sessions (none below five). A stranger's representative is the null; the same "
-    "person asked once more is the ceiling."
+    "Likeness is 1 if the two answers are the same. For opinions, likeness is 1 minus the mean distance of the "
+    "payoffs that a scorer reads from two opinions on the same statements, as a share of the range. Ballots: "
+    "Kendall's tau-b. For votes, likeness is 1 for the same vote, 0.5 with a tie, and 0 for opposite votes. The unit "
+    "is the session: likeness is averaged over a session first, and brackets hold 95% intervals over sessions (none "
+    "below five). A stranger's representative is the null; the same person asked once more is the ceiling."
 )
 BY = {OWN: "with representatives", STRANGER: "with strangers' representatives", LOT: "with random ballots"}
 WHOSE = {ONE: "one member", ALL: "all members"}
@@ -61,15 +60,13 @@ CHANGES: Mapping[str, Column] = {
     "change of points": estimate("gap"), "choices": "choices", "cases": "cases", "missing": "missing", "sessions": "sessions",
 }  # fmt: skip
 CHAIN = (
-    "What would the group have chosen with other ballots? A *ballot* ranks the candidate statements. A "
-    "*vote* at the end ranks draft and revision, and decides nothing. Here the recorded ballots are counted "
-    "again, after the ballots of one member or of all members are replaced. Later rounds are not played "
-    "again.",
-    "- *Same ballots*: every replaced ballot equals the one that the person cast.\n"
-    "- *Same choice*: the choice equals the recorded one, by the rule of the run; *by every rule*: by each rule of "
-    "studies/representatives/README.md.\n"
-    "- *Change of points*: how much higher or lower the person ranks the new choice on its own ballot, as a share of the other "
-    "statements (-1 to 1).",
+    "What would the group have chosen with other ballots? A *ballot* ranks the candidate statements. A *vote* at the "
+    "end ranks draft and revision, and decides nothing. Here the recorded ballots are counted again, after the "
+    "ballots of one member or of all members are replaced. Later rounds are not played again.",
+    "- *Same ballots*: every replaced ballot equals the one that the person cast.\n- *Same choice*: the choice "
+    "equals the recorded one, by the rule of the run; *by every rule*: by each rule of "
+    "studies/representatives/README.md.\n- *Change of points*: how much higher or lower the person ranks the new "
+    "choice on its own ballot, as a share of the other statements (-1 to 1).",
     "The same ballots always give the same choice, and the same choice gives the same points; the reverse "
     "does not hold. Another ballot may leave the choice the same by chance. So there are two nulls: a "
     "random ballot, and the representative of a stranger, another member of the group. Only a share above "

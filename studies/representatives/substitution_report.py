@@ -25,10 +25,9 @@ from parley.studies.representatives.resimulation import Substitution
 from parley.studies.representatives.substitution import AGAIN, ALL, MUTE, MUTE_ALL, ONE, STRANGER, in_order
 
 HUMANS = (
-    "> **The opinions are those of people; {ours} wrote the rest.** The study shows that real texts run "
-    "through the whole procedure, and where it breaks. The study shows nothing about these people, about "
-    "how well they are represented, or about the statements: our own speakers do not understand what people "
-    "wrote."
+    "> **The opinions are those of people; {ours} wrote the rest.** The study shows that real texts run through the "
+    "whole procedure, and where it breaks. The study shows nothing about these people, about how well they are "
+    "represented, or about the statements: our own speakers do not understand what people wrote."
 )
 TITLES = {
     AGAIN: "no one (the same again)",
@@ -121,10 +120,9 @@ def _setting_line(episodes: Sequence[Episode], settings: Substitution) -> str:
     )
     return (
         f"{count_phrase(len(episodes), 'episode')}, {count_phrase(groups, 'group')}. Representatives: "
-        f"{settings.name or settings.llm}{adapter}{others}, informed of {settings.knows or 'the base'}. "
-        f"Mediator: {settings.mediator} on {settings.mediator_llm}. The payoff is {settings.payoff} "
-        f"({scorer.UNIT}), {by}; it is not the study's payoff model. Each profile is re-simulated "
-        f"{settings.repetitions} times."
+        f"{settings.name or settings.llm}{adapter}{others}, informed of {settings.knows or 'the base'}. Mediator: "
+        f"{settings.mediator} on {settings.mediator_llm}. The payoff is {settings.payoff} ({scorer.UNIT}), {by}; it is "
+        f"not the study's payoff model. Each profile is re-simulated {settings.repetitions} times."
     )
 
 

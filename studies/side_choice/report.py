@@ -15,12 +15,11 @@ from .choices import SideChoiceStudy
 from .measures import BEYOND, PERCENT, effects, opposed_line, order_row, shifts, verdict
 
 READING = (
-    "Each person first says in private how far it agrees with the claim. Then it chooses the side that it "
-    "will argue before a judge, with the sides listed in both orders. Shift is the share that argues the "
-    "judge's side, minus the share of the same people who do so when they know nothing about the judge, in "
-    "percentage points. `opposed` are judges who disagree with what the person said; `aligned` are judges "
-    "who agree with it; `all` are judges on both sides. Brackets are 95% intervals over people, and over "
-    "topics."
+    "Each person first says in private how far it agrees with the claim. Then it chooses the side that it will argue "
+    "before a judge, with the sides listed in both orders. Shift is the share that argues the judge's side, minus the "
+    "share of the same people who do so when they know nothing about the judge, in percentage points. `opposed` are "
+    "judges who disagree with what the person said; `aligned` are judges who agree with it; `all` are judges on both "
+    "sides. Brackets are 95% intervals over people, and over topics."
 )
 KNOWLEDGE: Mapping[str, str] = {
     "belief": "the judge agrees with the claim, or does not",

@@ -183,10 +183,9 @@ DIFFERENCES: Mapping[str, Column] = {
     "difference of AUC": estimate("difference"),
 }  # fmt: skip
 READING = (
-    "AUC, AUC within, r and Brier have 95% intervals over people, rho over questions (none below five). `shuffled` is where "
-    "95% of AUCs are if each person gets all answers of another: what predictions give that know nothing of the "
-    "person. Four test sets "
-    "are compared, and nothing is corrected for that number."
+    "AUC, AUC within, r and Brier have 95% intervals over people, rho over questions (none below five). `shuffled` is "
+    "where 95% of AUCs are if each person gets all answers of another: what predictions give that know nothing of the "
+    "person. Four test sets are compared, and nothing is corrected for that number."
 )
 
 

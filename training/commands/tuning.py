@@ -66,10 +66,9 @@ def train_parser() -> Parser:
         with_debaters(EXAMPLES),
         cli.society(),
         cli.settings(
-            "personas=NAME or personas=./folder: the set of personas that answer\n"
-            "words=N, max_tokens=N: the length of an answer, as it is asked for (60) and at most (120); what is cut "
-            "off ends with its last whole sentence\n"
-            "temperature=X, top_p=X, min_p=X, top_k=N: how an answer is drawn (1, 1, 0, 0)"
+            "personas=NAME or personas=./folder: the set of personas that answer\nwords=N, max_tokens=N: the length "
+            "of an answer, as it is asked for (60) and at most (120); what is cut off ends with its last whole "
+            "sentence\ntemperature=X, top_p=X, min_p=X, top_k=N: how an answer is drawn (1, 1, 0, 0)"
         ),
         cli.model("the model that answers and is trained", "pocket", trained=True),
         cli.budget(),

@@ -19,13 +19,12 @@ from parley.model.scenario import Scenario
 ORDER = 12
 TITLE = "Do agents go back at the end? (reversion)"
 NOTE = (
-    "These are structured debates of {a first} and {a second}. Their last round is an announced closing "
-    "statement or one more ordinary reply; all else is equal. An agent moves from its first rating to the "
-    "middle of the debate (the mean of the surveys in between). Way undone is the share of this way that "
-    "the agent has gone back at the end. At 100%, the agent is back where it began; at 0%, the agent is "
-    "still where it was in the middle. Below 0%: it moved on. The measure is the reversion of UCL 2025, Eq "
-    "2, from private ratings, pooled over topics. A party that moved less than half a point on a topic is "
-    "left out."
+    "These are structured debates of {a first} and {a second}. Their last round is an announced closing statement or "
+    "one more ordinary reply; all else is equal. An agent moves from its first rating to the middle of the debate "
+    "(the mean of the surveys in between). Way undone is the share of this way that the agent has gone back at the "
+    "end. At 100%, the agent is back where it began; at 0%, the agent is still where it was in the middle. Below 0%: "
+    "it moved on. The measure is the reversion of UCL 2025, Eq 2, from private ratings, pooled over topics. A party "
+    "that moved less than half a point on a topic is left out."
 )
 NEEDS = (closing,)
 QUANTITIES = {

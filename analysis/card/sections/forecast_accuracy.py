@@ -19,9 +19,8 @@ from parley.model.scenario import Scenario
 ORDER = 4
 TITLE = "What agents expect of themselves"
 NOTE = (
-    "Before a debate of three, each agent is asked which rating it expects to give at the end. Numbers are "
-    "points toward the Default's answer, averaged within a block. A party that begins at the Default's "
-    "answer is left out."
+    "Before a debate of three, each agent is asked which rating it expects to give at the end. Numbers are points "
+    "toward the Default's answer, averaged within a block. A party that begins at the Default's answer is left out."
 )
 NEEDS = (three,)
 QUANTITIES = {

@@ -22,18 +22,17 @@ from parley.model.scenario import Scenario
 ORDER = 1
 TITLE = "Own pull and influence"
 NOTE = (
-    "An agent that hears a line moves by some percent of its distance to the speaker (influence). The agent "
-    "also moves by some percent of its distance to a level of the model's own (own pull). Both percentages "
-    "and the level are fitted to the ratings alone, from one survey to the next; the fit reads no text. The "
-    "level is estimated separately from the Default's answer, and the last row compares the two. One fit is "
-    "over all topics, each with its own level; each topic also has its own fit. The fits of the parties use "
-    "the debates without a Default, each party with its own influence, pull and levels. If one party moves "
-    "less than the other, one fit to both parties does not give their average, and the card leaves out the "
-    "numbers of that fit. After a rating that is too high by chance, a lower rating usually follows, as if "
-    "the model had pulled the agent. So the fit uses the ratings that earlier ratings of the agent and "
-    "ratings of other blocks predict. Noise makes intervals wider. A number is left out if its interval is "
-    "wider than half of its scale. The pull of a party is left out if other ratings predict less than a "
-    "quarter of the variance of its ratings. Parties may differ undetected."
+    "An agent that hears a line moves by some percent of its distance to the speaker (influence). The agent also "
+    "moves by some percent of its distance to a level of the model's own (own pull). Both percentages and the level "
+    "are fitted to the ratings alone, from one survey to the next; the fit reads no text. The level is estimated "
+    "separately from the Default's answer, and the last row compares the two. One fit is over all topics, each with "
+    "its own level; each topic also has its own fit. The fits of the parties use the debates without a Default, each "
+    "party with its own influence, pull and levels. If one party moves less than the other, one fit to both parties "
+    "does not give their average, and the card leaves out the numbers of that fit. After a rating that is too high by "
+    "chance, a lower rating usually follows, as if the model had pulled the agent. So the fit uses the ratings that "
+    "earlier ratings of the agent and ratings of other blocks predict. Noise makes intervals wider. A number is left "
+    "out if its interval is wider than half of its scale. The pull of a party is left out if other ratings predict "
+    "less than a quarter of the variance of its ratings. Parties may differ undetected."
 )
 NEEDS = (three, two, same, empty)
 QUANTITIES = {

@@ -26,14 +26,13 @@ from parley.model.scenario import Scenario
 ORDER = 6
 TITLE = "What agents say compared with how they rate"
 NOTE = (
-    "A judge reads every line of the debates of three, without the speaker's name and party, and scores how "
-    "strongly the line agrees with the topic's claim. If the survey asks for agreement with the claim, a "
-    "line is compared in points with the speaker's own rating in the survey before. If the survey asks for "
-    "something else, such as the severity of a problem, only ranks are compared. An agent that speaks late "
-    "in a round has heard others since that survey. A value exactly in the middle is on neither side. Known "
-    "grades are the grades of sentences of Parley's own speakers. A judge's scores on a topic are left out "
-    "if their rank correlation with known grades is below 0.7. A judge's scores are also left out if their "
-    "mean is off by half a point of 1-7 or more."
+    "A judge reads every line of the debates of three, without the speaker's name and party, and scores how strongly "
+    "the line agrees with the topic's claim. If the survey asks for agreement with the claim, a line is compared in "
+    "points with the speaker's own rating in the survey before. If the survey asks for something else, such as the "
+    "severity of a problem, only ranks are compared. An agent that speaks late in a round has heard others since that "
+    "survey. A value exactly in the middle is on neither side. Known grades are the grades of sentences of Parley's "
+    "own speakers. A judge's scores on a topic are left out if their rank correlation with known grades is below 0.7. "
+    "A judge's scores are also left out if their mean is off by half a point of 1-7 or more."
 )
 NEEDS = (three,)
 OUTSIDE = (VERDICTS,)
