@@ -424,9 +424,9 @@ class DebateModel(SteppedModel):
         return request.key(self._identity, self.backend.seedless(request))
 
     def _check_rooms(self, interventions: Iterable[Intervention]) -> None:
-        """Errors: UserError for an intervention in a room that does not exist."""
-        rooms = {room.id for room in self.debating_rooms}
-        for intervention in interventions:
-            for room in intervention.rooms:
-                if room not in rooms:
-                    raise unknown_name(f"room of {intervention.kind}", room, rooms)
+        """Errors: UserError for an intervention in a room that does not exist, in this process or another one of the run."""
+        named = [(intervention.kind, room) for intervention in interventions for room in intervention.rooms]
+        rooms = {seating.room for seating in seat_rooms(self.setup) if seating.group != REFERENCE} if named else set()
+        for kind, room in named:
+            if room not in rooms:
+                raise unknown_name(f"room of {kind}", room, rooms)

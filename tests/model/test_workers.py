@@ -81,6 +81,17 @@ def test_parts_give_the_record_of_one_process(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.usefixtures("_in_this_process")
+def test_an_intervention_in_one_room_is_known_to_all_workers(tmp_path: Path) -> None:
+    """A worker refused the rooms of another one, and the run ended without a line of its record."""
+    message = "message round=2 by=Ann text=Hm rooms='racism/republican+democrat/001'"
+    scenario = small("two_way", topic="racism", interventions=[message])
+    whole, parts = (run(scenario, tmp_path / str(number), number) for number in (1, 2))
+    assert parts.record.read_bytes() == whole.record.read_bytes()
+    with pytest.raises(UserError, match="room of message"):
+        run(small("two_way", topic="racism", interventions=[message.replace("001", "009")]), tmp_path / "none", 1)
+
+
+@pytest.mark.usefixtures("_in_this_process")
 def test_a_stopped_run_goes_on_with_any_number_of_workers(tmp_path: Path) -> None:
     """A budget is one for all parts; what one number of workers asked, another one knows; the partial record is in order."""
     scenario = small("three_way", topic="racism")
