@@ -66,6 +66,8 @@ class Price(NamedTuple):
 
 
 FREE = Price(0.0, 0.0)
+SERVED_BY = ("openai", "litellm")
+"""The backends whose models cost what a provider takes."""
 Prices = Mapping[str, Price | None]
 """The price of each voice of a run ("" is its first model); None where it is not known."""
 UNPRICED: Prices = MappingProxyType({})
@@ -135,7 +137,7 @@ def price_of(spec: str, own_file: Path | None = None) -> Price | None:
 
 def is_served(spec: str) -> bool:
     """Does a spec name a model behind an endpoint?"""
-    return split_spec(spec).name == "openai"
+    return split_spec(spec).name in SERVED_BY
 
 
 def is_batch(spec: str) -> bool:
@@ -144,13 +146,14 @@ def is_batch(spec: str) -> bool:
     >>> is_batch("openai:gpt-4o-mini,batch=yes"), is_batch("openai:gpt-4o-mini")
     (True, False)
     """
-    return is_served(spec) and split_spec(spec).options.get("batch") == "yes"
+    return split_spec(spec).name == "openai" and split_spec(spec).options.get("batch") == "yes"
 
 
 def _table_for(spec: str, own_file: Path | None) -> dict[str, Price]:
     """Return the prices that hold at the address of a spec: those of the user's file come first."""
     listed = read_prices(own_file) if own_file else {}
-    if "base_url" not in split_spec(spec).options and not os.environ.get("OPENAI_BASE_URL"):
+    name, _, options = split_spec(spec)
+    if name == "openai" and "base_url" not in options and not os.environ.get("OPENAI_BASE_URL"):
         listed = read_prices(TABLE) | listed
     return listed
 

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from parley.llm.errors import UserError
 
 FLAG, OPENAI = "--trust", "api.openai.com"
-CALLING = ("openai", "hf")
+CALLING = ("openai", "hf", "litellm")
 """Backends of Parley that call servers."""
 PROSE = ("title", "source", "backstory", "text")
 """Fields that hold sentences for readers, and are never opened."""

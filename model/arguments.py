@@ -215,9 +215,9 @@ def _voices(target: Scenario | str) -> dict[str, str]:
 def _served(spec: str) -> str:
     """The model behind an endpoint; "" for a model in this process."""
     from parley.llm.backends import split_spec
+    from parley.llm.prices import is_served
 
-    backend, name, _ = split_spec(spec)
-    return name if backend == "openai" else ""
+    return split_spec(spec).after if is_served(spec) else ""
 
 
 def _prices(options: argparse.Namespace, voices: Mapping[str, str], served: bool) -> PriceList:

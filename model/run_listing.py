@@ -17,7 +17,7 @@ from pathlib import Path
 
 from parley.llm.errors import UserError
 from parley.llm.journal import own_usage
-from parley.llm.prices import Price, Prices, cost_of, price_from
+from parley.llm.prices import SERVED_BY, Price, Prices, cost_of, price_from
 from parley.model.events import Ended, Header, InRound
 from parley.model.files import JOURNAL, PARTIAL, RECORD, write_whole
 from parley.model.header_bounds import check_header
@@ -231,7 +231,7 @@ def _spent(folder: Path, header: Header) -> tuple[int, float | None]:
     calls, used = own_usage(folder / JOURNAL)
     prices, names = saved_prices(folder), _backends(header)
     voices = {account.voice for account in used} or {""}
-    if any(voice not in prices and names.get(voice, names[""]) == "openai" for voice in voices):
+    if any(voice not in prices and names.get(voice, names[""]) in SERVED_BY for voice in voices):
         return calls, None
     return calls, cost_of(used, prices)
 

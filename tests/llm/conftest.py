@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,19 @@ def pocket_spec() -> str:
     for name in ("torch", "transformers"):
         pytest.importorskip(name, reason="the [local] extra is not installed")
     return "pocket"
+
+
+@pytest.fixture
+def litellm_spec() -> Iterator[str]:
+    """A server for the exam, called through litellm."""
+    if (
+        find_spec("litellm") is None
+    ):  # the import takes seconds, and reads a list from the network unless it is told not to
+        pytest.skip("the [litellm] extra is not installed")
+    from .loopback import Loopback, echo
+
+    with Loopback(echo) as server:
+        yield f"litellm:openai/echo,base_url={server.url}"
 
 
 @pytest.fixture
