@@ -53,20 +53,18 @@ def cut_echo(text: str, topic: Topic, name: str) -> str:
     if _NUMBER.fullmatch(text):
         return ""
     survey_texts = tuple([(probe.question, probe.sentence) for probe in topic.probes.values()])
-    cuts = [
-        place
-        for place in (_repeats(text, _marks(survey_texts, name, topic.language)), _answers(text, survey_texts))
-        if place is not None
-    ]
+    repeated = _repeats(text, _marks(survey_texts, topic.language), _introduction(name, topic.language))
+    cuts = [place for place in (repeated, _answers(text, survey_texts)) if place is not None]
     before_cut = text[: min(cuts)] if cuts else text
     return "" if cuts and _words(before_cut) in map(_words, dict(survey_texts)) else before_cut
 
 
-def _repeats(text: str, marks: Mapping[str, Sequence[Words]]) -> int | None:
-    """Return where the first mark begins in a text, or None."""
+def _repeats(text: str, marks: Mapping[str, Sequence[Words]], introduction: Words) -> int | None:
+    """Return where the first mark, or the agent's introduction, begins in a text, or None."""
     words = _words(text)
     for place, word in enumerate(words):
-        if word in marks and any(words[place : place + len(mark)] == mark for mark in marks[word]):
+        begun = (*marks.get(word, ()), introduction) if word == introduction[0] else marks.get(word, ())
+        if any(words[place : place + len(mark)] == mark for mark in begun):
             return next(islice(_WORD.finditer(text), place, None)).start()
     return None
 
@@ -87,14 +85,20 @@ def _label_start(text: str, label: re.Pattern[str]) -> int | None:
 
 
 @lru_cache(maxsize=4096)
-def _marks(survey_texts: Asked, name: str, language: Language) -> Mapping[str, Sequence[Words]]:
-    """Return the first words of prompts, of a topic's surveys and of the agent's introduction, by their first word."""
+def _introduction(name: str, language: Language) -> Words:
+    """Return the words with which a prompt says who the agent is."""
+    return _words(language.fill("you_are", name=name))
+
+
+@lru_cache(maxsize=1024)
+def _marks(survey_texts: Asked, language: Language) -> Mapping[str, Sequence[Words]]:
+    """Return the first words of prompts and of a topic's surveys, by their first word."""
     instructions = _instructions(language)
     begins = {_words(word) for word in language.entry("survey_begins")}
     follows = [words for words in instructions if words[:1] in begins]
     surveys = [_words(question) + then for question, _ in survey_texts for then in follows]
     marks: defaultdict[str, list[Words]] = defaultdict(list)
-    for mark in (*instructions, *surveys, _words(language.fill("you_are", name=name))):
+    for mark in (*instructions, *surveys):
         marks[mark[0]].append(mark)
     return dict(marks)
 

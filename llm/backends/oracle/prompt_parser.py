@@ -133,7 +133,11 @@ def asked_as_in_papers(messages: Sequence[Message], banks: Banks) -> tuple[Messa
     return tuple([Message(role, _reworded(text, banks) if role == "user" else text) for role, text in messages])
 
 
-@lru_cache(maxsize=1 << 16)
+KEPT = 1 << 13
+"""Messages of which the reading is kept: those of a few thousand agents, whose prompts begin like their last ones."""
+
+
+@lru_cache(maxsize=KEPT)
 def _reworded(text: str, banks: Banks) -> str:
     for given, papers in banks.data("language")["asked_to_speak"]:
         text = re.sub(given, papers, text)
@@ -149,7 +153,7 @@ def _label_form(banks: Banks) -> LabelForm:
     return LabelForm(label, *[frozenset(language[name]) for name in ("particles", "no_names", "articles")])
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=KEPT)
 def _paragraphs(
     content: str, names: frozenset[str], guess: bool, banks: Banks
 ) -> tuple[str, tuple[tuple[str, str], ...], str, int]:
