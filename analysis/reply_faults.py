@@ -31,6 +31,9 @@ COMMON = 0.1
 """The least share of a language's commonest words in a reply of that language."""
 PHRASES = 4
 """The fewest phrases of a reply of which a share is formed: people say short things twice ("There is no evidence of that.")."""
+_WORD = re.compile(r"\w+")
+SEARCHED = 200
+"""Up to so many names of a room are looked for anywhere in a text, as in a language that is written without spaces."""
 _END = re.compile(r"[.!?…。！？—–-][\W_]*$")
 
 Phrase = tuple[str, ...]
@@ -190,23 +193,46 @@ def is_foreign(text: str, language: Language) -> float:
 
 def _slips(tables: Tables, turns: pd.DataFrame, texts: Sequence[str], society: Society | None) -> Iterator[float]:
     """Yield 1 for a reply in which the agent says that it is someone else of its room, of another party, or not of its own."""
-    seated = {room: set(seats["name"]) for room, seats in tables.agents.groupby("room")}
+    seated = {room: _Names(seats["name"]) for room, seats in tables.agents.groupby("room")}
     for room, name, party, text in zip(turns["room"], turns["name"], turns["party"], texts, strict=True):
         if society is None:
             yield float("nan")
             continue
         forms = society.language.data("identity")
         # only names in the text can be claimed: a pattern of all names of a large room takes a tenth of a second to make
-        names = tuple(sorted({other for other in seated[room] if isinstance(other, str) and other in text} - {name}))
+        met = seated[room].met(text)
         labels = {code: description.label for code, description in society.parties.items()}
         own_labels = (labels[party],) if party in labels else ()
         slips = [
-            claim_pattern(tuple(forms["is_name"]), "{name}", names),
+            claim_pattern(tuple(forms["is_name"]), "{name}", tuple(sorted(met - {name}))),
             claim_pattern(tuple(forms["is_party"]), "{party}", tuple(sorted({*labels.values()} - {*own_labels}))),
             claim_pattern(tuple(forms["is_not_party"]), "{party}", own_labels),
-            claim_pattern(tuple(forms.get("third_person", ())), "{name}", (name,)),
+            claim_pattern(tuple(forms.get("third_person", ())), "{name}", tuple(met & {name})),
         ]
         yield float(any(slip.search(text) for slip in slips if slip))
+
+
+class _Names:
+    """The names of the people of a room, and which of them a text has.
+
+    >>> sorted(_Names(["Ann", "Ann Lee", "Bob", None]).met("Ann Lee is right."))
+    ['Ann', 'Ann Lee']
+    """
+
+    def __init__(self, names: Iterable[object]):
+        self.names = {name for name in names if isinstance(name, str)}
+        self.by_word = defaultdict[str, set[str]](set)
+        for name in self.names if len(self.names) > SEARCHED else ():
+            self.by_word[_WORD.findall(name)[0]].add(name)
+
+    def met(self, text: str) -> set[str]:
+        """Return the names in a text. Of many names, those whose first word stands alone in it: there is no time to try all."""
+        tried = (
+            {name for word in _WORD.findall(text) for name in self.by_word.get(word, ())}
+            if self.by_word
+            else self.names
+        )
+        return {name for name in tried if name in text}
 
 
 @cache
