@@ -24,6 +24,7 @@ from parley.llm.notices import notify
 from parley.llm.request import Backend, identity_text
 from parley.llm.retry import Retry
 from parley.llm.router import open_all
+from parley.llm.shares import divide_among
 from parley.llm.trust import Gate, gate, use_gate
 from parley.model.debate import DebateModel
 from parley.model.events import Ended
@@ -109,6 +110,7 @@ class PartTask:
     def run(self, job: RunPart, ledger: Ledger | None = None, progress: Progress | None = None) -> CellResult:
         """Run or resume a part. It raises no exception."""
         use_gate(self.trusted)
+        divide_among(job.part.of)
         try:
             return _run_part(job, _open(job, self.identity), ledger, progress)
         except UserError as error:

@@ -1,7 +1,7 @@
 """Runs jobs, such as the cells of a sweep or the parts of a run, on a Ray cluster (extra `[ray]`).
 
 The machines share the folder of the results under one path, and have the same code. If a worker or a machine is lost, only its
-unfinished job is lost, as in runner.py. An actor of Ray, the desk, keeps the budget and counts the calls. Keys travel in memory
+unfinished job is lost, as in runner.py. An actor of Ray, the desk, keeps the budget and counts calls and workers. Keys travel in memory
 with the jobs, as the values of the variables that the command names for the servers of its models; no log of Ray has them.
 """
 
@@ -16,6 +16,7 @@ from parley.llm import model_catalogue as model_hubs
 from parley.llm.backends import contacts_of, runs_weights
 from parley.llm.budget import Ledger
 from parley.llm.errors import UserError
+from parley.llm.shares import now_and_then, use_workers
 from parley.llm.trust import key_for
 from parley.model.run_folder import code_revision, package_versions
 from parley.model.sweep.cell_runner import Calls, CellResult, Job, Queue, RemoteLedger, Say, Task
@@ -47,7 +48,7 @@ def run_on_ray(
     ray = _connect(place_of.address, workers)
     queue = Queue([job.resolved() for job in jobs], say)
     specs = {spec for job in jobs for spec in job.specs}
-    desk = ray.remote(num_cpus=0)(_Desk).remote(ledger)
+    desk = ray.remote(num_cpus=0)(_Desk).remote(ledger, min(workers, len(jobs)))
     remote = ray.remote(max_retries=0, **_needs(place_of, specs, ray.cluster_resources()))(_run)
     briefing = Briefing(desk, _keys(specs), _versions(), ledger is not None)
     running: dict[Any, int] = {}
@@ -57,7 +58,7 @@ def run_on_ray(
                 place = queue.waiting.popleft()
                 running[remote.remote(task, queue.jobs[place], briefing)] = place
             finished, _ = ray.wait(list(running), timeout=LOOK)
-            if new := ray.get(desk.take_calls.remote()):
+            if new := ray.get(desk.take_calls.remote(len(running))):
                 calls(new)
             for done in finished:
                 place = running.pop(done)
@@ -126,14 +127,15 @@ def _run(task: Task, job: Job, briefing: Briefing) -> CellResult:
     os.environ.update(briefing.keys)
     desk = briefing.desk
     ledger = RemoteLedger(lambda *message: ray.get(desk.ask.remote(*message))) if briefing.limited else None
+    use_workers(now_and_then(lambda: int(ray.get(desk.count_workers.remote()))))
     return task.run(job, ledger, desk.add_calls.remote)
 
 
 class _Desk:
-    """The ledger, and the calls that no one has taken note of yet, in a process of its own."""
+    """The ledger, the calls that no one has taken note of yet, and the number of workers, in a process of its own."""
 
-    def __init__(self, ledger: Ledger | None):
-        self.ledger, self.new_calls = ledger, 0
+    def __init__(self, ledger: Ledger | None, workers: int):
+        self.ledger, self.new_calls, self.workers = ledger, 0, workers
 
     def ask(self, name: str, *values: Any) -> Any:
         return getattr(self.ledger, name)(*values)
@@ -141,6 +143,11 @@ class _Desk:
     def add_calls(self, number: int) -> None:
         self.new_calls += number
 
-    def take_calls(self) -> int:
+    def count_workers(self) -> int:
+        return self.workers
+
+    def take_calls(self, workers: int) -> int:
+        """Return the calls since the last look, and note how many workers are at work."""
+        self.workers = workers
         number, self.new_calls = self.new_calls, 0
         return number

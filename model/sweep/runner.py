@@ -16,6 +16,7 @@ from functools import cache
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
+from multiprocessing.sharedctypes import RawValue
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
@@ -25,6 +26,7 @@ from typing import Any
 from parley.llm.backends import announce, max_splits
 from parley.llm.budget import Budget, Ledger
 from parley.llm.journal import shared_ledger
+from parley.llm.shares import use_workers
 from parley.model.files import JOURNAL
 from parley.model.sweep.cell_runner import Calls, CellResult, CellTask, Job, Queue, RemoteLedger, Say, SweepJob, Task
 
@@ -40,7 +42,7 @@ def run_cells(
 ) -> Iterator[tuple[int, CellResult]]:
     """Run every job that is not finished, and measure all of them. Yields the place of each and its result, as they come.
 
-    A model's limits (requests at once, per minute) are divided among the workers; the budget is shared by all.
+    A model's limits (requests at once, per minute) are divided among the workers at work; the budget is shared by all.
     """
     unfinished = [job for job in jobs if not job.finished]
     specs = {spec for job in unfinished for spec in job.specs}
@@ -82,6 +84,7 @@ class _Pool:
     def __init__(self, task: Task, queue: Queue, ledger: Ledger | None, calls: Calls):
         self.task, self.queue, self.ledger, self.calls = task, queue, ledger, calls
         self.workers: dict[Connection, _Worker] = {}
+        self.at_work = RawValue("i", 1)
         self.context = get_context("forkserver")  # it imports once, so that a new worker starts in milliseconds
         self.context.set_forkserver_preload([__name__, task.preload])
         with _this_code():
@@ -91,6 +94,7 @@ class _Pool:
         while len(self.workers) < min(most, len(self.queue.jobs)):
             self._start_worker()
         while self.workers:
+            self.at_work.value = len(self.workers)  # those that go on get the shares of those that have ended
             for pipe in wait(list(self.workers)):
                 yield from self._receive(pipe)  # type: ignore[arg-type]  # every pipe that is waited for is a Connection
 
@@ -101,7 +105,8 @@ class _Pool:
 
     def _start_worker(self) -> None:
         mine, theirs = self.context.Pipe()
-        process = self.context.Process(target=_serve, args=(theirs, self.task, self.ledger is not None), daemon=True)
+        values = theirs, self.task, self.ledger is not None, self.at_work
+        process = self.context.Process(target=_serve, args=values, daemon=True)
         with _without_main():
             process.start()
         theirs.close()
@@ -187,8 +192,12 @@ def _send(pipe: Connection, message: object) -> None:
         pipe.send(message)
 
 
-def _serve(pipe: Connection, task: Task, limited: bool) -> None:
-    """Run one job after the other, in a worker, until the pipe is closed. Ctrl-C and SIGHUP are handled by the parent."""
+def _serve(pipe: Connection, task: Task, limited: bool, at_work: Any) -> None:
+    """Run one job after the other, in a worker, until the pipe is closed. Ctrl-C and SIGHUP are handled by the parent.
+
+    at_work: the number of workers now, in memory that all share.
+    """
+    use_workers(lambda: int(at_work.value))
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
 

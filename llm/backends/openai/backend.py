@@ -14,10 +14,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from parley.llm import shares
 from parley.llm.answer_tree import answer_lookups
 from parley.llm.backends.openai import answers as event_stream
 from parley.llm.backends.openai import pauses, payload
-from parley.llm.backends.openai.addresses import Addresses, Load, conversation_of
+from parley.llm.backends.openai.addresses import Addresses, Load, conversation_of, most_flying
 from parley.llm.backends.openai.payload import BUSY, STOP, Capabilities
 from parley.llm.backends.openai.transport import MALFORMED, NO_ROOM, Clock, Connection, Endpoint, HttpAnswer, NoAnswer
 from parley.llm.budget import REPEATED
@@ -124,7 +125,7 @@ class Openai:
         self._loop, self._addresses = loop, Addresses([endpoint.connection.url for endpoint in endpoints])
         self._landed: queue.SimpleQueue[tuple[Request, Reply | BaseException]] = queue.SimpleQueue()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._flying = 0
+        self._flying, self._growth = 0, 1.0
         self._error: BaseException | None = None
         self._mixed, self._streams = False, self.can.api != payload.EMBEDDINGS
         self.close = weakref.finalize(self, loop.close, [endpoint.connection for endpoint in endpoints])
@@ -159,7 +160,16 @@ class Openai:
 
     @property
     def in_flight(self) -> int:
-        return self.settings.in_flight
+        """The requests at once, with those of workers that have ended."""
+        if (growth := shares.growth()) != self._growth:
+            self._growth = growth
+            self._loop.loop.call_soon_threadsafe(self._grow, growth)
+        return int(self.settings.in_flight * growth)
+
+    def _grow(self, growth: float) -> None:
+        most = most_flying(int(self.settings.in_flight * growth), len(self.endpoints))
+        for endpoint in self.endpoints:
+            endpoint.set_limits(most, self.settings.rpm * growth, self.settings.tpm * growth)
 
     def seedless(self, request: Request) -> bool:
         """Servers vary their replies even at temperature 0, unless the user says that they do not (`once`)."""

@@ -85,8 +85,8 @@ def open_endpoints(settings: EndpointSettings, clock: Clock | None = None) -> Op
         undo.pop_all()
     each, endpoints = most_flying(settings.in_flight, len(connections)), []
     for connection in connections:
-        most = min(each, loop.run(connection.slots()) or each)
-        endpoints.append(Endpoint(connection, most, settings.rpm, settings.tpm, clock))
+        slots = loop.run(connection.slots())
+        endpoints.append(Endpoint(connection, each, settings.rpm, settings.tpm, clock, slots))
     return Openai(settings, endpoints, probed[0], loop, clock)
 
 

@@ -247,8 +247,12 @@ class RateLimiter:
     """Allows so many units a minute, evenly spaced. 0 is no limit."""
 
     def __init__(self, per_minute: float):
-        self.spacing = 60 / per_minute if per_minute else 0.0
         self._next = 0.0
+        self.set_limit(per_minute)
+
+    def set_limit(self, per_minute: float) -> None:
+        """Allow so many from the next booking on."""
+        self.spacing = 60 / per_minute if per_minute else 0.0
 
     def book(self, units: float, now: float) -> float:
         """Book some units; return the seconds to wait for them. At 60 a minute, the third of a moment waits 2 s."""
@@ -258,17 +262,26 @@ class RateLimiter:
 
 
 class Endpoint:
-    """An address with `most` calls at once, `rpm` requests and `tpm` tokens a minute (0: no limit)."""
+    """An address with `most` calls at once (and no more than `slots`), `rpm` requests and `tpm` tokens a minute (0: no limit)."""
 
-    def __init__(self, connection: Connection, most: int, rpm: float, tpm: float, clock: Clock):
-        self.connection, self.most, self.clock = connection, most, clock
+    def __init__(self, connection: Connection, most: int, rpm: float, tpm: float, clock: Clock, slots: int = 0):
+        self.connection, self.slots, self.clock = connection, slots, clock
+        self.most = min(most, slots or most)
         self.timeout, connection.on_event = connection.timeout, self._note_life
-        self.limit, self.in_flight, self.calls = float(most), 0, 0
+        self.limit, self.in_flight, self.calls = float(self.most), 0, 0
         self._requests, self._tokens = RateLimiter(rpm), RateLimiter(tpm)
         self._paused_until = self._halved_at = self._avoided_until = self._told = self._told_at = 0.0
         self.last_success = clock.now()
         self._refusals = self._breaks = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def set_limits(self, most: int, rpm: float, tpm: float) -> None:
+        """Change the limits. A server that has said that it is too much gets its part of the new ones."""
+        most = min(most, self.slots or most)
+        self.limit, self.most = max(1.0, self.limit * most / self.most), most
+        self._requests.set_limit(rpm)
+        self._tokens.set_limit(tpm)
+        self._wake()
 
     @property
     def load(self) -> tuple[float, bool, float, int]:

@@ -1,0 +1,107 @@
+"""Workers divide the limits of a server; when one ends, the others get its part, and never more than the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import run
+from parley.llm import shares
+from parley.llm.backends import open_spec
+from parley.llm.backends.openai.transport import Clock, Endpoint, RateLimiter
+from parley.llm.request import Message, Request, Sampling
+
+from .loopback import Act, Body, Loopback, digest, echo, said
+
+
+@pytest.fixture(autouse=True)
+def _alone() -> Iterator[None]:
+    yield
+    shares.use_workers(lambda: 1)
+    shares.divide_among(1)
+
+
+def test_a_process_alone_has_all_its_limits() -> None:
+    assert shares.growth() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("parts", "workers", "growth"), [(4, 4, 1.0), (4, 3, 4 / 3), (4, 1, 4.0), (2, 5, 1.0), (2, 0, 2.0)]
+)
+def test_growth_by_hand(parts: int, workers: int, growth: float) -> None:
+    """More workers than parts: those beyond only measure what is finished."""
+    shares.divide_among(parts)
+    shares.use_workers(lambda: workers)
+    assert shares.growth() == growth
+
+
+def test_another_machine_is_asked_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    times, asked = [0.0], []
+    monkeypatch.setattr("parley.llm.shares.time.monotonic", lambda: times[0])
+    latest = shares.now_and_then(lambda: len(asked.append(0) or asked))  # type: ignore[func-returns-value]
+    assert [latest(), latest()] == [1, 1]
+    times[0] = 1.5
+    assert [latest(), latest()] == [2, 2]
+
+
+def test_a_worker_that_is_left_alone_asks_twice_as_much_at_once() -> None:
+    workers = [2]
+    shares.divide_among(2)
+    shares.use_workers(lambda: workers[0])
+    with Loopback(echo, slow=0.01) as server:
+        backend = open_spec(f"openai:echo,base_url={server.url},closed=text,in_flight=2")
+        backend.complete([asked(number) for number in range(20)])
+        assert (server.most, backend.in_flight) == (2, 2)
+        workers[0] = 1
+        backend.complete([asked(number) for number in range(20)])
+        assert (server.most, backend.in_flight) == (4, 4)
+
+
+def asked(number: int) -> Request:
+    return Request((Message("user", f"Question {number}?"),), Sampling(), number)
+
+
+def test_limits_that_change_keep_what_the_server_said() -> None:
+    """A server that halved 8 to 4 gets 8 of 16; one with 6 slots never more than 6."""
+
+    class Line:
+        timeout = 60.0
+
+    endpoint = Endpoint(Line(), 8, 60, 0, Clock())  # type: ignore[arg-type]
+    endpoint.limit = 4.0
+    endpoint.set_limits(16, 120, 0)
+    assert (endpoint.most, endpoint.limit, endpoint._requests.spacing) == (16, 8.0, 0.5)
+    slotted = Endpoint(Line(), 8, 0, 0, Clock(), 6)  # type: ignore[arg-type]
+    slotted.set_limits(16, 0, 0)
+    assert (slotted.most, slotted.limit) == (6, 6.0)
+    assert RateLimiter(0).book(5, 1.0) == 0.0
+
+
+@pytest.mark.thorough
+def test_the_last_cell_of_a_sweep_has_the_whole_server(tmp_path: Path) -> None:
+    """Two workers with two of four requests each, a short cell and a long one: at the end, the long one has four at once."""
+    at_once: list[tuple[bool, int]] = []
+
+    def person(body: Body, time: int = 1) -> Act:
+        at_once.append(("racism" in str(body), server.now))
+        return said("7" if "one number" in str(body["messages"][-1]) else f"{digest(body)}.")
+
+    design = [
+        "--scenario",
+        "two_way",
+        "--topic",
+        "racism",
+        "--repetitions",
+        "4",
+        "--vary",
+        "rounds=1,12",
+        "--no-qualify",
+    ]
+    with Loopback(person, slow=0.02) as server:
+        model = ["--llm", "openai:echo,thinking=0,closed=text,in_flight=4", "--base-url", server.url]
+        command = ["sweep", *design, *model, "--seeds", "0:1", "--out", str(tmp_path / "sweep"), "--workers", "2"]
+        assert run.main(command) == 0
+    debated = [now for of_a_cell, now in at_once if of_a_cell]
+    assert max(debated) == max(debated[-30:]) == 4
