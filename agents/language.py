@@ -39,6 +39,12 @@ PUBLISHED = "published"
 """What facts call the wording of a pack, and the name of its digest in a record."""
 
 
+@cache
+def _prompts_of(folder: Path) -> Path:
+    """Return the folder of a language's prompts: each call of a model asks for it, and a path is slow to make."""
+    return folder / "prompts"
+
+
 class Language(NamedTuple):
     """A language by its code (`de`) and its folder."""
 
@@ -48,13 +54,14 @@ class Language(NamedTuple):
 
     def prompt(self, name: str) -> Template:
         """Return a prompt by name, such as `opening` or `representative/ask`, in this wording. Errors: UserError if missing."""
+        if self.wording == GIVEN:
+            return prompt(_prompts_of(self.folder), name)
         own = (
             prompt_file(self.wording, name)
             if is_pack(self.wording)
             else self.folder / WORDINGS / self.wording / f"{name}.txt"
         )
-        reworded = self.wording != GIVEN and own.is_file()
-        return prompt(own.parents[name.count("/")] if reworded else self.folder / "prompts", name)
+        return prompt(own.parents[name.count("/")] if own.is_file() else _prompts_of(self.folder), name)
 
     def filled(self, name: str, /, **slots: object) -> str:
         """Return a prompt with its slots filled: of a pack, whose check knows which slots it may lack, those that it has."""

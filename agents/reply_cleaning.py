@@ -50,10 +50,15 @@ def cut_echo(text: str, topic: Topic, name: str) -> str:
     >>> cut_echo("I agree. Complete your next reply. And also guns!", load_topic("racism"), "Ann")
     'I agree. '
     """
+    survey_texts = tuple([(probe.question, probe.sentence) for probe in topic.probes.values()])
+    return _before_echo(text, survey_texts, name, topic.language)
+
+
+@lru_cache(maxsize=256)  # a reply is read once when it comes, and once when it is heard
+def _before_echo(text: str, survey_texts: Asked, name: str, language: Language) -> str:
     if _NUMBER.fullmatch(text):
         return ""
-    survey_texts = tuple([(probe.question, probe.sentence) for probe in topic.probes.values()])
-    repeated = _repeats(text, _marks(survey_texts, topic.language), _introduction(name, topic.language))
+    repeated = _repeats(text, _marks(survey_texts, language), _introduction(name, language))
     cuts = [place for place in (repeated, _answers(text, survey_texts)) if place is not None]
     before_cut = text[: min(cuts)] if cuts else text
     return "" if cuts and _words(before_cut) in map(_words, dict(survey_texts)) else before_cut
@@ -148,6 +153,7 @@ _DENIALS, _MACHINES = ("not", "n't", "n’t", "unable"), ("ai", "artificial", "m
 """One of these is in every text that the patterns match; most lines have none."""
 
 
+@lru_cache(maxsize=256)
 def is_refusal(text: str) -> bool:
     """Return whether a speaker refuses to speak in its role. "I cannot support this law" is a position, not a refusal.
 

@@ -1,8 +1,8 @@
 """Runs jobs, such as the cells of a sweep or the parts of a run, on a Ray cluster (extra `[ray]`).
 
 The machines share the folder of the results under one path, and have the same code. If a worker or a machine is lost, only its
-unfinished job is lost, as in runner.py. An actor of Ray, the desk, keeps the budget and counts calls and workers. Keys travel in memory
-with the jobs, as the values of the variables that the command names for the servers of its models; no log of Ray has them.
+unfinished job is lost, as in runner.py. An actor of Ray, the desk, keeps the budget and counts calls and workers. Keys travel in
+memory with the jobs, as the values of the variables that the command names for the servers of its models; no log of Ray has them.
 """
 
 from __future__ import annotations

@@ -40,9 +40,9 @@ Plan = Callable[[Body, int], Act]
 
 
 class Loopback:
-    """`with Loopback(plan) as server:` `asked` are the bodies in the order of their coming, `keys` the keys they came with,
-    `passes` those to it as a proxy, `targets` what each call asked for, `most` how many it had at once. `slow` is how many
-    seconds it takes for each, and `slots` how many it says that it works on at once (0: it does not say).
+    """`with Loopback(plan) as server:` `asked` are the bodies in their order, `keys` the keys they came with, `names` the names of
+    headers, `passes` the keys to it as a proxy, `targets` what each call asked for, `most` how many it had at once. `slow` is the
+    seconds that it takes for each, and `slots` how many it says that it works on at once (0: it does not say).
     """
 
     def __init__(self, plan: Plan, slow: float = 0.0, slots: int = 0):
@@ -50,6 +50,7 @@ class Loopback:
         self.times: Counter[str] = Counter()
         self.targets: list[str] = []
         self.passes: set[str] = set()
+        self.names: set[str] = set()
         self.most = self.now = 0
         self._loop = asyncio.new_event_loop()
 
@@ -98,6 +99,7 @@ class Loopback:
         told = await reader.readexactly(int(fields.get("content-length", 0)))
         self.targets.append(head[0].split()[1])
         self.passes.add(fields.get("proxy-authorization", ""))
+        self.names |= fields.keys()
         self.keys.add(fields.get("authorization", ""))
         if head[0].startswith("GET"):
             act = Act(body=json.dumps({"data": [{"id": "echo"}, {"id": "other"}]}).encode())

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import gzip
+import json
 import logging
 import tracemalloc
 import zlib
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -16,6 +18,7 @@ import pytest
 from data_checks import check_each
 
 from parley.llm.backends import open_spec
+from parley.llm.backends.openai import payload
 from parley.llm.backends.openai.answers import MOST_BYTES
 from parley.llm.backends.openai.pauses import retry_after
 from parley.llm.backends.openai.transport import Endpoint, HttpAnswer, NoAnswer, proxy_of
@@ -279,3 +282,40 @@ def test_a_repeated_call_keeps_its_notes() -> None:
     with Loopback(after_the_probe(lambda body, time: problem(500) if time == 1 else act)) as server:
         (reply,) = backend(server).complete([question()])
     assert reply.notes == {"served:other": 1, REPEATED: 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": NaN}',
+        '{"a": 1e400}',
+        '{"a": "\\ud83d"}',
+        '\ufeff{"a": 1}',
+        '{"a": 1, "a": 2}',
+        '{"a": "x\ny"}',
+        "[" * 100_000,
+        "{",
+    ],
+)
+def test_a_body_is_read_as_json_reads_it(text: str) -> None:
+    """What the faster reader does not take is read by the other one, or refused by both."""
+
+    def outcome(read: Callable[[bytes], object]) -> object:
+        try:
+            return repr(read(text.encode()))
+        except (ValueError, RecursionError) as error:
+            return type(error)
+
+    assert outcome(payload.read_body) == outcome(json.loads)
+
+
+def test_half_a_pair_of_surrogates_is_sent_as_an_escape() -> None:
+    assert payload.encode_body({"a": "\ud83d"}) == b'{"a":"\\ud83d"}'
+    assert json.loads(payload.encode_body({"a": "\u00fc", "b": 0.7})) == {"a": "\u00fc", "b": 0.7}
+
+
+def test_calls_do_not_describe_this_machine() -> None:
+    with Loopback(echo) as server:
+        backend(server).complete([question()])
+        assert not [name for name in server.names if "stainless" in name]
+        assert "authorization" in server.names

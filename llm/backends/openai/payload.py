@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+import msgspec
+
 from parley.llm.backends.openai.answers import choice_probabilities, next_tokens
 from parley.llm.backends.openai.pauses import LONG_PAUSE
 from parley.llm.backends.openai.transport import HttpAnswer
@@ -72,6 +74,7 @@ PASSING = frozenset({408, 409, 425, 429, 502, 503, 504, 529})
 CACHE_NAMES = ("prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens")
 """What DeepSeek, Moonshot and Anthropic call the tokens from the prompt cache, where the details of the prompt lack them."""
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
+_encode_fast, _decode_fast = msgspec.json.Encoder().encode, msgspec.json.Decoder().decode
 _TOO_LONG = re.compile(
     r"context.?(?:length|window|size)|maximum (?:context|.{0,20}tokens)|too (?:long|many tokens)|exceeds? .{0,40}token",
     re.I,
@@ -181,7 +184,7 @@ def parse_lookup(answer: HttpAnswer, served: str = "") -> Reply:
     if answer.status != 200:
         return failure_from(answer)
     try:
-        data = json.loads(answer.body)
+        data = read_body(answer.body)
         choice, (usage, notes) = data["choices"][0], usage_of(data.get("usage"))
         tokens = next_tokens(choice.get("logprobs"))
     except (ValueError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
@@ -204,7 +207,22 @@ def refuse(request: Request, can: EndpointAbilities) -> Reply | None:
 
 
 def encode_body(body: dict[str, Any]) -> bytes:
-    return _encode(body).encode()
+    """Return a body as JSON. Half a pair of surrogates, which UTF-8 does not have, is escaped."""
+    try:
+        return _encode_fast(body)
+    except UnicodeEncodeError:
+        return _encode(body).encode()
+
+
+def read_body(body: bytes) -> Any:
+    """Return the values of a body. msgspec is faster than json, but does not take NaN or half a pair of surrogates.
+
+    Errors: ValueError, RecursionError.
+    """
+    try:
+        return _decode_fast(body)
+    except (msgspec.MsgspecError, RecursionError):
+        return json.loads(body)
 
 
 def request_size(request: Request) -> int:
@@ -251,7 +269,7 @@ def parse_response(answer: HttpAnswer, request: Request, can: EndpointAbilities,
     if answer.status != 200:
         return failure_from(answer)
     try:
-        data = json.loads(answer.body)
+        data = read_body(answer.body)
         if isinstance(data, dict) and (error := data.get("error")):  # some gateways put an error into a 200
             code = error.get("code") if isinstance(error, dict) else None
             return failure_from(answer._replace(status=code if isinstance(code, int) and 400 <= code < 600 else 500))

@@ -100,7 +100,7 @@ class Connection:
         self._proxy = proxy_of(url)
         headers = {**self.client.default_headers, **self.client.auth_headers, "Accept-Encoding": PACKING}
         self._session = aiohttp.ClientSession(
-            headers={name: value for name, value in headers.items() if isinstance(value, str)},
+            headers={name: value for name, value in headers.items() if isinstance(value, str) and _is_needed(name)},
             connector=aiohttp.TCPConnector(limit=0),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT),
             auto_decompress=False,
@@ -166,6 +166,11 @@ class Connection:
 
             status, whole = await read_stream(response, on_event)
             return HttpAnswer(status, response.headers, whole)
+
+
+def _is_needed(header: str) -> bool:
+    """Is a header of the openai client for the server? `X-Stainless-...` describes this machine, in each call anew."""
+    return not header.lower().startswith("x-stainless")
 
 
 class OfficialConnection(Connection):
