@@ -18,9 +18,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 import run  # noqa: F401, I001  (`parley` is this checkout)
 
-from benchmarks.scale import servers
+from benchmarks.scale import client, servers
 
-SECTIONS = {"servers": servers.section}
+SECTIONS = {"servers": servers.section, "client": client.section}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -40,7 +40,7 @@ Plan = Callable[[Body, int], Act]
 
 
 class Loopback:
-    """`with Loopback(plan) as server:` `asked` are the bodies in their order, `keys` the keys they came with, `names` the names of
+    """`with Loopback(plan) as server:` `asked` are the bodies in their order, `keys` the keys they came with, `names` all
     headers, `passes` the keys to it as a proxy, `targets` what each call asked for, `most` how many it had at once. `slow` is the
     seconds that it takes for each, and `slots` how many it says that it works on at once (0: it does not say).
     """
