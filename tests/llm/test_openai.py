@@ -578,6 +578,19 @@ def test_phrases_of_several_tokens_are_told_apart() -> None:
     assert reply.covered == pytest.approx(0.215)
 
 
+def test_a_busy_server_that_rounds_otherwise_once_still_takes_top_k() -> None:
+    """A llama.cpp server with other calls in flight gave two texts: the run lost its settings, and its resume asked all again."""
+    heated = iter(["A line of gold", "A line of old", "A line of gold"])
+
+    def busy(body: Body, time: int) -> Act:
+        return said(next(heated)) if body.get("top_k") == 1 else said(digest(body))
+
+    with Loopback(busy) as server:
+        assert backend(server).can.filters
+    with Loopback(echo) as server:
+        assert not backend(server).can.filters
+
+
 def test_top_k_min_p_and_penalties_are_sent_where_they_are_taken() -> None:
     """llama.cpp has top_k 40 and min_p .05 of its own: the same settings meant other things on hf."""
 
