@@ -18,7 +18,7 @@ from parley.analysis.report import Report
 
 from .measures import NAMES, TITLES, against_line, closed_way, compare_all, correlations, sentence
 from .rollout import Ended, mean_lines, measure_rollouts, movements
-from .study import AGAIN, NATS, OPINION, ROLLOUT, SAYING, STRANGER, UNCHANGED, TwinStudy
+from .study import AGAIN, NATS, NO_STRANGER, OPINION, ROLLOUT, SAYING, STRANGER, UNCHANGED, TwinStudy
 from .training import add_training, learned_lines
 
 READING = (
@@ -69,6 +69,7 @@ def write(study: TwinStudy, found: Found, folder: Path, trained: pd.DataFrame | 
     listed = ", ".join(f"{name} {count}" for name, count in sorted(found.reasons.items()))
     report.missing(lost, found.asked, "different questions to twins have no readable answer", listed)
     report.plain(left_out(study))
+    report.plain(without_stranger(measured))
     report.data(points=measured, gains=gains, predictions=found.predictions, texts=found.texts)
     lessons = [] if trained is None else learned_lines(trained)
     report.in_short([*headlines(gains, measured), *lessons])
@@ -88,6 +89,16 @@ def left_out(study: TwinStudy) -> str:
     missing = study.people.missing
     rows = count_table([kind for kind, count in missing.items() for _ in range(count)])
     return f"Rows without a value or text are left out: {rows}." if missing else ""
+
+
+def without_stranger(measured: pd.DataFrame) -> str:
+    """Say how many points are compared with no stranger's twin, because nobody else has a history on their topic; "" if none."""
+    alone = int((measured["reason"] == NO_STRANGER).sum())
+    return (
+        f"{alone:,} of {len(measured):,} comparisons with a stranger's twin are missing: {NO_STRANGER}."
+        if alone
+        else ""
+    )
 
 
 def headlines(gains: pd.DataFrame, measured: pd.DataFrame) -> Iterator[str]:

@@ -67,13 +67,15 @@ class TwinTraining:
     def examples(self, words: int, shuffled: bool = False) -> list[Example]:
         """Return {"prompt", "completion"} for each point of the training half, in an order drawn with the seed.
 
-        words: as twins are asked for. shuffled: with the history of a stranger; a point without a stranger is left out.
+        words: as twins are asked for. shuffled: with the history of a stranger. A point without a stranger is left out of both
+        where there is a training on shuffled talks: the two have the same answers, and as many steps.
         """
         trained, _ = self.halves
         examples = []
         for point in trained.points:
-            histories = trained.by_stranger[point.key] if shuffled else (point,)
-            examples += [_example(trained, point, whose, words) for whose in histories[:1]]
+            histories = trained.by_stranger[point.key]
+            if histories or not self.shuffles:
+                examples.append(_example(trained, point, histories[0] if shuffled else point, words))
         stream(self.study.seed, "order").shuffle(examples)
         return examples
 
@@ -128,7 +130,8 @@ def _measured(
 def compare_trainings(measured: pd.DataFrame) -> pd.DataFrame:
     """Return a row per measure and condition: mean, gain over strangers' twins, and how much nearer than untrained twins are.
 
-    Columns: measure, condition, people, groups, twin, gain, nearer (both with intervals over groups; of untrained no `nearer`).
+    Columns: measure, condition, people, groups, twin, compared (the people who have a stranger), gain, nearer (both with
+    intervals over groups; of untrained no `nearer`).
     """
     rows = []
     for measure, part in measured.groupby("measure", sort=False):
@@ -140,10 +143,12 @@ def compare_trainings(measured: pd.DataFrame) -> pd.DataFrame:
             row: dict[str, Any] = {
                 "measure": measure,
                 "condition": condition,
-                "people": over.people,
-                "groups": over.groups,
+                "people": nearer.people,
+                "groups": nearer.groups,
+                "twin": of_one[TWIN].mean(),
+                "compared": over.people,
             }
-            row |= {"twin": of_one[TWIN].mean()} | with_interval("gain", over.value, (over.low, over.high))
+            row |= with_interval("gain", over.value, (over.low, over.high))
             ends = (float("nan"), float("nan")) if condition == UNTRAINED else (nearer.low, nearer.high)
             value = float("nan") if condition == UNTRAINED else nearer.value
             rows.append(row | with_interval("nearer", value, ends))
@@ -170,6 +175,7 @@ def learned_sentence(row: dict[str, Any]) -> str:
     if math.isnan(row["nearer_low"]):
         return f"Whether {what} than the same training on shuffled talks is unknown: too few groups are held out."
     size = f"{format_estimate(row['nearer'], row['nearer_low'], row['nearer_high'], 3)} {WHAT[row['measure']][1]}"
+    size += f" ({row['people']} people in {row['groups']} groups)"
     return verdict(
         row["nearer_low"], row["nearer_high"],
         f"On held-out people, {what} than the same training on shuffled talks does, by {size}.",
@@ -185,12 +191,13 @@ def add_training(report: Report, measured: pd.DataFrame) -> None:
         "Training",
         "Half of the groups were trained on, the other half is measured here. *gain*: over a stranger's twin of the same model. "
         "*nearer*: than the untrained model's twin. Intervals are over held-out groups, of one training each: another training "
-        "may differ.",
+        "may differ. *with a stranger*: the people of *gain*; the others have no stranger in their half.",
     )
     report.data(training=rows, held_out_points=measured)
     columns: dict[str, Column] = {
         "measure": lambda row: TITLES[str(row["measure"])], "model": "condition", "people": "people", "groups": "groups",
-        "twin": number("twin", 3), "gain": estimate("gain", 3), "nearer than untrained": estimate("nearer", 3),
+        "twin": number("twin", 3), "with a stranger": "compared", "gain": estimate("gain", 3),
+        "nearer than untrained": estimate("nearer", 3),
     }  # fmt: skip
     report.table(rows, columns)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -9,7 +10,8 @@ import pytest
 
 import run
 from parley.studies.twins.planted import invent_people
-from parley.studies.twins.study import NATS, OPINION, STRANGER, TWIN, TwinStudy
+from parley.studies.twins.report import without_stranger
+from parley.studies.twins.study import NATS, NO_STRANGER, OPINION, STRANGER, TWIN, TwinStudy
 from parley.studies.twins.training import (
     SHUFFLED,
     TRAINED,
@@ -55,6 +57,30 @@ def test_shuffled_examples_have_the_same_replies_after_histories_of_strangers(tm
     of_messages = [{pair for pair in each if "Grade" in pair[1]} for each in pairs]  # equal answers may meet by chance
     assert len(of_messages[0]) == len(of_messages[1]) == len(own.halves[0].of_kind("message"))
     assert not of_messages[0] & of_messages[1]
+
+
+def test_a_point_without_a_stranger_is_in_neither_training(tmp_path: Path) -> None:
+    """On 40 people of public data the control had 36 examples and 27 steps, the real training 40 and 30."""
+    own = training(tmp_path)
+    alone = own.halves[0].points[0]
+    own.halves[0].by_stranger[alone.key] = ()  # type: ignore[index]
+    sizes = [len(own.examples(20, shuffled)) for shuffled in (False, True)]
+    assert sizes == [len(own.halves[0].points) - 1] * 2
+    without_control = replace(own, shuffles=0)
+    assert len(without_control.examples(20)) == len(own.halves[0].points)
+
+
+def test_people_without_a_stranger_are_counted() -> None:
+    """They are as much nearer as others, but have no gain: the page says of how many people each number is."""
+    measured = table(**{UNTRAINED: 0.4, TRAINED: 0.1, f"{SHUFFLED} 1": 0.3})
+    alone = measured["person"] == "p5"
+    measured.loc[alone, [STRANGER, "reason"]] = [float("nan"), NO_STRANGER]
+    row = compare_trainings(measured).set_index("condition").loc[TRAINED]
+    assert (row["people"], row["groups"], row["compared"]) == (6, 6, 5)
+    assert "(6 people in 6 groups)" in learned_lines(measured)[0]
+    said = without_stranger(measured[measured["condition"] == TRAINED])
+    assert said == "1 of 6 comparisons with a stranger's twin are missing: no other person has a history on this topic."
+    assert without_stranger(measured[~alone]) == ""
 
 
 def table(**twins: float) -> pd.DataFrame:
