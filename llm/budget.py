@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from parley.llm.errors import BudgetSpent
-from parley.llm.prices import FREE, Account, Prices, add_up, bill, cost_of, dollars, price_for
+from parley.llm.prices import FREE, Account, Prices, add_up, bill, cost_of, dollars, price_for, without_cache
 from parley.llm.request import Backend, Reply, Request, Usage, Wrapper, check_replies, total
 
 REPEATED = "repeated"
@@ -208,6 +208,11 @@ class Limits(Wrapper):
     def cost(self) -> float:
         """Money spent so far."""
         return self.budget.money(self.used)
+
+    @property
+    def uncached_cost(self) -> float:
+        """Money that the same calls would have cost without a prompt cache."""
+        return self.budget.money(without_cache(self.used))
 
     def charge(self, calls: int, used: Mapping[Account, Usage], booked: Spending = NOTHING_BOOKED) -> None:
         """Count calls, and tokens by account: of earlier starts, or of calls that were booked now."""

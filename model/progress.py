@@ -177,6 +177,8 @@ def summary_line(scenario: Scenario, folder: Path, outcome: RunOutcome) -> str:
     replayed = f", {outcome.replayed:,} from the journal" if outcome.replayed else ""
     replayed += f", {outcome.twins:,} the same as others" if outcome.twins else ""
     cost = f"; this folder has cost {dollars(outcome.cost)} so far" if outcome.cost else ""
+    if outcome.uncached_cost > outcome.cost:
+        cost += f" ({dollars(outcome.uncached_cost)} without prompt caching)"
     done = "replayed" if scenario.models.llm.startswith("replay:") else "asked"
     calls = f"{outcome.asked:,} calls {done}{replayed} in {outcome.seconds:.1f} s{rate}{cost}"
     return "\n".join(filter(None, [f"{scenario.name} on {scenario.models.llm}: {calls}", outcome.tally.line]))

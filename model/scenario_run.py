@@ -90,7 +90,8 @@ class RunSpec:
 class RunOutcome:
     """What a run did. `stopped` says why it ended early; `already` is True if it was finished before.
 
-    `cost` is the cost of the run folder so far, at the budget's price; with a shared ledger, the cost of this start. `twins`
+    `cost` is the cost of the run folder so far, at the budget's price; with a shared ledger, the cost of this start.
+    `uncached_cost` is what it would have been without a prompt cache. `twins`
     counts calls that were answered with the reply to the same question (llm/journal.py). `tally` counts missing ratings and
     replies. `unread` is True if the run stopped because almost none could be read.
     """
@@ -105,6 +106,7 @@ class RunOutcome:
     twins: int = 0
     tally: MissingTally = field(default_factory=MissingTally)
     unread: bool = False
+    uncached_cost: float = 0.0
 
 
 Step = Callable[[DebateModel], object]
@@ -177,6 +179,7 @@ def run_scenario(
             seconds=time.monotonic() - started,
             stopped=str(model.error) if model.error else None,
             cost=limits.cost,
+            uncached_cost=limits.uncached_cost,
             twins=journal.twins,
             tally=model.tally,
             unread=isinstance(model.error, Unreadable),

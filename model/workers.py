@@ -21,6 +21,7 @@ from parley.llm.driver import Progress
 from parley.llm.errors import BudgetSpent, Unreachable, UserError
 from parley.llm.journal import Journal, add_sitting, merge_journal, own_usage, shared_ledger
 from parley.llm.notices import notify
+from parley.llm.prices import is_batch, without_cache
 from parley.llm.request import Backend, identity_text
 from parley.llm.retry import Retry
 from parley.llm.router import open_all
@@ -72,6 +73,8 @@ def _must_stay_whole(scenario: Scenario) -> str:
     """Return why one process must run all rooms; "" where it need not."""
     if scenario.people.archetypes:
         return "agents of one kind share answers in all rooms"
+    if any(map(is_batch, called_models(scenario))):
+        return "one process sends the requests of all rooms as one batch"
     return "people take part" if people_of(scenario.llm_by_party) else ""
 
 
@@ -188,9 +191,10 @@ def run_in_parts(spec: RunSpec, backend: Backend, workers: Workers, progress: Pr
     for result in results:
         tally.add(result.tally or MissingTally())
     stopped = next(filter(None, map(_stopped, results)), None)
-    cost = spec.budget.money(own_usage(journal)[1])
+    used = own_usage(journal)[1]
+    cost, uncached = spec.budget.money(used), spec.budget.money(without_cache(used))
     return RunOutcome(
-        record, asked, replayed, seconds, stopped, False, cost, 0, tally, any(one.gone for one in results)
+        record, asked, replayed, seconds, stopped, False, cost, 0, tally, any(one.gone for one in results), uncached
     )
 
 

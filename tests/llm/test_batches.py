@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import run
+from parley.analysis.journaled_calls import run_journaled
 from parley.analysis.tables import load
 from parley.llm.backends import open_spec
 from parley.llm.backends.openai import batches
@@ -205,6 +206,17 @@ def test_a_limit_on_cost_holds_with_batches(tmp_path: Path) -> None:
             journal.complete(questions(300))
         assert 98 <= sum(map(len, provider.sent)) <= 100
         assert len(provider.batches) < 6
+
+
+def test_a_judge_asks_in_two_batches(tmp_path: Path) -> None:
+    """The first answers show whether they can be read; all others are one batch."""
+    with BatchProvider() as provider:
+        conversations = [ask(request) for request in questions(70)]
+        found = run_journaled(
+            conversations, opened(provider), tmp_path, lambda *_: nullcontext(lambda count: None), "verdicts"
+        )
+        assert [len(lines) for lines in provider.sent] == [20, 50]
+    assert all(reply.text for reply in found)
 
 
 @pytest.mark.thorough

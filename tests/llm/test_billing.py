@@ -129,7 +129,7 @@ class Provider:
     """A stand-in provider: 1,000 tokens in, 800 of them cached from the third call of a room on; 20 to 80 out. Keeps a bill."""
 
     def __init__(self) -> None:
-        self.bill, self.calls, self._lock = 0.0, 0, threading.Lock()
+        self.bill, self.calls, self.cached, self._lock = 0.0, 0, 0, threading.Lock()
         self._of_room: dict[str, int] = {}
 
     def __call__(self, body: dict[str, Any], time: int) -> Act:
@@ -141,6 +141,7 @@ class Provider:
             self._of_room[room] = self._of_room.get(room, 0) + 1
             self.calls += 1
         cached, written = 800 if self._of_room[room] > 2 else 0, 20 + (self.calls * 37) % 61
+        self.cached += cached
         self.bill += ((1000 - cached) * 2.0 + cached * 0.2 + written * 8.0) / 1e6
         return self._answer(1000, cached, written)
 
@@ -168,6 +169,7 @@ def test_a_cap_is_met_within_two_percent_of_the_bill(limit: float) -> None:
             drive([_room(name, 40) for name in range(40)], limits)
         assert server.most >= 16, "the limit must not slow the run down"
     assert limits.cost == pytest.approx(provider.bill)
+    assert limits.uncached_cost == pytest.approx(provider.bill + provider.cached * 1.8e-6)
     assert 0.98 * limit <= provider.bill <= limit * 1.02
     assert provider.calls < 1600
 

@@ -137,11 +137,13 @@ def test_what_must_stay_in_one_process_does(capsys: pytest.CaptureFixture[str]) 
         use_workers(Workers(4))
         assert workers.workers_for(small("three_way", topic="racism", archetypes=2)) == Workers()
         assert workers.workers_for(small("network", repetitions=1)) == Workers()
+        assert workers.workers_for(small("three_way", topic="racism", llm="openai:m,batch=yes")) == Workers()
         assert workers.workers_for(small("three_way", topic="racism")).number == 3
     said = capsys.readouterr().err.splitlines()
     assert said == [
         "1 worker, not 4: agents of one kind share answers in all rooms",
         "1 worker, not 4: the run has so few rooms",
+        "1 worker, not 4: one process sends the requests of all rooms as one batch",
         "3 workers, not 4: the run has so few rooms",
     ]
 
