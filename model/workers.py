@@ -1,8 +1,10 @@
-"""Runs the rooms of a scenario in several processes, on this machine or on a Ray cluster.
+"""Runs a scenario in several processes, on this machine or on a Ray cluster.
 
-Each worker runs a part of the rooms from the first round to the last, with a journal of its own in RUN/parts. In the end the
-journals and records of all parts become one, as of a run in one process, and the folder `parts` is deleted. A command that was
-killed takes in the journals of its parts when it is repeated, with any number of workers, so that nothing is asked twice.
+Each worker runs a part of the rooms from the first round to the last. Where there is one room, such as a network, or where rooms
+share answers, every worker follows the whole run and asks a part of its questions (llm/exchange.py). Each has its own journal in
+RUN/parts. In the end the journals and records of all parts become one, as of a run in one process, and the folder `parts` is
+deleted. A command that was killed takes in the journals of its parts when it is repeated, with any number of workers, so that
+nothing is asked twice.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from parley.llm.backends import announce, max_splits, split_limits
 from parley.llm.budget import Budget, Ledger, Limits
 from parley.llm.driver import Progress
 from parley.llm.errors import BudgetSpent, Unreachable, UserError
+from parley.llm.exchange import Desk, Share
 from parley.llm.journal import Journal, add_sitting, merge_journal, own_usage, shared_ledger
 from parley.llm.notices import notify
 from parley.llm.prices import is_batch, without_cache
@@ -35,7 +38,7 @@ from parley.model.model_shares import called_models
 from parley.model.parts import BLOCKS, PARTS, Part, PartRecorder, merge_blocks, units
 from parley.model.people import people_of
 from parley.model.placement import ONE, Workers, wanted_workers
-from parley.model.recorder import FileRecorder
+from parley.model.recorder import FileRecorder, NullRecorder
 from parley.model.run_folder import make_header
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunOutcome, RunSpec, lock_folder, rare_garbage_collection
@@ -46,33 +49,30 @@ from parley.model.sweep.runner import run_on_processes
 
 
 def workers_for(scenario: Scenario) -> Workers:
-    """Return the workers of a run: no more than it has rooms, and requests that its models take at a time."""
+    """Return the workers of a run: no more than can share its rooms, or the requests that its models take at a time."""
     wanted = wanted_workers()
     if wanted == ONE:
         return wanted
     if wanted.cluster:
         check_cluster(wanted.cluster)
     why = _must_stay_whole(scenario)
-    limits = {"the run has so few rooms": 1 if why else units(scenario)}
-    limits |= {
-        f"{spec} takes so few requests at a time": most
-        for spec in called_models(scenario)
-        if (most := max_splits(spec))
-    }
-    reason, most = min(limits.items(), key=lambda limit: limit[1])
+    limits = {f"{spec} takes so few requests at a time": max_splits(spec) for spec in called_models(scenario)}
+    limits["the run has so few rooms"] = None if shares_questions(scenario) else units(scenario)
+    known = [(most, reason) for reason, most in limits.items() if most]
+    most, reason = (1, why) if why else min(known, default=(wanted.number, ""))
     if most < wanted.number:
-        notify(f"{most} worker{'s' * (most > 1)}, not {wanted.number}: {why or reason}")
-    return (
-        replace(wanted, number=min(wanted.number, most))
-        if min(most, wanted.number) > 1 or (wanted.cluster and not why)
-        else ONE
-    )
+        notify(f"{most} worker{'s' * (most > 1)}, not {wanted.number}: {reason}")
+    number = min(wanted.number, most)
+    return replace(wanted, number=number) if number > 1 or (wanted.cluster and not why) else ONE
+
+
+def shares_questions(scenario: Scenario) -> bool:
+    """Return whether workers share the questions of a run and not its rooms."""
+    return units(scenario) == 1 or bool(scenario.people.archetypes)
 
 
 def _must_stay_whole(scenario: Scenario) -> str:
-    """Return why one process must run all rooms; "" where it need not."""
-    if scenario.people.archetypes:
-        return "agents of one kind share answers in all rooms"
+    """Return why one process must run the whole; "" where it need not."""
     if any(map(is_batch, called_models(scenario))):
         return "one process sends the requests of all rooms as one batch"
     return "people take part" if people_of(scenario.llm_by_party) else ""
@@ -110,12 +110,14 @@ class PartTask:
     trusted: Gate = field(default_factory=gate)
     preload: str = __name__
 
-    def run(self, job: RunPart, ledger: Ledger | None = None, progress: Progress | None = None) -> CellResult:
+    def run(
+        self, job: RunPart, ledger: Ledger | None = None, progress: Progress | None = None, desk: Desk | None = None
+    ) -> CellResult:
         """Run or resume a part. It raises no exception."""
         use_gate(self.trusted)
         divide_among(job.part.of)
         try:
-            return _run_part(job, _open(job, self.identity), ledger, progress)
+            return _run_part(job, _open(job, self.identity), ledger, progress, desk)
         except UserError as error:
             return CellResult(None, str(error), gone=isinstance(error, Unreachable))
         except Exception as error:  # noqa: BLE001  the main process reports it
@@ -136,8 +138,10 @@ def _open(job: RunPart, identity: str) -> Backend:
     return backend
 
 
-def _run_part(job: RunPart, backend: Backend, ledger: Ledger | None, progress: Progress | None) -> CellResult:
-    spec = job.spec
+def _run_part(
+    job: RunPart, backend: Backend, ledger: Ledger | None, progress: Progress | None, desk: Desk | None
+) -> CellResult:
+    spec, whole = job.spec, shares_questions(job.spec.scenario)
     limits = Limits(Retry(backend), Budget(prices=spec.budget.prices), ledger)
     with (
         lock_folder(job.folder),
@@ -148,19 +152,20 @@ def _run_part(job: RunPart, backend: Backend, ledger: Ledger | None, progress: P
         model = DebateModel(
             spec.scenario,
             agent_class=spec.agent_class,
-            backend=journal,
-            recorder=recorder,
+            backend=Share(journal, job.part.number, job.part.of, desk) if whole and desk else journal,
+            recorder=NullRecorder() if whole and job.part.number else recorder,
             progress=progress,
             collect_errors=True,
             keep_going=spec.budget.keep_going,
-            part=job.part,
+            part=None if whole else job.part,
         )
         while not model.over:
             model.step()
         if model.error and not isinstance(model.error, BudgetSpent | Unreadable):
             raise model.error
         why = str(model.error) if model.error else None
-        return CellResult(None, why, journal.asked, journal.replayed, isinstance(model.error, Unreadable), model.tally)
+        tally = MissingTally() if whole and job.part.number else model.tally  # all workers see the same
+        return CellResult(None, why, journal.asked, journal.replayed, isinstance(model.error, Unreadable), tally)
 
 
 def run_in_parts(spec: RunSpec, backend: Backend, workers: Workers, progress: Progress | None) -> RunOutcome:

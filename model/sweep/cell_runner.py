@@ -13,6 +13,7 @@ from parley.llm.backends import split_limits
 from parley.llm.budget import NOTHING_BOOKED, Budget, Ledger, Spending
 from parley.llm.driver import Progress
 from parley.llm.errors import Unreachable, UserError
+from parley.llm.exchange import Desk
 from parley.llm.prices import Prices
 from parley.llm.request import Backend
 from parley.llm.router import open_all
@@ -81,8 +82,10 @@ class CellTask:
         """The module that a worker needs first."""
         return self.measure.__module__
 
-    def run(self, job: SweepJob, ledger: Ledger | None = None, progress: Progress | None = None) -> CellResult:
-        """Run or resume a cell, as `run_cell`."""
+    def run(
+        self, job: SweepJob, ledger: Ledger | None = None, progress: Progress | None = None, desk: Desk | None = None
+    ) -> CellResult:
+        """Run or resume a cell, as `run_cell`. Cells exchange nothing at the desk."""
         return run_cell(self, job, ledger, progress)
 
 
@@ -121,8 +124,10 @@ class Task(Protocol):
     @property
     def preload(self) -> str: ...
 
-    def run(self, job: Any, ledger: Ledger | None = None, progress: Progress | None = None) -> CellResult:
-        """Do one job. It raises no exception."""
+    def run(
+        self, job: Any, ledger: Ledger | None = None, progress: Progress | None = None, desk: Desk | None = None
+    ) -> CellResult:
+        """Do one job. It raises no exception. desk: where jobs exchange replies."""
 
 
 class Queue:

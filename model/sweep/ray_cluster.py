@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from parley.llm import model_catalogue as model_hubs
 from parley.llm.backends import contacts_of, runs_weights
 from parley.llm.budget import Ledger
 from parley.llm.errors import UserError
+from parley.llm.exchange import Posted
 from parley.llm.shares import now_and_then, use_workers
 from parley.llm.trust import key_for
 from parley.model.run_folder import code_revision, package_versions
@@ -24,6 +26,8 @@ from parley.model.sweep.cluster_address import Cluster, read_cluster
 
 STORE = 2**27
 """Bytes for objects of a local cluster. Little data is passed between its processes."""
+AWAIT = 0.005
+"""Seconds between two looks for replies of other workers."""
 LOOK = 1.0
 """Seconds between two looks at the number of calls."""
 
@@ -128,14 +132,34 @@ def _run(task: Task, job: Job, briefing: Briefing) -> CellResult:
     desk = briefing.desk
     ledger = RemoteLedger(lambda *message: ray.get(desk.ask.remote(*message))) if briefing.limited else None
     use_workers(now_and_then(lambda: int(ray.get(desk.count_workers.remote()))))
-    return task.run(job, ledger, desk.add_calls.remote)
+    return task.run(job, ledger, desk.add_calls.remote, RemoteDesk(desk, job.name))
+
+
+class RemoteDesk:
+    """Where the jobs on a cluster exchange replies (llm/exchange.Desk): at the desk of the first machine."""
+
+    def __init__(self, desk: Any, name: str):
+        self.desk, self.name, self.seen = desk, name, 0
+
+    def post(self, replies: Posted) -> None:
+        self.desk.post.remote(self.name, replies)
+
+    def take(self, wait: bool) -> Posted:
+        import ray
+
+        while True:
+            self.seen, replies = ray.get(self.desk.posted_since.remote(self.name, self.seen))
+            if replies or not wait:
+                return list(replies)
+            time.sleep(AWAIT)
 
 
 class _Desk:
-    """The ledger, the calls that no one has taken note of yet, and the number of workers, in a process of its own."""
+    """The ledger, calls that no one has taken note of yet, the number of workers, and the replies that they exchange: an actor."""
 
     def __init__(self, ledger: Ledger | None, workers: int):
         self.ledger, self.new_calls, self.workers = ledger, 0, workers
+        self.posts: list[tuple[str, Posted]] = []
 
     def ask(self, name: str, *values: Any) -> Any:
         return getattr(self.ledger, name)(*values)
@@ -151,3 +175,10 @@ class _Desk:
         self.workers = workers
         number, self.new_calls = self.new_calls, 0
         return number
+
+    def post(self, name: str, replies: Posted) -> None:
+        self.posts.append((name, replies))
+
+    def posted_since(self, name: str, place: int) -> tuple[int, Posted]:
+        """Return the number of posts, and the replies that others than `name` have posted since a number of posts."""
+        return len(self.posts), [reply for poster, replies in self.posts[place:] if poster != name for reply in replies]

@@ -18,13 +18,16 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
 from multiprocessing.sharedctypes import RawValue
 from pathlib import Path
+from queue import SimpleQueue
 from shutil import rmtree
 from tempfile import mkdtemp
+from threading import Thread
 from types import ModuleType
 from typing import Any
 
 from parley.llm.backends import announce, max_splits
 from parley.llm.budget import Budget, Ledger
+from parley.llm.exchange import Posted
 from parley.llm.journal import shared_ledger
 from parley.llm.shares import use_workers
 from parley.model.files import JOURNAL
@@ -85,6 +88,7 @@ class _Pool:
         self.task, self.queue, self.ledger, self.calls = task, queue, ledger, calls
         self.workers: dict[Connection, _Worker] = {}
         self.at_work = RawValue("i", 1)
+        self.posted: Posted = []
         self.context = get_context("forkserver")  # it imports once, so that a new worker starts in milliseconds
         self.context.set_forkserver_preload([__name__, task.preload])
         with _this_code():
@@ -117,7 +121,9 @@ class _Pool:
         """Send the next job to a worker; without a job, end the worker."""
         if self.queue.waiting:
             place = self.workers[pipe].place = self.queue.waiting.popleft()
-            _send(pipe, self.queue.jobs[place])
+            _send(pipe, "job", self.queue.jobs[place])
+            if self.posted:  # a job that is started again needs what the others have posted
+                _send(pipe, "replies", self.posted)
         else:
             self._end_worker(pipe)
 
@@ -143,7 +149,11 @@ class _Pool:
             self.calls(*message)
         elif kind == "ledger":
             name, *values = message
-            _send(pipe, getattr(self.ledger, name)(*values))
+            _send(pipe, "ledger", getattr(self.ledger, name)(*values))
+        elif kind == "replies":
+            self.posted += message[0]
+            for other in self.workers.keys() - {pipe}:
+                _send(other, "replies", message[0])
         else:
             yield self.workers[pipe].place, *message
             self._send_job(pipe)
@@ -186,10 +196,52 @@ def _without_main() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def _send(pipe: Connection, message: object) -> None:
+def _send(pipe: Connection, kind: str, message: object) -> None:
     """Send a message to a worker. If it is dead by now, the next look at its pipe finds out."""
     with suppress(OSError):
-        pipe.send(message)
+        pipe.send((kind, message))
+
+
+class _Line:
+    """The pipe of a worker, and its Desk. A thread reads it all the time, so that neither end waits for the other to read."""
+
+    def __init__(self, pipe: Connection):
+        self.pipe = pipe
+        self._messages: dict[str, SimpleQueue[Any]] = {kind: SimpleQueue() for kind in ("job", "ledger", "replies")}
+        Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        with suppress(EOFError, OSError):
+            while True:
+                kind, message = self.pipe.recv()
+                self._messages[kind].put(message)
+        for queue in self._messages.values():
+            queue.put(_ENDED)
+
+    def get(self, kind: str) -> Any:
+        """Return the next message of a kind. Errors: EOFError when there will be none."""
+        if (message := self._messages[kind].get()) is _ENDED:
+            self._messages[kind].put(_ENDED)
+            raise EOFError
+        return message
+
+    def ask(self, *question: object) -> Any:
+        """Return what the ledger answers."""
+        self.pipe.send(("ledger", *question))
+        return self.get("ledger")
+
+    def post(self, replies: Posted) -> None:
+        self.pipe.send(("replies", replies))
+
+    def take(self, wait: bool) -> Posted:
+        queue, replies = self._messages["replies"], list[tuple[bytes, str]]()
+        while wait or not queue.empty():
+            replies += self.get("replies")
+            wait = False
+        return replies
+
+
+_ENDED = object()
 
 
 def _serve(pipe: Connection, task: Task, limited: bool, at_work: Any) -> None:
@@ -200,13 +252,9 @@ def _serve(pipe: Connection, task: Task, limited: bool, at_work: Any) -> None:
     use_workers(lambda: int(at_work.value))
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-
-    def ask(*message: object) -> Any:
-        pipe.send(("ledger", *message))
-        return pipe.recv()
-
-    ledger = RemoteLedger(ask) if limited else None
+    line = _Line(pipe)
+    ledger = RemoteLedger(line.ask) if limited else None
     with suppress(EOFError, OSError):
         while True:
-            job = pipe.recv()
-            pipe.send(("result", task.run(job, ledger, lambda number: pipe.send(("calls", number)))))
+            job = line.get("job")
+            pipe.send(("result", task.run(job, ledger, lambda number: pipe.send(("calls", number)), line)))

@@ -10,8 +10,10 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from data_checks import check_each
 
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
+from parley.llm.exchange import Posted
 from parley.llm.journal import query
 from parley.model import workers
 from parley.model.files import JOURNAL, PARTIAL, RECORD
@@ -42,10 +45,35 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the parts one after the other: what they write does not depend on where they run."""
 
     def serial(task: Any, jobs: Any, number: int, ledger: Any, calls: Any, say: Any) -> Iterator[Any]:
-        for place, job in enumerate(jobs):
-            yield place, task.run(job, ledger, calls)
+        if not workers.shares_questions(jobs[0].spec.scenario):
+            for place, job in enumerate(jobs):
+                yield place, task.run(job, ledger, calls)
+            return
+        desks = [Together(number) for number in range(len(jobs))]  # workers that exchange replies run at the same time
+        for desk in desks:
+            desk.others = [other for other in desks if other is not desk]
+        with ThreadPoolExecutor(len(jobs)) as pool:
+            started = [pool.submit(task.run, job, ledger, calls, desk) for job, desk in zip(jobs, desks, strict=True)]
+            yield from enumerate(one.result() for one in started)
 
     monkeypatch.setattr(workers, "run_on_processes", serial)
+
+
+class Together:
+    """The desk of a worker in a thread of this process."""
+
+    def __init__(self, number: int):
+        self.number, self.others, self.came = number, list[Together](), SimpleQueue[Posted]()
+
+    def post(self, replies: Posted) -> None:
+        for other in self.others:
+            other.came.put(replies)
+
+    def take(self, wait: bool) -> Posted:
+        replies = self.came.get(timeout=60) if wait else []
+        while not self.came.empty():
+            replies = [*replies, *self.came.get()]
+        return replies
 
 
 def small(name: str, **more: Any) -> Scenario:
@@ -131,21 +159,30 @@ def test_a_torn_block_is_left_out(tmp_path: Path) -> None:
     assert not list(read_blocks(tmp_path / "missing"))
 
 
-def test_what_must_stay_in_one_process_does(capsys: pytest.CaptureFixture[str]) -> None:
-    """Agents who share answers do so in all rooms; one room has one worker. Both are said."""
+def test_how_many_workers_a_run_has(capsys: pytest.CaptureFixture[str]) -> None:
+    """No more than rooms; one network, and agents who share answers, can have any number, which share the questions."""
     with one_worker():
         use_workers(Workers(4))
-        assert workers.workers_for(small("three_way", topic="racism", archetypes=2)) == Workers()
-        assert workers.workers_for(small("network", repetitions=1)) == Workers()
-        assert workers.workers_for(small("three_way", topic="racism", llm="openai:m,batch=yes")) == Workers()
+        assert workers.workers_for(small("three_way", topic="racism", archetypes=2)).number == 4
+        assert workers.workers_for(small("network", repetitions=1)).number == 4
         assert workers.workers_for(small("three_way", topic="racism")).number == 3
-    said = capsys.readouterr().err.splitlines()
-    assert said == [
-        "1 worker, not 4: agents of one kind share answers in all rooms",
-        "1 worker, not 4: the run has so few rooms",
-        "1 worker, not 4: one process sends the requests of all rooms as one batch",
+        assert workers.workers_for(small("three_way", topic="racism", llm="openai:m,batch=yes")) == Workers()
+    assert capsys.readouterr().err.splitlines() == [
         "3 workers, not 4: the run has so few rooms",
+        "1 worker, not 4: one process sends the requests of all rooms as one batch",
     ]
+
+
+@pytest.mark.usefixtures("_in_this_process")
+@check_each("name", ["network", "platform", "three_way", "rooms_and_network", "consensus"])
+def test_workers_that_share_the_questions_of_one_room(tmp_path: Path, name: str) -> None:
+    """A network, a medium, places, archetypes: the record is that of one process, and each question is asked once."""
+    more = {"archetypes": 2, "repetitions": 4} if name == "three_way" else {"repetitions": 1}
+    scenario = small(name, **more)
+    whole, parts = (run(scenario, tmp_path / str(number), number) for number in (1, 3))
+    assert parts.record.read_bytes() == whole.record.read_bytes()
+    assert (parts.tally.asked, parts.tally.missing) == (whole.tally.asked, whole.tally.missing)
+    assert (parts.asked, distinct(tmp_path / "3" / JOURNAL)) == (whole.asked, distinct(tmp_path / "1" / JOURNAL))
 
 
 def test_a_model_that_is_another_one_on_a_worker_stops_the_run(tmp_path: Path) -> None:
@@ -178,7 +215,7 @@ def test_kills_at_random_of_command_and_workers(tmp_path: Path) -> None:
 
     assert start(tmp_path / "whole", 1).wait() == 0
     whole, rng, kills, folder = (tmp_path / "whole" / RECORD).read_bytes(), random.Random(1), 0, 0
-    while kills < 20:
+    while kills < 10:
         folder, out, done = folder + 1, tmp_path / f"killed{folder}", False
         while not done:
             process = start(out, rng.choice((2, 3)))
@@ -186,7 +223,7 @@ def test_kills_at_random_of_command_and_workers(tmp_path: Path) -> None:
                 threading.Event().wait(0.01)
             threading.Event().wait(rng.random() * 1.5)
             victims = workers_of(process.pid) if rng.random() < 0.5 else [process.pid]
-            if victims and process.poll() is None and kills < 20:
+            if victims and process.poll() is None and kills < 10:
                 os.kill(rng.choice(victims), signal.SIGKILL)
                 kills += 1
             done = process.wait() == 0

@@ -1,0 +1,113 @@
+"""Workers that run the same conversations: each asks its share of the questions, and gets the other replies from the others.
+
+Every worker sees the same requests, because a reply is the same in all of them. Who asks a question depends on its key alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict, deque
+from collections.abc import Sequence
+from typing import Protocol, cast
+
+from parley.llm.request import Backend, Network, Reply, Request, Wrapper, identity_text
+
+Posted = list[tuple[bytes, str]]
+"""Replies as JSON, by the key of their question."""
+POLL = 0.0005
+"""Seconds between two looks, while replies of the model and of other workers are awaited."""
+
+
+class Desk(Protocol):
+    """Where a worker posts the replies to its questions, and takes those that the others have posted."""
+
+    def post(self, replies: Posted) -> None:
+        """Hand replies to all other workers."""
+
+    def take(self, wait: bool) -> Posted:
+        """Return what has come from others since the last time. wait: wait for something."""
+
+
+class Share(Wrapper):
+    """The backend of worker `number` of `of`. It sends the model the questions of this worker, and the desk its replies."""
+
+    def __init__(self, inner: Backend, number: int, of: int, desk: Desk):
+        super().__init__(inner)
+        self.number, self.of, self.desk = number, of, desk
+        self._identity = identity_text(inner)
+        self._early: dict[bytes, Reply] = {}
+        self._wanted: defaultdict[bytes, list[Request]] = defaultdict(list)
+        self._landed: list[tuple[Request, Reply]] = []
+        self._held: deque[Request] = deque()
+        self._flying = 0
+
+    @property
+    def in_flight(self) -> int:
+        """As many as all workers together have in flight: a worker waits for the questions of the others as well."""
+        return self.inner.in_flight * self.of
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        own = [request for request in requests if self._is_own(request)]
+        replies = dict(zip(map(id, own), self.inner.complete(own), strict=True)) if own else {}
+        self._post([(request, replies[id(request)]) for request in own])
+        others = {self._key(request) for request in requests if id(request) not in replies}
+        while not others <= self._early.keys():
+            self._take(wait=True)
+        return [replies[id(one)] if id(one) in replies else self._early[self._key(one)] for one in requests]
+
+    def send(self, requests: Sequence[Request]) -> None:
+        for request in requests:
+            if self._is_own(request):
+                self._held.append(request)
+            elif (key := self._key(request)) in self._early:
+                self._landed.append((request, self._early[key]))
+            else:
+                self._wanted[key].append(request)
+        self._send_held()
+
+    def _send_held(self) -> None:
+        """Send own questions, as many as the model of this worker takes at a time."""
+        free = min(self.inner.in_flight - self._flying, len(self._held))
+        if free > 0:
+            self._flying += free
+            super().send([self._held.popleft() for _ in range(free)])
+
+    def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
+        while True:
+            landed, self._landed = self._landed, []
+            if self._flying:
+                landed += self._receive_own(wait and not (landed or self._wanted))
+            if self._wanted:
+                self._take(wait and not (landed or self._flying))
+                landed += self._landed
+                self._landed = []
+            if landed or not wait:
+                return landed
+            time.sleep(POLL)
+
+    def _receive_own(self, wait: bool) -> list[tuple[Request, Reply]]:
+        try:
+            own = cast(Network, self.inner).receive(wait)
+        except Exception:  # raised when nothing is in flight any more
+            self._flying = 0
+            raise
+        self._flying -= len(own)
+        self._send_held()
+        self._post(own)
+        return own
+
+    def _post(self, answered: Sequence[tuple[Request, Reply]]) -> None:
+        if answered:
+            self.desk.post([(self._key(request), reply.to_json()) for request, reply in answered])
+
+    def _take(self, wait: bool) -> None:
+        for key, text in self.desk.take(wait):
+            reply = self._early[key] = Reply.from_json(text)
+            if key in self._wanted:
+                self._landed += [(request, reply) for request in self._wanted.pop(key)]
+
+    def _key(self, request: Request) -> bytes:
+        return request.key(self._identity, self.inner.seedless(request))
+
+    def _is_own(self, request: Request) -> bool:
+        return int.from_bytes(self._key(request)[:4]) % self.of == self.number

@@ -1,0 +1,99 @@
+"""Workers that follow the same conversations ask each question once among them, and get the same replies."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+
+import pytest
+
+from parley.llm.driver import Conversation, ask, drive
+from parley.llm.exchange import Posted, Share
+from parley.llm.request import Message, Reply, Request, Sampling
+
+
+class Together:
+    """The desk of a worker in a thread of this process."""
+
+    def __init__(self) -> None:
+        self.others, self.came = list[Together](), SimpleQueue[Posted]()
+
+    def post(self, replies: Posted) -> None:
+        for other in self.others:
+            other.came.put(replies)
+
+    def take(self, wait: bool) -> Posted:
+        replies = self.came.get(timeout=60) if wait else []
+        while not self.came.empty():
+            replies = [*replies, *self.came.get()]
+        return replies
+
+
+class Unordered:
+    """A model of a network, or of batches, whose replies land in any order. It counts what it is asked."""
+
+    def __init__(self, in_flight: int, seed: int):
+        self.identity = {"backend": "unordered"}
+        self.in_flight, self.rng = in_flight, random.Random(seed)
+        self.asked, self.most, self._flying = Counter[int](), 0, list[Request]()
+
+    def seedless(self, request: Request) -> bool:
+        return request.sampling.temperature == 0
+
+    def complete(self, requests: Sequence[Request]) -> list[Reply]:
+        self.asked.update(request.seed for request in requests)
+        return [Reply(f"reply to {request.seed} \ud83d") for request in requests]
+
+    def send(self, requests: Sequence[Request]) -> None:
+        self._flying += requests
+        self.most = max(self.most, len(self._flying))
+
+    def receive(self, wait: bool = True) -> list[tuple[Request, Reply]]:
+        self.rng.shuffle(self._flying)
+        count = self.rng.randint(1, len(self._flying))
+        landed, self._flying = self._flying[:count], self._flying[count:]
+        return list(zip(landed, self.complete(landed), strict=True))
+
+
+def talk(room: int) -> Conversation[list[str | None]]:
+    """Six questions, each of which holds the last reply; every room asks one that is the same for all, without a seed."""
+    said: list[str | None] = [""]
+    for turn in range(6):
+        reply = yield from ask(Request((Message("user", f"{said[-1]}"),), Sampling(), 10 * room + turn))
+        said.append(reply.text)
+    reply = yield from ask(Request((Message("user", "The same?"),), Sampling(temperature=0), 999))
+    return [*said, reply.text]
+
+
+def shared(number: int, in_flight: int, seed: int) -> tuple[list[list[list[str | None]]], list[Unordered]]:
+    desks = [Together() for _ in range(number)]
+    for desk in desks:
+        desk.others = [other for other in desks if other is not desk]
+    models = [Unordered(in_flight, seed + place) for place in range(number)]
+    shares = [Share(model, place, number, desk) for place, (model, desk) in enumerate(zip(models, desks, strict=True))]
+
+    def work(share: Share) -> list[list[str | None]]:
+        return drive([talk(room) for room in range(20)], share)
+
+    with ThreadPoolExecutor(number) as pool:
+        return list(pool.map(work, shares)), models
+
+
+CASES = [(number, in_flight, seed) for number in (2, 3) for in_flight in (0, 1, 4) for seed in range(3)]
+
+
+@pytest.mark.parametrize(("number", "in_flight", "seed"), CASES)
+def test_each_question_is_asked_once_and_all_workers_see_the_same(number: int, in_flight: int, seed: int) -> None:
+    """In batches and in flight, whatever the order in which replies land; no model gets more than it takes at a time."""
+    alone = Unordered(in_flight, 0)
+    expected = drive([talk(room) for room in range(20)], alone)
+    found, models = shared(number, in_flight, seed)
+    assert found == [expected] * number
+    asked = sum((model.asked for model in models), Counter[int]())
+    assert {question: times for question, times in asked.items() if question != 999 and times > 1} == {}
+    assert asked.keys() == alone.asked.keys()
+    assert max(model.most for model in models) <= max(in_flight, 0)
+    assert all(model.asked for model in models)
