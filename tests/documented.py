@@ -97,6 +97,8 @@ RULES = (
     Rule(r"--llm (smollm2|gguf:)", why="needs weights; tests/llm/test_gguf_engine.py asks SmolLM2", how="parse"),
     Rule(r"--ui\b", why="serves a page until it is stopped", how="parse"),
     Rule(r"^python3 -m venv", why="Python's own", how="foreign"),
+    Rule(r"^sbatch\b", why="Slurm's own", how="foreign"),
+    Rule(r"^run\.py cluster-script\b", why="tests/analysis/test_cluster_script.py runs the jobs", how="exists"),
     Rule(
         r"<\w+>|\.\.\.( |$)|fitted:(FILE|scores)|--rubric|replay:$|^run\.py --scenario$",
         why="an example of the form",

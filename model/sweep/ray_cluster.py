@@ -155,7 +155,7 @@ class RemoteDesk:
 
 
 class _Desk:
-    """The ledger, calls that no one has taken note of yet, the number of workers, and the replies that they exchange: an actor."""
+    """An actor: the ledger, the calls since the last look, the number of workers, and the replies that they exchange."""
 
     def __init__(self, ledger: Ledger | None, workers: int):
         self.ledger, self.new_calls, self.workers = ledger, 0, workers
