@@ -1,6 +1,7 @@
-"""Draws large graphs as sparse arrays, for populations of up to a million agents without agent objects.
+"""Draws large graphs as sparse arrays, for populations of many millions of agents without agent objects.
 
-A graph is a `scipy.sparse.csr_array` (n, n) of ones: row i says whom i hears. The graphs drawn here are undirected,
+A graph is a `scipy.sparse.csr_array` (n, n) of ones: row i says whom i hears. In a large graph all links share one 1
+in memory, so its weights cannot be written. The graphs drawn here are undirected,
 without double links and without links of an agent to itself. `degree` is the mean number of neighbours. Errors:
 ValueError.
 
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from itertools import combinations
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -22,6 +24,8 @@ from parley.environments.link_attributes import SIGN
 Codes = NDArray[np.int64]
 MOST = 100_000
 """networkx is too slow for more nodes than this."""
+SHARED = 10_000_000
+"""From so many links on, links of the weight 1 share it."""
 
 
 def random_graph(size: int, degree: float, generator: np.random.Generator) -> csr_array:
@@ -52,14 +56,16 @@ def small_world(size: int, degree: float, rewired: float, generator: np.random.G
     _check(size, degree, size // 2)
     sources, targets = _lattice(size, degree)
     moved = generator.random(len(sources)) < rewired
-    links, left = np.sort(_encode(sources[~moved], targets[~moved], size)), sources[moved]
+    links, left = _encode(sources, targets, size)[~moved], sources[moved]
+    del sources, targets
+    links.sort(kind="stable")  # nearly sorted: one pass
     while len(left):
         codes = _encode(left, generator.integers(size, size=len(left)), size)
         order = np.argsort(codes, kind="stable")
         new = np.empty(len(left), dtype=bool)
         new[order] = np.diff(codes[order], prepend=-1) > 0
-        new &= ~_contains(links, codes)
-        links, left = np.sort(np.concatenate((links, codes[new]))), left[~new]
+        new[order] &= ~_contains(links, codes[order])
+        links, left = np.sort(np.concatenate((links, codes[order][new[order]])), kind="stable"), left[~new]
         if not new.any():
             full = (np.bincount(np.concatenate((links // size, links % size)), minlength=size) == size - 1)[left]
             left[full] = generator.integers(size, size=int(full.sum()))
@@ -139,8 +145,10 @@ def _lattice(size: int, degree: float) -> tuple[Codes, Codes]:
     _check_even(degree)
     _check(size, degree, size - 1)
     steps = np.arange(1, int(degree) // 2 + 1)
-    sources = np.repeat(np.arange(size), len(steps))
-    return sources, (sources + np.tile(steps, size)) % size
+    people = np.arange(size)
+    targets = np.add.outer(people, steps).ravel()
+    targets %= size
+    return np.repeat(people, len(steps)), targets
 
 
 def _check_even(degree: float) -> None:
@@ -162,13 +170,18 @@ def _refuse_large(size: int) -> None:
 
 def _encode(first: Codes, other: Codes, size: int) -> Codes:
     """Return the code of each link; -1 for a link of an agent to itself."""
-    return np.where(first == other, -1, np.minimum(first, other) * size + np.maximum(first, other))
+    codes = np.minimum(first, other)
+    codes *= size
+    codes += np.maximum(first, other)
+    codes[first == other] = -1
+    return codes
 
 
 def _contains(links: Codes, codes: Codes) -> NDArray[np.bool_]:
-    """Return which codes are in the sorted array `links`; much faster than np.isin for few codes and many links."""
-    places = np.searchsorted(links, codes)
-    return np.asarray(np.append(links, -2)[places] == codes, dtype=np.bool_)
+    """Return which codes are in the sorted array `links`; much faster than np.isin for few sorted codes and many links."""
+    if not len(links):
+        return np.zeros(len(codes), dtype=np.bool_)
+    return np.asarray(links[np.minimum(np.searchsorted(links, codes), len(links) - 1)] == codes, dtype=np.bool_)
 
 
 def _pairs_within(parts: Sequence[Codes], size: int) -> Codes:
@@ -207,9 +220,17 @@ def _draw_distinct(draw: Callable[[int], Codes], count: int) -> Codes:
 
 def _linked(codes: Codes, size: int) -> csr_array:
     """Return the graph with each link in both directions."""
-    first, other = (codes // size).astype(np.int32), (codes % size).astype(np.int32)
-    rows, columns = np.concatenate((first, other)), np.concatenate((other, first))
-    return _compact(csr_array(coo_array((np.ones(len(rows)), (rows, columns)), shape=(size, size))))
+    ends = (codes // size).astype(np.int32), (codes % size).astype(np.int32)
+    half = csr_array(coo_array((np.ones(len(codes), dtype=np.int8), ends), shape=(size, size)))
+    del ends
+    both = half + half.T
+    return unweighted(both.indptr, both.indices)
+
+
+def unweighted(starts: NDArray[Any], heard: NDArray[Any]) -> csr_array:
+    """Return the graph of these links, each with the weight 1. starts: (n + 1,) the place of each row's first link."""
+    ones = np.ones(len(heard)) if len(heard) < SHARED else np.broadcast_to(1.0, len(heard))
+    return csr_array((ones, heard, starts), shape=(len(starts) - 1, len(starts) - 1))
 
 
 def _compact(graph: csr_array) -> csr_array:

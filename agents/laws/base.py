@@ -22,6 +22,8 @@ Codes = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 AXIS = (0.0, 10.0)
 """The ends of the axis of attitudes."""
+LARGE = 1_000_000
+"""From so many people on, loops are compiled (_compiled.py); for fewer, compiling takes longer than it saves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +164,10 @@ def neighbour_mean(opinions: Floats, graph: csr_array, spoken: Floats | None = N
     >>> neighbour_mean(np.array([0.0, 4.0, 7.0]), csr_array([[0, 1, 3], [1, 0, 0], [0, 0, 0]])).tolist()
     [6.25, 0.0, 7.0]
     """
+    if len(opinions) >= LARGE and opinions.ndim == 1:
+        from parley.agents.laws._compiled import compiled_means
+
+        return compiled_means(opinions, graph, opinions if spoken is None else spoken)
     weight = along(graph @ np.ones(len(opinions)), opinions)
     means = opinions.copy()
     np.divide(graph @ (opinions if spoken is None else spoken), weight, out=means, where=weight > 0)

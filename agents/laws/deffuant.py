@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from parley.agents.laws._meetings import pairs_in_turn
-from parley.agents.laws.base import Codes, Floats, Law, People, along
+from parley.agents.laws.base import LARGE, Codes, Floats, Law, People, along
 
 NEVER = -1.0
 """The bound of an agent that moves toward no one."""
@@ -24,7 +24,8 @@ class Deffuant(Law):
     replacement; an agent without neighbours meets no one. The mean is conserved. In several dimensions |.| is the
     Euclidean distance. Weights of links are ignored. Source: Deffuant, Neau, Amblard and Weisbuch 2000, Advances in
     Complex Systems 3, 87-98. With mu = 0.5 it is NDlib's `AlgorithmicBiasModel` with gamma = 0 (NDlib itself stops at
-    an agent without neighbours). Meetings are computed in batches, with exactly the outcome of one after the other.
+    an agent without neighbours). Meetings are computed in batches, or from a million people on by a
+    compiled loop, with exactly the outcome of one after the other.
 
     epsilon   the confidence, in points of the axis
     mu        how far each moves, as a share of the way to the other (0.5: they meet in the middle)
@@ -54,6 +55,12 @@ class Deffuant(Law):
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
         moved = opinions.copy()
+        if len(moved) >= LARGE and moved.ndim == 1:
+            from parley.agents.laws._compiled import compiled_meetings
+
+            bound = np.broadcast_to(float(self.epsilon), len(moved)) if self.bound is None else self.bound
+            compiled_meetings(moved, graph, generator, bound, self.mu)
+            return moved
         for first, second, gap, distance in pairs_in_turn(moved, graph, generator):
             change = self._change(gap, distance, first)
             moved[first] += change

@@ -44,7 +44,9 @@ class DeGroot(Law):
         return self if hold is None else replace(self, hold=along(hold, opinions), initial=opinions.copy())
 
     def step(self, opinions: Floats, graph: csr_array, generator: np.random.Generator) -> Floats:
-        moved = self.own * opinions + (1 - self.own) * neighbour_mean(opinions, graph)
+        moved = neighbour_mean(opinions, graph)
+        moved *= 1 - self.own
+        moved += self.own * opinions
         if self.hold is None or self.initial is None:
             return moved
         return (1 - self.hold) * moved + self.hold * self.initial
