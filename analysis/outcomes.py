@@ -17,8 +17,8 @@ from parley.analysis.tables import Tables, load
 from parley.analysis.tables import tables as make_tables
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.studies import declared_parts, study_of
-from parley.model.cost_estimate import rehearse_run
 from parley.model.events import SCHEMA, Header
+from parley.model.run_plan import rehearse_run
 from parley.model.scenario import Scenario
 from parley.model.titles import header_parties
 

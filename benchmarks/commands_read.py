@@ -37,8 +37,8 @@ from parley.agents.social_choice import read_ranking
 from parley.agents.society import US, load_society
 from parley.analysis.judging import UNASKED
 from parley.analysis.qualify.before_run import needs_qualification
-from parley.model.cost_estimate import plan_run
 from parley.model.missing_replies import MissingTally
+from parley.model.run_plan import plan_run
 
 ONE = "--topic racism --repetitions 1 --rounds 1"
 TWO, GAME = ONE.replace("rounds 1", "rounds 2"), "--repetitions 1 --rounds 2"

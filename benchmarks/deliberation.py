@@ -21,7 +21,7 @@ import run  # noqa: F401, I001  (`parley` is this checkout)
 
 from parley.analysis.run_report import write_report
 from parley.model.debate import DebateModel
-from parley.model.cost_estimate import plan_run
+from parley.model.run_plan import plan_run
 from parley.model.scenario import Scenario, load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 

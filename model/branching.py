@@ -27,7 +27,6 @@ from parley.llm.seeding import digest
 from parley.llm.trust import refuse_named, run_again
 from parley.model.agent_factory import AgentClass
 from parley.model.casting import REFERENCE, seat_rooms
-from parley.model.cost_estimate import KnownReplies, RunPlan, plan_run
 from parley.model.custom import AGENT_CLASS, FILE, TOPOLOGY, class_names, scenario_on
 from parley.model.debate import DebateModel
 from parley.model.events import Ended, Event, Header, Seated
@@ -39,6 +38,7 @@ from parley.model.interventions.model import Model
 from parley.model.interventions.speech import SETTINGS, Speech
 from parley.model.model_shares import called_models, share_of
 from parley.model.recorder import MemoryRecorder, read_lines, to_line
+from parley.model.run_plan import KnownReplies, RunPlan, plan_run
 from parley.model.scenario import Scenario, scenario_from_dict
 from parley.model.scenario_run import Branch, RunSpec, record_of
 from parley.model.stage_clock import StageClock

@@ -25,10 +25,10 @@ from parley.llm.journal import Journal
 from parley.llm.pending import Pending
 from parley.llm.request import Backend, Wrapper
 from parley.llm.seeding import derive
-from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Event, Utterance
 from parley.model.interventions.base import Intervention
+from parley.model.run_plan import plan_run
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import Branch, RunSpec, run_scenario
 

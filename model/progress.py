@@ -145,7 +145,7 @@ class Progress:
         self.scenario, self.title = scenario, title or scenario.name
 
     def __enter__(self) -> Progress:
-        from parley.model.cost_estimate import plan_run
+        from parley.model.run_plan import plan_run
 
         plan = plan_run(self.scenario)
         self.rooms = plan.debates

@@ -18,12 +18,12 @@ from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
 from parley.model.agent_factory import AgentClass
 from parley.model.branching import recorded_scenario
-from parley.model.cost_estimate import KnownReplies
 from parley.model.custom import AGENT_CLASS, class_names
 from parley.model.debate import DebateModel
 from parley.model.events import Called, Ended, Event, Header
 from parley.model.files import JOURNAL, RECORD
 from parley.model.recorder import MemoryRecorder, read_lines
+from parley.model.run_plan import KnownReplies
 from parley.model.scenario_run import record_of
 
 Person = tuple[str, int]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from parley.llm.backends import open_spec
 from parley.llm.request import Message, Request, Sampling
-from parley.model.cost_estimate import plan_run
+from parley.model.run_plan import plan_run
 from parley.model.scenario import Scenario
 from parley.training.base_model import BaseModel, base_model
 from parley.training.tuning.dataset import Example, chat

@@ -27,9 +27,10 @@ from parley.llm.prices import FREE, Prices, cost_by_model
 from parley.llm.request import NOTHING, Backend, Usage, total
 from parley.llm.router import RoutedBackend
 from parley.model.casting import seat_rooms
-from parley.model.cost_estimate import Check, RunPlan, check_lines, plan_run, planned_accounts, usage_by_spec
+from parley.model.cost_estimate import Check, check_lines, planned_accounts, usage_by_spec
 from parley.model.files import RECORD
 from parley.model.progress import Progress, summary_line
+from parley.model.run_plan import RunPlan, plan_run
 from parley.model.run_time import machine_lines
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunSpec, is_complete, run_scenario

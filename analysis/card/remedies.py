@@ -32,8 +32,8 @@ from parley.analysis.html_page import Chapter
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import verdict
 from parley.llm.errors import UserError, unknown_name
-from parley.model.cost_estimate import plan_run
 from parley.model.events import Header
+from parley.model.run_plan import plan_run
 
 REMEDIES = Path(__file__).with_name("remedies.toml")
 FOLDER, TUNED = "remedies", "tuned"

@@ -166,7 +166,8 @@ def intervene(words: Sequence[str]) -> int:
 
 def _condition_lines(base: Scenario, branches: Sequence[str], prices: Prices, checks: Sequence[Check]) -> Iterator[str]:
     """Return the lines of --dry-run. The part before the first intervention is the same in all branches and asked once."""
-    from parley.model.cost_estimate import estimate_cost, estimate_lines, plan_run
+    from parley.model.cost_estimate import estimate_cost, estimate_lines
+    from parley.model.run_plan import plan_run
 
     yield from list(estimate_lines(base, prices))[:4]
     first = min(event.round for event in base.interventions)

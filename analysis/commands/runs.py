@@ -223,7 +223,8 @@ def print_plan(conditions: Mapping[str, Scenario], options: argparse.Namespace, 
     judge: the model that reads what was said, whose calls are not among them.
     """
     from parley.analysis.qualify.before_run import planned_checks
-    from parley.model.cost_estimate import estimate_cost, plan_run
+    from parley.model.cost_estimate import estimate_cost
+    from parley.model.run_plan import plan_run
 
     plans = {name: plan_run(scenario) for name, scenario in conditions.items()}
     width, total = max(28, *map(len, plans)), sum(plan.calls for plan in plans.values())

@@ -158,7 +158,8 @@ def _print_plan(cells: Sequence[SweepCell], options: argparse.Namespace) -> None
     """Print for --dry-run the cells and calls of each combination that are to be run, and the tokens, cost and time of all."""
     from parley.analysis.formatting import count_phrase
     from parley.analysis.qualify.before_run import planned_checks
-    from parley.model.cost_estimate import estimate_cost, plan_run
+    from parley.model.cost_estimate import estimate_cost
+    from parley.model.run_plan import plan_run
     from parley.model.sweep.design import parse_part
 
     cells = [cells[place] for place in parse_part(options.part, len(cells))]
@@ -357,7 +358,7 @@ class _Bar:
     """The progress bar of a sweep: cells and calls done, calls per second, time left. Finished cells have no calls."""
 
     def __init__(self, unfinished: Sequence[SweepCell], finished: int):
-        from parley.model.cost_estimate import plan_run
+        from parley.model.run_plan import plan_run
 
         calls = {name: plan_run(scenario).calls for name, (scenario, _) in _combinations(unfinished).items()}
         self.expected = sum(calls[cell.combination] for cell in unfinished)

@@ -27,9 +27,10 @@ from parley.llm.errors import UserError
 from parley.llm.journal import shared_ledger
 from parley.llm.request import Backend, Usage
 from parley.llm.router import open_all
-from parley.model.cost_estimate import TOKENS_PER_WORD, Check
+from parley.model.cost_estimate import Check
 from parley.model.files import JOURNAL, RECORD
 from parley.model.run_folder import check_folder
+from parley.model.run_plan import TOKENS_PER_WORD
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunSpec, is_complete, open_models
 from parley.model.sweep.design import SweepCell

@@ -21,7 +21,7 @@ from parley.model.validation import check_taught, check_topics, topics_to_know
 if TYPE_CHECKING:
     from parley.analysis.card.protocol import AuditPlan
     from parley.analysis.views._session import Draft
-    from parley.model.cost_estimate import RunPlan
+    from parley.model.run_plan import RunPlan
 
 MANY = 100_000
 """Replies above which a run asks before it starts."""
@@ -58,7 +58,7 @@ class Plan:
 def plan_of(draft: Draft) -> Plan:
     """Return the plan of the form. Whatever a user got wrong is its `problem`."""
     from parley.analysis.qualify.before_run import planned_checks
-    from parley.model.cost_estimate import plan_run
+    from parley.model.run_plan import plan_run
 
     try:
         scenario = scenario_of_draft(draft)

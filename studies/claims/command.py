@@ -116,7 +116,8 @@ def _warn_of_few(multiverse: Multiverse) -> None:
 def _print_plan(multiverse: Multiverse, options: argparse.Namespace) -> None:
     """Print for --dry-run what is varied, and the calls, tokens and cost of all specifications."""
     from parley.analysis.qualify.before_run import planned_checks
-    from parley.model.cost_estimate import estimate_cost, plan_run
+    from parley.model.cost_estimate import estimate_cost
+    from parley.model.run_plan import plan_run
 
     scenarios = [cell.scenario for cell in multiverse.cells()]
     plans = [plan_run(scenario) for scenario in scenarios]

@@ -166,7 +166,8 @@ def label_folder(path: Path, plan: Plan, version: str, runners: int) -> None:
 def print_planned(plan: Plan, options: argparse.Namespace) -> int:
     """Print for --dry-run the most runs, rooms and calls, and the tokens and cost of all; return 0."""
     from parley.analysis.qualify.before_run import planned_checks
-    from parley.model.cost_estimate import estimate_cost, plan_run
+    from parley.model.cost_estimate import estimate_cost
+    from parley.model.run_plan import plan_run
 
     largest = max(plan.space.audiences, key=lambda audience: plan.rooms.of(audience).size)
     rooms, (searched, new) = plan.rooms.of(largest), plan.most_runs

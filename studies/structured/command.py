@@ -183,7 +183,7 @@ def _elsewhere(preset: Scenario, society: Society) -> dict[str, Any]:
 
 def _print_plan(experiment: Experiment, base: Scenario, options: argparse.Namespace, judge: str) -> int:
     """Print for --dry-run what debates ask and cost, and what is asked of the judge."""
-    from parley.model.cost_estimate import plan_run
+    from parley.model.run_plan import plan_run
 
     conditions = {name: base.with_settings(settings) for name, settings in experiment.conditions.items()}
     print_plan(conditions, options)

@@ -43,8 +43,8 @@ from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Request
 from parley.model.casting import seat_rooms
-from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
+from parley.model.run_plan import plan_run
 from parley.model.scenario import Scenario, load_preset
 
 SMALL = {"topic": "racism", "repetitions": 5, "rounds": 2, "probe": "attitude_labelled", "llm": "oracle", "seed": 8}

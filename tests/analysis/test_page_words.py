@@ -22,8 +22,8 @@ from parley.analysis.views._form import wanted
 from parley.analysis.views._header import about
 from parley.analysis.views._plan import plan_of
 from parley.analysis.views._session import Draft
-from parley.model.cost_estimate import plan_run
 from parley.model.run_listing import list_runs
+from parley.model.run_plan import plan_run
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 

@@ -16,11 +16,12 @@ from parley.llm.backends.fake import Fake
 from parley.llm.backends.gguf.speed import MachineCosts
 from parley.llm.prices import Price, dollars
 from parley.llm.request import Reply, Usage
-from parley.model import cost_estimate
-from parley.model.cost_estimate import Check, estimate_cost, estimate_lines, plan_run, rehearse_run
+from parley.model import run_plan
+from parley.model.cost_estimate import Check, estimate_cost, estimate_lines
 from parley.model.debate import DebateModel
 from parley.model.events import Acted, Called, Intervened, Rated, Utterance
 from parley.model.recorder import MemoryRecorder
+from parley.model.run_plan import plan_run, rehearse_run
 from parley.model.run_time import estimate_time, machine_lines, measured_rate
 from parley.model.scenario import Scenario, load_preset, preset_names
 from parley.model.scenario_run import RunSpec, run_scenario
@@ -101,7 +102,7 @@ def test_the_plan_of_a_large_network_is_counted_at_smaller_sizes(monkeypatch: py
     """A dry run of 100,000 people took minutes. Calls are exact; tokens depend on links that are drawn, so they are near."""
     scenario = load_preset("network", {"llm": "oracle", "size": 600, "repetitions": 2, "rounds": 2})
     quick = plan_run(scenario)
-    monkeypatch.setattr(cost_estimate, "SIZES", (600, 1200))
+    monkeypatch.setattr(run_plan, "SIZES", (600, 1200))
     whole = plan_run(scenario)
     assert (quick.agents, quick.rooms, quick.calls) == (whole.agents, whole.rooms, whole.calls)
     assert quick.calls_by_voice == whole.calls_by_voice

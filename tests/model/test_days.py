@@ -14,11 +14,11 @@ from parley.llm.backends.fake import Fake
 from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
-from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Concluded, Event, Interviewed, Private, Utterance
 from parley.model.files import RECORD
 from parley.model.recorder import MemoryRecorder
+from parley.model.run_plan import plan_run
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 

@@ -18,10 +18,10 @@ from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.errors import UserError
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import Message, Reply, Request, Sampling
-from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Called, Rated, Utterance
 from parley.model.recorder import MemoryRecorder
+from parley.model.run_plan import plan_run
 from parley.model.scenario import load_preset
 
 SMALL: dict[str, Any] = {

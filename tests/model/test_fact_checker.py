@@ -18,11 +18,11 @@ from parley.llm.budget import Budget
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
 from parley.llm.router import RoutedBackend
-from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Event, Intervened, Utterance
 from parley.model.interventions import parse_intervention
 from parley.model.recorder import MemoryRecorder
+from parley.model.run_plan import plan_run
 from parley.model.scenario import Scenario
 from parley.model.scenario_run import RunSpec, run_scenario
 

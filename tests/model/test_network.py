@@ -18,11 +18,12 @@ from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
-from parley.model.cost_estimate import estimate_lines, plan_run
+from parley.model.cost_estimate import estimate_lines
 from parley.model.debate import DebateModel
 from parley.model.events import Event, Heard, Linked, Rated, Seated, Unlinked, Utterance
 from parley.model.recorder import MemoryRecorder, from_line, to_line
 from parley.model.run_folder import make_header
+from parley.model.run_plan import plan_run
 from parley.model.scenario import Scenario, load_preset
 
 Small = Callable[..., Scenario]

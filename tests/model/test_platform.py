@@ -15,11 +15,11 @@ from parley.analysis.transcript import text as transcript
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
-from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Acted, Event, Linked, Shown, Unlinked, Utterance
 from parley.model.recorder import MemoryRecorder, from_line, to_line
 from parley.model.run_folder import make_header
+from parley.model.run_plan import plan_run
 from parley.model.scenario import Scenario, load_preset
 
 LINE = nx.DiGraph([(0, 1), (1, 2), (2, 3), (3, 0)])

@@ -16,10 +16,10 @@ from parley.llm.backends.oracle import open_backend
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.errors import UserError
 from parley.llm.request import Request
-from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Called, Event, Private, Rated, Utterance
 from parley.model.recorder import MemoryRecorder, to_line
+from parley.model.run_plan import plan_run
 from parley.model.scenario import Scenario
 
 Small = Callable[..., Scenario]

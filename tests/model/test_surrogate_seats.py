@@ -24,11 +24,11 @@ from parley.analysis import disclaimers
 from parley.llm.backends.fake import Fake
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
-from parley.model.cost_estimate import plan_run
 from parley.model.debate import DebateModel
 from parley.model.events import Called, Heard, Rated, Utterance
 from parley.model.files import RECORD
 from parley.model.recorder import MemoryRecorder, read_lines
+from parley.model.run_plan import plan_run
 from parley.model.scenario import Scenario, load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 from parley.model.surrogate_seats import surrogate_manifest
