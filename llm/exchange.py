@@ -1,4 +1,4 @@
-"""Workers that run the same conversations: each asks its share of the questions, and gets the other replies from the others.
+"""Workers that run the same conversations: each asks its share of the questions, and gets the other replies from others.
 
 Every worker sees the same requests, because a reply is the same in all of them. Who asks a question depends on its key alone.
 """

@@ -301,11 +301,8 @@ def scenario(default: str = "") -> Parent:
 
 def society() -> Parent:
     """The option that chooses a society."""
-    about = (
-        "the society whose parties, personas, topics and language are used: us (default), uk, germany, neutral, or the path of "
-        "a folder of your own (docs/societies.md)"
-    )
-    return _parent("debate", "--society NAME", about)
+    about = "the society whose people, topics and language are used: us (default), uk, germany, neutral, or the path of your own"
+    return _parent("debate", "--society NAME", f"{about} (docs/societies.md)")
 
 
 def topic(usual: str = THEIRS, **more: Any) -> Parent:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from data_checks import check_each
 
-from parley.llm.backends.openai.payload import usage_of
+from parley.llm.backends.openai.usage import usage_of
 from parley.llm.budget import Budget, Ledger, Limits
 from parley.llm.driver import Conversation, ask, drive
 from parley.llm.errors import BudgetSpent

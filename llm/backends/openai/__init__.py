@@ -20,6 +20,7 @@
     batch      yes: requests are sent in batches of the provider, at its lower price, and each batch takes up to 24 hours (no)
 
     payload.py       writes requests as JSON; reads a reply, a named failure
+    usage.py         reads how many tokens a server counted
     answers.py       reads the body of an answer, whole or token by token, and the distribution over the answers
     capabilities.py  finds out what an endpoint can do, and opens it
     transport.py     sends one call, through a proxy if there is one; how many at once, how fast

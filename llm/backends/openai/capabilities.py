@@ -40,6 +40,7 @@ from parley.llm.backends.openai.transport import (
     HttpAnswer,
     NoAnswer,
 )
+from parley.llm.backends.openai.usage import usage_of
 from parley.llm.errors import Unreachable, UserError
 from parley.llm.notices import notify
 from parley.llm.request import THOUGHT, Message, Reply, Request, Sampling
@@ -126,7 +127,7 @@ class Probe:
             raise UserError(f"{url} cannot restrict replies of {model} to a schema: leave out closed=choice")
         if not isinstance(data, dict):
             return Capabilities(chosen, "")
-        usage, _ = payload.usage_of(data.get("usage"))
+        usage, _ = usage_of(data.get("usage"))
         return Capabilities(chosen, payload.served_name(data), usage.completion_tokens)
 
     async def _usual_fields(self) -> tuple[EndpointAbilities, Any]:

@@ -22,20 +22,17 @@ import msgspec
 from parley.llm.backends.openai.answers import choice_probabilities, next_tokens
 from parley.llm.backends.openai.pauses import LONG_PAUSE
 from parley.llm.backends.openai.transport import HttpAnswer
-from parley.llm.budget import UNCOUNTED
+from parley.llm.backends.openai.usage import usage_of
 from parley.llm.purposes import EMBEDDING
 from parley.llm.request import (
     BEGUN,
-    CACHED,
     MOST,
     SERVED,
     SHORTENED,
-    THOUGHT,
     Failure,
     Message,
     Reply,
     Request,
-    Usage,
     answer_line,
     beginning_of,
     fold_system_message,
@@ -71,8 +68,6 @@ BUSY = frozenset({"busy", "unreachable"})
 STOP = frozenset({"not_allowed", "no_such_model", "no_credit", "redirected", LONG_PAUSE})
 PASSING = frozenset({408, 409, 425, 429, 502, 503, 504, 529})
 """The statuses of a server that is busy or absent for a moment."""
-CACHE_NAMES = ("prompt_cache_hit_tokens", "cached_tokens", "cache_read_input_tokens")
-"""What DeepSeek, Moonshot and Anthropic call the tokens from the prompt cache, where the details of the prompt lack them."""
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _encode_fast, _decode_fast = msgspec.json.Encoder().encode, msgspec.json.Decoder().decode
 _TOO_LONG = re.compile(
@@ -424,32 +419,3 @@ def _cut(text: str, tokens: int) -> tuple[str, int]:
     """Return the beginning of a text that so many tokens may have, and the number of characters behind it."""
     most = max(FEWEST_LETTERS, LETTERS * tokens)
     return text[:most], max(0, len(text) - most)
-
-
-def usage_of(usage: Any) -> tuple[Usage, dict[str, int]]:
-    """Return the tokens of a call as they are billed, and notes on them.
-
-    Prompt tokens include those from the cache, and completion tokens those of thinking. Most servers count so (OpenAI, DeepSeek,
-    vLLM, llama.cpp). Where the sum of all tokens is larger than both counts, thinking was counted apart (Gemini, xAI), or the
-    tokens from the cache were (Anthropic). Cached tokens are `prompt_tokens_details.cached_tokens`, or what CACHE_NAMES names.
-    """
-    prompt, completion = (_count(usage, f"{kind}_tokens") for kind in ("prompt", "completion"))
-    if prompt is None or completion is None:
-        return Usage(), {UNCOUNTED: 1}
-    cached = _count(usage.get("prompt_tokens_details"), "cached_tokens") or 0
-    cached = cached or next(filter(None, (_count(usage, name) for name in CACHE_NAMES)), 0)
-    thinking = _count(usage.get("completion_tokens_details"), "reasoning_tokens") or 0
-    whole = _count(usage, "total_tokens")
-    apart = max(0, whole - prompt - completion) if whole is not None else thinking if thinking > completion else 0
-    if cached > prompt or 0 < apart == cached:
-        prompt += cached
-    elif thinking in (0, apart):
-        thinking, completion = apart, completion + apart
-    counts = {CACHED: cached, THOUGHT: thinking}
-    return Usage(prompt, completion), {name: count for name, count in counts.items() if count}
-
-
-def _count(counts: Any, name: str) -> int | None:
-    """Return a number of tokens, or None for what cannot be one."""
-    count = counts.get(name) if isinstance(counts, dict) else None
-    return count if type(count) is int and 0 <= count < 1 << 40 else None
