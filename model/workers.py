@@ -104,9 +104,13 @@ class RunPart:
 
 @dataclass(frozen=True)
 class PartTask:
-    """What is the same for all parts: the identity of the model, as the first process found it, and what data may name."""
+    """What is the same for all parts: the identity of the model, as the first process found it, and what data may name.
+
+    together: whether workers exchange replies, so that all must work at the same time.
+    """
 
     identity: str
+    together: bool = False
     trusted: Gate = field(default_factory=gate)
     preload: str = __name__
 
@@ -180,7 +184,9 @@ def run_in_parts(spec: RunSpec, backend: Backend, workers: Workers, progress: Pr
     announce(called_models(spec.scenario))
     results: list[CellResult] = []
     try:
-        for _, result in _results(PartTask(identity_text(backend)), jobs, workers, ledger, progress):
+        for _, result in _results(
+            PartTask(identity_text(backend), shares_questions(spec.scenario)), jobs, workers, ledger, progress
+        ):
             results.append(result)
             if result.stopped and not (
                 ledger and result.gone is False

@@ -76,6 +76,7 @@ class CellTask:
     measure: Callable[[Path], Any]
     parts: int = 1
     trusted: Gate = field(default_factory=gate)
+    together: bool = False
 
     @property
     def preload(self) -> str:
@@ -119,10 +120,13 @@ class Job(Protocol):
 
 
 class Task(Protocol):
-    """What is the same for all jobs. `preload`: the module that a worker needs first."""
+    """What is the same for all jobs. `preload`: the module that a worker needs first. `together`: do jobs wait for each other?"""
 
     @property
     def preload(self) -> str: ...
+
+    @property
+    def together(self) -> bool: ...
 
     def run(
         self, job: Any, ledger: Ledger | None = None, progress: Progress | None = None, desk: Desk | None = None

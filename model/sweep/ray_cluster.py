@@ -52,8 +52,11 @@ def run_on_ray(
     ray = _connect(place_of.address, workers)
     queue = Queue([job.resolved() for job in jobs], say)
     specs = {spec for job in jobs for spec in job.specs}
+    needs = _needs(place_of, specs, ray.cluster_resources())
+    if task.together:
+        _check_room(needs, len(jobs), ray.cluster_resources())
     desk = ray.remote(num_cpus=0)(_Desk).remote(ledger, min(workers, len(jobs)))
-    remote = ray.remote(max_retries=0, **_needs(place_of, specs, ray.cluster_resources()))(_run)
+    remote = ray.remote(max_retries=0, **needs)(_run)
     briefing = Briefing(desk, _keys(specs), _versions(), ledger is not None)
     running: dict[Any, int] = {}
     try:
@@ -103,6 +106,16 @@ def _needs(cluster: Cluster, specs: set[str], resources: Mapping[str, float]) ->
     if gpus > there:
         raise UserError(f"--cluster gpus={gpus:g}: the cluster has {there:g} GPUs, so no worker would start")
     return {"num_cpus": 1, "num_gpus": gpus} | ({"memory": cluster.memory * 2**30} if cluster.memory else {})
+
+
+def _check_room(needs: Mapping[str, float], jobs: int, resources: Mapping[str, float]) -> None:
+    """Errors: UserError where not all jobs can work at the same time, and each waits for the others."""
+    for name, need in (("CPU", needs["num_cpus"]), ("GPU", needs["num_gpus"])):
+        if need * jobs > resources.get(name, 0.0):
+            places = int(resources.get(name, 0.0) / need)
+            raise UserError(
+                f"{jobs} workers must work at the same time, and the cluster has {name}s for {places}: give --workers {places}"
+            )
 
 
 def _keys(specs: set[str]) -> dict[str, str]:
