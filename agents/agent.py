@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -80,6 +79,17 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
     >>> parley.DebateModel("two_way", agent_class={"labour": Contrarian})  # doctest: +SKIP
     """
 
+    # Values at the start stay in the class: a large network has a third of a kilobyte less for each agent
+    note: Note = Note(None)
+    plan: Note = Note(None)
+    day: int = -1
+    muted: bool = False
+    absent: bool = False
+    late: bool = False
+    why_absent: str = "absent"
+    hearers: tuple[str, ...] = ()
+    character: Traits = PLAIN
+
     def __init__(
         self,
         model: Any,
@@ -96,16 +106,11 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
         self.adapter, self.voice = adapter, voice
         self.memory = make_memory(style.memory, opening, topic.language, style.importance, style.reflect)
         self.prepares = style.think != "none" or style.plan > 0 or style.memory.startswith(("summary", "retrieve"))
-        self.ability, self.note = open_ability(style.think), Note(None)
-        self.plan, self.day = Note(None), -1
-        self.muted = self.absent = self.late = False
-        self.why_absent = "absent"
-        self.hearers: tuple[str, ...] = ()
+        self.ability = open_ability(style.think)
         self.ratings: dict[str, Rating] = {}
-        self.character = PLAIN
         self.states: dict[str, State] = {}
         self._last_attitudes: dict[str, float | None] = {}
-        self._surveys = Counter[str]()
+        self._surveys: dict[str, int] = {}
         self._others, self._instruction = tuple(others), ""
         self._backstory = strike(persona, topic.language) if style.steering == STRUCK else persona.backstory
         self._system = Message("system", self._backstory)
@@ -242,7 +247,7 @@ class DebateAgent(mesa.Agent, InnerThoughts, ABC):
     def compose_survey(self, probe: Probe, seed: int, again: bool = False) -> Request:
         """Ask a survey question on a copy of the memory: neither question nor answer is ever remembered."""
         question = probe.ask(self.style.frame, answer_order(probe, self.style.listing, seed))
-        self._surveys[probe.name] += not again
+        self._surveys[probe.name] = self._surveys.get(probe.name, 0) + (not again)
         if again:
             question = self.topic.language.prompt("reask").fill(survey=question)
         return self._request(

@@ -15,9 +15,11 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections import Counter, deque
-from collections.abc import Iterable, Mapping, MutableSequence, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
 
 from parley.agents.language import ENGLISH, Language
 from parley.llm.errors import UserError
@@ -194,7 +196,7 @@ class Memory:
         self._keep(name, text)
 
     def _keep(self, name: str | None, text: str) -> None:
-        self._heard.append(f"{name}: {text}")
+        self._heard.append(_labelled(name, text))
 
     def enter(self, opening: str, new_part: str) -> None:
         """Go on in another place. new_part: the sentence that announces it, where something was said before."""
@@ -246,19 +248,23 @@ class Memory:
 
 
 class LastLines(Memory):
-    """The last `size` lines, including own ones; older lines are forgotten."""
+    """The last `size` lines, including own ones; older lines are forgotten. `forgets`: whether older lines are not kept."""
+
+    forgets: ClassVar[bool] = True
 
     def __init__(self, opening: str, size: int):
         super().__init__(opening)
         self.size = size
-        self._lines: MutableSequence[Line] = deque(maxlen=size)
+        self._lines: list[Line] = []
 
     @property
     def empty(self) -> bool:
         return not self._lines
 
     def _keep(self, name: str | None, text: str) -> None:
-        self._lines.append((name, text))
+        self._lines.append(_line(name, text))
+        if self.forgets and len(self._lines) > self.size:
+            del self._lines[0]
 
     def _keep_own(self, instruction: str, text: str) -> None:
         self._keep(None, text)
@@ -273,9 +279,11 @@ class LastLines(Memory):
 class Summary(LastLines):
     """The last `size` lines or more in full, and a summary, written by the model, of what came before."""
 
+    forgets = False
+
     def __init__(self, opening: str, size: int, language: Language):
         super().__init__(opening, size)
-        self.header, self.summary, self._lines = language.prompt("summary_header").text, "", []
+        self.header, self.summary = language.prompt("summary_header").text, ""
 
     def messages(self, instruction: str, query: str = "") -> tuple[Message, ...]:
         return _chat(self._lines, self._start(), instruction)
@@ -304,9 +312,11 @@ class Retrieval(LastLines):
     insights. `vectors` are the embeddings of texts, if relevance goes by them (None: by words).
     """
 
+    forgets = False
+
     def __init__(self, opening: str, size: int, language: Language, importance: str = "novelty", reflect: int = 0):
         super().__init__(opening, size)
-        self.importance, self.reflect, self._lines, self.language = importance, reflect, [], language
+        self.importance, self.reflect, self.language = importance, reflect, language
         self.header = language.prompt("retrieval_header").text
         self.traces: list[Trace] = []
         self.vectors: Mapping[str, Vector | None] | None = None
@@ -374,6 +384,18 @@ class Retrieval(LastLines):
         for number, (text, sources) in enumerate(insights, insight_count + 1):
             self.traces.append(Trace(None, text, now, MOST, True, number, tuple(sources)))
         self._reflected = now
+
+
+@lru_cache(maxsize=1)
+def _line(name: str | None, text: str) -> Line:
+    """Return a line to remember. All who hear it hear it one after the other: they share it."""
+    return name, text
+
+
+@lru_cache(maxsize=1)
+def _labelled(name: str | None, text: str) -> str:
+    """Return a line with its speaker in front, shared as `_line` is."""
+    return f"{name}: {text}"
 
 
 def _chat(lines: Iterable[Line], opening: str, instruction: str) -> tuple[Message, ...]:

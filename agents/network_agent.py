@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -46,11 +45,12 @@ class NetworkDebater(Debater):
             told = describe_network(people, len(hears), changing, topic.language, self.about(topic.language))
             about_others = f"{told} {about_others}".strip()
         super().__init__(model, persona, topic, named, style, adapter, voice, about_others)
-        self._lately = deque(named, LATELY)
+        self._lately = list(named)
 
     def hear(self, name: str, text: str, form: str = "reply") -> None:
         super().hear(name, text, form)
         self._lately.append(name)
+        del self._lately[:-LATELY]
 
     def _tempting(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self._lately))

@@ -5,7 +5,6 @@ It has one memory. Where it begins to meet others, its prompt says so once (`ent
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -84,7 +83,7 @@ class Resident(PlatformDebater, Participant):
     ):
         DebateAgent.__init__(self, model, persona, topic, style, adapter=adapter, voice=voice)
         self.place = ""
-        self._lately: deque[str] = deque(maxlen=LATELY)
+        self._lately = []
         self.position: float | None = None
         self.statement: str | None = None
         self.said: dict[str, str] = {}
@@ -109,6 +108,7 @@ class Resident(PlatformDebater, Participant):
         """Begin to meet these people; without any, it is alone and only answers surveys."""
         self._others = tuple(dict.fromkeys(name for company in companies for name in company.named))
         self._lately.extend(self._others)
+        del self._lately[:-LATELY]
         opening = "\n\n".join(filter(None, [self._opening(companies), self._given]))
         self.memory.enter(opening, self.topic.language.words("new_part"))
         self.said, self.statement, self._open = {}, None, False

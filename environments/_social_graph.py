@@ -23,16 +23,26 @@ class Links:
         for source, target in pairs:  # lists first: a million links take a second
             hears[source].append(target)
             heard_by[target].append(source)
-        self.hears, self.heard_by = (
-            {member: dict.fromkeys(others) for member, others in links.items()} for links in (hears, heard_by)
-        )
+        self.hears = {member: dict.fromkeys(others) for member, others in hears.items()}
+        self.heard_by = {  # without directions both are the same, and are kept once
+            member: self.hears[member] if others == hears[member] else dict.fromkeys(others)
+            for member, others in heard_by.items()
+        }
 
     def change(self, removed: Iterable[tuple[int, int]], added: Iterable[tuple[int, int]]) -> None:
         """Remove links and add others. Errors: KeyError if a removed link does not exist."""
         for source, target in removed:
+            self._separate(source, target)
             del self.hears[source][target], self.heard_by[target][source]
         for source, target in added:
+            self._separate(source, target)
             self.hears[source][target] = self.heard_by[target][source] = None
+
+    def _separate(self, *members: int) -> None:
+        """Keep whom members hear, and who hears them, apart from now on."""
+        for member in members:
+            if self.heard_by[member] is self.hears[member]:
+                self.heard_by[member] = dict(self.hears[member])
 
     def mutual(self, member: int) -> list[int]:
         """Return the members whom a member hears and who hear it."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from itertools import islice
@@ -41,6 +41,19 @@ MAX_BATCH = 512
 """Requests per `complete`, unless a backend has a `batch_size` of its own. A batch is also the unit of the journal's commit, so a
 killed run loses at most this many.
 """
+
+
+AT_ONCE = 8 * MAX_BATCH
+"""Requests of a conversation that are composed before the first of them is sent: of 100,000 people who speak at the same time,
+only the prompts of so many are in memory. Nobody hears anything before all have spoken.
+"""
+Item = TypeVar("Item")
+
+
+def blocks(items: Sequence[Item]) -> Iterator[Sequence[Item]]:
+    """Yield items that are asked together, AT_ONCE at a time: nothing where there are none."""
+    for start in range(0, len(items), AT_ONCE):
+        yield items[start : start + AT_ONCE]
 
 
 def public(reply: Reply) -> Reply:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from functools import partial
 from hashlib import blake2b
 from json.encoder import encode_basestring_ascii
 
@@ -32,14 +33,12 @@ def seed_deriver(seed: int, *name: object) -> Callable[..., int]:
     >>> seed_deriver(7, "room", "Ann")(3, "speech") == derive(7, "room", "Ann", 3, "speech")
     True
     """
-    begun = blake2b(_encode((seed, *name))[:-1].encode("ascii"), digest_size=16)
+    return partial(_derived, _encode((seed, *name))[:-1])
 
-    def derived(*rest: int | str) -> int:
-        hashed = begun.copy()
-        hashed.update(f",{','.join([_written(label) for label in rest])}]".encode("ascii"))
-        return _seed(hashed.digest())
 
-    return derived
+def _derived(begun: str, *rest: int | str) -> int:
+    parts = f"{begun},{','.join([_written(label) for label in rest])}]"
+    return _seed(blake2b(parts.encode("ascii"), digest_size=16).digest())
 
 
 def _written(label: int | str) -> str:

@@ -54,6 +54,7 @@ from parley.model.reporters import attitudes_by_party, reporters
 from parley.model.room import RoomState, RunContext, concurrent_rooms
 from parley.model.round import run_round
 from parley.model.scenario import Scenario
+from parley.model.sent_texts import SentTexts
 from parley.model.stage_clock import StageClock
 from parley.model.stepping import SteppedModel, refuse_copy
 from parley.model.surrogate_seats import load_surrogates
@@ -402,7 +403,7 @@ class DebateModel(SteppedModel):
         members = {agent.unique_id: agent for agent in agents}
         seats = {number: agent.seat for number, agent in members.items()}
         place = (seating.room, seating.topic, seating.group, seating.repetition)
-        room = RoomState(*place, dict(members), seats, self.context)
+        room = RoomState(*place, dict(members), seats, self.context, last_sent=SentTexts(len(members)))
         room.mediator = agent_factory.make_mediator(self, seating, list(members))
         room.society = build_social_graph(seating, list(members), self.setup.seed, self.previous_attitude)
         if room.society:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import fields
 from functools import cache
@@ -16,6 +16,9 @@ from parley.llm.trust import note_named
 from parley.llm.value_types import read_json, typed
 from parley.model.events import KINDS, SCHEMA, Event, Header, Seated, kind_of_event
 from parley.model.files import file_errors
+
+WRITTEN = 4096
+"""Events that are made into text at once."""
 
 
 class Recorder(Protocol):
@@ -77,8 +80,11 @@ class FileRecorder:
             self._file = open(path, "w", encoding="utf-8")  # noqa: SIM115  # lives as long as the run
 
     def write(self, events: Iterable[Event]) -> None:
-        events = list(events)
-        self.append("".join(map(to_line, events)), len(events))
+        if not isinstance(events, Sequence):
+            events = list(events)
+        for start in range(0, len(events), WRITTEN):
+            block = events[start : start + WRITTEN]
+            self.append("".join(map(to_line, block)), len(block))
         self.watcher.write(events)
 
     def append(self, lines: str, count: int) -> None:

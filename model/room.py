@@ -1,7 +1,6 @@
 """The state of one room during a run (`RoomState`), and what all rooms of a run share (`RunContext`).
 
-`record_call` also counts how many characters of a prompt repeat the agent's last prompt and reply. A server with a prompt cache
-(vLLM, SGLang, the OpenAI API) need not process them again. Text that two agents have in common is not counted.
+`record_call` also counts how many characters of a prompt repeat the agent's last prompt and reply (model/sent_texts.py).
 """
 
 from __future__ import annotations
@@ -17,10 +16,11 @@ from parley.agents.representative import CRITIQUE
 from parley.environments._social_graph import SocialGraph
 from parley.environments.base import MEDIATOR, Turn
 from parley.llm.backends.person.desk import GONE
-from parley.llm.request import Message, Reply, Request
+from parley.llm.request import Reply, Request
 from parley.llm.seeding import seed_deriver
 from parley.model.events import Called, Event, Occupied, Thought
 from parley.model.recorder import Preview
+from parley.model.sent_texts import SentTexts
 from parley.model.word_index import WordIndex
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class RunContext:
 class RoomState:
     """The state of one room: its agents by id in seat order, the labels of their seats, the round and the count of turns.
 
-    `last_sent` is the last prompt and reply of each agent, as text. `public_lines` are the latest lines (name, text) that were
+    `last_sent` is the last prompt and reply of each agent. `public_lines` are the latest lines (name, text) that were
     not said to one agent alone. `turn_probes` returns the survey questions on a topic that every agent answers after every turn;
     None: there are none.
 
@@ -85,7 +85,7 @@ class RoomState:
     context: RunContext
     round: int = 0
     iteration: int = 0
-    last_sent: dict[int, str] = field(default_factory=dict)
+    last_sent: SentTexts = field(default_factory=SentTexts)
     public_lines: deque[tuple[str, str]] = field(default_factory=lambda: deque(maxlen=LATEST))
     turn_probes: Callable[[Topic], Sequence[Probe]] | None = None
     mediator: MediatorAgent | None = None
@@ -153,9 +153,7 @@ def record_call(events: list[Event], room: RoomState, agent: int, request: Reque
     if request.voice in room.context.people and agent in room.members:
         _note_occupant(events, room, agent, reply)
     place, key = (room.id, room.round, agent, request.purpose), room.context.key(request).hex()
-    text = request_as_text(request)
-    lengths = len(text), shared_prefix(text, room.last_sent.get(agent, ""))
-    room.last_sent[agent] = text_with_reply(text, reply)
+    lengths = room.last_sent.replace(agent, request, reply)
     events.append(Called(*place, key, failure, *reply.usage, dict(reply.notes), *lengths))
     if reply.thinking:
         events.append(Thought(*place, key, reply.thinking))
@@ -175,29 +173,3 @@ def _note_occupant(events: list[Event], room: RoomState, agent: int, reply: Repl
     if room.occupied.get(agent) != by:
         room.occupied[agent] = by
         events.append(Occupied(room.id, room.round, room.iteration, agent, by, reason))
-
-
-def request_as_text(request: Request) -> str:
-    """Return a prompt as one text, in the order in which a server reads it."""
-    return "".join(map(_message_as_text, request.messages))
-
-
-def text_with_reply(text: str, reply: Reply) -> str:
-    """Return a prompt as text with its reply at the end."""
-    return text + _message_as_text(Message("assistant", reply.text)) if reply.text else text
-
-
-def _message_as_text(message: Message) -> str:
-    return f"\n<{message.role}>\n{message.content}"
-
-
-def shared_prefix(first: str, second: str) -> int:
-    """Return the length of the common beginning, by bisection. `shared_prefix("abcd", "abxd")` is 2."""
-    low, high = 0, min(len(first), len(second))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if first[low:middle] == second[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

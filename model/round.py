@@ -19,7 +19,7 @@ from parley.agents.speech import Speech
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.environments.base import MEDIATOR, Turn, concurrent_turns
 from parley.environments.dyads import TALK
-from parley.llm.driver import Conversation, ask_all
+from parley.llm.driver import Conversation, ask_all, blocks
 from parley.llm.request import Reply, Request
 from parley.llm.seeding import derive
 from parley.model.asked_again import TurnReply, ask_until_said
@@ -52,6 +52,15 @@ class ScheduledTurn(NamedTuple):
     writer: DebateAgent | ProxySeat
 
 
+class Spoken(NamedTuple):
+    """A line, with the number of its turn and its form."""
+
+    iteration: int
+    turn: Turn
+    form: str
+    text: str
+
+
 def run_round(room: RoomState, turns: Iterator[Turn], default_form: str = "reply") -> Conversation[list[Event]]:
     """Run the turns of a round. Turns that go together are asked at once; a silent turn is recorded, and no agent hears it.
 
@@ -62,20 +71,30 @@ def run_round(room: RoomState, turns: Iterator[Turn], default_form: str = "reply
         if wave[0].speaker == MEDIATOR:
             yield from _mediate(room, wave[0], events)
         else:
-            scheduled = [_schedule(room, turn, default_form) for turn in wave]
-            preparing = [turn for turn in scheduled if turn.writer.prepares and not room.members[turn.speaker].absent]
-            if preparing:
-                yield from prepare(room, preparing, events)
-            questions = [_question(room, turn) for turn in scheduled]
-            requests = tuple([question for question in questions if isinstance(question, Request)])
-            replies = (yield requests) if requests else ()
-            if room.stand_ins and any(map(is_gone, replies)):
-                replies = yield from _stand_in(room, scheduled, questions, replies, events)
-            turns_said = yield from _ask_again(room, scheduled, questions, replies, events)
-            _speak(room, scheduled, questions, turns_said, events)
+            spoken: list[Spoken] = []
+            for block in blocks(wave):
+                spoken += yield from _take_turns(room, block, default_form, events)
+            _tell(room, spoken)
         if room.turn_probes:
             events += yield from run_surveys(room, room.turn_probes)
     return events
+
+
+def _take_turns(
+    room: RoomState, turns: Sequence[Turn], default_form: str, events: list[Event]
+) -> Conversation[list[Spoken]]:
+    """Ask the speakers of turns that go together, and return their lines, which nobody has heard yet."""
+    scheduled = [_schedule(room, turn, default_form) for turn in turns]
+    preparing = [turn for turn in scheduled if turn.writer.prepares and not room.members[turn.speaker].absent]
+    if preparing:
+        yield from prepare(room, preparing, events)
+    questions = [_question(room, turn) for turn in scheduled]
+    requests = tuple([question for question in questions if isinstance(question, Request)])
+    replies = (yield requests) if requests else ()
+    if room.stand_ins and any(map(is_gone, replies)):
+        replies = yield from _stand_in(room, scheduled, questions, replies, events)
+    turns_said = yield from _ask_again(room, scheduled, questions, replies, events)
+    return _speak(room, scheduled, questions, turns_said, events)
 
 
 def _schedule(room: RoomState, turn: Turn, default_form: str) -> ScheduledTurn:
@@ -165,19 +184,17 @@ def _speak(
     questions: Sequence[Request | Speech],
     turns: Mapping[int, TurnReply],
     events: list[Event],
-) -> None:
-    """Read the replies to turns that go together, then tell the hearers: each speaker remembers its own line first."""
+) -> list[Spoken]:
+    """Read the replies to turns that go together; return the lines. A speaker remembers its own line before others' lines."""
     speeches = [
         question if isinstance(question, Speech) else turn.writer.absorb_speech(turns[place].reply)
         for place, (turn, question) in enumerate(zip(scheduled, questions, strict=True))
     ]
+    spoken = []
     for place, (scheduled_turn, speech) in enumerate(zip(scheduled, speeches, strict=True)):
         iteration, speaker, turn, form, writer = scheduled_turn
         if speech.text is not None:
-            name = room.members[speaker].name
-            room.tell(turn, name, speech.text, form, iteration)
-            if form != TALK:
-                room.public_lines.append((name, speech.text))
+            spoken.append(Spoken(iteration, turn, form, speech.text))
         answer = turns.get(place)
         if answer and isinstance(writer, ProxySeat):
             events.append(Represented(room.id, room.round, iteration, speaker, writer.knows, writer.told, form))
@@ -186,6 +203,16 @@ def _speak(
             room.context.preview.preview(events[-1])
         if answer:
             record_call(events, room, _caller(scheduled_turn), answer.request, answer.reply)
+    return spoken
+
+
+def _tell(room: RoomState, spoken: Sequence[Spoken]) -> None:
+    """Let the hearers of lines remember them."""
+    for iteration, turn, form, text in spoken:
+        name = room.members[turn.speaker].name
+        room.tell(turn, name, text, form, iteration)
+        if form != TALK:
+            room.public_lines.append((name, text))
 
 
 def utterance(place: tuple[str, int, int, int], speech: Speech, form: str, answer: TurnReply | None) -> Utterance:

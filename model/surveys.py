@@ -18,7 +18,7 @@ from parley.agents.society import Society
 from parley.agents.speech import Rating
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.agents.topic import Topic
-from parley.llm.driver import Conversation, ask_all
+from parley.llm.driver import Conversation, ask_all, blocks
 from parley.llm.request import Reply, Request
 from parley.model.embedding import embed_memories
 from parley.model.events import Answered, Event, Interviewed, Rated
@@ -85,14 +85,16 @@ def run_survey(room: RoomState, probes: Mapping[str, Probe]) -> Conversation[lis
 def ask_with_retries(
     keys: list[Key], compose: Callable[[Key, int], Request], absorb: Callable[[Key, Request, Reply], bool], asks: int
 ) -> Conversation[None]:
-    """Ask everything at once, and again, up to `asks` times in all, where `absorb` returns False."""
-    for attempt in range(asks):
-        requests = [compose(key, attempt) for key in keys]
-        replies = yield from ask_all(requests)
-        answered = zip(keys, requests, replies, strict=True)
-        keys = [key for key, request, reply in answered if not absorb(key, request, reply)]
-        if not keys:
-            break
+    """Ask everything at once (at most AT_ONCE questions), and again, up to `asks` times in all, where `absorb` returns False."""
+    for block in blocks(keys):
+        to_ask = list(block)
+        for attempt in range(asks):
+            requests = [compose(key, attempt) for key in to_ask]
+            replies = yield from ask_all(requests)
+            answered = zip(to_ask, requests, replies, strict=True)
+            to_ask = [key for key, request, reply in answered if not absorb(key, request, reply)]
+            if not to_ask:
+                break
 
 
 def run_closing(room: RoomState, with_questionnaire: bool, phrases: bool) -> Conversation[list[Event]]:

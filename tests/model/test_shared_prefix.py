@@ -12,7 +12,7 @@ from parley.llm.request import Message, Reply, Request, Sampling
 from parley.model.debate import DebateModel
 from parley.model.events import Called
 from parley.model.recorder import MemoryRecorder
-from parley.model.room import request_as_text, shared_prefix, text_with_reply
+from parley.model.sent_texts import SentTexts, request_lines, shared_beginning, shared_prefix
 
 
 @given(st.text("ab", max_size=9), st.text("ab", max_size=9), st.text("ab", max_size=9))
@@ -22,13 +22,34 @@ def test_the_common_beginning(start: str, one: str, other: str) -> None:
     assert shared_prefix(first, second) == next(alike, min(len(first), len(second)))
 
 
+@given(st.text("ab\n", max_size=9), st.text("ab\n", max_size=9), st.text("ab\n", max_size=9))
+def test_lines_have_the_common_beginning_of_their_texts(start: str, one: str, other: str) -> None:
+    first, second = start + one, start + other
+    assert shared_beginning(first.split("\n"), second.split("\n")) == shared_prefix(first, second)
+
+
 def test_an_own_reply_counts_once_it_is_generated() -> None:
     first = (Message("system", "Ann."), Message("user", "Go."))
     then = (*first, Message("assistant", "I go."), Message("user", "On."))
-    sent, now = request_as_text(Request(first, Sampling(), 1)), request_as_text(Request(then, Sampling(), 1))
-    assert now[: shared_prefix(now, sent)] == sent
-    assert now[: shared_prefix(now, text_with_reply(sent, Reply("I go.")))] == f"{sent}\n<assistant>\nI go."
-    assert text_with_reply(sent, Reply.failed("timeout")) == sent
+    prompt = "\n<system>\nAnn.\n<user>\nGo."
+    assert "\n".join(request_lines(Request(first, Sampling(), 1))) == prompt
+    sent = SentTexts()
+    assert sent.replace(1, Request(first, Sampling(), 1), Reply("I go.")) == (len(prompt), 0)
+    longer = f"{prompt}\n<assistant>\nI go.\n<user>\nOn."
+    repeated = len(f"{prompt}\n<assistant>\nI go.")
+    assert sent.replace(1, Request(then, Sampling(), 1), Reply.failed("timeout")) == (len(longer), repeated)
+    assert sent.replace(1, Request(then, Sampling(), 1), Reply("Yes.")) == (len(longer), len(longer))
+    assert sent.replace(2, Request(then, Sampling(), 1), Reply("Yes.")) == (len(longer), 0), "another agent"
+
+
+def test_people_who_heard_the_same_line_share_it() -> None:
+    sent, heard = SentTexts(), "Ann: Trees help."
+    for agent in (1, 2):
+        messages = (Message("user", f"You are {agent}.\n{heard}"),)
+        sent.replace(agent, Request(messages, Sampling(), 1), Reply("Yes."))
+    first, second = sent._sent[1], sent._sent[2]
+    assert first[3] == heard
+    assert first[3] is second[3]
 
 
 def test_most_of_a_debate_was_sent_before(small: Callable) -> None:
