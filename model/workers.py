@@ -179,7 +179,10 @@ def run_in_parts(spec: RunSpec, backend: Backend, workers: Workers, progress: Pr
     """
     started, journal = time.time(), spec.folder / JOURNAL
     ledger = spec.ledger or shared_ledger(spec.budget, [(journal, spec.budget)])
-    bare = replace(spec, ledger=None, start=None)
+    prices = (
+        spec.budget.prices if isinstance(spec.budget.prices, dict) else dict(spec.budget.prices)
+    )  # others do not travel
+    bare = replace(spec, ledger=None, start=None, budget=spec.budget._replace(prices=prices))
     jobs = [RunPart(bare, Part(number, workers.number)) for number in range(workers.number)]
     announce(called_models(spec.scenario))
     results: list[CellResult] = []

@@ -1,8 +1,9 @@
 """Ratios of a run on many servers and processors.
 
-    python -m benchmarks.scale --section servers|client
+    python -m benchmarks.scale --section servers|client|workers
 
     servers  eight servers with a prefix cache, against one: prompt words computed again, and throughput
+    workers  one run in one process, and in several
     client   calls a second and processor time of a run on one server, against a bare aiohttp loop
 
 Nothing is asserted; the figures of a machine are in tools/log. A section is a function in a file of its name.
@@ -18,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent))
 
 import run  # noqa: F401, I001  (`parley` is this checkout)
 
-from benchmarks.scale import client, servers
+from benchmarks.scale import client, servers, workers
 
-SECTIONS = {"servers": servers.section, "client": client.section}
+SECTIONS = {"servers": servers.section, "client": client.section, "workers": workers.section}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import random
 import signal
 import subprocess
@@ -45,6 +46,7 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the parts one after the other: what they write does not depend on where they run."""
 
     def serial(task: Any, jobs: Any, number: int, ledger: Any, calls: Any, say: Any) -> Iterator[Any]:
+        jobs = pickle.loads(pickle.dumps(jobs))  # as on its way to a worker
         if not workers.shares_questions(jobs[0].spec.scenario):
             for place, job in enumerate(jobs):
                 yield place, task.run(job, ledger, calls)
