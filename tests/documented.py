@@ -105,7 +105,7 @@ RULES = (
         how="foreign",
     ),
     Rule(r"^run\.py( --help)?$", why="the command itself; tests/test_run.py asks for its help", how="foreign"),
-    Rule(r"^python -m (parley(\.training[\w.]+)?|tools[\w.]+)( FOLDER)?$", why="a name", how="exists"),
+    Rule(r"^python -m (parley(\.training[\w.]+)?|tools[\w.]+|benchmarks\.\w+)( FOLDER)?$", why="a name", how="exists"),
     Rule(r"^python -m parley\.training", why=TORCH, how="parse"),
     Rule(
         r"^run\.py (sheet |export bundle |check \S+\.(zip|json|csv)|check runs/)",
