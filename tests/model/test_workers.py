@@ -198,22 +198,20 @@ def test_a_model_that_is_another_one_on_a_worker_stops_the_run(tmp_path: Path) -
     assert Queue([job], print).jobs[0].resolved() == job
 
 
-def command(out: Path, number: int) -> list[str]:
-    words = (
-        "run.py --scenario three_way --llm oracle --topic racism,gun_violence --repetitions 12 --rounds 5 --no-qualify"
-    )
-    return [sys.executable, *words.split(), "--out", str(out), "--workers", str(number)]
+ROOMS = "--scenario three_way --topic racism,gun_violence --repetitions 12 --rounds 5"
+QUESTIONS = "--scenario network --topic racism --set size=60 --repetitions 1 --rounds 6"
 
 
 @pytest.mark.thorough
-def test_kills_at_random_of_command_and_workers(tmp_path: Path) -> None:
-    """20 kills of the command or of one of its workers at random: the record is that of one process, nothing is asked twice."""
+@pytest.mark.parametrize("words", [ROOMS, QUESTIONS], ids=["rooms", "questions"])
+def test_kills_at_random_of_command_and_workers(tmp_path: Path, words: str) -> None:
+    """10 kills of the command or of one of its workers at random: the record is that of one process, nothing is asked twice."""
     environment = os.environ | {"PYTHONPATH": str(ROOT / ".links"), "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
 
     def start(out: Path, number: int) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            command(out, number), cwd=ROOT, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-        )
+        command = f"run.py {words} --llm oracle --no-qualify --workers {number} --out {out}"
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        return subprocess.Popen([sys.executable, *command.split()], cwd=ROOT, env=environment, **silent)
 
     assert start(tmp_path / "whole", 1).wait() == 0
     whole, rng, kills, folder = (tmp_path / "whole" / RECORD).read_bytes(), random.Random(1), 0, 0
