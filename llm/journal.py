@@ -20,6 +20,7 @@ from typing import Any
 
 from parley.llm.budget import Budget, Ledger
 from parley.llm.errors import BudgetSpent, UserError
+from parley.llm.notices import notify
 from parley.llm.prices import Account
 from parley.llm.request import NOTHING, Backend, Reply, Request, Usage, Wrapper, check_replies, identity_text
 from parley.llm.sqlite_files import check_schema, read_sqlite
@@ -166,9 +167,18 @@ class Journal(Wrapper):
             status = os.fstat(file.fileno())
         self._file = status.st_dev, status.st_ino
         self._started = time.time()
+        self._say_if_changed()
         self._run("INSERT OR REPLACE INTO meta VALUES ('identity', ?)", (self._identity,))
         self._run("INSERT INTO sittings VALUES (?, NULL, 0, 0)", (self._started,))
         self._sitting = self._run("SELECT last_insert_rowid()")[0][0]
+
+    def _say_if_changed(self) -> None:
+        """Say on the terminal if the replies so far are of another model, so that none of them will be used."""
+        before = self._run("SELECT value FROM meta WHERE name = 'identity' AND EXISTS (SELECT 1 FROM outcomes)")
+        if before and before[0][0] != self._identity:
+            notify(
+                f"{self.path} has replies of another model, or of another version of it: every question is asked again"
+            )
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
         keys = [self._key(request) for request in requests]

@@ -224,3 +224,17 @@ def test_a_journal_begins_with_what_another_knows(tmp_path: Path) -> None:
     )  # the copy spent one call itself
     with closing(Journal(one, Counted(unasked))) as journal:
         assert journal.complete(asked[:2]) == first
+
+
+def test_a_journal_of_another_model_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its replies answer nothing, so that all is paid again: a resumed study did that without a word."""
+
+    class Newer(Counted):
+        @property
+        def identity(self) -> dict[str, str]:
+            return {"backend": "counted", "version": "2"}
+
+    for backend, said in ((Counted(), False), (Counted(), False), (Newer(), True), (Newer(), False)):
+        with closing(Journal(tmp_path / "journal.sqlite", backend)) as journal:
+            journal.complete(questions(1))
+        assert ("every question is asked again" in capsys.readouterr().err) == said
