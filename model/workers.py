@@ -186,6 +186,7 @@ def run_in_parts(spec: RunSpec, backend: Backend, workers: Workers, progress: Pr
     jobs = [RunPart(bare, Part(number, workers.number)) for number in range(workers.number)]
     announce(called_models(spec.scenario))
     results: list[CellResult] = []
+    _write_record(spec, backend, [], False)  # so that others see a run here while it goes on
     try:
         for _, result in _results(
             PartTask(identity_text(backend), shares_questions(spec.scenario)), jobs, workers, ledger, progress
