@@ -24,6 +24,7 @@ from pyarrow import csv as arrow_csv
 from scipy import sparse
 
 from parley.environments.link_attributes import END, SIGN, START, WEIGHT, simple_graph
+from parley.environments.sparse_graphs import unweighted
 from parley.llm.table_text import LARGE, RATIO, TableText
 
 SOURCE, TARGET = "source", "target"
@@ -94,15 +95,23 @@ class EdgeTable:
         if not (np.abs(signs) == 1).all():
             raise ValueError("the sign of a link must be 1 or -1")
         weights = weights * signs
+        if not {WEIGHT, SIGN} & set(self.columns):
+            codes.sort()
+            rows, columns = np.divmod(codes[np.diff(codes, prepend=-1) != 0], size)
+            return unweighted(_starts(rows, size), columns.astype(np.int32))
         order = np.argsort(codes)
         codes, weights = codes[order], (weights if self.directed else np.tile(weights, 2))[order]
         again = np.diff(codes, prepend=-1) == 0
         if (weights[again] != weights[np.flatnonzero(again) - 1]).any():
             raise ValueError("a link is listed with several weights or signs: keep one")
         rows, columns = np.divmod(codes[~again], size)
-        starts = np.searchsorted(rows, np.arange(size + 1))
-        parts = (weights[~again], columns.astype(np.int32), starts.astype(np.int32))
+        parts = (weights[~again], columns.astype(np.int32), _starts(rows, size))
         return sparse.csr_array(parts, shape=(size, size))
+
+
+def _starts(rows: NDArray[np.int64], size: int) -> NDArray[np.int32]:
+    """Return (n + 1,) the place of the first link of each row. rows: (m,) of each link, in order."""
+    return np.searchsorted(rows, np.arange(size + 1)).astype(np.int32)
 
 
 def read_lines(content: bytes, directed: bool) -> EdgeTable:

@@ -33,6 +33,7 @@ class Given(File):
     node_file: str = field(default="", init=False)
     columns: tuple[str, ...] = field(default=(), init=False)
     names: str = field(default="", init=False)
+    mapped: bool = field(default=False, init=False)
     graph: nx.Graph = field(default_factory=nx.Graph)
     source: str = ""
 

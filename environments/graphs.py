@@ -31,6 +31,7 @@ from parley.environments.base import in_range
 from parley.environments.edge_table import EdgeTable
 from parley.environments.graph_files import read_graph, read_nodes, read_table
 from parley.environments.link_attributes import NO_TIES, Ties, is_temporal, read_ties
+from parley.environments.mapped_graph import mapped_table
 from parley.llm.registry import Registry, UserError
 
 GRAPHS = Registry("graph", __name__, "parley.graphs", ("build", "pairs", "fits"))
@@ -291,8 +292,10 @@ class File(Graph):
     `path` of the file. `directed`: a line `a b` of an edge list or an adjacency list means only that a hears b; other
     formats say so themselves. `node_file`: a table of nodes (.csv) with a column `node`, whose other columns are
     attributes. `columns`: what the columns of a table of links are called in the file, as in (from:source,to:target).
-    `names`: the attribute of nodes by which agents are called, such as label; others are called by their ids. The graph
-    must have as many nodes as there are people. No node may be linked with itself.
+    `names`: the attribute of nodes by which agents are called, such as label; others are called by their ids. `mapped`:
+    of a table of links, make a folder once (`friends.csv.graph`) from which a population reads links as it needs them
+    (environments/mapped_graph.py); such a folder may also be the `path`. The graph must have as many nodes as there are
+    people. No node may be linked with itself.
 
     The record keeps the names and the attributes of nodes, and the weights and signs of links. The attribute `party` of
     a node gives its party and `persona` the name or id of its persona; either all nodes have a party or none. If nodes
@@ -305,6 +308,7 @@ class File(Graph):
     node_file: str = ""
     columns: tuple[str, ...] = ()
     names: str = ""
+    mapped: bool = False
 
     @property
     def title(self) -> str:
@@ -351,6 +355,11 @@ class File(Graph):
         return _is_temporal(self.read())
 
     @property
+    def is_mapped(self) -> bool:
+        """Whether links are read from a folder of arrays as they are needed."""
+        return self.mapped or os.path.isdir(self.path)
+
+    @property
     def files(self) -> tuple[str, ...]:
         """The files that the graph is read from."""
         return tuple(filter(None, (self.path, self.node_file)))
@@ -358,10 +367,17 @@ class File(Graph):
     def read(self) -> nx.Graph:
         """Return the graph of the file; do not change it. Errors: ValueError."""
         with _graph_errors(self.path):
+            if self.is_mapped:
+                raise ValueError("a mapped graph is for populations: give the table of links without mapped=true")
             return _read(self, tuple(map(_stamp, self.files)))
 
     def table(self) -> EdgeTable | None:
         """Return the links as columns, if the file is an edge list or a matrix; else None. Errors: ValueError."""
+        if self.is_mapped:
+            with _graph_errors(self.path):
+                if self.names or self.node_file:
+                    raise ValueError("a mapped graph has no attributes of nodes: leave out names and node_file")
+                return mapped_table(self.path, self.directed, self.columns)
         if self.names:
             return None
         with _graph_errors(self.path):

@@ -159,12 +159,16 @@ def _print_plan(run: Mapping[str, Any]) -> None:
 def _graph_digest(graph: str) -> dict[str, str]:
     """Return the digest of the file that a graph is read from: a changed file is another population."""
     from parley.environments.graphs import GRAPHS
+    from parley.environments.mapped_graph import digest_of
     from parley.llm.seeding import digest
 
     if not graph.startswith("file,"):
         return {}
     try:
-        files = GRAPHS.get(graph).files
+        chosen = GRAPHS.get(graph)
+        if chosen.is_mapped:
+            return {"file": digest_of(chosen.path)}
+        files = chosen.files
         return {"file": digest(*[Path(file).read_bytes().hex() for file in files]).hex()}
     except OSError as error:
         raise UserError(f"graph {graph}: cannot read {error.filename}: {error.strerror}") from error
