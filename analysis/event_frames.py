@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from functools import cache
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,10 @@ KEYS = ["topic", "group", "repetition", "seat", "party", "name"]
 NODE = "node"
 WHO = ["room", "agent"]
 ROOM = ["room", "topic", "group", "repetition"]
+LATEST = 50_000
+"""Events of a kind that are kept as objects before they become columns."""
+SHARED = 10_000
+"""Different texts of a kind of event that are kept once."""
 TYPES = {"int": "int64", "float": "float64", "float | None": "float64"}
 
 
@@ -32,12 +37,72 @@ def _no_events(kind: type) -> pd.DataFrame:
     return _fields_frame((), kind)
 
 
-def _fields_frame(rows: Sequence[Any], kind: type) -> pd.DataFrame:
+def _fields_frame(rows: Iterable[Any], kind: type) -> pd.DataFrame:
     columns = {}
     for field in fields(kind):
         values, dtype = [getattr(row, field.name) for row in rows], TYPES.get(str(field.type), "object")
         columns[field.name] = _column(values, dtype)
     return pd.DataFrame(columns)
+
+
+class EventColumns(Sequence[Any]):
+    """The events of one kind in a record, which may have millions of them: all but the latest are kept as columns.
+
+    Texts that many events have (a room, a purpose) are kept once.
+    """
+
+    def __init__(self, kind: type):
+        self.kind, self._parts, self._latest = kind, list[pd.DataFrame](), list[Any]()
+        self._known: dict[str, str] = {}
+
+    def append(self, event: Any) -> None:
+        """Add an event."""
+        self._latest.append(event)
+        if len(self._latest) >= LATEST:
+            part = _fields_frame(self._latest, self.kind)
+            for name in part.select_dtypes("object"):
+                part[name] = pd.Series([self._shared(value) for value in part[name]], dtype="object")
+            self._parts.append(part)
+            self._latest = []
+
+    def _shared(self, value: Any) -> Any:
+        """Return a text that an earlier event has, where few are different; other values as they are."""
+        if not isinstance(value, str):
+            return value
+        if len(self._known) < SHARED:
+            return self._known.setdefault(value, value)
+        return self._known.get(value, value)
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row per event, as `event_frame` does."""
+        rows = event_frame(self._latest, self.kind)
+        return pd.concat([*self._parts, rows], ignore_index=True) if self._parts else rows
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts)) + len(self._latest)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the events, made again from their columns."""
+        for part in self._parts:
+            columns = [_values(part[name]) for name in part]
+            yield from (self.kind(*values) for values in zip(*columns, strict=True))
+        yield from self._latest
+
+    def __getitem__(self, place: Any) -> Any:
+        return list(self)[place]
+
+    def largest(self, name: str) -> int:
+        """Return the largest value of a column of whole numbers; 0 without events."""
+        latest = max((getattr(event, name) for event in self._latest), default=0)
+        return max([latest, *[int(part[name].max()) for part in self._parts]])
+
+
+def _values(column: pd.Series) -> list[Any]:
+    """Return a column as values of events: None for a missing number."""
+    if column.dtype == "float64":
+        return [None if value != value else value for value in column.tolist()]  # only NaN differs from itself
+    values: list[Any] = column.tolist()
+    return values
 
 
 def _column(values: Sequence[Any], dtype: str) -> pd.Series:
@@ -147,9 +212,17 @@ def link_frame(changes: Sequence[events.Linked | events.Unlinked], signed: Seque
 
 def heard_frame(heard: Sequence[events.Heard], shown: Sequence[events.Shown]) -> pd.DataFrame:
     """What was heard, and of feeds the posts in the order in which they are remembered: the first one last."""
-    rows = [(event.room, event.round, event.agent, iteration) for event in heard for iteration in event.iterations]
-    rows += [(event.room, event.round, event.agent, post) for event in shown for post in reversed(event.posts)]
-    return typed_table(rows, room="object", round="int64", agent="int64", iteration="int64")
+    rooms: list[str] = []
+    rounds, agents, turns = array("q"), array("q"), array("q")
+    for event, heard_turns in chain(
+        ((event, event.iterations) for event in heard), ((event, event.posts[::-1]) for event in shown)
+    ):
+        rooms += [event.room] * len(heard_turns)
+        rounds.extend([event.round] * len(heard_turns))
+        agents.extend([event.agent] * len(heard_turns))
+        turns.extend(heard_turns)
+    numbers = {"round": rounds, "agent": agents, "iteration": turns}
+    return pd.DataFrame({"room": text_column(rooms)} | {name: np.array(of, np.int64) for name, of in numbers.items()})
 
 
 def table_frame(gathered: Sequence[events.Gathered]) -> pd.DataFrame:

@@ -29,7 +29,8 @@ def add_metric(report: Report, tables: Tables, metric: ModuleType, frame: pd.Dat
         note += " The table shows the first and the last round; the other rounds are in `tables/`."
         ends = frame.groupby(["topic", "group"])["round"].transform(lambda of: of.isin([of.min(), of.max()]))
         frame = frame[ends]
-    report.add(f"{metric.NOTE}{note}")
+    about = metric.note(frame) if hasattr(metric, "note") else metric.NOTE
+    report.add(f"{about}{note}")
     rows = [
         [_key_title(tables, key, row[key]) for key in keys] + [_cell(row, name) for name in shown]
         for row in frame.to_dict("records")

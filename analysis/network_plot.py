@@ -15,7 +15,7 @@ import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+from matplotlib.colors import Normalize, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import PathPatch
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from parley.analysis.figures import LABEL, TWO_COLUMNS, add_legend, new_figure, styles_of_run
 from parley.analysis.metrics._network import Links, Population, populations
+from parley.analysis.network_field import CAPTION, field_figure, is_large
 from parley.analysis.plots import figure_title, topic_ends
 from parley.analysis.tables import Tables
 from parley.llm.seeding import stream
@@ -88,6 +89,11 @@ def has_network(tables: Tables) -> bool:
     return not tables.links.empty
 
 
+def network_caption(tables: Tables) -> str:
+    """Return what the figure of the networks shows."""
+    return CAPTION if is_large(tables) else FIGURE_CAPTION
+
+
 def network_figure(tables: Tables, note: str) -> Figure:
     """Draw the networks of a run before the debate and after the last survey: colour is opinion, shape is party.
 
@@ -96,6 +102,8 @@ def network_figure(tables: Tables, note: str) -> Figure:
     """
     networks = list(populations(tables))
     shown = networks[:MOST]
+    if is_large(tables):
+        return _field(tables, networks, note)
     across = 1 if len(shown) == 1 else 2
     markers = {party: look["markers"][0] for party, look in styles_of_run(tables).items()}
     groups = list(dict.fromkeys(network.room.group for network in networks))
@@ -118,6 +126,18 @@ def network_figure(tables: Tables, note: str) -> Figure:
         scale.set_label(f"Attitude\n0: {low}\n10: {high}" if low and high else "Attitude (0 to 10)", fontsize=LABEL)
         _legend(figure, tables, shown, markers)
     return figure
+
+
+def _field(tables: Tables, networks: Sequence[Population], note: str) -> Figure:
+    """Draw the networks of a run with many people as numbers of agents (analysis/network_field.py)."""
+    shown = networks[:MOST]
+    groups = list(dict.fromkeys(network.room.group for network in networks))
+    names = ["" if len(shown) == 1 else _room_name(tables, networks, place) for place in range(len(shown))]
+    ends = {topic_ends(tables, network.room.topic) for network in shown}
+    low, high = (ends.pop() or ("", "")) if len(ends) == 1 else ("", "")
+    title = f"Attitudes, and those of others who are heard: {figure_title(tables, groups)}"
+    words = f"\n0: {low}\n10: {high}" if low and high else " (0 to 10)"
+    return field_figure(shown, names, title, f"{note}{_which(networks)}", words)
 
 
 MOST = 6
@@ -163,6 +183,7 @@ def _draw_room(pair: Sequence[Axes], network: Population, markers: Mapping[str, 
         axis.set_visible(False)
 
 
+FIGURE_CAPTION = "Who hears whom, before the debate and after the last round: colour is attitude, shape is party"
 ABOUT = (
     "A point is an agent. A line joins two agents if one of them hears the other. Linked agents are near "
     "each other. Colour is the attitude, shape is the party."
@@ -185,11 +206,12 @@ def _draw(
         )
     attitudes = network.room.attitudes
     values = attitudes[round_].to_numpy(dtype=float) if round_ in attitudes else np.full(len(places), np.nan)
-    parties = network.room.parties.to_numpy()
+    parties, colours = network.room.parties.to_numpy(), colormaps[COLOURS]
     area = max(5.0, min(40.0, 2500 / max(len(places), 1)))
     for party in dict.fromkeys(parties):
         here = parties == party
-        fills = [NO_RATING if np.isnan(value) else colormaps[COLOURS](value / 10) for value in values[here]]
+        fills = colours(values[here] / 10)
+        fills[np.isnan(values[here])] = to_rgba(NO_RATING)
         axis.scatter(
             places[here, 0],
             places[here, 1],

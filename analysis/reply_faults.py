@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache
 
 import pandas as pd
@@ -38,6 +38,10 @@ _END = re.compile(r"[.!?…。！？—–-][\W_]*$")
 
 Phrase = tuple[str, ...]
 SEAT = ["room", "iteration"]
+MEASURED = 20_000
+"""The most turns whose replies are measured; of more, each k-th one is (`sampled`)."""
+TURNS = "turns"
+"""The attribute of a table of some turns: how many the run has."""
 
 
 def reply_faults(tables: Tables) -> pd.DataFrame:
@@ -55,13 +59,41 @@ def reply_faults(tables: Tables) -> pd.DataFrame:
     recited, recited_null   1 for a phrase of its persona, or of another persona, in the second person
     unended      1 if it ends within a sentence
     foreign      1 if it is not in the language of the run
+
+    Of more than MEASURED turns a part is measured: the attribute TURNS of the table is then how many turns there are.
     """
-    turns = tables.replies
+    turns = sampled(tables.replies)
     frame = turns[["topic", "group", "room", "round", *SEAT[1:], "party", "reason"]].reset_index(drop=True)
     has_text = turns["text"].notna().to_numpy()
     for name, values in {**_copies(tables, turns), **_flags(tables, turns)}.items():
         frame[name] = pd.Series(list(values), dtype="float64").where(has_text)
+    frame.attrs = dict(turns.attrs)
     return frame
+
+
+def sampled(turns: pd.DataFrame) -> pd.DataFrame:
+    """Return the turns; of more than MEASURED a systematic sample, each k-th one from the first in the order of the record.
+
+    >>> len(sampled(pd.DataFrame({"iteration": range(50_000)}))), sampled(pd.DataFrame({"iteration": range(50_000)})).attrs
+    (16667, {'turns': 50000})
+    """
+    step = -(-len(turns) // MEASURED)
+    if step <= 1:
+        return turns
+    part = turns.iloc[::step].copy()
+    part.attrs[TURNS] = len(turns)
+    return part
+
+
+def sample_sentence(measured: pd.DataFrame) -> str:
+    """Return how many of the turns were measured, from a table with the attribute TURNS; "" where all were."""
+    turns = measured.attrs.get(TURNS, 0)
+    step = -(-turns // MEASURED)
+    return (
+        f"Measured on {-(-turns // step):,} of {turns:,} turns: one in {step:,}, in the order of the record."
+        if turns
+        else ""
+    )
 
 
 def phrases(text: str) -> list[Phrase]:
@@ -75,14 +107,18 @@ def phrases(text: str) -> list[Phrase]:
 
 
 class _Lines:
-    """The lines of a room: when each phrase was said first, by whom, when by another agent, and when by each agent."""
+    """The lines of a room: when each phrase was said first, by whom, when by another agent, and when by each agent.
 
-    def __init__(self, lines: pd.DataFrame):
+    wanted: the only phrases that are looked for; None: all.
+    """
+
+    def __init__(self, lines: pd.DataFrame, wanted: Set[Phrase] | None = None):
         self.group, self.opened = str(lines["group"].iloc[0]), int(lines["iteration"].min())
         self.first = dict[Phrase, tuple[int, int]]()
         self.by_another, self.by = dict[Phrase, int](), dict[tuple[int, Phrase], int]()
         for agent, turn, text in zip(lines["agent"], lines["iteration"], lines["text"], strict=True):
-            for phrase in phrases(text):
+            said = phrases(text)
+            for phrase in said if wanted is None else [phrase for phrase in said if phrase in wanted]:
                 if self.first.setdefault(phrase, (turn, agent))[1] != agent:
                     self.by_another.setdefault(phrase, turn)
                 self.by.setdefault((agent, phrase), turn)
@@ -112,7 +148,10 @@ def _share(flags: Sequence[bool], comparable: bool = True) -> float:
 def _copies(tables: Tables, turns: pd.DataFrame) -> dict[str, list[float]]:
     """Return the shares of copied phrases of each turn, by column."""
     heard = tables.utterances.dropna(subset="text")
-    rooms = {name: _Lines(lines) for name, lines in heard.groupby("room", sort=False)}
+    wanted = None
+    if TURNS in turns.attrs:  # of millions of lines only the phrases of the sample are kept
+        wanted = {phrase for text in turns["text"] if isinstance(text, str) for phrase in phrases(text)}
+    rooms = {name: _Lines(lines, wanted) for name, lines in heard.groupby("room", sort=False)}
     others = _other_rooms(rooms, turns)
     columns: dict[str, list[float]] = {"copied": [], "copied_own": [], "copied_others": [], "copied_null": []}
     for room, agent, turn, text in zip(turns["room"], turns["agent"], turns["iteration"], turns["text"], strict=True):

@@ -10,7 +10,7 @@ from types import ModuleType
 import pandas as pd
 
 from parley.agents.topic import load_topic
-from parley.analysis import disclaimers, provenance
+from parley.analysis import disclaimers, provenance, transcript
 from parley.analysis import formatting as words
 from parley.analysis.branch_report import add_branch
 from parley.analysis.figure_text import rooms_phrase
@@ -21,12 +21,14 @@ from parley.analysis.metric_section import add_metric
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.metrics._cells import DEFAULT, default_level
 from parley.analysis.model_calls import asked_of_model, mixed_models, model_names, outgrown, used_tokens
+from parley.analysis.network_plot import network_caption
 from parley.analysis.qualify.in_reports import first_sentences, withholds
 from parley.analysis.rating_value import CAPTIONS
 from parley.analysis.reply_faults import ways_read
 from parley.analysis.report import Report
 from parley.analysis.run_tables import run_tables
 from parley.analysis.statistics.intervals import FEWEST, too_few
+from parley.analysis.table_export import SPREADSHEET, parquet_alone
 from parley.analysis.tables import Tables, asked_for
 from parley.llm.errors import UserError
 from parley.llm.prices import UNPRICED, Prices, cost_by_model
@@ -65,9 +67,7 @@ def write_summary(
     report.in_short(_in_short(tables, results, measured, path.parent))
     report.picture(figure, "Attitudes by round")
     if (network := figure.with_name(f"{NETWORK}.png")).exists():
-        report.picture(
-            network, "Who hears whom, before the debate and after the last round: colour is attitude, shape is party"
-        )
+        report.picture(network, network_caption(tables))
     add_branch(report, tables, path.parent)
     _how_to_read(report, tables)
     report.lines(provenance.intervention_table(tables))
@@ -408,7 +408,11 @@ def again(report: Report, tables: Tables) -> None:
     """Add how to run it again, and where everything is."""
     command = provenance.rerun_command(tables.header)
     report.section("Run it again", f"    {command}" if command else NO_COMMAND)
+    some = len(tables.utterances) > transcript.MOST
     report.add(
-        "Tables are in `tables/`, every debate is in `transcript.md`, every event in `record.jsonl`, "
-        "every reply in `journal.sqlite`."
+        f"Tables are in `tables/`, {'a part of the debates' if some else 'every debate'} is in `transcript.md`, every event in "
+        "`record.jsonl`, every reply in `journal.sqlite`."
     )
+    if long := parquet_alone(tables):
+        names = ", ".join(f"`{name}`" for name in long)
+        report.add(f"Tables of more than {SPREADSHEET:,} rows are written as .parquet alone, without .csv: {names}.")

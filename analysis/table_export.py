@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from parley.analysis.tables import Tables
 from parley.llm.table_text import as_cell
@@ -33,17 +37,43 @@ def write_tables(tables: Tables, folder: Path) -> list[Path]:
     return [path for name in names for path in write_table(getattr(tables, name), folder / name)]
 
 
+SPREADSHEET = 1_000_000
+"""The most rows of a table that is written as .csv too: a spreadsheet program opens no more (1,048,576)."""
+GROUP = 250_000
+"""Rows of a large table that are made into Parquet at once."""
+
+
 def write_table(frame: pd.DataFrame, stem: Path) -> list[Path]:
     """Write one table as stem.parquet and stem.csv (every text quoted: a bare carriage return would end the row).
 
-    A text column has the type of text also when all of it is missing. In the .csv a missing text is empty, and a text that a
-    spreadsheet program would take for a formula has an apostrophe in front.
+    A table of more than SPREADSHEET rows is written as .parquet alone, in groups of rows. A text column has the type of text
+    also when all of it is missing. In the .csv a missing text is empty, and a text that a spreadsheet program would take for a
+    formula has an apostrophe in front.
     """
     paths = [stem.with_name(f"{stem.name}.parquet"), stem.with_name(f"{stem.name}.csv")]
     texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name].dtype)]
+    if len(frame) > SPREADSHEET:
+        _write_groups(frame, texts, paths[0])
+        paths[1].unlink(missing_ok=True)  # of an earlier report
+        return paths[:1]
     frame.astype(dict.fromkeys(texts, "string")).to_parquet(paths[0], index=False)
     paths[1].write_text(table_csv(frame), encoding="utf-8", newline="")
     return paths
+
+
+def _write_groups(frame: pd.DataFrame, texts: Sequence[Any], path: Path) -> None:
+    """Write a table as .parquet, so many rows at a time: a copy of the whole would take as much memory again."""
+    schema = pa.Schema.from_pandas(frame.iloc[:0].astype(dict.fromkeys(texts, "string")), preserve_index=False)
+    with pq.ParquetWriter(path, schema) as file:
+        for start in range(0, len(frame), GROUP):
+            group = frame.iloc[start : start + GROUP].astype(dict.fromkeys(texts, "string"))
+            file.write_table(pa.Table.from_pandas(group, schema, preserve_index=False))
+
+
+def parquet_alone(tables: Tables) -> list[str]:
+    """Return the names of the tables of a run that are written as .parquet alone."""
+    names = ("agents", "utterances", "summaries", "attitudes", "calls", *FURTHER, *tables.of_studies)
+    return [name for name in names if len(getattr(tables, name)) > SPREADSHEET]
 
 
 def table_csv(frame: pd.DataFrame) -> str:

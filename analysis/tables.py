@@ -17,6 +17,7 @@ from parley.agents.society import PartyNames, Society, load_society, party_name
 from parley.agents.topic import is_news, load_topic
 from parley.agents.traits import trait_names
 from parley.analysis.event_frames import (
+    EventColumns,
     act_frame,
     agent_models,
     character_frame,
@@ -210,6 +211,10 @@ NOTED = (
 )  # fmt: skip
 
 
+MANY = (events.Utterance, events.Rated, events.Called, events.Heard)
+"""The kinds of events of which a record has most."""
+
+
 def load(run: Path) -> Tables:
     """Load a run folder or a record file. Errors: UserError when there is none."""
     return tables(read_lines(record_of(run)), str(run))
@@ -220,13 +225,18 @@ def _check_rounds(kinds: Mapping[type, Sequence[Any]], run: str) -> None:
     most = max(LARGEST, sum(map(len, kinds.values())))
     for kind, kind_events in kinds.items():
         for name in {"round", "rounds", "iteration"} & {each.name for each in fields(kind)}:
-            if (last := max((getattr(event, name) for event in kind_events), default=0)) > most:
+            if isinstance(kind_events, EventColumns):
+                last = kind_events.largest(name)
+            else:
+                last = max((getattr(event, name) for event in kind_events), default=0)
+            if last > most:
                 raise UserError(f"{run}: the record says {name} = {last:,}, and no run of Parley has such a number")
 
 
 def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
     """Return the tables of a record's events. Errors: UserError without a header among them."""
-    kinds: dict[type, list[Any]] = defaultdict(list)
+    kinds: dict[type, Any] = defaultdict(list)
+    kinds |= {kind: EventColumns(kind) for kind in MANY}
     kinds[events.Unlinked] = kinds[events.Linked]  # one list, in the order of the record
     for event in record:
         kinds[type(event)].append(event)
@@ -234,7 +244,8 @@ def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
         raise UserError(f"{run} has no results yet: its record is empty")
     _check_rounds(kinds, run)
     header = kinds[events.Header][-1]
-    frames = {kind: partial(event_frame, kinds[kind], kind) for kind in events.KINDS.values()}
+    frames = {kind: partial(event_frame, kinds[kind], kind) for kind in events.KINDS.values() if kind not in MANY}
+    frames |= {kind: kinds[kind].frame for kind in MANY}
     agents, calls = with_nodes(frames[events.Seated](), kinds[events.Node]), frames[events.Called]()
     agents["llm"] = text_column(agent_models(agents, header, kinds[events.OwnModel]))
     notes = calls.pop("notes")

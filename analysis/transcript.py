@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from parley.analysis.tables import Tables
 from parley.environments.dyads import POST
 from parley.model.titles import group_title, seat_label
 
+MOST = 20_000
+"""The most turns of a transcript: about six megabytes."""
 ACT = "act"
 Rows = list[dict[str, Any]]
 Events = dict[tuple[str, int], Rows]
@@ -30,17 +33,54 @@ def write_transcript(tables: Tables, path: Path) -> Path:
 
 
 def text(tables: Tables) -> str:
-    """Return the transcript as text."""
-    return "\n".join(_lines(tables))
+    """Return the transcript as text; of a run with many turns the first of them, with a sentence that says which."""
+    return "\n".join(_lines(*shortened(tables)))
 
 
-def _lines(tables: Tables) -> Iterator[str]:
+def shortened(tables: Tables) -> tuple[Tables, str]:
+    """Return the tables of the first agents of a large run, with all that they said, and a sentence that says so.
+
+    Rooms are whole where they have at most MOST turns together. Of a larger first room, agents are taken in seating order.
+    """
+    turns = tables.utterances
+    if len(turns) <= MOST:
+        return tables, ""
+    counts = turns.groupby("room").size().reindex(tables.agents["room"].unique(), fill_value=0)
+    fits = counts.cumsum() <= MOST
+    agents = tables.agents[tables.agents["room"].isin(counts.index[fits])]
+    if not counts[fits].any():  # the first debate has more turns by itself
+        first = tables.agents[tables.agents["room"] == counts.index[~fits][0]]
+        said = (
+            turns.groupby(["room", "agent"])
+            .size()
+            .reindex(pd.MultiIndex.from_frame(first[["room", "agent"]]), fill_value=0)
+        )
+        agents = pd.concat([agents, first[said.cumsum().to_numpy() <= MOST]])
+    shown = pd.MultiIndex.from_frame(agents[["room", "agent"]])
+    parts = {
+        name: frame[pd.MultiIndex.from_frame(frame[["room", "agent"]]).isin(shown)]
+        for name in ("utterances", "summaries", "private", "attitudes", "probes", "acts")
+        if len(frame := getattr(tables, name))
+    }
+    some, every = parts["utterances"], turns
+    agents_of, rooms_of = ([f"{frame[name].nunique():,}" for frame in (some, every)] for name in ("agent", "room"))
+    sentence = (
+        f"This transcript has {len(some):,} of {len(every):,} turns: those of {agents_of[0]} of {agents_of[1]} agents who spoke, "
+        f"in {rooms_of[0]} of {rooms_of[1]} rooms. "
+        "All turns are in `tables/utterances.parquet`.\n"
+    )
+    return replace(tables, agents=agents, **parts), sentence
+
+
+def _lines(tables: Tables, limit: str) -> Iterator[str]:
     scenario = tables.header.scenario
     yield f"# {escape_markdown(scenario['name'])}: transcripts\n"
     yield escape_markdown(
         f"{provenance.experiment_title(tables.header)}. Model: {disclaimers.model_label(tables.header)}. Seed {scenario['seed']}."
     )
     yield "Ratings (0-10) are private: the other agents do not see them.\n"
+    if limit:
+        yield limit
     sections, contents = _sections(tables), []
     turns, ratings, feelings, interventions = (
         _by_room(frame) for frame in (_turns(tables), tables.attitudes, tables.emotions, tables.interventions)

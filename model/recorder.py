@@ -155,14 +155,14 @@ def from_line(line: str) -> Event:
 
 def read_lines(path: Path) -> Iterator[Event]:
     """Yield the events of a record. A torn last line, as of a killed run, is left out. Errors: UserError without a record."""
-    with file_errors(f"cannot read the record {path}"):
-        lines = path.read_bytes().splitlines(keepends=True)
-    for number, line in enumerate(lines, 1):
-        try:
-            yield from_line(line.decode())
-        except ValueError as error:
-            if number == len(lines) and not line.endswith(b"\n"):
-                return
-            raise UserError(
-                f"{path}, line {number} cannot be read ({error}): the file is damaged or from another version of Parley"
-            ) from error
+    with file_errors(f"cannot read the record {path}"), path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                event = from_line(line.decode())
+            except ValueError as error:
+                if not line.endswith(b"\n"):  # only the last one
+                    return
+                raise UserError(
+                    f"{path}, line {number} cannot be read ({error}): the file is damaged or from another version of Parley"
+                ) from error
+            yield event

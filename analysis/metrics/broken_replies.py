@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from parley.analysis.reply_faults import COPIED, reply_faults
+from parley.analysis.reply_faults import COPIED, reply_faults, sample_sentence
 from parley.analysis.tables import Tables
 from parley.model.titles import join_phrases
 
@@ -81,7 +81,14 @@ def compute(tables: Tables) -> pd.DataFrame:
     table = grouped.agg(turns=("lost", "size"), replies=("replies", "sum"), compared=("copied", "count"))
     table = table.join(grouped[[*SHARES]].mean()).reset_index()
     kinds = dict.fromkeys(KEYS, "object") | {"round": "int64"} | dict.fromkeys(COUNTS, "int64")
-    return table.astype(kinds | dict.fromkeys(SHARES, "float64"))[[*KEYS, *COUNTS, *SHARES]]
+    table = table.astype(kinds | dict.fromkeys(SHARES, "float64"))[[*KEYS, *COUNTS, *SHARES]]
+    table.attrs = dict(frame.attrs)
+    return table
+
+
+def note(frame: pd.DataFrame) -> str:
+    """Return what the section says; of a large run also which turns were measured."""
+    return f"{NOTE} {sample_sentence(frame)}".strip()
 
 
 def headline(frame: pd.DataFrame) -> str:
@@ -90,8 +97,9 @@ def headline(frame: pd.DataFrame) -> str:
     if faults:
         settings = "" if {fault.share for fault in faults} <= REPETITIVE else f", or `{LESS_CHANCE}`,"
         advice = f"Read the transcript before you use the results. A larger model{settings} may help."
-        return f"{BROKEN} {join_phrases([_in_words(frame, fault) for fault in faults])}. {advice}"
-    return f"I{_in_words(frame, COPIES)[1:]}." if frame["compared"].sum() else ""
+        broken = join_phrases([_in_words(frame, fault) for fault in faults])
+        return " ".join(filter(None, (f"{BROKEN} {broken}.", sample_sentence(frame), advice)))
+    return f"I{_in_words(frame, COPIES)[1:]}. {sample_sentence(frame)}".strip() if frame["compared"].sum() else ""
 
 
 def broken_line(faults: Iterable[pd.DataFrame]) -> str:

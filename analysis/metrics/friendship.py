@@ -104,6 +104,8 @@ NOTE = (
     "`tables/` compares the mean over rooms with the shuffles. Rooms with the same graph have the same shuffles. "
     "Numbers are means over rooms."
 )
+FEWER = "shuffles"
+"""The attribute of the table with the least number of shuffles of a graph."""
 LABELS = {
     "rooms": "rooms", "degree": "degree", "degree_null": "degree, shuffled", "degree_excess": "degree, excess",
     "activity": "activity", "activity_null": "activity, shuffled", "activity_excess": "activity, excess",
@@ -111,11 +113,32 @@ LABELS = {
 }  # fmt: skip
 NEEDS = "whole_network"
 SHUFFLES = 199
+FEWEST_SHUFFLES, SHUFFLED = 39, 20_000_000
+"""The fewest shuffles, with which a two-sided p can be .05, and how many links are shuffled in all with more than the fewest."""
 QUANTITIES = ("degree", "activity")
 BOUNDS = dict.fromkeys(QUANTITIES, SHARE) | {f"{quantity}_excess": SIGNED for quantity in QUANTITIES}
 SILENT = "no agent has spoken"
 Key = tuple[str, str, int]
 Nulls = dict[Key, list[Floats]]
+
+
+def shuffles_of(links: int) -> int:
+    """Return how often a graph is shuffled: 199 times, and less often if it has more than 100,000 links.
+
+    >>> shuffles_of(600), shuffles_of(300_000), shuffles_of(6_000_000)
+    (199, 66, 39)
+    """
+    return min(SHUFFLES, max(FEWEST_SHUFFLES, SHUFFLED // max(links, 1)))
+
+
+def note(frame: pd.DataFrame) -> str:
+    """Return what the section says, with the number of shuffles."""
+    fewest = frame.attrs.get(FEWER, SHUFFLES)
+    usual, fewer = (
+        f"{SHUFFLES} shuffles",
+        f"{fewest} shuffles (of at most {SHUFFLES}, fewer of a graph with more links)",
+    )
+    return NOTE if fewest == SHUFFLES else NOTE.replace(usual, fewer)
 
 
 def compute(tables: Tables) -> pd.DataFrame:
@@ -134,7 +157,11 @@ def compute(tables: Tables) -> pd.DataFrame:
         true = shares[quantity]
         columns = [_null_columns(quantity, null.get(key, []), value) for key, value in zip(keys, true, strict=True)]
         shares = shares.join(pd.DataFrame(columns, columns=_null_names(quantity), index=shares.index).astype("float64"))
-    return shares[[*[name for name in shares if name != "reason"], "reason"]]
+    shares = shares[[*[name for name in shares if name != "reason"], "reason"]]
+    drawn = [len(null) for by_key in nulls.values() for rooms in by_key.values() for null in rooms]
+    if min(drawn, default=SHUFFLES) < SHUFFLES:
+        shares.attrs[FEWER] = min(drawn)
+    return shares
 
 
 def _rows(tables: Tables, nulls: Mapping[str, Nulls]) -> Iterator[dict[str, Any]]:
@@ -199,13 +226,14 @@ def hearers(links: Links, size: int) -> Floats:
 
 def degree_null(links: Links, size: int, generator: np.random.Generator) -> Floats:
     """Return the share for degree in shuffled graphs in which every agent hears, and is heard by, as many as before."""
-    degree, draws = hearers(links, size), shuffled_links(links, size, SHUFFLES, generator)
+    degree, draws = hearers(links, size), shuffled_links(links, size, shuffles_of(len(links.source)), generator)
     return np.array([paradox(drawn, degree).value for drawn in draws], dtype=float)
 
 
 def dealt_null(links: Links, values: Floats, generator: np.random.Generator) -> Floats:
     """Return the share where the values are shuffled among the agents."""
-    return np.array([paradox(links, generator.permutation(values)).value for _ in range(SHUFFLES)], dtype=float)
+    deals = (generator.permutation(values) for _ in range(shuffles_of(len(links.source))))
+    return np.array([paradox(links, dealt).value for dealt in deals], dtype=float)
 
 
 def two_sided(null: Floats, true: float) -> float:
@@ -243,7 +271,8 @@ def _null_columns(quantity: str, rooms: list[Floats], true: float) -> dict[str, 
     """Return the mean over rooms in each shuffle: its mean, its middle 95%, and the two-sided p of the true mean."""
     if not rooms:
         return {}
-    null = nanmean(np.stack(rooms))
+    fewest = min(map(len, rooms))
+    null = nanmean(np.stack([shares[:fewest] for shares in rooms]))
     low, high = np.quantile(null, [0.025, 0.975])
     ends = {f"{quantity}_p": two_sided(null, true)}
     return with_interval(f"{quantity}_null", float(null.mean()), (float(low), float(high))) | ends
