@@ -1,4 +1,4 @@
-"""Reads links from a table (.csv, .tsv): a link a row, or a matrix whose first row and first column name the nodes.
+"""Reads links from a table (.csv, .tsv, .parquet): a link a row, or a matrix whose first row and column name the nodes.
 
 What a column is, is seen by its name, as Gephi, igraph and R write edge lists, or said by `columns`: (THEIRS:OURS, ...). A file
 without a header names its columns by place: (1:source,2:target). Errors are ValueErrors of one line without the name of the
@@ -7,7 +7,8 @@ file, or UserErrors with it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -15,21 +16,24 @@ from itertools import islice
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from parley.environments.edge_table import (
     COLUMNS,
     SOURCE,
     TARGET,
     EdgeTable,
+    Where,
     as_numbers,
     edges_of,
     read_texts,
     row_words,
     table_of_array,
+    trimmed,
 )
 from parley.environments.link_attributes import SIGN, WEIGHT
 from parley.llm.registry import unknown_name
-from parley.llm.table_text import TableText, table_text, utf8
+from parley.llm.table_text import LARGE, RATIO, TableText, table_text, utf8
 
 TYPE, RATING = "type", "rating"
 OURS = (*COLUMNS, RATING, TYPE)
@@ -48,16 +52,49 @@ def read_csv(content: bytes, file: str, directed: bool, columns: Sequence[str] =
         return _read_matrix(text)
     else:
         names = _recognised(text)
+    _refuse_twice(names)
+    where = {ours: partial(row_words, text, theirs) for theirs, ours in names.items()}
+    return _links_of(read_texts(text, list(names)), names, directed, text.mark == ";", where)
+
+
+def read_parquet(content: bytes, file: str, directed: bool, columns: Sequence[str] = ()) -> EdgeTable:
+    """Return the links of a Parquet file, a link a row; columns as in `read_csv`, by name. Errors: UserError, ValueError."""
+    most = max(LARGE, RATIO * len(content))
+    try:
+        parquet = pq.ParquetFile(io.BytesIO(content))
+        groups = [parquet.metadata.row_group(number) for number in range(parquet.num_row_groups)]
+        if max(parquet.metadata.num_rows, sum(group.total_byte_size for group in groups)) > most:
+            raise ValueError(f"it unpacks to more than {most:,} bytes or rows, {RATIO} times its size")
+        text = TableText(file, parquet.schema_arrow.names, ",", b"", 1)
+        names = _given(text, b"", columns)[1] if columns else _recognised(text)
+        _refuse_twice(names)
+        table = parquet.read(list(names))
+        texts = pa.table({theirs: trimmed(table[theirs].cast(pa.string())) for theirs in names})
+    except (pa.ArrowException, OSError) as error:
+        raise ValueError(f"its columns cannot be read as a Parquet file: {str(error).splitlines()[0]}") from error
+    return _links_of(texts, names, directed)
+
+
+def _refuse_twice(names: Mapping[str, str]) -> None:
+    """Errors: ValueError if two columns are the same of a link. names: what each column is."""
     if twice := [ours for ours in names.values() if list(names.values()).count(ours) > 1]:
         raise ValueError(
             f"two columns are {twice[0]}: remove one, or name the right one with columns=(THEIRS:{twice[0]})"
         )
-    texts = read_texts(text, list(names))
+
+
+def _links_of(
+    texts: pa.Table,
+    names: Mapping[str, str],
+    directed: bool,
+    comma: bool = False,
+    where: Mapping[str, Where] | None = None,
+) -> EdgeTable:
+    """Return the links of columns of texts. names: what each column is. comma, where: as in `edges_of`."""
     links = {ours: texts[theirs] for theirs, ours in names.items()}
     if TYPE in links:
         directed = _is_directed(links.pop(TYPE))
-    where = {ours: partial(row_words, text, theirs) for theirs, ours in names.items()}
-    table = edges_of(links, directed, text.mark == ";", where)
+    table = edges_of(links, directed, comma, where)
     return _with_signs(table) if RATING in table.columns else table
 
 

@@ -163,7 +163,7 @@ def read_texts(text: TableText, wanted: Sequence[str]) -> pa.Table:
         pa.ArrowInvalid
     ):  # some row has other than one value for each column: find it, or leave out empty ones at its end
         rows = [row for _, row in text.rows()]
-        columns = [_trimmed(pa.chunked_array([[row[place] for row in rows]], pa.string())) for place in places]
+        columns = [trimmed(pa.chunked_array([[row[place] for row in rows]], pa.string())) for place in places]
     return pa.table(dict(zip(wanted, columns, strict=True)))
 
 
@@ -181,10 +181,11 @@ def _read_arrow(content: bytes, mark: str, count: int, places: Sequence[int], qu
     if not content.strip():
         return [pa.chunked_array([[]], pa.string()) for _ in places]
     table = arrow_csv.read_csv(io.BytesIO(content), reading, parsing, texts)
-    return [_trimmed(table[name]) for name in wanted]
+    return [trimmed(table[name]) for name in wanted]
 
 
-def _trimmed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+def trimmed(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return texts without spaces around them; an empty text is missing."""
     plain = pc.utf8_trim_whitespace(texts)
     return pc.if_else(pc.equal(plain, ""), pa.scalar(None, pa.string()), plain)
 

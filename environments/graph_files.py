@@ -4,6 +4,7 @@
 |---|---|
 | .graphml, .gexf | nodes and links with attributes, as Gephi, igraph and networkx write them |
 | .csv, .tsv | a link a line, with the columns source, target, and perhaps weight, sign, start, end; or a matrix |
+| .parquet | the same columns in a Parquet file |
 | .txt, .edgelist, .edges, no ending | a link a line, two names and perhaps a weight, with spaces between them |
 | .adjlist | a node a line, then the nodes that it is linked with, with spaces or commas between them |
 | .net, .gml | Pajek and GML |
@@ -31,7 +32,7 @@ from xml.etree.ElementTree import Element
 
 import networkx as nx
 
-from parley.environments.edge_columns import read_csv
+from parley.environments.edge_columns import read_csv, read_parquet
 from parley.environments.edge_table import EdgeTable, read_lines, read_npz, read_texts
 from parley.environments.link_attributes import END, SPELLS, START, TIMES, simple_graph, spells_of
 from parley.llm.table_text import table_text, unpacked, utf8
@@ -89,7 +90,7 @@ def write_gexf(graph: nx.Graph) -> str:
 
 
 PLAIN = ("", ".txt", ".edgelist", ".edges")
-TABLES = (".csv", ".tsv", ".npz", *PLAIN)
+TABLES = (".csv", ".tsv", ".parquet", ".npz", *PLAIN)
 ENDINGS = (".graphml", ".gexf", ".net", ".gml", ".adjlist", *TABLES)
 NODE, ATTITUDE = "node", "attitude"
 KNOWN = (NODE, ATTITUDE, "party", "persona", "history")
@@ -135,8 +136,10 @@ def read_table(path: str, directed: bool = False, columns: Sequence[str] = ()) -
 
 
 def _table(content: bytes, ending: str, file: str, directed: bool, columns: Sequence[str]) -> EdgeTable:
-    if columns and ending not in (".csv", ".tsv"):
-        raise ValueError("columns=(THEIRS:OURS) is for tables (.csv, .tsv): leave it out")
+    if columns and ending not in (".csv", ".tsv", ".parquet"):
+        raise ValueError("columns=(THEIRS:OURS) is for tables (.csv, .tsv, .parquet): leave it out")
+    if ending == ".parquet":
+        return read_parquet(content, file, directed, columns)
     if ending == ".npz":
         return read_npz(content)
     if ending in (".csv", ".tsv"):

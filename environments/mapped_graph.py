@@ -67,7 +67,9 @@ def mapped_table(path: str, directed: bool = False, columns: Sequence[str] = ())
     if not folder.exists() or _header(folder)["source"] != source:
         table = read_table(path, directed, columns)
         if table is None:
-            raise ValueError("mapped=true is for tables of links and matrices (.csv, .tsv, .txt, .npz): leave it out")
+            raise ValueError(
+                "mapped=true is for tables of links and matrices (.csv, .tsv, .parquet, .txt, .npz): leave it out"
+            )
         if table.temporal:
             raise ValueError("links have rounds (start, end), which a mapped graph cannot hold: leave out mapped=true")
         save_graph(table.array(), folder, table.names, source)

@@ -6,13 +6,17 @@ import bz2
 import gzip
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import networkx as nx
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from data_checks import check_each
 from scipy import sparse
 
+from parley.environments import edge_columns
 from parley.environments.graph_files import ENDINGS, read_graph, read_nodes, read_table
 from parley.environments.graphs import GRAPHS, File
 from parley.environments.sparse_graphs import from_networkx
@@ -397,3 +401,43 @@ def test_a_packed_file_made_to_fill_the_memory_is_one_line(tmp_path: Path, monke
     sparse.save_npz(tmp_path / "rows.npz", sparse.coo_array(([1.0], ([0], [1])), shape=(10**9, 10**9)))
     with pytest.raises(ValueError, match="far more than so small a file can link"):
         read_graph(str(tmp_path / "rows.npz"))
+
+
+def test_a_parquet_file_is_the_table_of_its_columns(tmp_path: Path) -> None:
+    """Texts and whole numbers as names, weights and signs: the links of the same CSV; other columns are refused or named."""
+    table = pa.table({"from": [7, 7, 9], "to": ["zoe", " 9 ", "zoe"], "weight": [2, 0.5, 1], "sign": [1, -1, None]})
+    pq.write_table(table, tmp_path / "net.parquet")
+    (tmp_path / "net.csv").write_text("from,to,weight,sign\n7,zoe,2,1\n7,9,0.5,-1\n9,zoe,1,\n")
+    read = [read_graph(str(tmp_path / name), directed=True) for name in ("net.parquet", "net.csv")]
+    assert [list(graph.nodes) for graph in read] == [["7", "zoe", "9"]] * 2
+    assert list(read[0].edges(data=True)) == list(read[1].edges(data=True))
+    pq.write_table(table.rename_columns(["a", "b", "c", "d"]), tmp_path / "other.parquet")
+    named = read_graph(str(tmp_path / "other.parquet"), columns=("a:source", "b:target"))
+    assert sorted(map(sorted, named.edges)) == [["7", "9"], ["7", "zoe"], ["9", "zoe"]]
+
+
+@check_each(
+    ("columns", "told"),
+    [
+        ({"a": ["x"], "b": ["y"]}, "its first line must name the columns"),
+        ({"source": ["x"], "from": ["x"], "target": ["y"]}, "two columns are source"),
+        ({"source": ["x"], "target": ["x"]}, "x is linked with itself"),
+        ({"source": ["x", None], "target": ["y", "x"]}, "a line has no source"),
+        ({"source": [["x"]], "target": [{"y": 1}]}, "cannot be read"),
+        ({"source": ["x"], "target": ["y"], "weight": ["heavy"]}, "the weight 'heavy' is not a number"),
+        ({"source": ["x"] * 200_000, "target": ["y"] * 200_000}, "unpacks to more than"),
+        ({}, "cannot be read"),
+    ],
+)
+def test_a_parquet_file_that_is_no_table_of_links_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: dict[str, Any], told: str
+) -> None:
+    """One line each, also for a file that is cut off and for one of very many equal rows."""
+    monkeypatch.setattr(edge_columns, "LARGE", 1000)
+    path = tmp_path / "net.parquet"
+    pq.write_table(pa.table(columns), path)
+    if not columns:
+        path.write_bytes(path.read_bytes()[:20])
+    with pytest.raises(ValueError, match=told) as error:
+        read_table(str(path))
+    assert "\n" not in str(error.value)
