@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from parley.agents.agent import Debater
 from parley.agents.news import BELIEVER, SUSCEPTIBLE
 from parley.agents.society import Society
 from parley.agents.traits import PLAIN, Traits, bias_of, role_of, traits_of
@@ -123,6 +122,8 @@ def side_of(attitude: float | None) -> int | None:
 
 def assign_sides(scenario: Scenario, rooms: Iterable[RoomState]) -> None:
     """Tell each debater which side of the topic's claim it argues for. The last `silent` seats get no side."""
+    from parley.agents.agent import Debater  # loads Mesa, which a scenario does not need
+
     silent = getattr(scenario.environment, "silent", 0)
     for room in rooms:
         members = [member for member in room.members.values() if isinstance(member, Debater)]
