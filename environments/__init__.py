@@ -28,6 +28,7 @@ ENVIRONMENTS = Registry(
         "graphs",
         "link_attributes",
         "link_timetable",
+        "mapped_graph",
         "margins",
         "place_kinds",
         "raking",

@@ -275,7 +275,7 @@ class DebateModel(SteppedModel):
 
     def _before_first_round(self) -> None:
         """Record who is seated, run the first survey, and ask for what the scenario needs before the debate."""
-        self._record((room, agent_factory.seating_events(self, room)) for room in self.rooms)
+        self._record((room, list(agent_factory.seating_events(self, room))) for room in self.rooms)
         if self.context.people:
             self._run_conversations(self.debating_rooms, lambda room: ask_consent(room, self.voices))
         if self.clock.spans:
