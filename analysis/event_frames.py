@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from functools import cache
 from itertools import chain, zip_longest
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ def _no_events(kind: type) -> pd.DataFrame:
 def _fields_frame(rows: Iterable[Any], kind: type) -> pd.DataFrame:
     columns = {}
     for field in fields(kind):
-        values, dtype = [getattr(row, field.name) for row in rows], TYPES.get(str(field.type), "object")
+        values, dtype = list(map(attrgetter(field.name), rows)), TYPES.get(str(field.type), "object")
         columns[field.name] = _column(values, dtype)
     return pd.DataFrame(columns)
 
@@ -83,10 +84,9 @@ class EventColumns(Sequence[Any]):
 
     def __iter__(self) -> Iterator[Any]:
         """Yield the events, made again from their columns."""
-        for part in self._parts:
+        for part in (*self._parts, event_frame(self._latest, self.kind)):
             columns = [_values(part[name]) for name in part]
             yield from (self.kind(*values) for values in zip(*columns, strict=True))
-        yield from self._latest
 
     def __getitem__(self, place: Any) -> Any:
         return list(self)[place]

@@ -35,6 +35,7 @@ from parley.analysis.event_frames import (
     with_nodes,
 )
 from parley.analysis.rating_value import rating_value_note, values_on_scale, with_opinions
+from parley.analysis.record_rows import MANY, read_rows, row_kinds
 from parley.analysis.run_tables import run_tables
 from parley.environments.base import MEDIATOR, UNDER
 from parley.llm.backends.oracle.phrases import TopicBank, topic_bank
@@ -44,7 +45,6 @@ from parley.model import events
 from parley.model.events.texts import RETELLING
 from parley.model.header_bounds import LARGEST
 from parley.model.missing_replies import UNASKED
-from parley.model.recorder import read_lines
 from parley.model.scenario_run import record_of
 
 
@@ -211,13 +211,9 @@ NOTED = (
 )  # fmt: skip
 
 
-MANY = (events.Utterance, events.Rated, events.Called, events.Heard)
-"""The kinds of events of which a record has most."""
-
-
 def load(run: Path) -> Tables:
     """Load a run folder or a record file. Errors: UserError when there is none."""
-    return tables(read_lines(record_of(run)), str(run))
+    return tables(read_rows(record_of(run)), str(run))
 
 
 def _check_rounds(kinds: Mapping[type, Sequence[Any]], run: str) -> None:
@@ -233,13 +229,16 @@ def _check_rounds(kinds: Mapping[type, Sequence[Any]], run: str) -> None:
                 raise UserError(f"{run}: the record says {name} = {last:,}, and no run of Parley has such a number")
 
 
-def tables(record: Iterable[events.Event], run: str = "this run") -> Tables:
-    """Return the tables of a record's events. Errors: UserError without a header among them."""
+def tables(record: Iterable[Any], run: str = "this run") -> Tables:
+    """Return the tables of a record's events, or of its rows (analysis/record_rows.py). Errors: UserError without a header."""
     kinds: dict[type, Any] = defaultdict(list)
     kinds |= {kind: EventColumns(kind) for kind in MANY}
     kinds[events.Unlinked] = kinds[events.Linked]  # one list, in the order of the record
+    lists = kinds | {row: kinds[kind] for row, kind in row_kinds().items()}
     for event in record:
-        kinds[type(event)].append(event)
+        if (of_kind := lists.get(type(event))) is None:
+            of_kind = lists[type(event)] = kinds[type(event)]
+        of_kind.append(event)
     if not kinds[events.Header]:
         raise UserError(f"{run} has no results yet: its record is empty")
     _check_rounds(kinds, run)

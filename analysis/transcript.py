@@ -49,13 +49,7 @@ def shortened(tables: Tables) -> tuple[Tables, str]:
     fits = counts.cumsum() <= MOST
     agents = tables.agents[tables.agents["room"].isin(counts.index[fits])]
     if not counts[fits].any():  # the first debate has more turns by itself
-        first = tables.agents[tables.agents["room"] == counts.index[~fits][0]]
-        said = (
-            turns.groupby(["room", "agent"])
-            .size()
-            .reindex(pd.MultiIndex.from_frame(first[["room", "agent"]]), fill_value=0)
-        )
-        agents = pd.concat([agents, first[said.cumsum().to_numpy() <= MOST]])
+        agents = pd.concat([agents, first_agents(tables, str(counts.index[~fits][0]), MOST)])
     shown = pd.MultiIndex.from_frame(agents[["room", "agent"]])
     parts = {
         name: frame[pd.MultiIndex.from_frame(frame[["room", "agent"]]).isin(shown)]
@@ -70,6 +64,13 @@ def shortened(tables: Tables) -> tuple[Tables, str]:
         "All turns are in `tables/utterances.parquet`.\n"
     )
     return replace(tables, agents=agents, **parts), sentence
+
+
+def first_agents(tables: Tables, room: str, most: int) -> pd.DataFrame:
+    """Return the first agents of a room in seating order, who together have so many turns at most."""
+    seats, turns = tables.agents[tables.agents["room"] == room], tables.utterances
+    said = turns[turns["room"] == room].groupby("agent").size().reindex(seats["agent"], fill_value=0)
+    return seats[said.cumsum().to_numpy() <= most]
 
 
 def _lines(tables: Tables, limit: str) -> Iterator[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from parley.llm.errors import UserError
 from parley.llm.trust import note_named
@@ -153,12 +153,16 @@ def from_line(line: str) -> Event:
     return event
 
 
-def read_lines(path: Path) -> Iterator[Event]:
-    """Yield the events of a record. A torn last line, as of a killed run, is left out. Errors: UserError without a record."""
+def read_lines(path: Path, read: Callable[[bytes], Any] = lambda line: None) -> Iterator[Any]:
+    """Yield the events of a record. A torn last line, as of a killed run, is left out. Errors: UserError without a record.
+
+    read: reads a line in another way; where it returns None, the line is read as an event.
+    """
     with file_errors(f"cannot read the record {path}"), path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
-                event = from_line(line.decode())
+                if (event := read(line)) is None:
+                    event = from_line(line.decode())
             except ValueError as error:
                 if not line.endswith(b"\n"):  # only the last one
                     return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from parley.model.interventions.base import Intervention
 
 __all__ = ["Draft", "Person", "Session", "Shown", "debates", "rooms", "surveyed"]
+HELD = 100_000_000
+"""Bytes of a record up to which its events are kept in memory: some 300,000 events."""
 Person = tuple[str, int]
 """An agent of the run shown: its room and its number."""
 _read: WeakKeyDictionary[InteractiveRun, tuple[int, Tables]] = WeakKeyDictionary()
@@ -242,11 +244,34 @@ class Session:
 @lru_cache(maxsize=4)
 def _loaded(record: Path, folder: str, changed: int) -> tuple[Tables, Sequence[Event]]:
     """Return the tables and the events of a record; those of the last few stay read. changed: when the record was."""
-    from parley.analysis.tables import tables
+    from parley.analysis.tables import load, tables
     from parley.model.recorder import read_lines
 
+    if record.is_file() and record.stat().st_size > HELD:
+        return load(record), RecordedEvents(record)
     events = list(read_lines(record))
     return tables(events, folder), events
+
+
+class RecordedEvents(Sequence["Event"]):
+    """The events of a long record, which is read again whenever a view goes through them: they would fill the memory."""
+
+    def __init__(self, record: Path):
+        self.record = record
+
+    def __iter__(self) -> Iterator[Event]:
+        from parley.model.recorder import read_lines
+
+        return read_lines(self.record)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __getitem__(self, place: Any) -> Any:
+        return list(self)[place]
 
 
 def surveyed(tables: Tables) -> bool:

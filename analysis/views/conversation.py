@@ -16,6 +16,7 @@ from parley.analysis.formatting import count_phrase, format_feelings, format_num
 from parley.analysis.meetings import meetings
 from parley.analysis.own_reports import own_report
 from parley.analysis.tables import Tables
+from parley.analysis.transcript import first_agents
 from parley.analysis.views._finder import finder
 from parley.analysis.views._html import Line, element, line, log
 from parley.analysis.views._replay import moment
@@ -25,6 +26,8 @@ from parley.model.titles import seat_label
 ORDER = 2
 TITLE = "Conversation"
 PANE = "left"
+MOST = 5_000
+"""Lines of a room that are shown: of more, those of the first agents."""
 EDGES = 3
 """Kinds of edges of a line (solid, double, dashed), by the place of the party; the neutral seat has a dotted one."""
 
@@ -55,8 +58,10 @@ def View(shown: Shown) -> None:
 
     hits = find_lines(shown.tables, titles, shown.round, word)
     element("p", hit_words(hits, word), css="soft", role="status")
+    if len(hits) > MOST:
+        element("p", f"The first {MOST:,} of them are shown.", css="soft")
     if hits:
-        log(hit_lines(shown.tables, titles, hits), "Lines found", shown.round, look, word, go)
+        log(hit_lines(shown.tables, titles, hits[:MOST]), "Lines found", shown.round, look, word, go)
 
 
 @solara.component_vue("search.vue")
@@ -101,11 +106,19 @@ def room_lines(tables: Tables, room: str) -> list[Line]:
     Where people meet in several places, the lines of each table have a heading.
     """
     frames = (tables.utterances, tables.attitudes, tables.emotions, tables.interventions)
-    turns, ratings, felt, acts = (_by_round(frame[frame["room"] == room]) for frame in frames)
-    seated = tables.agents[tables.agents["room"] == room].to_dict("records")
+    seats = tables.agents[tables.agents["room"] == room]
+    some = first_agents(tables, room, MOST)
+    turns, ratings, felt, acts = (
+        _by_round(frame[(frame["room"] == room) & (frame["agent"].isin(some["agent"]) if "agent" in frame else True)])
+        for frame in frames
+    )
+    seated = seats.to_dict("records")
     where, latest = meetings(tables), (0, "")
     party, looks, names = {row["agent"]: str(row["party"]) for row in seated}, edges(tables), tables.names
     lines: list[Line] = []
+    if len(some) < len(seats):
+        words = f"Shown are the lines of the first {len(some):,} of {len(seats):,} agents. The search finds all lines."
+        lines.append(line(words, "turn outside", at=moment(0)))
     for round_ in sorted({*turns, *ratings, *acts}):
         here = turns.get(round_, [])
         began = moment(round_, 1, 2 * len(here) + 1) if here else moment(round_)

@@ -18,11 +18,12 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
 from parley.analysis.metrics._network import Population, drawn_populations
+from parley.analysis.network_field import CAPTION, DRAWN, field_figure
 from parley.analysis.network_plot import Floats, layout
 from parley.analysis.sent_prompts import persona_texts
 from parley.analysis.tables import Tables
 from parley.analysis.views._chart import rounded
-from parley.analysis.views._html import Look, Select, element
+from parley.analysis.views._html import Look, Select, element, painted, picture
 from parley.analysis.views._layouts import kept_layout
 from parley.analysis.views._replay import moment
 from parley.analysis.views._seating import LINKED, around_tables, seating_now, seatings
@@ -62,6 +63,28 @@ def View(shown: Shown) -> None:
     network = networks.get(chosen.value) or next(iter(networks.values()))
     if len(networks) > 1:
         Select("Network", list(networks), chosen)
+    if len(network.room.parties) > DRAWN:
+        ManyPeople(tables, network)
+        return
+    Points(shown, network)
+
+
+@solara.component
+def ManyPeople(tables: Tables, network: Population) -> None:
+    """A network that has too many agents for points and lines: the figure of the report."""
+    people = len(network.room.parties)
+    words = f"This network has {people:,} agents. Networks of more than {DRAWN:,} are not drawn as points and lines."
+    element("p", words, css="soft")
+    svg = solara.use_memo(
+        lambda: painted(lambda: field_figure([network], [""], network.room.name, "", " (0 to 10)")), [network]
+    )
+    picture(svg, CAPTION)
+
+
+@solara.component
+def Points(shown: Shown, network: Population) -> None:
+    """A network that the browser draws."""
+    tables = shown.tables
     by_title = solara.use_memo(lambda: seatings(tables, network.room.name), [network])
     seats = solara.use_reactive(NOW)
     title = seats.value if seats.value in by_title else seating_now(by_title, shown.round) if by_title else ""

@@ -8,7 +8,7 @@ import pandas as pd
 import solara
 import solara.lab
 
-from parley.analysis.reply_faults import COPIED, reply_faults
+from parley.analysis.reply_faults import COPIED, reply_faults, sample_sentence, sampled
 from parley.analysis.tables import Tables
 from parley.analysis.views import conversation
 from parley.analysis.views._html import Cell, element, named, sorted_table
@@ -47,7 +47,8 @@ def View(shown: Shown) -> None:
         session.room.set(str(place[0]))
         session.tab.set("")
 
-    element("p", WORDS, css="soft")
+    limit = sample_sentence(sampled(tables.replies))
+    element("p", f"{WORDS} {limit and f'Copied replies: {limit}'}".strip(), css="soft")
     sorted_table(HEADER, rows, "Rooms", read)
 
 
@@ -57,7 +58,7 @@ def room_rows(tables: Tables) -> list[list[Cell]]:
     missing = tables.attitudes.groupby("room")["attitude"].apply(lambda ratings: ratings.isna().mean()).to_dict()
     compared = faults.dropna(subset="copied")
     copied = (compared["copied"] > COPIED).groupby(compared["room"]).mean().to_dict()
-    replies = faults["room"].value_counts().to_dict()
+    replies = tables.replies["room"].value_counts().to_dict()
     return [
         [named(title, (room, 0)), _number(moved, room, "{:.2f}"), _number(missing, room, "{:.0%}"),
          _number(copied, room, "{:.0%}"), _number(replies, room, "{:,}")]

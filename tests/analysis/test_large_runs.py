@@ -21,7 +21,11 @@ from parley.analysis import (
 )
 from parley.analysis.event_frames import EventColumns
 from parley.analysis.metrics import broken_replies, friendship
-from parley.analysis.tables import MANY, Tables, load
+from parley.analysis.record_rows import MANY, read_rows
+from parley.analysis.tables import Tables, load
+from parley.analysis.tables import tables as tables_of
+from parley.analysis.views import _session, conversation
+from parley.llm.errors import UserError
 from parley.model.recorder import read_lines
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, record_of, run_scenario
@@ -40,7 +44,7 @@ def frames(tables: Tables) -> dict[str, pd.DataFrame]:
     return {name: frame for name, frame in vars(tables).items() if isinstance(frame, pd.DataFrame)}
 
 
-@check_each("latest", [1, 7, 80])
+@check_each("latest", [7, 80])
 def test_tables_of_a_record_that_is_read_in_parts_are_the_same(
     run: Path, monkeypatch: pytest.MonkeyPatch, latest: int
 ) -> None:
@@ -48,6 +52,47 @@ def test_tables_of_a_record_that_is_read_in_parts_are_the_same(
     monkeypatch.setattr(event_frames, "LATEST", latest)
     for name, frame in frames(load(run)).items():
         pd.testing.assert_frame_equal(frame, whole[name], obj=name)
+
+
+def test_rows_give_the_tables_of_events(run: Path) -> None:
+    record = record_of(run)
+    assert {type(row).__name__ for row in read_rows(record)} >= {"UtteranceRow", "RatedRow", "CalledRow", "HeardRow"}
+    of_events = frames(tables_of(read_lines(record)))
+    for name, frame in frames(load(run)).items():
+        pd.testing.assert_frame_equal(frame, of_events[name], obj=name)
+
+
+def test_a_line_with_an_unknown_field_is_refused_as_before(run: Path, tmp_path: Path) -> None:
+    text = record_of(run).read_text(encoding="utf-8")
+    record = tmp_path / "record.jsonl"
+    record.write_text(text.replace('{"kind":"rated",', '{"kind":"rated","mood":1,', 1), encoding="utf-8")
+    with pytest.raises(UserError, match="unknown: mood"):
+        load(record)
+    half = text.replace('"kind":"utterance"', '"kind":"utterance"', 1).replace('"text":"', '"text":"\\ud83d ', 1)
+    record.write_text(half, encoding="utf-8")
+    assert load(record).utterances["text"].iloc[0].startswith("\ufffd ")
+
+
+def test_a_page_reads_a_long_record_again_and_holds_no_events(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = record_of(run)
+    held, events = _session._loaded(record, str(run), 1)
+    assert isinstance(events, list)
+    monkeypatch.setattr(_session, "HELD", 10)
+    read, again = _session._loaded(record, str(run), 2)
+    assert isinstance(again, _session.RecordedEvents)
+    assert list(again) == list(again) == events
+    for name, frame in frames(read).items():
+        pd.testing.assert_frame_equal(frame, frames(held)[name], obj=name)
+
+
+def test_a_page_shows_the_first_agents_of_a_large_room_and_says_so(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables = load(run)
+    room = str(tables.utterances["room"].iloc[0])
+    assert str(conversation.room_lines(tables, room)).count("'turn edge-") == 40
+    monkeypatch.setattr(conversation, "MOST", 6)
+    some = conversation.room_lines(tables, room)
+    assert "Shown are the lines of the first 3 of 20 agents. The search finds all lines." in str(some[0])
+    assert str(some).count("'turn edge-") == 6
 
 
 def test_events_in_columns_can_be_read_as_events(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
