@@ -97,6 +97,11 @@ RULES = (
     Rule(r"--llm (smollm2|gguf:)", why="needs weights; tests/llm/test_gguf_engine.py asks SmolLM2", how="parse"),
     Rule(r"--ui\b", why="serves a page until it is stopped", how="parse"),
     Rule(r"^python3 -m venv", why="Python's own", how="foreign"),
+    Rule(
+        r"^run\.py show runs/mine\b",
+        why="needs a run with a file of one's own: tests/test_trust.py opens one",
+        how="parse",
+    ),
     Rule(r"^sbatch\b", why="Slurm's own", how="foreign"),
     Rule(r"^run\.py cluster-script\b", why="tests/analysis/test_cluster_script.py runs the jobs", how="exists"),
     Rule(
