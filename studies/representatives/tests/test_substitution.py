@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shutil
+import tomllib
 from contextlib import chdir, nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -232,8 +233,8 @@ def test_laps_can_be_split_and_nobody_sits_in_two(known: Path) -> None:
     found = read_any(known)
     assert plan(16).count("train") == 16
     assert plan(16)[16:] == ["iid_test", "iid_test", "ood_test", "ood_test"]
-    stories = [path.read_text() for path in sorted((known.parent / "people").rglob("*.toml"))]
-    told = [line for story in stories for line in story.splitlines() if line.startswith("backstory")]
+    files = [tomllib.loads(path.read_text()) for path in sorted((known.parent / "people").rglob("*.toml"))]
+    told = [person["backstory"] for file in files for person in file["persona"]]
     assert len(set(told)) == len(told) == 240
     sides = split_cases(found, 0, {"train": 1 / 3, "validation": 1 / 3, "test": 1 / 3})
     assert [len(side) for side in sides.values()] == [48, 48, 48]
