@@ -205,7 +205,18 @@ QUESTIONS = "--scenario network --topic racism --set size=60 --repetitions 1 --r
 @pytest.mark.thorough
 @pytest.mark.parametrize("words", [ROOMS, QUESTIONS], ids=["rooms", "questions"])
 def test_kills_at_random_of_command_and_workers(tmp_path: Path, words: str) -> None:
-    """10 kills of the command or of one of its workers at random: the record is that of one process, nothing is asked twice."""
+    """3 kills of the command or of one of its workers at random: the record is that of one process, nothing is asked twice."""
+    kill_at_random(tmp_path, words, 3)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("words", [ROOMS, QUESTIONS], ids=["rooms", "questions"])
+def test_many_kills_at_random(tmp_path: Path, words: str) -> None:
+    """The same with 20 kills."""
+    kill_at_random(tmp_path, words, 20)
+
+
+def kill_at_random(tmp_path: Path, words: str, most: int) -> None:
     environment = os.environ | {"PYTHONPATH": str(ROOT / ".links"), "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1"}
 
     def start(out: Path, number: int) -> subprocess.Popen[bytes]:
@@ -215,7 +226,7 @@ def test_kills_at_random_of_command_and_workers(tmp_path: Path, words: str) -> N
 
     assert start(tmp_path / "whole", 1).wait() == 0
     whole, rng, kills, folder = (tmp_path / "whole" / RECORD).read_bytes(), random.Random(1), 0, 0
-    while kills < 10:
+    while kills < most:
         folder, out, done = folder + 1, tmp_path / f"killed{folder}", False
         while not done:
             process = start(out, rng.choice((2, 3)))
@@ -223,7 +234,7 @@ def test_kills_at_random_of_command_and_workers(tmp_path: Path, words: str) -> N
                 threading.Event().wait(0.01)
             threading.Event().wait(rng.random() * 1.5)
             victims = workers_of(process.pid) if rng.random() < 0.5 else [process.pid]
-            if victims and process.poll() is None and kills < 10:
+            if victims and process.poll() is None and kills < most:
                 os.kill(rng.choice(victims), signal.SIGKILL)
                 kills += 1
             done = process.wait() == 0
