@@ -18,6 +18,7 @@ from parley.analysis.formatting import plain
 from parley.llm.errors import UserError
 from parley.llm.studies import ResultFolder, studies
 from parley.model.events import Header
+from parley.model.files import changed_at
 from parley.model.run_listing import (
     MOST,
     RunList,
@@ -225,10 +226,3 @@ def _shortened(text: str) -> str:
         return text
     ends = [end.start() for end in re.finditer(r"(?<=[.!?]) ", text[:LONGEST])]
     return text[: ends[-1]] if ends else f"{text[: LONGEST - 1].rstrip()}…"
-
-
-def changed_at(path: Path) -> float:
-    try:
-        return path.stat().st_mtime
-    except OSError:
-        return 0.0

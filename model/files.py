@@ -34,3 +34,11 @@ def write_whole(path: Path, text: str) -> None:
         except OSError:
             temporary.unlink(missing_ok=True)
             raise
+
+
+def changed_at(path: Path) -> float:
+    """Return when a file or folder was last changed, in seconds; 0 where there is none."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

@@ -134,6 +134,7 @@ def run_scenario(
     check_folder(spec.folder, spec.scenario, spec.classes)
     record, partial = spec.folder / RECORD, spec.folder / PARTIAL
     if is_complete(record) and not spec.retry_failures:
+        take_in_parts(spec.folder)  # of a command that was killed before it had deleted them
         return RunOutcome(record, 0, 0, 0.0, already=True)
     # open the model before the folder is made: its name may be misspelt
     backend = backend or open_models(spec)

@@ -197,8 +197,9 @@ def run_in_parts(spec: RunSpec, backend: Backend, workers: Workers, progress: Pr
             ):  # with a spent budget the others end by themselves
                 break
     finally:
+        _merge_journals(spec.folder)  # first: a run that is killed here has its replies before it counts as finished
         record = _write_record(spec, backend, jobs, len(results) == len(jobs) and not any(map(_stopped, results)))
-        take_in_parts(spec.folder)
+        _delete_parts(spec.folder)
     asked, replayed = sum(result.asked for result in results), sum(result.replayed for result in results)
     seconds = time.time() - started
     add_sitting(journal, started, seconds, asked, replayed)
@@ -242,12 +243,20 @@ def _write_record(spec: RunSpec, backend: Backend, jobs: list[RunPart], whole: b
 
 
 def take_in_parts(folder: Path) -> None:
-    """Put the journals of the parts of a run into its own, and delete the parts. A worker of a killed command may still end."""
-    parts = folder / PARTS
-    for part in sorted(parts.glob("*/")) if parts.is_dir() else ():
+    """Put the journals of the parts of a killed run into its own, and delete the parts."""
+    _merge_journals(folder)
+    _delete_parts(folder)
+
+
+def _merge_journals(folder: Path) -> None:
+    """Put the journals of all parts into that of the run; each once. A worker of a killed command may still have to end."""
+    for part in sorted((folder / PARTS).glob("*/")):
         with lock_folder(part, wait=True):
             if (part / JOURNAL).exists():
                 merge_journal(part / JOURNAL, folder / JOURNAL)
-    if parts.is_dir():
-        with file_errors(f"cannot delete {parts}"):
-            rmtree(parts)
+
+
+def _delete_parts(folder: Path) -> None:
+    if (folder / PARTS).is_dir():
+        with file_errors(f"cannot delete {folder / PARTS}"):
+            rmtree(folder / PARTS)

@@ -13,9 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import parse_qs, urlencode
 
-from parley.analysis.result_folders import changed_at
 from parley.analysis.serving.guard import App, Receive, Scope, Send
 from parley.llm.errors import UserError
+from parley.model.files import changed_at
 
 PATH = "/report"
 HEADERS = {

@@ -139,6 +139,23 @@ def test_a_stopped_run_goes_on_with_any_number_of_workers(tmp_path: Path) -> Non
     assert ended.replayed == 35
 
 
+@pytest.mark.usefixtures("_in_this_process")
+def test_a_command_that_was_killed_at_its_very_end_has_its_replies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The record was finished, and its replies still lay in the parts: the next start called the run finished, without them."""
+    scenario = small("three_way", topic="racism")
+    whole = run(scenario, tmp_path / "whole", 1)
+    with monkeypatch.context() as killed:
+        killed.setattr(workers, "_delete_parts", lambda folder: None)
+        assert run(scenario, tmp_path / "run", 2).record.read_bytes() == whole.record.read_bytes()
+    assert (tmp_path / "run" / PARTS).exists()
+    assert distinct(tmp_path / "run" / JOURNAL) == distinct(tmp_path / "whole" / JOURNAL)
+    assert run(scenario, tmp_path / "run", 2).already
+    assert not (tmp_path / "run" / PARTS).exists()
+    assert query(tmp_path / "run" / JOURNAL, "SELECT COUNT(*) FROM outcomes") == [(whole.asked,)]
+
+
 def test_who_runs_what() -> None:
     """By hand: rooms by turns; all episodes of the same people with one worker."""
     debates, episodes = small("three_way", topic="racism,gun_violence"), small("consensus", episodes=2)
