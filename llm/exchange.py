@@ -53,7 +53,10 @@ class Share(Wrapper):
         others = {self._key(request) for request in requests if id(request) not in replies}
         while not others <= self._early.keys():
             self._take(wait=True)
-        return [replies[id(one)] if id(one) in replies else self._early[self._key(one)] for one in requests]
+        answered = [replies[id(one)] if id(one) in replies else self._early[self._key(one)] for one in requests]
+        for request in requests:
+            self._forget(request)
+        return answered
 
     def send(self, requests: Sequence[Request]) -> None:
         for request in requests:
@@ -61,6 +64,7 @@ class Share(Wrapper):
                 self._held.append(request)
             elif (key := self._key(request)) in self._early:
                 self._landed.append((request, self._early[key]))
+                self._forget(request)
             else:
                 self._wanted[key].append(request)
         self._send_held()
@@ -103,8 +107,14 @@ class Share(Wrapper):
     def _take(self, wait: bool) -> None:
         for key, text in self.desk.take(wait):
             reply = self._early[key] = Reply.from_json(text)
-            if key in self._wanted:
-                self._landed += [(request, reply) for request in self._wanted.pop(key)]
+            if waiting := self._wanted.pop(key, []):
+                self._landed += [(request, reply) for request in waiting]
+                self._forget(waiting[0])
+
+    def _forget(self, request: Request) -> None:
+        """Forget a reply that was used, unless the same question without a seed may come again."""
+        if not self.inner.seedless(request):
+            self._early.pop(self._key(request), None)
 
     def _key(self, request: Request) -> bytes:
         return request.key(self._identity, self.inner.seedless(request))

@@ -179,23 +179,19 @@ def run_in_parts(spec: RunSpec, backend: Backend, workers: Workers, progress: Pr
     """
     started, journal = time.time(), spec.folder / JOURNAL
     ledger = spec.ledger or shared_ledger(spec.budget, [(journal, spec.budget)])
-    prices = (
-        spec.budget.prices if isinstance(spec.budget.prices, dict) else dict(spec.budget.prices)
-    )  # others do not travel
+    prices = spec.budget.prices
+    prices = prices if isinstance(prices, dict) else dict(prices)  # another mapping cannot be sent to a worker
     bare = replace(spec, ledger=None, start=None, budget=spec.budget._replace(prices=prices))
     jobs = [RunPart(bare, Part(number, workers.number)) for number in range(workers.number)]
+    task = PartTask(identity_text(backend), shares_questions(spec.scenario))
     announce(called_models(spec.scenario))
     results: list[CellResult] = []
     _write_record(spec, backend, [], False)  # so that others see a run here while it goes on
     try:
-        for _, result in _results(
-            PartTask(identity_text(backend), shares_questions(spec.scenario)), jobs, workers, ledger, progress
-        ):
+        for _, result in _results(task, jobs, workers, ledger, progress):
             results.append(result)
-            if result.stopped and not (
-                ledger and result.gone is False
-            ):  # with a spent budget the others end by themselves
-                break
+            if result.stopped and (task.together or not ledger or result.gone):
+                break  # only where a budget is spent, and no part waits for another one, do the others end by themselves
     finally:
         _merge_journals(spec.folder)  # first: a run that is killed here has its replies before it counts as finished
         record = _write_record(spec, backend, jobs, len(results) == len(jobs) and not any(map(_stopped, results)))

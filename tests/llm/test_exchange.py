@@ -6,30 +6,13 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from queue import SimpleQueue
 
 import pytest
+from together import together
 
 from parley.llm.driver import Conversation, ask, drive
-from parley.llm.exchange import Posted, Share
+from parley.llm.exchange import Share
 from parley.llm.request import Message, Reply, Request, Sampling
-
-
-class Together:
-    """The desk of a worker in a thread of this process."""
-
-    def __init__(self) -> None:
-        self.others, self.came = list[Together](), SimpleQueue[Posted]()
-
-    def post(self, replies: Posted) -> None:
-        for other in self.others:
-            other.came.put(replies)
-
-    def take(self, wait: bool) -> Posted:
-        replies = self.came.get(timeout=60) if wait else []
-        while not self.came.empty():
-            replies = [*replies, *self.came.get()]
-        return replies
 
 
 class Unordered:
@@ -69,9 +52,7 @@ def talk(room: int) -> Conversation[list[str | None]]:
 
 
 def shared(number: int, in_flight: int, seed: int) -> tuple[list[list[list[str | None]]], list[Unordered]]:
-    desks = [Together() for _ in range(number)]
-    for desk in desks:
-        desk.others = [other for other in desks if other is not desk]
+    desks = together(number)
     models = [Unordered(in_flight, seed + place) for place in range(number)]
     shares = [Share(model, place, number, desk) for place, (model, desk) in enumerate(zip(models, desks, strict=True))]
 

@@ -14,15 +14,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any
 
 import pytest
 from data_checks import check_each
+from together import together
 
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
-from parley.llm.exchange import Posted
 from parley.llm.journal import query
 from parley.model import workers
 from parley.model.files import JOURNAL, PARTIAL, RECORD
@@ -51,31 +50,12 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
             for place, job in enumerate(jobs):
                 yield place, task.run(job, ledger, calls)
             return
-        desks = [Together(number) for number in range(len(jobs))]  # workers that exchange replies run at the same time
-        for desk in desks:
-            desk.others = [other for other in desks if other is not desk]
+        desks = together(len(jobs))  # workers that exchange replies run at the same time
         with ThreadPoolExecutor(len(jobs)) as pool:
             started = [pool.submit(task.run, job, ledger, calls, desk) for job, desk in zip(jobs, desks, strict=True)]
             yield from enumerate(one.result() for one in started)
 
     monkeypatch.setattr(workers, "run_on_processes", serial)
-
-
-class Together:
-    """The desk of a worker in a thread of this process."""
-
-    def __init__(self, number: int):
-        self.number, self.others, self.came = number, list[Together](), SimpleQueue[Posted]()
-
-    def post(self, replies: Posted) -> None:
-        for other in self.others:
-            other.came.put(replies)
-
-    def take(self, wait: bool) -> Posted:
-        replies = self.came.get(timeout=60) if wait else []
-        while not self.came.empty():
-            replies = [*replies, *self.came.get()]
-        return replies
 
 
 def small(name: str, **more: Any) -> Scenario:
@@ -213,6 +193,19 @@ def test_a_model_that_is_another_one_on_a_worker_stops_the_run(tmp_path: Path) -
         == "part 1 of 2 has another model, or another version of it, than the process that started the run"
     )
     assert Queue([job], print).jobs[0].resolved() == job
+
+
+def test_a_limit_ends_all_workers_that_wait_for_each_other(tmp_path: Path) -> None:
+    """One worker of a network stopped at the limit, and the others waited for its replies for ever."""
+    scenario = small("network", repetitions=1)
+    with one_worker():
+        use_workers(Workers(2))
+        stopped = run_scenario(RunSpec(scenario, tmp_path / "run", budget=Budget(calls=30)))
+    assert (stopped.asked <= 30, stopped.record.name) == (True, PARTIAL)
+    assert "--max-calls 30" in str(stopped.stopped)
+    ended, whole = run(scenario, tmp_path / "run", 1), run(scenario, tmp_path / "whole", 1)
+    assert ended.record.read_bytes() == whole.record.read_bytes()
+    assert ended.asked + ended.replayed == whole.asked
 
 
 ROOMS = "--scenario three_way --topic racism,gun_violence --repetitions 12 --rounds 5"
