@@ -1,4 +1,4 @@
-"""Reads a record that may have millions of lines: the most frequent kinds of events become rows, five times as fast as events."""
+"""Reads a record of millions of lines: the most frequent kinds of events become rows, five times as fast as events."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ says how many such parts it may use now.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 OFTEN = 1.0
 """Seconds between two questions to another machine."""
@@ -24,10 +25,15 @@ def use_workers(count: Callable[[], int]) -> None:
     _count_workers = count
 
 
-def divide_among(parts: int) -> None:
-    """Say into how many parts the limits of this process's models are divided."""
+@contextmanager
+def divided_among(parts: int) -> Iterator[None]:
+    """Within this context, the limits of this process's models are divided into `parts`."""
     global _parts
-    _parts = parts
+    before, _parts = _parts, parts
+    try:
+        yield
+    finally:
+        _parts = before
 
 
 def growth() -> float:

@@ -28,7 +28,7 @@ from parley.llm.prices import is_batch, without_cache
 from parley.llm.request import Backend, identity_text
 from parley.llm.retry import Retry
 from parley.llm.router import open_all
-from parley.llm.shares import divide_among
+from parley.llm.shares import divided_among
 from parley.llm.trust import Gate, gate, use_gate
 from parley.model.debate import DebateModel
 from parley.model.events import Ended
@@ -119,9 +119,9 @@ class PartTask:
     ) -> CellResult:
         """Run or resume a part. It raises no exception."""
         use_gate(self.trusted)
-        divide_among(job.part.of)
         try:
-            return _run_part(job, _open(job, self.identity), ledger, progress, desk)
+            with divided_among(job.part.of):
+                return _run_part(job, _open(job, self.identity), ledger, progress, desk)
         except UserError as error:
             return CellResult(None, str(error), gone=isinstance(error, Unreachable))
         except Exception as error:  # noqa: BLE001  the main process reports it

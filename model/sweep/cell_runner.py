@@ -17,7 +17,7 @@ from parley.llm.exchange import Desk
 from parley.llm.prices import Prices
 from parley.llm.request import Backend
 from parley.llm.router import open_all
-from parley.llm.shares import divide_among
+from parley.llm.shares import divided_among
 from parley.llm.trust import Gate, gate, use_gate
 from parley.model.files import RECORD
 from parley.model.missing_replies import MissingTally, tally_of
@@ -157,12 +157,12 @@ def run_cell(
 ) -> CellResult:
     """Run or resume a cell, then measure it. It raises no exception: a cell that fails does not stop the others."""
     use_gate(task.trusted)
-    divide_among(task.parts)
     scenario = job.cell.scenario
     budget = Budget(prices=job.prices, keep_going=job.keep_going)  # the limits are those of the ledger
     spec = RunSpec(scenario, job.run, job.given, budget, job.retry_failures, ledger, agent_class=job.cell.agent_class)
     try:
-        outcome = run_scenario(spec, progress, backend=None if job.finished else _model(scenario, task.parts))
+        with divided_among(task.parts):
+            outcome = run_scenario(spec, progress, backend=None if job.finished else _model(scenario, task.parts))
         tally = tally_of(read_lines(outcome.record), scenario.llm_by_party) if outcome.already else outcome.tally
         result = CellResult(None, outcome.stopped, outcome.asked, outcome.replayed, outcome.unread, tally)
         return result if outcome.stopped else result._replace(found=task.measure(job.run), gone=False)

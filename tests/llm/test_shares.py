@@ -20,7 +20,6 @@ from .loopback import Act, Body, Loopback, digest, echo, said
 def _alone() -> Iterator[None]:
     yield
     shares.use_workers(lambda: 1)
-    shares.divide_among(1)
 
 
 def test_a_process_alone_has_all_its_limits() -> None:
@@ -32,9 +31,10 @@ def test_a_process_alone_has_all_its_limits() -> None:
 )
 def test_growth_by_hand(parts: int, workers: int, growth: float) -> None:
     """More workers than parts: those beyond only measure what is finished."""
-    shares.divide_among(parts)
     shares.use_workers(lambda: workers)
-    assert shares.growth() == growth
+    with shares.divided_among(parts):
+        assert shares.growth() == growth
+    assert shares.growth() == 1.0, "the next run of this process has all its limits"
 
 
 def test_another_machine_is_asked_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -48,9 +48,8 @@ def test_another_machine_is_asked_once_a_second(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_worker_that_is_left_alone_asks_twice_as_much_at_once() -> None:
     workers = [2]
-    shares.divide_among(2)
     shares.use_workers(lambda: workers[0])
-    with Loopback(echo, slow=0.01) as server:
+    with shares.divided_among(2), Loopback(echo, slow=0.01) as server:
         backend = open_spec(f"openai:echo,base_url={server.url},closed=text,in_flight=2")
         backend.complete([asked(number) for number in range(20)])
         assert (server.most, backend.in_flight) == (2, 2)
