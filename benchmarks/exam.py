@@ -10,7 +10,7 @@ low and high (95% interval of that share, Wilson), uniform (p that the ranks of 
 uniform), and
 verdict. The bar is 3.5 to 6.5% of misses. A row that is there with all its sets is not counted again (--again counts those
 of --only anew). Then the page
-exam.md and the figure exam.svg are written anew. --share: that part of the sets, for a quick look.
+exam.md, exam_statistics.csv and the figure exam.svg are written anew. --share: that part of the sets, for a quick look.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The page docs/exam.md and its figure, from the rows of exam.csv; the prose is page.md."""
+"""The page docs/exam.md, its figure and exam_statistics.csv, from the rows of exam.csv; the prose is page.md."""
 
 from __future__ import annotations
 
@@ -88,15 +88,17 @@ def _add_legend(axis: Any, units: list[int]) -> None:
 
 
 def write_page(table: pd.DataFrame, path: Path) -> None:
-    """Write the page."""
+    """Write the page, and beside it a table with a row for each statistic; the page has those outside of the bar."""
     template = (HERE / "page.md").read_text(encoding="utf-8")
     counted = table[table["verdict"] != NO_VERDICT]
+    head, rows = _rows(table)
+    pd.DataFrame(rows, columns=head).to_csv(path.with_name("exam_statistics.csv"), index=False, lineterminator="\n")
     slots = {
         "minutes": f"{table['seconds'].sum() / 60:.0f}",
         "fewest": f"{counted['sets'].min()}",
         "most": f"{counted['sets'].max():,}", "low": f"{BAR[0]}", "high": f"{BAR[1]}", "result": _result(counted,
               table),
-        "table": markdown_table(*_rows(table)),
+        "table": markdown_table(head, [row for row in rows if row[-1]]),
         "kappa": _cell(table[(table["statistic"] == "kappa") & (table["units"] == 10)]),
         "reports": _reports(path.with_name("exam_reports.csv")),
         "nothing": f"{len(NOTHING)}",

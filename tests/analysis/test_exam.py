@@ -164,3 +164,5 @@ def test_the_page_has_a_row_for_every_statistic(path: Path) -> None:
     table = pd.read_csv(path, keep_default_na=False, na_values=[""])
     known = {(entry.name, kind, units) for entry in ENTRIES for kind in entry.kinds for units in entry.sizes}
     assert set(table[["statistic", "data", "units"]].itertuples(index=False, name=None)) == known
+    shown = pd.read_csv(path.with_name("exam_statistics.csv"))["statistic"]
+    assert [name.removesuffix(" ≤") for name in shown] == [entry.name for entry in ENTRIES]
