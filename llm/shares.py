@@ -1,28 +1,57 @@
-"""The share of a server's limits that this process may use. When one of several workers ends, the others get its share.
+"""The share of a server's limits that this process may use, and what the workers of one run tell each other of its servers.
 
-A worker opens its models with a part of each limit (backends.split_limits), one of as many parts as there were workers. `growth`
-says how many such parts it may use now.
+A worker opens its models with a part of each limit (backends.split_limits), one of as many parts as there were workers. When one
+ends, the others get its share: `growth` says how many parts a process may use now. When a server refuses the calls of one worker
+because they are too many, all send fewer, as one process would.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
-OFTEN = 1.0
-"""Seconds between two questions to another machine."""
 _parts = 1
 
 
-def _count_workers() -> int:
-    return 1
+class Board(Protocol):
+    """What workers tell each other: how many are at work, and when a server refused a call because there were too many."""
+
+    def workers(self) -> int: ...
+
+    def note_refusal(self, address: str, sent: float) -> None:
+        """Say when the refused call was sent, in seconds as of time.time()."""
+
+    def last_refusal(self, address: str) -> float:
+        """Return when the latest refused call of all workers was sent; 0 for none."""
+        ...
 
 
-def use_workers(count: Callable[[], int]) -> None:
-    """Let `count` say how many workers are at work; it is called for each batch of requests."""
-    global _count_workers
-    _count_workers = count
+class LoneWorker:
+    """The board of a process that shares its servers with no other."""
+
+    def workers(self) -> int:
+        return 1
+
+    def note_refusal(self, address: str, sent: float) -> None:
+        pass
+
+    def last_refusal(self, address: str) -> float:
+        return 0.0
+
+
+_board: Board = LoneWorker()
+
+
+def use_board(board: Board) -> None:
+    """Share the servers of this process with the workers that read and write `board`."""
+    global _board
+    _board = board
+
+
+def board() -> Board:
+    """Return the board of this process."""
+    return _board
 
 
 @contextmanager
@@ -38,17 +67,4 @@ def divided_among(parts: int) -> Iterator[None]:
 
 def growth() -> float:
     """Return how many parts of the limits this process may use: with 3 of 4 workers at work, 4 / 3."""
-    return max(1.0, _parts / max(1, _count_workers()))
-
-
-def now_and_then(ask: Callable[[], int]) -> Callable[[], int]:
-    """Return a function that knows what `ask` says, and asks at most once a second."""
-    answer, asked = ask(), time.monotonic()
-
-    def latest() -> int:
-        nonlocal answer, asked
-        if time.monotonic() > asked + OFTEN:
-            answer, asked = ask(), time.monotonic()
-        return answer
-
-    return latest
+    return max(1.0, _parts / max(1, _board.workers()))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from parley.llm import model_catalogue as model_hubs
@@ -18,7 +18,7 @@ from parley.llm.backends import contacts_of, runs_weights
 from parley.llm.budget import Ledger
 from parley.llm.errors import UserError
 from parley.llm.exchange import Posted
-from parley.llm.shares import now_and_then, use_workers
+from parley.llm.shares import use_board
 from parley.llm.trust import key_for
 from parley.model.run_folder import code_revision, package_versions
 from parley.model.sweep.cell_runner import Calls, CellResult, Job, Queue, RemoteLedger, Say, Task
@@ -29,7 +29,7 @@ STORE = 2**27
 AWAIT = 0.005
 """Seconds between two looks for replies of other workers."""
 LOOK = 1.0
-"""Seconds between two looks at the number of calls."""
+"""Seconds between two looks at the number of calls, or at what other workers met."""
 
 
 class Briefing(NamedTuple):
@@ -144,8 +144,31 @@ def _run(task: Task, job: Job, briefing: Briefing) -> CellResult:
     os.environ.update(briefing.keys)
     desk = briefing.desk
     ledger = RemoteLedger(lambda *message: ray.get(desk.ask.remote(*message))) if briefing.limited else None
-    use_workers(now_and_then(lambda: int(ray.get(desk.count_workers.remote()))))
+    use_board(RemoteBoard(desk, lambda asked: ray.get(asked)))
     return task.run(job, ledger, desk.add_calls.remote, RemoteDesk(desk, job.name))
+
+
+class RemoteBoard:
+    """What the workers of a cluster tell each other of their servers (llm/shares.Board): the desk is asked once a second."""
+
+    def __init__(self, desk: Any, get: Callable[[Any], Any]):
+        self._desk, self._get = desk, get
+        self._read()
+
+    def _read(self) -> None:
+        self._workers, self._refusals = self._get(self._desk.read_board.remote())
+        self._read_at = time.monotonic()
+
+    def workers(self) -> int:
+        if time.monotonic() > self._read_at + LOOK:
+            self._read()
+        return int(self._workers)
+
+    def note_refusal(self, address: str, sent: float) -> None:
+        self._desk.note_refusal.remote(address, sent)
+
+    def last_refusal(self, address: str) -> float:
+        return float(self._refusals.get(address, 0.0))
 
 
 class RemoteDesk:
@@ -173,6 +196,7 @@ class _Desk:
     def __init__(self, ledger: Ledger | None, workers: int):
         self.ledger, self.new_calls, self.workers = ledger, 0, workers
         self.posts: list[tuple[str, Posted]] = []
+        self.refusals: dict[str, float] = {}
 
     def ask(self, name: str, *values: Any) -> Any:
         return getattr(self.ledger, name)(*values)
@@ -180,8 +204,12 @@ class _Desk:
     def add_calls(self, number: int) -> None:
         self.new_calls += number
 
-    def count_workers(self) -> int:
-        return self.workers
+    def read_board(self) -> tuple[int, dict[str, float]]:
+        """Return the number of workers, and when the latest refused call to each address was sent."""
+        return self.workers, self.refusals
+
+    def note_refusal(self, address: str, sent: float) -> None:
+        self.refusals[address] = max(sent, self.refusals.get(address, 0.0))
 
     def take_calls(self, workers: int) -> int:
         """Return the calls since the last look, and note how many workers are at work."""

@@ -16,7 +16,7 @@ from functools import cache
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import ForkServerProcess
-from multiprocessing.sharedctypes import RawValue
+from multiprocessing.sharedctypes import RawArray, RawValue
 from pathlib import Path
 from queue import SimpleQueue
 from shutil import rmtree
@@ -24,12 +24,13 @@ from tempfile import mkdtemp
 from threading import Thread
 from types import ModuleType
 from typing import Any
+from zlib import crc32
 
 from parley.llm.backends import announce, max_splits
 from parley.llm.budget import Budget, Ledger
 from parley.llm.exchange import Posted
 from parley.llm.journal import shared_ledger
-from parley.llm.shares import use_workers
+from parley.llm.shares import use_board
 from parley.model.files import JOURNAL
 from parley.model.sweep.cell_runner import Calls, CellResult, CellTask, Job, Queue, RemoteLedger, Say, SweepJob, Task
 
@@ -77,6 +78,30 @@ def run_on_processes(
         pool.close()
 
 
+ADDRESSES = 1024
+"""Places for addresses in shared memory. Two servers that get the same place, by chance, slow down together."""
+
+
+class SharedBoard:
+    """The board of the processes of one machine, in memory that they share."""
+
+    def __init__(self) -> None:
+        self.count, self._sent = RawValue("i", 1), RawArray("d", ADDRESSES)
+
+    def workers(self) -> int:
+        return int(self.count.value)
+
+    def note_refusal(self, address: str, sent: float) -> None:
+        self._sent[_place(address)] = sent
+
+    def last_refusal(self, address: str) -> float:
+        return float(self._sent[_place(address)])
+
+
+def _place(address: str) -> int:
+    return crc32(address.encode()) % ADDRESSES
+
+
 @dataclass
 class _Worker:
     process: ForkServerProcess
@@ -87,7 +112,7 @@ class _Pool:
     def __init__(self, task: Task, queue: Queue, ledger: Ledger | None, calls: Calls):
         self.task, self.queue, self.ledger, self.calls = task, queue, ledger, calls
         self.workers: dict[Connection, _Worker] = {}
-        self.at_work = RawValue("i", 1)
+        self.board = SharedBoard()
         self.posted: Posted = []
         self.context = get_context("forkserver")  # it imports once, so that a new worker starts in milliseconds
         self.context.set_forkserver_preload([__name__, task.preload])
@@ -98,7 +123,7 @@ class _Pool:
         while len(self.workers) < min(most, len(self.queue.jobs)):
             self._start_worker()
         while self.workers:
-            self.at_work.value = len(self.workers)  # those that go on get the shares of those that have ended
+            self.board.count.value = len(self.workers)  # those that go on get the shares of those that have ended
             for pipe in wait(list(self.workers)):
                 yield from self._receive(pipe)  # type: ignore[arg-type]  # every pipe that is waited for is a Connection
 
@@ -109,7 +134,7 @@ class _Pool:
 
     def _start_worker(self) -> None:
         mine, theirs = self.context.Pipe()
-        values = theirs, self.task, self.ledger is not None, self.at_work
+        values = theirs, self.task, self.ledger is not None, self.board
         process = self.context.Process(target=_serve, args=values, daemon=True)
         with _without_main():
             process.start()
@@ -244,12 +269,9 @@ class _Line:
 _ENDED = object()
 
 
-def _serve(pipe: Connection, task: Task, limited: bool, at_work: Any) -> None:
-    """Run one job after the other, in a worker, until the pipe is closed. Ctrl-C and SIGHUP are handled by the parent.
-
-    at_work: the number of workers now, in memory that all share.
-    """
-    use_workers(lambda: int(at_work.value))
+def _serve(pipe: Connection, task: Task, limited: bool, board: SharedBoard) -> None:
+    """Run one job after the other, in a worker, until the pipe is closed. Ctrl-C and SIGHUP are handled by the parent."""
+    use_board(board)
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     line = _Line(pipe)

@@ -239,7 +239,7 @@ def test_a_call_that_had_to_wait_its_turn_was_sent_when_it_was_sent() -> None:
     """Else one refusal would halve the load again for each call that had been waiting when it came."""
 
     class Slow:
-        timeout = 60.0
+        url, timeout = "slow", 60.0
 
         async def post(self, path: str, body: bytes) -> HttpAnswer:
             await clock.sleep(5)

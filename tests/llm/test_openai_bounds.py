@@ -177,7 +177,8 @@ def test_time_outs_halve_the_calls_at_once() -> None:
     """32 in flight before a server of one stream: all time out, are dropped, and are sent again together. Now half of them."""
 
     class Slow:
-        host, timeout = "slow", 120.0
+        url = host = "slow"
+        timeout = 120.0
 
         async def post(self, path: str, body: bytes) -> HttpAnswer:
             await clock.sleep(1)

@@ -1,17 +1,24 @@
-"""Workers divide the limits of a server; when one ends, the others get its part, and never more than the whole."""
+"""Workers divide the limits of a server; when one ends, the others get its part; when one is refused, all send fewer calls."""
 
 from __future__ import annotations
 
+import asyncio
+import copy
+import time
 from collections.abc import Iterator
+from multiprocessing import get_context
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import run
 from parley.llm import shares
 from parley.llm.backends import open_spec
-from parley.llm.backends.openai.transport import Clock, Endpoint, RateLimiter
+from parley.llm.backends.openai.transport import Clock, Endpoint, HttpAnswer, RateLimiter
 from parley.llm.request import Message, Request, Sampling
+from parley.model.sweep.ray_cluster import RemoteBoard, _Desk
+from parley.model.sweep.runner import SharedBoard
 
 from .loopback import Act, Body, Loopback, digest, echo, said
 
@@ -19,7 +26,7 @@ from .loopback import Act, Body, Loopback, digest, echo, said
 @pytest.fixture(autouse=True)
 def _alone() -> Iterator[None]:
     yield
-    shares.use_workers(lambda: 1)
+    shares.use_board(shares.LoneWorker())
 
 
 def test_a_process_alone_has_all_its_limits() -> None:
@@ -31,29 +38,78 @@ def test_a_process_alone_has_all_its_limits() -> None:
 )
 def test_growth_by_hand(parts: int, workers: int, growth: float) -> None:
     """More workers than parts: those beyond only measure what is finished."""
-    shares.use_workers(lambda: workers)
+    shares.use_board(board_of(workers))
     with shares.divided_among(parts):
         assert shares.growth() == growth
     assert shares.growth() == 1.0, "the next run of this process has all its limits"
 
 
+def board_of(workers: int) -> SharedBoard:
+    board = SharedBoard()
+    board.count.value = workers
+    return board
+
+
 def test_another_machine_is_asked_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    times, asked = [0.0], []
-    monkeypatch.setattr("parley.llm.shares.time.monotonic", lambda: times[0])
-    latest = shares.now_and_then(lambda: len(asked.append(0) or asked))  # type: ignore[func-returns-value]
-    assert [latest(), latest()] == [1, 1]
+    """A worker on a cluster knows what the desk said a second ago, and tells the desk at once."""
+    desk, times = _Desk(None, 1), [0.0]
+    monkeypatch.setattr("parley.model.sweep.ray_cluster.time.monotonic", lambda: times[0])
+    board = RemoteBoard(Remote(desk), lambda answer: answer)
+    desk.take_calls(2)
+    board.note_refusal("http://a", 7.0)
+    assert (board.workers(), board.last_refusal("http://a")) == (1, 0.0)
     times[0] = 1.5
-    assert [latest(), latest()] == [2, 2]
+    assert (board.workers(), board.last_refusal("http://a"), board.last_refusal("http://b")) == (2, 7.0, 0.0)
+
+
+class Remote:
+    """An actor of Ray: `actor.method.remote(...)` calls a method, here at once."""
+
+    def __init__(self, actor: object):
+        self._actor = actor
+
+    def __getattr__(self, name: str) -> SimpleNamespace:
+        return SimpleNamespace(remote=lambda *values: copy.deepcopy(getattr(self._actor, name)(*values)))
+
+
+def test_what_is_too_much_for_one_worker_is_too_much_for_all() -> None:
+    """One refusal halves all that call this address, once for the calls of one moment. Other addresses go on."""
+    shares.use_board(board_of(2))
+    mine, theirs, elsewhere = line_to("http://a/v1"), line_to("http://a/v1"), line_to("http://b/v1")
+    before = time.monotonic()
+    mine.slow_down(before, 0.0)
+    for endpoint in (mine, theirs, elsewhere):
+        asyncio.run(endpoint.post("/chat/completions", b"", 1, 10.0))
+    assert (mine.limit, theirs.limit, elsewhere.limit) == (4.0, 4.0, 8.0)
+    theirs.slow_down(before, 0.0)  # a call that was sent before the halving is refused, too
+    asyncio.run(mine.post("/chat/completions", b"", 1, 10.0))
+    assert (mine.limit, theirs.limit) == (4.0, 4.0)
+
+
+def test_a_refusal_is_known_in_another_process() -> None:
+    board = SharedBoard()
+    other = get_context("forkserver").Process(target=board.note_refusal, args=("http://a/v1", 5.0))
+    other.start()
+    other.join()
+    assert (board.last_refusal("http://a/v1"), board.last_refusal("http://b/v1")) == (5.0, 0.0)
+
+
+def line_to(url: str) -> Endpoint:
+    async def answer(path: str, body: bytes) -> HttpAnswer:
+        return HttpAnswer(200, {}, b"")
+
+    connection = SimpleNamespace(url=url, timeout=60.0, host="", post=answer)
+    return Endpoint(connection, 8, 0, 0, Clock())  # type: ignore[arg-type]
 
 
 def test_a_worker_that_is_left_alone_asks_twice_as_much_at_once() -> None:
-    workers = [2]
-    shares.use_workers(lambda: workers[0])
+    board = board_of(2)
+    shares.use_board(board)
     with shares.divided_among(2), Loopback(echo, slow=0.01) as server:
         backend = open_spec(f"openai:echo,base_url={server.url},closed=text,in_flight=2")
         backend.complete([asked(number) for number in range(20)])
         assert (server.most, backend.in_flight) == (2, 2)
-        workers[0] = 1
+        board.count.value = 1
         backend.complete([asked(number) for number in range(20)])
         assert (server.most, backend.in_flight) == (4, 4)
 

@@ -1,9 +1,9 @@
 """Sends calls to one address: how many at once, how fast, and when the address gets a pause.
 
 At first, as many calls run at once as allowed. When the server says that this is too much, or a call times out, the number is
-halved (at most once for the calls of one moment). It grows slowly again with every call that succeeds. This is the rule of TCP:
-additive increase, multiplicative decrease. A server that says how many calls it works on (the slots of llama.cpp) gets no more:
-the others would wait in its queue, and their time would run out there.
+halved (at most once for the calls of one moment), in all workers of a run (llm/shares.py). It grows slowly again with every call
+that succeeds. This is the rule of TCP: additive increase, multiplicative decrease. A server that says how many calls it works on
+(the slots of llama.cpp) gets no more: the others would wait in its queue, and their time would run out there.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import httpx2
 from openai import APIConnectionError, APIStatusError, AsyncOpenAI
 from yarl import URL
 
+from parley.llm import shares
 from parley.llm.backends.openai.answers import MEDIA, PACKING, BadBody, read_body, read_stream
 from parley.llm.errors import UserError
 from parley.llm.notices import notify
@@ -276,6 +277,7 @@ class Endpoint:
         self.limit, self.in_flight, self.calls = float(self.most), 0, 0
         self._requests, self._tokens = RateLimiter(rpm), RateLimiter(tpm)
         self._paused_until = self._halved_at = self._avoided_until = self._told = self._told_at = 0.0
+        self._heard = 0.0
         self.last_success = clock.now()
         self._refusals = self._breaks = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
@@ -322,7 +324,7 @@ class Endpoint:
         except NoAnswer as error:
             self.note_failure()
             self._breaks += error.name == CONNECTION
-            if error.name == TIMEOUT and self._halve(sent):  # with fewer calls at once each is quicker
+            if error.name == TIMEOUT and self._halve_everywhere(sent):  # with fewer calls at once each is quicker
                 self.connection.timeout = min(2 * self.connection.timeout, max(patience, self.timeout))
             if error.name != UNREACHABLE and (error.name != CONNECTION or self._breaks < GONE):
                 raise
@@ -352,7 +354,7 @@ class Endpoint:
     def slow_down(self, sent: float, seconds: float | None) -> None:
         """Send less from now on. `sent` is when the refused call began, `seconds` the pause that the server wants."""
         now = self.clock.now()
-        self._refusals += self._halve(sent)
+        self._refusals += self._halve_everywhere(sent)
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** max(self._refusals - 1, 0))
         if seconds is not None:  # a server that asks for no pause again and again is not believed
             pause = seconds if self._refusals < 2 else max(seconds, pause)
@@ -368,7 +370,21 @@ class Endpoint:
         self.limit, self._halved_at = max(1.0, self.limit / 2), self.clock.now()
         return True
 
+    def _halve_everywhere(self, sent: float) -> bool:
+        """The same, and let other workers that call this address do so, too."""
+        if halved := self._halve(sent):
+            self._heard = time.time() - (self.clock.now() - sent)  # processes share no other clock
+            shares.board().note_refusal(self.connection.url, self._heard)
+        return halved
+
+    def _heed_others(self) -> None:
+        latest = shares.board().last_refusal(self.connection.url)
+        if latest > self._heard:
+            self._heard = latest
+            self._halve(self.clock.now() - (time.time() - latest))
+
     async def _wait_for_room(self, tokens: int, began: float, patience: float) -> None:
+        self._heed_others()
         while self.in_flight >= int(self.limit) or self.pause:
             left = max(began, self.last_success) + patience - self.clock.now()
             if left <= 0:
