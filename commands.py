@@ -109,7 +109,7 @@ FORMS: Mapping[str, Place] = {
     "own-lines": Place("analysis.commands.human", "export_own_lines", "write the own lines of a person in a run as a file"),
 }  # fmt: skip
 HINTS: Mapping[str, str] = {
-    "run.py --list": "list scenario scenarios debates topics ls presets",
+    "run.py --list": "list scenario scenarios debates topics ls presets gallery",
     "run.py --ui (or --ui RUN, at a run)": "ui gui page app web serve browser watch open view replay",
     "run.py --help": "help hilfe ayuda aide man",
     "run.py --version": "version",
@@ -117,12 +117,13 @@ HINTS: Mapping[str, str] = {
     "the same command again, with the same --out: it continues": "resume continue restart",
     "run.py report RUN (and RUN/summary.md)": "plot figure figures chart html summary graph result results analyse analyze analysis summarise summarize stats",
     "--set personas=NAME for a run: simple, enhanced, twins, voters, or a file (docs/personas.md)": "personas personae",
+    "--set size=N (in --scenario network), or a seat for each agent: --set seats=PARTY,PARTY": "size agents",
     "run.py show RUN --agent 1": "prompts replies transcript inspect",
-    "run.py models (and --llm openai:MODEL --base-url URL, for a server)": "model llm llms ollama claude gpt openai vllm hf llama",
+    "run.py models (and --llm openai:MODEL --base-url URL, for a server)": "model llm llms ollama claude gpt gpt-4o openai anthropic vllm hf llama mistral",
     "run.py audit --llm MODEL": "bias card lean benchmark measure",
     "run.py train --party PARTY": "tune finetune fine-tune lora sft dpo",
     "run.py sweep": "batch grid batch_run",
-    "run.py new": "create init topic persona society party agent agents",
+    "run.py new": "create init topic persona society party agent",
     "run.py check": "verify validate-topic lint",
     "run.py branch": "fork branches",
     "run.py study": "studies experiment experiments replicate papers",
@@ -132,6 +133,8 @@ HINTS: Mapping[str, str] = {
     "the same command with --dry-run: calls, tokens and cost": "cost costs price prices budget estimate plan",
     "Ctrl-C in its terminal; the same command with the same --out continues it": "stop abort cancel pause kill",
     "rm -r RUN, or Delete in run.py --ui": "delete remove rm clean",
+    "docs/index.md": "docs doc documentation manual tutorial",
+    "sh do.sh test": "test tests selftest",
     "CITATION.cff, and How to cite in docs/statistics.md": "cite citation bibtex",
 }
 """What people type who do not know a command's name, by what they want."""

@@ -80,7 +80,7 @@ WANTED: Mapping[str, str] = {
     "--topic NAME": "topics subject question theme",
     "--society NAME": "country language lang nation parties party",
     "--out DIR": "output folder dir path save",
-    "--seed N": "seeds random-seed",
+    "--seed N": "seeds random-seed rng",
     "--dry-run": "plan cost estimate",
     "--max-cost X": "budget limit",
 }
