@@ -243,6 +243,7 @@ def test_a_wrong_run_or_file_is_refused_before_anything_heavy_is_loaded() -> Non
     )
     wrong = {
         "compare runs/a": "compare needs at least two",
+        "compare no/run agents": "there is no run, card or wave no/run",
         **{f"{name} no/run": "cannot read the record no/run" for name in OF_A_RUN},
         "study surrogate agents": "agents is not the folder of a run",
         **{f"study {name} agents": "cannot read agents: it is a folder" for name in ("claim", "register", "confirm")},

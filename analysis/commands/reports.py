@@ -75,6 +75,8 @@ def compare(words: Sequence[str]) -> int:
     options = compare_parser().parse_args(words)
     if len(options.given) < 2:  # said before the slow imports
         raise UserError("compare needs at least two runs, cards or waves, such as runs/a and runs/b")
+    if missing := next((path for path in options.given if not path.exists()), None):
+        raise UserError(f"there is no run, card or wave {missing}")
     from parley.analysis.comparisons import compare as compared
 
     folder = results_folder(options, "compare")
