@@ -168,7 +168,7 @@ def outcome_of(shown: Shown, folder: Path) -> Outcome:
     if deliberates(tables):
         return _agreement(shown, folder)
     if not surveyed(tables):
-        return Outcome([NO_SURVEY], known=False)
+        return Outcome((read_findings(folder / SUMMARY) if tables.finished else []) or [NO_SURVEY], known=False)
     if nothing := unreadable(tables):
         return Outcome([nothing], known=False)
     sentences = read_findings(folder / SUMMARY) if tables.finished else []

@@ -21,7 +21,8 @@ from parley.analysis.views._columns import column_rows, table_title
 from parley.analysis.views._form import wanted
 from parley.analysis.views._header import about
 from parley.analysis.views._plan import plan_of
-from parley.analysis.views._session import Draft
+from parley.analysis.views._session import Draft, Session, Shown
+from parley.analysis.views.outcome import NO_SURVEY, outcome_of
 from parley.model.run_listing import list_runs
 from parley.model.run_plan import plan_run
 from parley.model.scenario import load_preset
@@ -76,3 +77,15 @@ def test_every_table_and_every_column_has_words(network: Path) -> None:
         assert rows, name
         assert all(words for words, _ in rows), name
     assert {column for _, column in column_rows("agents")} >= set(tables.agents.columns)
+
+
+def test_what_came_out_of_choices_is_said_as_in_their_report(tmp_path: Path) -> None:
+    """A run of choices has no survey: the page said that nothing can be said, and the terminal said who herds."""
+    settings = {"llm": "oracle", "repetitions": "1", "rounds": "1", "size": "3"}
+    run_scenario(RunSpec(load_preset("herding").with_settings(settings), tmp_path, tuple(settings)))
+    shown = Shown(load(tmp_path), 1, Session())
+    assert outcome_of(shown, tmp_path).sentences == [NO_SURVEY]
+    (tmp_path / "summary.md").write_text(
+        "# Choices\n\n## In short\n\n- People herd.\n- Few err.\n\n## More\n", encoding="utf-8"
+    )
+    assert outcome_of(shown, tmp_path).sentences == ["People herd.", "Few err."]
