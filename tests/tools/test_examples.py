@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,7 @@ def test_examples_are_small_text_without_paths_of_a_machine() -> None:
 
 
 def test_the_page_lists_the_examples_that_are_one_run() -> None:
+    assert all(re.search(r": \S+ \(.+ parameters\)$", title) for title in example_titles().values())
     assert set(example_titles()) == {folder.name for folder in KEPT if (folder / RECORD).exists()}
 
 
