@@ -165,7 +165,7 @@ def _several_topics(tables: Tables, who: str, rows: pd.DataFrame) -> str:
 
 
 def _of_topics(count: int, of: int) -> str:
-    return f"all {of} topics" if count == of else f"{count} of {of} topics"
+    return ("both topics" if of == 2 else f"all {of} topics") if count == of else f"{count} of {of} topics"
 
 
 def _uncertain(tables: Tables, rest: pd.DataFrame) -> str:

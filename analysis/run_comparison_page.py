@@ -44,7 +44,7 @@ MOST = 2
 """Differences of a run that have a sentence."""
 TITLE = "How the runs differ"
 HOW = (
-    "A difference is how much further agents moved than in {}, from the survey before the debate on. It is in points "
+    "A difference is how much further up the axis agents moved than in {}, from the survey before the debate on. It is in points "
     "of the axis from 0 to 10, averaged over rooms. Brackets and bars are 95% intervals over rooms. p is corrected by "
     "Holm's method for the {} (every topic, group and party, after the last round that the runs have in common). The "
     "sentences above name only differences with a corrected p below 0.05. {}"

@@ -35,7 +35,7 @@ from parley.model.run_listing import RunRow
 from parley.model.titles import join_phrases
 
 HOW = (
-    "A difference is how much further agents moved than in {}, from the survey before the debate on, in "
+    "A difference is how much further up the axis agents moved than in {}, from the survey before the debate on, in "
     "points of the axis from 0 to 10. Brackets are 95% intervals over rooms; p is corrected for all rows "
     "(Holm)."
 )
