@@ -117,6 +117,22 @@ def test_line_chart_and_header_are_seen_together_while_a_run_is_replayed(visits:
     assert left
     assert right
     assert left["x"] + left["width"] <= right["x"]
+    drawing = box(page, ".chart .canvas")
+    assert drawing["bottom"] - drawing["top"] >= 0.75 * (log["bottom"] - log["top"])
+
+
+def test_the_first_fields_of_the_form_stand_side_by_side(visits: Callable[..., Visit]) -> None:
+    """Society, seats and personas were below each other, and the right half of the screen was empty."""
+    visit = visits(**WIDE)
+    page = visit.open("?scenario=three_way")
+    visit.planned()
+    first = page.locator(".group").first
+    tops = {page.locator(".field", has_text=name).bounding_box()["y"] for name in ("Society", "Seats, in", "Set of")}
+    assert len(tops) == 1
+    inside = first.locator(".field").evaluate_all(
+        "all => Math.max(...all.map(one => one.getBoundingClientRect().right))"
+    )
+    assert inside >= 0.75 * 1440
 
 
 def test_a_network_is_seen_whole_beside_its_conversation_and_below_its_chart(visits: Callable[..., Visit]) -> None:
