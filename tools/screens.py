@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from parley.analysis.run_report import write_report
 from parley.model.scenario import load_preset
 from parley.model.scenario_run import RunSpec, run_scenario
 
@@ -82,8 +83,8 @@ def tab(name: str) -> Callable[[Page], None]:
 
 def drawn(page: Page) -> None:
     """Wait until findings and charts are there."""
-    for text in ("Computing the findings", "Computing the table", "Comparing the runs"):
-        page.get_by_text(text).wait_for(state="hidden")
+    for text in ("Computing the findings", "Computing the table", "Comparing the runs", "Listing the tables"):
+        page.get_by_text(text).first.wait_for(state="hidden")
     for canvas in page.locator(".view .canvas").all():
         canvas.locator("> *").first.wait_for()
 
@@ -109,9 +110,9 @@ def replayed(page: Page) -> None:
 
 def stepped(page: Page) -> None:
     """Start the run of the form paused, and run its first two rounds."""
+    page.locator(".plan", has_text=re.compile(r"\d rooms?, ")).wait_for()
     page.get_by_text("Limits and options").click()
     page.get_by_label("Start paused").check()
-    page.locator(".plan", has_text=re.compile(r"\d rooms?, ")).wait_for()
     page.get_by_role("button", name="Start a new run", exact=True).click()
     for round_ in (1, 2):
         page.get_by_role("button", name="Step", exact=True).click()
@@ -225,7 +226,8 @@ def take(browser: Browser, address: str, folder: Path, places: Mapping[str, Plac
     for look, options in LOOKS.items():
         page = browser.new_page(**options)
         page.set_default_timeout(PATIENCE)
-        page.goto(address)  # with the token, which the browser keeps
+        page.goto(address)  # with the token, which the browser keeps; then the page opens itself anew without it
+        page.get_by_role("navigation", name="Places").wait_for()
         for name, place in places.items():
             try:
                 page.goto(address.partition("?")[0] + place.query)
@@ -281,6 +283,9 @@ def main(words: list[str]) -> None:
     home = folder / "home"
     home.mkdir(parents=True, exist_ok=True)
     make_runs(home)
+    for run in RUNS:
+        if not (home / "runs" / run / "summary.md").exists():  # a list of runs tells what each found
+            write_report(home / "runs" / run)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         chosen = {name: place for name, place in PLACES.items() if not names or name in names}
