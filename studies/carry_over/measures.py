@@ -40,7 +40,10 @@ CONTRASTS = {"own memory": "all", "another's memory": "swapped"}
 
 
 def arms(base: Scenario) -> dict[str, dict[str, Any]]:
-    """Return the settings of each arm. Errors: UserError where the scenario has one stage, or no survey in each round."""
+    """Return the settings of each arm.
+
+    Errors: UserError where the scenario has one stage, no survey in each round, or no two people of one party.
+    """
     environment = base.environment
     if not isinstance(environment, Places) or len(environment.stages) < 2:
         raise UserError(
@@ -48,6 +51,11 @@ def arms(base: Scenario) -> dict[str, dict[str, Any]]:
         )
     if base.surveys.survey != "rounds":
         raise UserError("people are rated at the beginning and the end of each stage: set survey=rounds")
+    if all(list(group.seats).count(seat) < 2 for group in base.groups for seat in group.seats):
+        raise UserError(
+            "each party has one person, but this study compares people of one party and gives them the memory of each other: "
+            "seat two or more people of a party, such as with --set size=4"
+        )
     *before, last = [asdict(stage) for stage in environment.stages]
     return {arm: {"topology": [*before, {**last, "carry": arm}]} for arm in ARMS}
 

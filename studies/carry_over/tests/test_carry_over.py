@@ -189,3 +189,10 @@ def test_the_command_writes_its_page_and_continues_without_asking(
     assert capsys.readouterr().out.count("so no model was called") == len(ARMS)
     assert (tmp_path / "carry_over.md").read_text() == page
     assert set(WITHIN) <= set(pd.read_csv(tmp_path / "people.csv").columns)
+
+
+def test_one_person_of_each_party_is_too_few_and_said_before_anything_is_asked() -> None:
+    """Nobody is of the same party, so there is no other memory to give, and no movement to compare with."""
+    with pytest.raises(UserError, match="each party has one person"):
+        arms(load_preset("two_topics", {"llm": "oracle", "repetitions": 5, "size": 2}))
+    arms(load_preset("two_topics", {"llm": "oracle", "repetitions": 5, "size": 4}))
