@@ -247,6 +247,13 @@ class Memory:
         return ()
 
 
+class NoMemory(Memory):
+    """Nothing: another worker asks the agent."""
+
+    def hear(self, name: str, text: str) -> None:
+        return None
+
+
 class LastLines(Memory):
     """The last `size` lines, including own ones; older lines are forgotten. `forgets`: whether older lines are not kept."""
 

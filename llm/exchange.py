@@ -1,19 +1,23 @@
-"""Workers that run the same conversations: each asks its share of the questions, and gets the other replies from others.
+"""What workers of one run tell each other.
 
-Every worker sees the same requests, because a reply is the same in all of them. Who asks a question depends on its key alone.
+`Share`: workers run the same conversations. Each asks its share of the questions, and gets the other replies from others. Every
+worker sees the same requests, because a reply is the same in all of them. Who asks a question depends on its key alone.
+
+`Meeting`: each worker has a part of the agents of a network. Workers tell each other what these say and how they rate.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 from parley.llm.request import Backend, Network, Reply, Request, Wrapper, identity_text
 
 Posted = list[tuple[bytes, str]]
-"""Replies as JSON, by the key of their question."""
+"""Replies as JSON, by the key of their question; of a meeting, its number and what a worker tells there."""
 POLL = 0.0005
 """Seconds between two looks, while replies of the model and of other workers are awaited."""
 
@@ -121,3 +125,28 @@ class Share(Wrapper):
 
     def _is_own(self, request: Request) -> bool:
         return int.from_bytes(self._key(request)[:4]) % self.of == self.number
+
+
+class Meeting:
+    """Where worker `number` of `of`, which has every `of`-th agent of a network, meets the others. All hold the same meetings."""
+
+    def __init__(self, number: int, of: int, desk: Desk):
+        self.number, self.of, self.desk, self.held = number, of, desk, 0
+        self._told: defaultdict[int, dict[int, list[Any]]] = defaultdict(dict)
+
+    def owns(self, agent: int) -> bool:
+        """Return whether this worker has an agent."""
+        return agent % self.of == self.number
+
+    def tell_all(self, values: list[Any]) -> list[Any]:
+        """Tell the other workers values of JSON, and wait for theirs; return those of all."""
+        self.held += 1
+        self.desk.post([(f"{self.held} {self.number}".encode(), json.dumps(values))])
+        while len(self._told[self.held]) < self.of - 1:
+            for place, text in self.desk.take(wait=True):
+                meeting, teller = map(int, place.split())
+                if (
+                    meeting >= self.held and teller != self.number
+                ):  # a worker that was started again tells all of it again
+                    self._told[meeting][teller] = json.loads(text)
+        return [*values, *[value for told in self._told.pop(self.held).values() for value in told]]

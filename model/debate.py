@@ -22,7 +22,7 @@ from typing import Any, cast
 import mesa
 import numpy as np
 
-from parley.agents.memory import Retrieval
+from parley.agents.memory import NoMemory, Retrieval
 from parley.agents.probe import PHRASES, TURNS, Probe, forecast_probe
 from parley.agents.topic import Topic
 from parley.environments.base import Networked, Room
@@ -31,6 +31,7 @@ from parley.llm.answer_sharing import AnswerSharing
 from parley.llm.backends import is_scripted
 from parley.llm.driver import Conversation, Progress, drive
 from parley.llm.errors import UserError, unknown_name
+from parley.llm.exchange import Meeting
 from parley.llm.request import Backend, Request, identity_text
 from parley.llm.router import open_all
 from parley.llm.seeding import stream
@@ -102,6 +103,8 @@ class DebateModel(SteppedModel):
         Continue when almost no reply can be read. By default that is an error.
     part : Part, optional
         Run only the rooms of this part, whose agents have the ids of the whole run (model/workers.py).
+    meeting : Meeting, optional
+        Ask only this worker's part of the agents of the room, and learn from other workers what the others do.
     **kwargs
         Any other field of the scenario or of its environment by name: `memory="last:12"`, `frame="conversation"`,
         `interventions=[parley.Message(round=2, by="Ann", text="Think of the cost.")]`.
@@ -152,6 +155,7 @@ class DebateModel(SteppedModel):
         collect_errors: bool = False,
         keep_going: bool = False,
         part: Part | None = None,
+        meeting: Meeting | None = None,
         **kwargs: Any,
     ):
         settings: dict[str, Any] = {"topic": topic, "repetitions": repetitions, "rounds": rounds, "llm": llm}
@@ -173,7 +177,7 @@ class DebateModel(SteppedModel):
         self.adapters = loaded_adapters(self.setup, self.backend)
         check_taught(self.setup, self.backend)
         self.recorder: Recorder = recorder if recorder is not None else NullRecorder()
-        self.part, self._phase = part, 0
+        self.part, self.meeting, self._phase = part, meeting, 0
         self.progress = progress
         self.keep_going, self.tally, self._context_watch = keep_going, MissingTally(), ContextWatch()
         self._identity = identity_text(self.backend)
@@ -369,7 +373,8 @@ class DebateModel(SteppedModel):
         for events in happened:
             tally.hear(events, voices, self._models, self.context.people)
             self._context_watch.hear(events)
-        earlier = set(tally.asked if self.part else self.tally.asked)  # the first ratings of a part may be a few
+        whole = not (self.part or self.meeting)
+        earlier = set(self.tally.asked if whole else tally.asked)  # the first ratings of a part may be a few
         self.tally.add(tally)
         if not self.keep_going:
             tally.check(earlier, self._models, self.context.failure_details)
@@ -387,12 +392,16 @@ class DebateModel(SteppedModel):
         self.seatings: dict[str, RoomSeating] = {}
         self._places: dict[str, int] = {}
         for place, seating in enumerate(seat_rooms(self.setup)):
-            if self.part and not self.part.holds(place, self.setup):
+            meeting = self.meeting if seating.group != REFERENCE else None
+            elsewhere = self.meeting and self.meeting.number and not meeting  # the first worker asks the reference
+            if elsewhere or (self.part and not self.part.holds(place, self.setup)):
                 agent_factory.skip_ids(self, len(seating.places))
             else:
                 self.seatings[seating.room], self._places[seating.room] = seating, place
                 for number in range(len(seating.places)):
-                    agent_factory.make_agent(self, seating, number)
+                    agent = agent_factory.make_agent(self, seating, number)
+                    if meeting and not meeting.owns(agent.unique_id):
+                        agent.memory = NoMemory("")
         self.seated = dict(self.agents.groupby("room").groups)
         named = self.agents if self.responses else ()
         self._id_by_name = {(agent.room, agent.name): agent.unique_id for agent in named}
@@ -404,6 +413,7 @@ class DebateModel(SteppedModel):
         seats = {number: agent.seat for number, agent in members.items()}
         place = (seating.room, seating.topic, seating.group, seating.repetition)
         room = RoomState(*place, dict(members), seats, self.context, last_sent=SentTexts(len(members)))
+        room.meeting = self.meeting if seating.group != REFERENCE else None
         room.mediator = agent_factory.make_mediator(self, seating, list(members))
         room.society = build_social_graph(seating, list(members), self.setup.seed, self.previous_attitude)
         if room.society:

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from inspect import signature
 
@@ -18,10 +18,10 @@ from parley.environments.base import Networked, Room
 from parley.llm.driver import Conversation
 from parley.llm.seeding import stream
 from parley.model.casting import RoomSeating
-from parley.model.events import Event, Heard, Linked, Node, Signed, Unlinked, Utterance
+from parley.model.events import Event, Heard, Linked, Node, Signed, Unlinked
 from parley.model.interventions.base import View
 from parley.model.room import RoomState
-from parley.model.round import run_round
+from parley.model.round import Spoken, run_round
 
 
 def network_grid(model: mesa.Model, rooms: Iterable[tuple[RoomState, RoomSeating]]) -> Cells | None:
@@ -85,12 +85,14 @@ def _linked(room: RoomState, society: SocialGraph, round_: int, pairs: Pairs) ->
 def run_network_round(room: RoomState, environment: Networked, view: Room, form: str) -> Conversation[list[Event]]:
     """Run a round: links change, turns are taken, posts are shown, and the lines that each agent heard are recorded."""
     assert room.society is not None
-    events = list(change_links(room, environment, view))
-    events += yield from run_round(room, environment.turns(view, room.round), form)
+    events, said = list(change_links(room, environment, view)), list[Spoken]()
+    events += yield from run_round(room, environment.turns(view, room.round), form, said)
     if environment.lasting:
-        _keep_posts(room, room.society, events, room.round - environment.lasting + 1, environment.by_text)
+        _keep_posts(room, room.society, said, room.round - environment.lasting + 1, environment.by_text)
         _show_feeds(room, room.society, environment, view)
-    events += [Heard(room.id, room.round, agent, tuple(heard)) for agent, heard in sorted(room.heard.items())]
+    for agent, heard in sorted(room.heard.items()):
+        room.mark(events, 0, agent)
+        events.append(Heard(room.id, room.round, agent, tuple(heard)))
     room.heard.clear()
     return events
 
@@ -106,15 +108,14 @@ def change_links(room: RoomState, environment: Networked, view: Room) -> Iterato
         yield from _linked(room, room.society, room.round, added)
 
 
-def _keep_posts(room: RoomState, society: SocialGraph, events: Iterable[Event], since: int, by_text: bool) -> None:
+def _keep_posts(room: RoomState, society: SocialGraph, lines: Sequence[Spoken], since: int, by_text: bool) -> None:
     """Put the lines of this round on the wall; posts from before the round `since` are dropped."""
-    lines = [event for event in events if isinstance(event, Utterance) and event.text is not None]
-    society.wall.keep([Post(line.iteration, line.agent, line.round) for line in lines], since)
-    room.posts |= {line.iteration: (room.members[line.agent].name, line.text or "", line.form) for line in lines}
+    society.wall.keep([Post(line.iteration, line.turn.speaker, room.round) for line in lines], since)
+    room.posts |= {line.iteration: (room.members[line.turn.speaker].name, line.text, line.form) for line in lines}
     room.posts = {iteration: room.posts[iteration] for iteration in society.wall.posts}
     if by_text:
         for line in lines:
-            room.words.add(line.iteration, line.agent, line.text or "")
+            room.words.add(line.iteration, line.turn.speaker, line.text)
         room.words.keep(society.wall.posts)
 
 
@@ -125,5 +126,7 @@ def _show_feeds(room: RoomState, society: SocialGraph, environment: Networked, v
             continue
         society.wall.show(feed)
         for iteration in reversed(feed.iterations):
+            if not room.owns(feed.reader):
+                break
             room.members[feed.reader].hear(*room.posts[iteration])
             room.heard[feed.reader].append(iteration)

@@ -2,6 +2,9 @@
 
 The record of a run is a sequence of blocks: the events of one room in one phase (seating, interventions of a round, its turns, a
 survey, ...). Every part goes through the same phases, so blocks in the order of phase and room are the record of one process.
+
+Where workers divide the agents of one network, a block has the events of one of its agents at a step of a phase. What happens to
+all, such as a change of links, is written by the first worker alone.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import NamedTuple
 from parley.llm.errors import UserError
 from parley.model.events import Event
 from parley.model.files import file_errors
-from parley.model.recorder import FileRecorder, to_line
+from parley.model.recorder import FileRecorder, Slot, to_line
 from parley.model.scenario import Scenario
 
 PARTS, BLOCKS = "parts", "blocks.jsonl"
@@ -50,26 +53,39 @@ def units(scenario: Scenario) -> int:
 
 
 class Block(NamedTuple):
-    """The events of a room in a phase, as lines of a record. `room` is the place of the room in the whole run."""
+    """Events as lines of a record. `place`: the phase, the place of the room in the whole run, and perhaps the slot."""
 
-    phase: int
-    room: int
+    place: tuple[int, ...]
     events: int
     lines: str
 
 
 class PartRecorder(FileRecorder):
-    """Writes blocks: a line of JSON with phase, room and number of events, then the events."""
+    """Writes blocks: a line of JSON with the place and the number of events, then the events.
+
+    first: whether it also writes events without a slot.
+    """
 
     phase = room = 0
+
+    def __init__(self, path: Path, first: bool = True):
+        super().__init__(path)
+        self.first = first
 
     def place(self, phase: int, room: int) -> None:
         """Say where in the whole record the next events belong."""
         self.phase, self.room = phase, room
 
     def write(self, events: Iterable[Event]) -> None:
-        if lines := list(map(to_line, events)):
-            self.append(f"{json.dumps([self.phase, self.room, len(lines)])}\n{''.join(lines)}", len(lines))
+        blocks, slot = dict[tuple[int, ...], list[str]](), tuple[int, ...]()
+        for event in events:
+            if isinstance(event, Slot):
+                slot = event.step, event.part, event.place
+            elif slot or self.first:
+                blocks.setdefault((self.phase, self.room, *slot), []).append(to_line(event))
+        text = [f"{json.dumps([*place, len(lines)])}\n{''.join(lines)}" for place, lines in sorted(blocks.items())]
+        if text:
+            self.append("".join(text), sum(map(len, blocks.values())))
 
 
 def merge_blocks(parts: Iterable[Path], record: FileRecorder) -> None:
@@ -89,7 +105,7 @@ def read_blocks(path: Path) -> Iterator[Block]:
         for head in file:
             lines: list[str] = []
             try:
-                phase, room, count = map(int, json.loads(head))
+                *place, count = map(int, json.loads(head))
             except (ValueError, TypeError) as error:
                 if head.endswith("\n"):
                     raise UserError(
@@ -100,4 +116,4 @@ def read_blocks(path: Path) -> Iterator[Block]:
                 lines.append(line)
             if len(lines) < count:
                 return
-            yield Block(phase, room, count, "".join(lines))
+            yield Block(tuple(place), count, "".join(lines))

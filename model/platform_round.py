@@ -18,10 +18,12 @@ from parley.environments._social_graph import Feed, Post, SocialGraph
 from parley.environments.base import Room, Turn
 from parley.environments.platform import FORM, Platform, feed_of
 from parley.llm.driver import Conversation, ask, ask_in_step
+from parley.llm.exchange import Meeting
 from parley.llm.request import Reply, Request
 from parley.model.asked_again import TurnReply, ask_until_said
 from parley.model.events import Acted, Event, Shown, Utterance
 from parley.model.network_round import change_links
+from parley.model.recorder import Slot
 from parley.model.room import RoomState, record_call
 from parley.model.round import ScheduledTurn, prepare, utterance
 
@@ -80,12 +82,34 @@ def run_platform_round(room: RoomState, environment: Platform, view: Room) -> Co
     for turn in environment.turns(view, room.round):
         room.iteration += 1
         visits.append(Visit(room, society, turn.speaker, room.iteration, environment.acts, environment.length))
-    yield from ask_in_step([_visit(visit, feeds.get(visit.agent, Feed(visit.agent, (), ()))) for visit in visits])
+    own = [visit for visit in visits if room.owns(visit.agent)]
+    yield from ask_in_step([_visit(visit, feeds.get(visit.agent, Feed(visit.agent, (), ()))) for visit in own])
+    if room.meeting:
+        _tell_visits(room.meeting, visits, own)
     for visit in visits:
-        events += _take_effect(visit, environment.seeded)
+        effects = _take_effect(visit, environment.seeded)
+        if room.owns(visit.agent):
+            room.mark(events, 0, visit.iteration)
+            events += [event for event in effects if not isinstance(event, Slot)]
+    room.steps += 1
     society.public_acts[room.round] = frozenset([visit.agent for visit in visits if _can_be_seen(visit)])
     _forget_old_posts(room, society, room.round - environment.lasting + 1)
     return events
+
+
+def _tell_visits(meeting: Meeting, visits: Sequence[Visit], own: Sequence[Visit]) -> None:
+    """Let all workers know what everyone did, wrote and was shown."""
+    told = []
+    for visit in own:
+        written = [visit.text.text, visit.text.form] if visit.text else None
+        shown = [number for event in visit.events if isinstance(event, Shown) for number in event.posts]
+        told.append([visit.iteration, [[acted.act, acted.target] for acted in visit.done], written, shown])
+    others = {visit.iteration: visit for visit in visits if not meeting.owns(visit.agent)}
+    for iteration, done, written, shown in meeting.tell_all(told):
+        if other := others.get(iteration):
+            other.done = [Acted(*_place(other), act, None, target) for act, target in done]
+            other.text = Utterance(*_place(other), written[0], None, form=written[1]) if written else None
+            other.society.wall.show(Feed(other.agent, tuple(shown), (0,) * len(shown)))
 
 
 def _visit(visit: Visit, feed: Feed) -> Conversation[None]:

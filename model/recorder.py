@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -46,6 +46,15 @@ class Placed(Protocol):
 
     def place(self, phase: int, room: int) -> None:
         """What is written next is of this phase, and of the room with this place in the whole run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot(Event):
+    """No event: it says where the next events of an agent stand among those of all agents of a network in a phase."""
+
+    step: int
+    part: int
+    place: int
 
 
 class NullRecorder:

@@ -16,10 +16,11 @@ from parley.agents.representative import CRITIQUE
 from parley.environments._social_graph import SocialGraph
 from parley.environments.base import MEDIATOR, Turn
 from parley.llm.backends.person.desk import GONE
+from parley.llm.exchange import Meeting
 from parley.llm.request import Reply, Request
 from parley.llm.seeding import seed_deriver
 from parley.model.events import Called, Event, Occupied, Thought
-from parley.model.recorder import Preview
+from parley.model.recorder import Preview, Slot
 from parley.model.sent_texts import SentTexts
 from parley.model.word_index import WordIndex
 
@@ -73,7 +74,8 @@ class RoomState:
     network, `society` holds the links, and `posts` maps each turn that can still be shown to its name, text and form. `words`
     are the words of posts. `vectors` are
     the embeddings of what its agents remember (model/embedding.py). `kept` is what an environment with
-    rounds of its own keeps from round to round.
+    rounds of its own keeps from round to round. `meeting`: where this process tells others what its part of the members does,
+    `steps` of which each is done by all of them.
     """
 
     id: str
@@ -99,6 +101,8 @@ class RoomState:
     words: WordIndex = field(default_factory=WordIndex)
     vectors: dict[str, tuple[float, ...] | None] = field(default_factory=dict)
     kept: dict[str, Any] = field(default_factory=dict)
+    meeting: Meeting | None = None
+    steps: int = 0
     _seeds: dict[int, Callable[..., int]] = field(default_factory=dict)
 
     def writer(self, agent: int, form: str) -> DebateAgent | ProxySeat:
@@ -122,12 +126,21 @@ class RoomState:
             self.context.preview.asks(agent, seed)
         return seed
 
+    def owns(self, agent: int) -> bool:
+        """Return whether this process asks this agent."""
+        return self.meeting is None or self.meeting.owns(agent)
+
+    def mark(self, events: list[Event], part: int, place: int, step: int | None = None) -> None:
+        """Say where the next events stand at a step (default: this one), if other processes have events of it as well."""
+        if self.meeting:
+            events.append(Slot(self.steps if step is None else step, part, place))
+
     def tell(self, turn: Turn, name: str, text: str, form: str, iteration: int) -> None:
         """Let the hearers of a turn remember its text, unless they are absent."""
         members, heard = self.members, self.heard
         for hearer in turn.hearers:
             if (member := members.get(hearer)) is not None:
-                if not member.absent:
+                if not member.absent and self.owns(hearer):
                     member.hear(name, text, form)
                     heard[hearer].append(iteration)
             elif self.mediator and hearer == MEDIATOR:

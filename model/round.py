@@ -61,20 +61,28 @@ class Spoken(NamedTuple):
     text: str
 
 
-def run_round(room: RoomState, turns: Iterator[Turn], default_form: str = "reply") -> Conversation[list[Event]]:
+def run_round(
+    room: RoomState, turns: Iterator[Turn], default_form: str = "reply", said: list[Spoken] | None = None
+) -> Conversation[list[Event]]:
     """Run the turns of a round. Turns that go together are asked at once; a silent turn is recorded, and no agent hears it.
 
-    `default_form` is the form of a turn that names none: reply, opening or closing.
+    `default_form` is the form of a turn that names none: reply, opening or closing. `said` gets the lines.
     """
     events: list[Event] = []
     for wave in concurrent_turns(turns):
         if wave[0].speaker == MEDIATOR:
             yield from _mediate(room, wave[0], events)
         else:
-            spoken: list[Spoken] = []
+            before, spoken = room.iteration, list[Spoken]()
             for block in blocks(wave):
                 spoken += yield from _take_turns(room, block, default_form, events)
+            if room.meeting:
+                texts = room.meeting.tell_all([[line.iteration, line.text] for line in spoken])
+                turn_of = dict(enumerate(wave, before + 1))
+                spoken = [Spoken(at, turn_of[at], turn_of[at].form or default_form, text) for at, text in sorted(texts)]
             _tell(room, spoken)
+            if said is not None:
+                said += spoken
         if room.turn_probes:
             events += yield from run_surveys(room, room.turn_probes)
     return events
@@ -84,7 +92,7 @@ def _take_turns(
     room: RoomState, turns: Sequence[Turn], default_form: str, events: list[Event]
 ) -> Conversation[list[Spoken]]:
     """Ask the speakers of turns that go together, and return their lines, which nobody has heard yet."""
-    scheduled = [_schedule(room, turn, default_form) for turn in turns]
+    scheduled = [turn for turn in [_schedule(room, one, default_form) for one in turns] if room.owns(turn.speaker)]
     preparing = [turn for turn in scheduled if turn.writer.prepares and not room.members[turn.speaker].absent]
     if preparing:
         yield from prepare(room, preparing, events)
@@ -94,7 +102,9 @@ def _take_turns(
     if room.stand_ins and any(map(is_gone, replies)):
         replies = yield from _stand_in(room, scheduled, questions, replies, events)
     turns_said = yield from _ask_again(room, scheduled, questions, replies, events)
-    return _speak(room, scheduled, questions, turns_said, events)
+    spoken = _speak(room, scheduled, questions, turns_said, events)
+    room.steps += 1
+    return spoken
 
 
 def _schedule(room: RoomState, turn: Turn, default_form: str) -> ScheduledTurn:
@@ -165,6 +175,7 @@ def _ask_again(
         return turn.writer.compose_speech(room.seed(turn.speaker, "speech", attempt, turn.iteration), turn.form)
 
     def record(place: int, request: Request, reply: Reply) -> None:
+        room.mark(events, len(PRE_TURN_REQUESTS) + len(of_models[place].earlier), scheduled[place].iteration)
         record_call(events, room, _caller(scheduled[place]), request, reply)
 
     yield from ask_until_said(
@@ -193,6 +204,7 @@ def _speak(
     spoken = []
     for place, (scheduled_turn, speech) in enumerate(zip(scheduled, speeches, strict=True)):
         iteration, speaker, turn, form, writer = scheduled_turn
+        room.mark(events, len(PRE_TURN_REQUESTS) + room.context.asks, iteration)
         if speech.text is not None:
             spoken.append(Spoken(iteration, turn, form, speech.text))
         answer = turns.get(place)
@@ -283,10 +295,11 @@ class PreTurnRequest(NamedTuple):
 def prepare(room: RoomState, scheduled: Sequence[ScheduledTurn], events: list[Event]) -> Conversation[None]:
     """Ask the next speakers for private notes: one kind of note after the other, each of all speakers at once."""
     yield from embed_memories(room, [turn.speaker for turn in scheduled], events)
-    for kind in PRE_TURN_REQUESTS:
-        note_requests = [request for turn in scheduled for request in kind(room, turn)]
-        replies = yield from ask_all([note_request.request for note_request in note_requests])
-        for (speaker, request, absorb), reply in zip(note_requests, replies, strict=True):
+    for number, kind in enumerate(PRE_TURN_REQUESTS):
+        note_requests = [(turn.iteration, request) for turn in scheduled for request in kind(room, turn)]
+        replies = yield from ask_all([note_request.request for _, note_request in note_requests])
+        for (iteration, (speaker, request, absorb)), reply in zip(note_requests, replies, strict=True):
+            room.mark(events, number, iteration)
             events += absorb(reply)
             record_call(events, room, speaker, request, reply)
 

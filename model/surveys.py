@@ -19,6 +19,7 @@ from parley.agents.speech import Rating
 from parley.agents.surrogate_agent import SurrogateAgent
 from parley.agents.topic import Topic
 from parley.llm.driver import Conversation, ask_all, blocks
+from parley.llm.exchange import Meeting
 from parley.llm.request import Reply, Request
 from parley.model.embedding import embed_memories
 from parley.model.events import Answered, Event, Interviewed, Rated
@@ -47,7 +48,7 @@ def run_survey(room: RoomState, probes: Mapping[str, Probe]) -> Conversation[lis
     A surrogate computes its rating. The rating of an absent agent is missing with the reason `absent`. probes: the question in
     each language (`Topic.spoken`).
     """
-    calls: list[Event] = []
+    rated, calls, first = list[Event](), list[Event](), room.steps
     probe_of = {agent: probes[member.topic.spoken] for agent, member in room.members.items()}
     ratings: dict[int, Rated] = {}
 
@@ -66,20 +67,42 @@ def run_survey(room: RoomState, probes: Mapping[str, Probe]) -> Conversation[lis
         earlier = (*ratings[agent].earlier, ratings[agent].raw) if agent in ratings else ()
         rating = room.members[agent].absorb_survey(reply, probe_of[agent])
         record(agent, rating, len(earlier) + 1, earlier)
+        room.mark(calls, len(earlier), agent)
         record_call(calls, room, agent, request, reply)
         return rating.value is not None or reply.failure is not None
 
     to_ask: list[int] = []
     for agent, member in room.members.items():
         probe = probe_of[agent]
-        if member.absent:
-            record(agent, Rating(probe.name, None, member.why_absent, None, None, None, None, member.style.reader), 0)
-        elif isinstance(member, SurrogateAgent):
-            record(agent, member.rate(probe, room.seed(agent, probe.name)), 0)
-        else:
+        if not (member.absent or isinstance(member, SurrogateAgent)):
             to_ask.append(agent)
-    yield from ask_with_retries(to_ask, compose, absorb, room.context.asks)
-    return [*[ratings[agent] for agent in room.members], *calls]
+        elif not room.owns(agent):
+            continue
+        elif member.absent:
+            record(agent, Rating(probe.name, None, member.why_absent, None, None, None, None, member.style.reader), 0)
+        else:
+            record(agent, member.rate(probe, room.seed(agent, probe.name)), 0)
+    for block in blocks(to_ask):
+        yield from ask_with_retries(list(filter(room.owns, block)), compose, absorb, room.context.asks)
+        room.steps += 1
+    for agent in filter(ratings.__contains__, room.members):
+        room.mark(rated, -1, agent, first)
+        rated.append(ratings[agent])
+    if room.meeting:
+        _tell_ratings(room, room.meeting, next(iter(probes.values())).name)
+    return [*rated, *calls]
+
+
+def _tell_ratings(room: RoomState, meeting: Meeting, probe: str) -> None:
+    """Let all workers know the ratings of all members: what is said about them, and who hears whom, may depend on these."""
+    own = [
+        (number, member.ratings[probe])
+        for number, member in room.members.items()
+        if room.owns(number) and probe in member.ratings
+    ]
+    for agent, value, attitude in meeting.tell_all([[number, rating.value, rating.attitude] for number, rating in own]):
+        if not room.owns(agent):
+            room.members[agent].ratings[probe] = Rating(probe, value, None, attitude, None, None, None, "")
 
 
 def ask_with_retries(
@@ -116,8 +139,9 @@ def run_interviews(room: RoomState, names: Sequence[str]) -> Conversation[list[E
     yield from embed_memories(room, room.members, events, _recollection_texts(room, names))
     interviews: list[tuple[Interviewed, Request]] = []
     for number, member in room.members.items():
-        if member.absent or isinstance(member, SurrogateAgent):
+        if member.absent or isinstance(member, SurrogateAgent) or not room.owns(number):
             continue
+        room.mark(events, 0, number)
         for question in interview_questions(member.topic.language, names):
             text, truth = asked_and_truth(member, question)
             place = room.id, room.round, number, question.name, question.about
@@ -132,8 +156,10 @@ def run_interviews(room: RoomState, names: Sequence[str]) -> Conversation[list[E
     for (interviewed, request), reply in zip(interviews, replies, strict=True):
         answer = note_in(reply, plain_note)
         raw = reply.text if reply.text != answer.text else None
+        room.mark(events, 1, interviewed.agent)
         events.append(replace(interviewed, text=answer.text, reason=answer.reason, raw=raw))
         record_call(events, room, interviewed.agent, request, reply)
+    room.steps += 1
     return events
 
 

@@ -1,7 +1,8 @@
 """Runs a scenario in several processes, on this machine or on a Ray cluster.
 
-Each worker runs a part of the rooms from the first round to the last. Where there is one room, such as a network, or where rooms
-share answers, every worker follows the whole run and asks a part of its questions (llm/exchange.py). Each has its own journal in
+Each worker runs a part of the rooms from the first round to the last. Where there is one network or medium, each worker asks a
+part of its agents, and workers tell each other what these say, do and rate. In another single room, or where rooms share
+answers, every worker follows the whole run and asks a part of its questions (llm/exchange.py). Each has its own journal in
 RUN/parts. In the end the journals and records of all parts become one, as of a run in one process, and the folder `parts` is
 deleted. A command that was killed takes in the journals of its parts when it is repeated, with any number of workers, so that
 nothing is asked twice.
@@ -17,11 +18,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shutil import rmtree
 
+from parley.environments.network import Network
+from parley.environments.platform import Platform
 from parley.llm.backends import announce, max_splits, split_limits
 from parley.llm.budget import Budget, Ledger, Limits
 from parley.llm.driver import Progress
 from parley.llm.errors import BudgetSpent, Unreachable, UserError
-from parley.llm.exchange import Desk, Share
+from parley.llm.exchange import Desk, Meeting, Share
 from parley.llm.journal import Journal, add_sitting, merge_journal, own_usage, shared_ledger
 from parley.llm.notices import notify
 from parley.llm.prices import is_batch, without_cache
@@ -33,6 +36,7 @@ from parley.llm.trust import Gate, gate, use_gate
 from parley.model.debate import DebateModel
 from parley.model.events import Ended
 from parley.model.files import JOURNAL, PARTIAL, RECORD, file_errors
+from parley.model.interventions.base import Intervention
 from parley.model.missing_replies import MissingTally, Unreadable
 from parley.model.model_shares import called_models
 from parley.model.parts import BLOCKS, PARTS, Part, PartRecorder, merge_blocks, units
@@ -69,6 +73,22 @@ def workers_for(scenario: Scenario) -> Workers:
 def shares_questions(scenario: Scenario) -> bool:
     """Return whether workers share the questions of a run and not its rooms."""
     return units(scenario) == 1 or bool(scenario.people.archetypes)
+
+
+def divides_agents(spec: RunSpec) -> bool:
+    """Return whether workers divide the agents of a run: of one network or medium, where workers need not know of the agents of
+    others more than what they say, do and rate.
+    """
+    setup = spec.scenario
+    asks = any(type(each).converse is not Intervention.converse for each in setup.interventions)
+    plain = setup.speech.relevance != "embedding" and spec.agent_class is None
+    return (
+        shares_questions(setup)
+        and not setup.people.archetypes
+        and type(setup.environment) in (Network, Platform)
+        and plain
+        and not asks
+    )
 
 
 def _must_stay_whole(scenario: Scenario) -> str:
@@ -145,30 +165,33 @@ def _open(job: RunPart, identity: str) -> Backend:
 def _run_part(
     job: RunPart, backend: Backend, ledger: Ledger | None, progress: Progress | None, desk: Desk | None
 ) -> CellResult:
-    spec, whole = job.spec, shares_questions(job.spec.scenario)
+    spec, part, whole = job.spec, job.part, shares_questions(job.spec.scenario)
+    meeting = Meeting(part.number, part.of, desk) if desk and divides_agents(spec) else None
+    same = whole and not meeting  # all workers do the same
     limits = Limits(Retry(backend), Budget(prices=spec.budget.prices), ledger)
     with (
         lock_folder(job.folder),
         rare_garbage_collection(),
         closing(Journal(job.folder / JOURNAL, limits, spec.retry_failures, spec.folder / JOURNAL)) as journal,
-        closing(PartRecorder(job.folder / BLOCKS)) as recorder,
+        closing(PartRecorder(job.folder / BLOCKS, not (meeting and part.number))) as recorder,
     ):
         model = DebateModel(
             spec.scenario,
             agent_class=spec.agent_class,
-            backend=Share(journal, job.part.number, job.part.of, desk) if whole and desk else journal,
-            recorder=NullRecorder() if whole and job.part.number else recorder,
+            backend=Share(journal, part.number, part.of, desk) if same and desk else journal,
+            recorder=NullRecorder() if same and part.number else recorder,
             progress=progress,
             collect_errors=True,
             keep_going=spec.budget.keep_going,
-            part=None if whole else job.part,
+            part=None if whole else part,
+            meeting=meeting,
         )
         while not model.over:
             model.step()
         if model.error and not isinstance(model.error, BudgetSpent | Unreadable):
             raise model.error
         why = str(model.error) if model.error else None
-        tally = MissingTally() if whole and job.part.number else model.tally  # all workers see the same
+        tally = MissingTally() if same and part.number else model.tally
         return CellResult(None, why, journal.asked, journal.replayed, isinstance(model.error, Unreadable), tally)
 
 

@@ -19,7 +19,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "three_way": {"repetitions": 300, "rounds": 3},
     "network": {"size": 1000, "repetitions": 1, "rounds": 3},
 }
-"""Rooms are divided among workers; of the one network they share the questions."""
+"""Rooms are divided among workers, and the agents of the one network."""
 
 
 class Finished(NamedTuple):

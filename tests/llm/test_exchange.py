@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from together import together
+from together import Together, together
 
 from parley.llm.driver import Conversation, ask, drive
-from parley.llm.exchange import Share
+from parley.llm.exchange import Meeting, Posted, Share
 from parley.llm.request import Message, Reply, Request, Sampling
 
 
@@ -78,3 +78,39 @@ def test_each_question_is_asked_once_and_all_workers_see_the_same(number: int, i
     assert asked.keys() == alone.asked.keys()
     assert max(model.most for model in models) <= max(in_flight, 0)
     assert all(model.asked for model in models)
+
+
+def test_a_worker_that_is_started_again_tells_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends after two meetings of four, and a new one holds all of them, while the others wait in the third."""
+    log, post, desks = list[Posted](), Together.post, together(3)
+
+    def logged(desk: Together, replies: Posted) -> None:
+        log.append(replies)
+        post(desk, replies)
+
+    def meet(number: int, desk: Together, meetings: int) -> list[list[list[int]]]:
+        meeting = Meeting(number, 3, desk)
+        return [sorted(meeting.tell_all([[number, held]] * number)) for held in range(meetings)]
+
+    monkeypatch.setattr(Together, "post", logged)
+    with ThreadPoolExecutor(3) as pool:
+        others = [pool.submit(meet, number, desks[number], 4) for number in (0, 1)]
+        pool.submit(meet, 2, desks[2], 2).result()
+        again = Together()
+        again.others = desks[:2]
+        for desk in desks[:2]:
+            desk.others = [other for other in desks[:2] if other is not desk] + [again]
+        for replies in list(log):
+            again.came.put(replies)
+        found = [meet(2, again, 4), *[other.result() for other in others]]
+    assert found == [[[[1, held], [2, held], [2, held]] for held in range(4)]] * 3
+
+
+def test_every_agent_has_one_worker() -> None:
+    """By hand: every third one, whatever the first number is."""
+    meetings = [Meeting(number, 3, Together()) for number in range(3)]
+    assert [[agent for agent in range(1, 8) if meeting.owns(agent)] for meeting in meetings] == [
+        [3, 6],
+        [1, 4, 7],
+        [2, 5],
+    ]

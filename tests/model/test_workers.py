@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -20,9 +20,11 @@ import pytest
 from data_checks import check_each
 from together import together
 
+from parley.llm.backends.oracle.backend import Oracle
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
 from parley.llm.journal import query
+from parley.llm.request import Reply, Request
 from parley.model import workers
 from parley.model.files import JOURNAL, PARTIAL, RECORD
 from parley.model.parts import BLOCKS, PARTS, Block, Part, PartRecorder, read_blocks, units
@@ -32,6 +34,7 @@ from parley.model.scenario_run import RunOutcome, RunSpec, run_scenario
 from parley.model.sweep.cell_runner import Queue
 
 ROOT = Path(__file__).parents[2]
+KEEP = Budget(keep_going=True)
 SMALL: dict[str, Any] = {"llm": "oracle", "repetitions": 3, "rounds": 2}
 SETTINGS: dict[str, dict[str, Any]] = {
     "consensus": {"episodes": 2},
@@ -151,7 +154,7 @@ def test_a_torn_block_is_left_out(tmp_path: Path) -> None:
     whole = '[1, 0, 1]\n{"a":1}\n'
     for torn in ("", "[2, 0", "[2, 0, 2]\n", '[2, 0, 2]\n{"b":1}\n', '[2, 0, 1]\n{"b"'):
         path.write_text(whole + torn)
-        assert list(read_blocks(path)) == [Block(1, 0, 1, '{"a":1}\n')]
+        assert list(read_blocks(path)) == [Block((1, 0), 1, '{"a":1}\n')]
     path.write_text(whole + "no block\n")
     with pytest.raises(UserError, match="damaged"):
         list(read_blocks(path))
@@ -184,6 +187,58 @@ def test_workers_that_share_the_questions_of_one_room(tmp_path: Path, name: str)
     assert (parts.asked, distinct(tmp_path / "3" / JOURNAL)) == (whole.asked, distinct(tmp_path / "1" / JOURNAL))
 
 
+MESSAGE = "message round=2 by=Ann text='Think of the cost.' share=0.5"
+GRAPH = "small_world,degree=4"
+DIVIDED: dict[str, dict[str, Any]] = {
+    "neighbours": {},
+    "in turn": {"timing": "sequential"},
+    "heard before": {"rule": "sequential", "activation": "share,share=0.6"},
+    "pairs": {"rule": "pairs", "memory": "last:4", "also": ["agreement:turns"]},
+    "near ones": {"rule": "bounded_confidence,epsilon=4", "rewiring": "nearer,probability=0.5"},
+    "posts": {"rule": "posts,feed=bridging,length=3"},
+    "words of posts": {"rule": "posts,feed=interest,length=3", "memory": "summary:2"},
+    "notes": {"memory": "retrieve:2", "importance": "asked", "reflect": 3, "think": "bdi", "plan": 2},
+    "interview": {"interview": ["self", "heard"], "forecast": True, "survey": "ends"},
+    "interventions": {
+        "interventions": [
+            MESSAGE,
+            "mute round=2 share=0.3",
+            "leave round=3 share=0.3",
+            "links round=2 change=remove number=1",
+        ]
+    },
+    "medium": {"asks": 3, "seeded": 0.2, "reach": "all"},
+    "words of a medium": {"recommender": "interest", "think": "bdi", "memory": "last:9", "interventions": [MESSAGE]},
+    "planner": {"interventions": ["planner round=2 messages='9: Yes.' target=9 audience=each"], "disclose": "gender"},
+}
+
+
+@pytest.mark.usefixtures("_in_this_process")
+@check_each("name", DIVIDED)
+def test_workers_that_divide_the_agents_of_a_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Whoever hears whom, whatever agents remember, where replies cannot be read and are asked for again: the same record.
+
+    No agent is asked by two workers.
+    """
+    complete = Oracle.complete
+
+    def unclear(oracle: Oracle, requests: Sequence[Request]) -> list[Reply]:
+        replies = zip(requests, complete(oracle, requests), strict=True)
+        return [Reply("Hm, 3 or 4?" if one.answers else "") if one.seed % 5 == 0 else reply for one, reply in replies]
+
+    monkeypatch.setattr(Oracle, "complete", unclear)
+    preset = "platform" if "medium" in name else "network"
+    scenario = small(preset, repetitions=1, topic="racism", size=11, graph=GRAPH, rounds=3, **DIVIDED[name])
+    assert workers.divides_agents(RunSpec(scenario, tmp_path))
+    whole, *cut = (run(scenario, tmp_path / str(number), number, budget=KEEP) for number in (1, 2, 3))
+    for parts in cut:
+        assert parts.record.read_bytes() == whole.record.read_bytes()
+        assert (parts.tally.asked, parts.tally.missing) == (whole.tally.asked, whole.tally.missing)
+        assert (parts.asked, parts.replayed) == (whole.asked, whole.replayed)
+
+
 def test_a_model_that_is_another_one_on_a_worker_stops_the_run(tmp_path: Path) -> None:
     """As with another version on a node: no reply of it gets into the journal."""
     job = workers.RunPart(RunSpec(small("three_way"), tmp_path), Part(0, 2))
@@ -206,6 +261,23 @@ def test_a_limit_ends_all_workers_that_wait_for_each_other(tmp_path: Path) -> No
     ended, whole = run(scenario, tmp_path / "run", 1), run(scenario, tmp_path / "whole", 1)
     assert ended.record.read_bytes() == whole.record.read_bytes()
     assert ended.asked + ended.replayed == whole.asked
+
+
+def test_a_worker_of_a_divided_network_is_killed(tmp_path: Path) -> None:
+    """In the middle of a round: another one takes its place, the record is the same, and no question is asked twice."""
+    scenario, killed = small("network", repetitions=1, topic="racism", size=40, rounds=3), list[int]()
+    whole = run(scenario, tmp_path / "whole", 1)
+
+    def kill_one(number: int) -> None:
+        killed.append(number)
+        if len(killed) == 5:
+            os.kill(max(workers_of(os.getpid())), signal.SIGKILL)
+
+    with one_worker():
+        use_workers(Workers(2))
+        parts = run_scenario(RunSpec(scenario, tmp_path / "parts"), kill_one)
+    assert parts.record.read_bytes() == whole.record.read_bytes()
+    assert query(tmp_path / "parts" / JOURNAL, "SELECT COUNT(*) FROM outcomes") == [(whole.asked,)]
 
 
 ROOMS = "--scenario three_way --topic racism,gun_violence --repetitions 12 --rounds 5"
@@ -280,7 +352,7 @@ def test_a_part_is_written_in_blocks(tmp_path: Path) -> None:
 
     assert workers.PartTask(identity_text(open_models(run_spec))).run(job).stopped is None
     blocks = list(read_blocks(job.folder / BLOCKS))
-    assert {block.room for block in blocks} == {1}
-    assert [block.phase for block in blocks] == sorted({block.phase for block in blocks})
+    assert {block.place[1] for block in blocks} == {1}
+    assert [block.place for block in blocks] == sorted({block.place for block in blocks})
     assert all(json.loads(line) for block in blocks for line in block.lines.splitlines())
     assert isinstance(PartRecorder.phase, int)
