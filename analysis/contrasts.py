@@ -119,13 +119,13 @@ def contrast(
     Examples
     --------
     >>> contrast("Men", (-0.23, -0.92), ("b", "a"), (0.69, 0.41, 0.97), UP_AND_DOWN)
-    'Men moved 0.23 points down the axis in b, and 0.92 points in a: 0.69 points less in b (95% interval 0.41 to 0.97).'
+    'Men moved 0.23 points down the axis in b, and 0.92 points in a, which is 0.69 points less in b (95% interval 0.41 to 0.97).'
     """
     first, second = (movement(points, ways) for points in moved)
     signs = {math.copysign(1, points) for points in moved if not _is_none(points)}
     if len(signs) == 1 and not any(map(_is_none, moved)):  # the same way, which is said once
         second = f"{size(moved[1])} {POINTS}"
-    said = f"{who} moved {first} in {names[0]}, and {second} in {names[1]}: "
+    said = f"{who} moved {first} in {names[0]}, and {second} in {names[1]}, which is "
     if len(signs) > 1:  # one went up and one down, so neither moved more
         return f"{said}a difference of {size(difference[0])} {POINTS}{_brackets(span(*difference, ways), of)}."
     value, low, high = difference

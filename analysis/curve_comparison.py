@@ -127,7 +127,7 @@ def _sentence(row: Mapping[str, Any]) -> str:
     rounds = row["rounds"]
     if np.isnan(row["r_low"]):
         needs = f"{FEWEST} rounds, {FEWEST} repetitions, and curves that vary"
-        return f"Whether {what} follows the data is unknown: the comparison needs {needs}."
+        return f"It is unknown whether {what} follows the data, because the comparison needs {needs}."
     span = format_span(row["r_low"], row["r_high"])
     evidence = f"correlation {format_number(row['r'])} over {rounds} rounds, {span} over repetitions"
     if row["r_low"] <= 0:

@@ -19,17 +19,18 @@ from parley.analysis.reply_faults import warnings
 from parley.analysis.scores.table import MANY
 from parley.analysis.statistics.intervals import FEWEST, too_few
 from parley.analysis.tables import Tables, asked_for
+from parley.analysis.unknown import unknown_sentence
 from parley.model.titles import group_title, join_phrases, seat_title
 
 MEANING = "The model's own opinion is the average first rating of Default agents, who have no party."
 CAUSES = (
-    "Either the model pulled agents to its own opinion, or agents influenced each other and met near it: "
+    "Either the model pulled agents to its own opinion, or agents influenced each other and met near this opinion; "
     "`python run.py audit --llm MODEL` separates the two causes."
 )
 MOST_TOPICS = 4
 """Up to this number of topics each is named with its numbers where there is no verdict."""
 NAN = float("nan")
-RULES, FEW_SENTENCES = "oracle", "The rule-based speaker has few sentences:"
+RULES, FEW_SENTENCES = "oracle", "The rule-based speaker has few sentences, so"
 Row = Mapping[Any, Any]
 Results = Mapping[str, pd.DataFrame]
 
@@ -81,12 +82,12 @@ def _movements(tables: Tables, drifts: pd.DataFrame) -> Iterator[str]:
     """Yield a sentence per group and party, then why agents may move to the model's own opinion."""
     several = drifts["group"].nunique() > 1
     for (group, party), rows in drifts.groupby(["group", "party"], sort=False):
-        where = f" in the group {group_title(str(group), tables.names)}" if several else ""
+        where = f' in the group "{group_title(str(group), tables.names)}"' if several else ""
         who = f"{tables.plural(str(party))}{where}"
         lines = rows.to_dict("records")
         yield escape_markdown(_one_topic(who, lines[0]) if len(lines) == 1 else _several_topics(tables, who, rows))
     if drifts.empty and len(tables.attitudes):
-        yield "How far parties moved is not known, because no party has ratings from two surveys."
+        yield unknown_sentence("how far the opinions of parties moved", "no party has ratings from two surveys")
     if count_signs(drifts, "drift")[0]:
         yield CAUSES
 
@@ -110,7 +111,7 @@ def _left_out(tables: Tables, drifts: pd.DataFrame) -> Iterator[str]:
     if unsure:
         yield escape_markdown(
             f"The computed movement of {join_phrases(unsure)} leaves out more than {MANY:.0%} of the agents, because a "
-            "rating is missing. Depending on the missing ratings, the movement could also be zero or go the other way."
+            "rating is missing. With the missing ratings, the movement could also be zero or have the other direction."
         )
 
 
@@ -120,24 +121,27 @@ def _one_topic(who: str, row: Row) -> str:
     The verdict needs an interval: toward, away, or no movement that differs from chance. Without one, only what was seen.
     """
     if pd.isna(row["start"]):
-        return f"The movement of {who} is not known: {_reason(row)}."
+        return _unknown_movement(who, row)
     if pd.isna(row["drift"]):
-        return f"{who} went from {_short(row['start'])} to {_short(row['end'])} points. {_no_verdict(row)}"
+        return f"The mean opinion of {who} {_from_to(row)}. {_no_verdict(row)}"
     points, gap = row["drift"], abs(row["default"] - row["start"])
     estimate = points, row["drift_low"], row["drift_high"]
-    began = f"{who} began {_short(gap)} points from {OWN}"
+    began = f"The opinions of {who} began {_short(gap)} points from {OWN}"
     if row["drift_low"] > 0:
-        past = " and past it" if row["drift_low"] > gap else ""
-        unsure = "" if past or points <= gap else "; whether they went past it is uncertain"
+        past = " and beyond it" if row["drift_low"] > gap else ""
+        unsure = "" if past or points <= gap else "; it is uncertain whether they moved beyond it"
         return f"{began} and moved {amount(estimate, Sides(f'toward it{past}', ''), digits=1)}{unsure}."
     if row["drift_high"] < 0:
         return f"{began} and moved {amount(estimate, Sides('', 'away from it'), digits=1)}."
     moved = amount(estimate, TO_AND_FRO, digits=1)
     if pd.isna(row["drift_low"]):
-        same = "did not move" if abs(points) < 0.005 else f"moved {moved}"
-        return f"{who} {same}, in the same way in every room, so there is no interval."
+        same = "did not move in any room" if abs(points) < 0.005 else f"moved {moved}, by the same amount in every room"
+        return f"The opinions of {who} {same}, so there is no interval."
     ends, moved = span(*estimate, Sides("toward", "away"), 1), amount((points, NAN, NAN), TO_AND_FRO, digits=1)
-    return f"Whether {who} moved is uncertain: the estimate is {moved} (95% interval {ends})."
+    return (
+        f"It is uncertain whether the opinions of {who} moved, because the 95% interval of the movement includes zero "
+        f"(estimate {moved}, interval {ends})."
+    )
 
 
 def _several_topics(tables: Tables, who: str, rows: pd.DataFrame) -> str:
@@ -150,18 +154,18 @@ def _several_topics(tables: Tables, who: str, rows: pd.DataFrame) -> str:
         if len(moved)
     ]
     if parts:
-        return f"{who} moved {' and '.join(parts)}{_uncertain(tables, rest)}."
+        return f"The opinions of {who} moved {' and '.join(parts)}{_uncertain(tables, rest)}."
     if rows["drift"].notna().any():
-        return f"{who} did not move detectably toward or away from {OWN} on any of {len(rows)} topics."
+        return f"The opinions of {who} did not move detectably toward or away from {OWN} on any of {len(rows)} topics."
     if rows["start"].isna().all():
-        return f"The movement of {who} is not known: {_reason(rows.iloc[0])}."
+        return _unknown_movement(who, rows.iloc[0])
     seen = rows.dropna(subset="start")
     from_to = [
-        f"from {_short(row['start'])} to {_short(row['end'])} on {tables.title(row['topic'])}"
+        f"from {_short(row['start'])} to {_short(row['end'])} points on {tables.title(row['topic'])}"
         for row in seen.to_dict("records")
     ]
     more = f" (and {len(from_to) - MOST_TOPICS} more topics)" if len(from_to) > MOST_TOPICS else ""
-    return f"{who} went {join_phrases(from_to[:MOST_TOPICS])}{more}. {_no_verdict(seen.iloc[0])}"
+    return f"The mean opinion of {who} changed {join_phrases(from_to[:MOST_TOPICS])}{more}. {_no_verdict(seen.iloc[0])}"
 
 
 def _of_topics(count: int, of: int) -> str:
@@ -183,14 +187,30 @@ def _uncertain(tables: Tables, rest: pd.DataFrame) -> str:
 def _no_verdict(row: Row) -> str:
     """Return why the movement of a party has no verdict: too few rooms, then what else is not known."""
     few = row["rooms"] < FEWEST
-    chance = f"With {count_phrase(int(row['rooms']), 'room')} (fewer than {FEWEST}), this may be chance" if few else ""
+    chance = (
+        f"With {count_phrase(int(row['rooms']), 'room')} (fewer than {FEWEST}), this change may be chance"
+        if few
+        else ""
+    )
     if row["reason"] == too_few():
         return f"{chance}, and nothing can be concluded."
     if row["reason"] in (UNSURE, NO_GAP):
-        why = f"The agents began so near {OWN} that the direction toward it is not known."
+        why = f"The agents began so near {OWN} that the direction toward it is unknown."
     else:
-        why = f"Whether this is toward {OWN} is not known: {_reason(row)}."
+        why = unknown_sentence(f"whether this change is toward {OWN}", _reason(row))
     return f"{chance}. {why}" if few else why
+
+
+def _unknown_movement(who: str, row: Row) -> str:
+    return unknown_sentence(f"how far the opinions of {who} moved", _reason(row))
+
+
+def _from_to(row: Row) -> str:
+    """Return how a mean changed: `rose from 6.9 to 7.4 points`."""
+    start, end = _short(row["start"]), _short(row["end"])
+    if start == end:
+        return f"stayed at {start} points"
+    return f"{'rose' if row['end'] > row['start'] else 'fell'} from {start} to {end} points"
 
 
 def _reason(row: Row) -> str:

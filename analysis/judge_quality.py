@@ -150,8 +150,8 @@ def doubt(checked: pd.DataFrame) -> str:
     if not shown:
         return ""
     return (
-        f"Whether this judge's rank correlation with known grades is at least {LEAST_R} is unknown: {'; '.join(shown)}. "
-        "Judge more statements or rooms."
+        f"It is unknown whether this judge's rank correlation with known grades is at least {LEAST_R}, because "
+        f"{'; '.join(shown)}. Judge more statements or rooms."
     )
 
 

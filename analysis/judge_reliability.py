@@ -13,6 +13,7 @@ import pandas as pd
 from parley.agents.topic import load_topic
 from parley.analysis.statistics.attenuation import Corrected, correct_correlation, correction_sentence
 from parley.analysis.statistics.intervals import Floats
+from parley.analysis.unknown import unknown_sentence
 
 ONE_READING = "the judge read each text once (a judge that gives answer probabilities is asked once)"
 ABOUT = (
@@ -44,7 +45,9 @@ def corrected_rows(verdicts: pd.DataFrame, other: str, name: str) -> tuple[list[
         if readings_of(topic_verdicts).shape[1] == 1:
             rows.append({"topic": topic, "with": name, "texts": len(topic_verdicts), "reason": ONE_READING})
             lines.append(
-                f"The correlation of scores and {name} on {title} without measurement error is unknown: {ONE_READING}."
+                unknown_sentence(
+                    f"the correlation of scores and {name} on {title} without measurement error", ONE_READING
+                )
             )
             continue
         correction = correct_for_judge(topic_verdicts, other)

@@ -21,6 +21,7 @@ from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, SCALE, too_few, verdict
 from parley.analysis.studies.paired_conditions import mean_row, unit_means
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive
 
@@ -129,7 +130,7 @@ def sentences(table: pd.DataFrame) -> list[str]:
         row = rows.loc[name]
         if np.isnan(row["low"]):
             reason = too_few("repetition") if row["repetitions"] < FEWEST else "nothing varies between repetitions"
-            lines.append(f"Whether {question} is unknown: {reason}.")
+            lines.append(unknown_sentence(f"whether {question}", reason))
             continue
         value = format_estimate(row["estimate"], row["low"], row["high"])
         start = verdict(row["low"], row["high"], claim, opposite, f"It cannot be shown that {question}")

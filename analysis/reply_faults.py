@@ -321,18 +321,21 @@ def warnings(ratings: pd.DataFrame) -> Iterator[str]:
     forced = ratings[ratings["how"].str.endswith(f", {FORCED}")]
     covered = ratings["covered"].drop(forced.index).dropna()
     if len(forced):
-        yield f"**{_out_of(len(forced), len(ratings))} were forced by a schema:** {_instead(forced['covered'].dropna())}."
+        yield f"**{_out_of(len(forced), len(ratings))} were forced by a schema**, {_instead(forced['covered'].dropna())}."
     if len(covered) and covered.median() < LOW:
         yield (
-            f"**The allowed answers had only {_percent(covered.median())} of the model's probability** (median of ratings): the "
-            "model was mostly about to say something else. Read its replies (`transcript.md`) before you trust its ratings."
+            f"**The allowed answers had only {_percent(covered.median())} of the model's probability** (median over ratings), so "
+            "the model would mostly have answered something else. Read its replies (`transcript.md`) before you trust "
+            "its ratings."
         )
 
 
 def _instead(covered: pd.Series) -> str:
     if covered.empty:
-        return "what the model itself would have said is unknown, so a complete table of ratings proves nothing"
-    return f"the model itself would have said something else in {_percent(1 - covered.mean())} of cases"
+        return (
+            "so it is unknown what the model itself would have answered, and a complete table of ratings proves nothing"
+        )
+    return f"and without the schema the model would have answered something else in {_percent(1 - covered.mean())} of cases"
 
 
 def _out_of(count: int, of: int) -> str:

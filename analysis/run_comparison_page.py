@@ -37,6 +37,7 @@ from parley.analysis.run_comparison_figure import draw_runs
 from parley.analysis.scores.table import MANY
 from parley.analysis.statistics.intervals import FEWEST
 from parley.analysis.tables import Tables, load
+from parley.analysis.unknown import clause, unknown_sentence
 from parley.model.titles import group_title, join_phrases, seat_title
 
 LEVEL = 0.05
@@ -143,7 +144,8 @@ def _missing(first: str, name: str, shares: pd.DataFrame) -> list[str]:
         f"{mine['share']:.1%} of the ratings after round 0 are missing in {first}, and {theirs['share']:.1%} in {name}"
     )
     if pd.isna(theirs["p"]):
-        return [f"{start}; whether one of the runs lacks more ratings is unknown: {theirs['reason'] or 'no interval'}."]
+        why = clause(theirs["reason"] or "no interval")
+        return [f"{start}; it is unknown whether one of the runs lacks more ratings, because {why}."]
     ends = tuple(PERCENT * theirs[end] for end in ("difference", "difference_low", "difference_high"))
     size = amount(ends, Sides(f"more in {name}", f"fewer in {name}"), "percentage points", 1)
     if theirs["p"] >= LEVEL:
@@ -157,9 +159,8 @@ def _alike(first: str, base: Tables, name: str, last: pd.DataFrame, within: floa
     bound = "1 point" if within == 1 else f"{within:g} points"
     start = f"Whether agents moved alike in {first} and {name} within {bound}"
     if tested.empty:
-        return (
-            f"{start} is unknown: {last['reason'].dropna().iloc[0] if last['reason'].notna().any() else 'no interval'}."
-        )
+        reasons = last["reason"].dropna()
+        return unknown_sentence(f"w{start[1:]}", reasons.iloc[0] if len(reasons) else None)
     sure = tested[tested["p_alike"] < LEVEL]
     of = count_phrase(len(tested), "equivalence test")
     if sure.empty:

@@ -104,8 +104,8 @@ def _same_people(tables: Tables) -> list[str]:
     if alike.empty:
         return []
     return [
-        f"**The same people debate in all {alike['size'].max():,} rooms of a group:** the intervals are over repeated debates of "
-        "these people, and say nothing about other people."
+        f"**The same people debate in all {alike['size'].max():,} rooms of a group**, so the intervals describe repeated debates "
+        "of these people, and say nothing about other people."
     ]
 
 
@@ -165,7 +165,7 @@ def _unstated(tables: Tables) -> str:
     return (
         " The personas of this run come with the society and state nothing about a topic of your own "
         f"({join_phrases(own_topics)}). So the personas' answers about such a topic show what the model "
-        "thinks of their party (docs/societies.md: More of your own)."
+        'thinks of their party (see "More of your own" in docs/societies.md).'
     )
 
 
@@ -178,8 +178,9 @@ def _how_to_read(report: Report, tables: Tables) -> None:
         warnings = " With so few rooms, intervals are wide, and the run supports few conclusions."
     report.section(
         "How to read the numbers",
-        f"The unit of analysis is the room, one debate: n = {rooms} rooms per topic and group. The agents of a room are averaged "
-        "first. Brackets hold 95% intervals over rooms. The intervals are not corrected for the number of rows."
+        f"The unit of analysis is the room, which is one debate (n = {rooms} rooms per topic and group). The ratings of the "
+        "agents in a room are averaged first. Brackets hold 95% intervals over rooms. The intervals are not corrected for the "
+        "number of rows."
         f"{warnings} {tables.opinion_note}{_dependence(tables)}{_copies(tables)}{_unstated(tables)} "
         f"{stages_sentence(tables)}{AXIS[scenario['survey']]}",
     )
@@ -194,7 +195,7 @@ def _dependence(tables: Tables) -> str:
     most, warning = seats.groupby(["topic", "group", "persona"])["room"].nunique().max(), ""
     if most > 1:
         warning = (
-            f" A persona sits in up to {most} rooms of a topic and group. Rooms then share personas, and intervals are too "
+            f" A persona takes part in up to {most} rooms of a topic and group. So rooms share personas, and intervals are too "
             "narrow for a statement about other people."
         )
     if (tables.calls["drawn"] > 0).any():
@@ -399,8 +400,8 @@ def _needs_rooms(table: pd.DataFrame) -> bool:
 def _needs(titles: Iterable[str]) -> str:
     """Return which tables are left out because intervals need more rooms."""
     return (
-        f"With fewer than {FEWEST} rooms there are no intervals, so this page leaves out: {', '.join(titles)}. Their numbers "
-        f"are in `tables/`. Set `--repetitions {FEW}` or more."
+        f"With fewer than {FEWEST} rooms there are no intervals, so this page leaves out these tables: {', '.join(titles)}. "
+        f"Their numbers are in `tables/`. Set `--repetitions {FEW}` or more."
     )
 
 
@@ -410,8 +411,8 @@ def again(report: Report, tables: Tables) -> None:
     report.section("Run it again", f"    {command}" if command else NO_COMMAND)
     some = len(tables.utterances) > transcript.MOST
     report.add(
-        f"Tables are in `tables/`, {'a part of the debates' if some else 'every debate'} is in `transcript.md`, every event in "
-        "`record.jsonl`, every reply in `journal.sqlite`."
+        f"The tables are in `tables/`, {'a part of the debates' if some else 'every debate'} is in `transcript.md`, every event "
+        "in `record.jsonl`, every reply in `journal.sqlite`."
     )
     if long := parquet_alone(tables):
         names = ", ".join(f"`{name}`" for name in long)

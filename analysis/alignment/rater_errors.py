@@ -16,6 +16,7 @@ from parley.analysis.statistics.latent_class import (
     fit_classes,
     wrong_codes,
 )
+from parley.analysis.unknown import unknown_sentence
 
 ABOUT = (
     "Dawid and Skene's model: each answer has one true verdict, and each rater errs independently of the others. The "
@@ -45,7 +46,7 @@ def rater_errors(ratings: pd.DataFrame, verdict: str) -> tuple[pd.DataFrame, str
     }).assign(wrong=np.nan, wrong_low=np.nan, wrong_high=np.nan)  # fmt: skip
     words = sorted(set(rated.to_numpy().ravel()) - {""})
     if reason := _why_unknown(rows, words, verdict):
-        return rows, f"The corrected share of {verdict} is unknown: {reason}."
+        return rows, unknown_sentence(f"the corrected share of {verdict}", reason)
     counts = np.array([[[float(text == word) for word in words] for text in line] for line in rated.to_numpy()])
     fit, place = fit_classes(counts), words.index(verdict)
 

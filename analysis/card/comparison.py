@@ -30,6 +30,7 @@ from parley.analysis.provenance import short_spec
 from parley.analysis.report import Report, bullets
 from parley.analysis.statistics.groups import holm
 from parley.analysis.statistics.intervals import FEWEST
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.errors import UserError
 
 NUMBERS = ("estimate", "low", "high", "null", "instrument")
@@ -218,17 +219,17 @@ def _pull_sentence(cards: Sequence[SavedCard], card: SavedCard, rows: pd.DataFra
     found = rows[rows["quantity"] == "lost"].to_dict("records")
     if not found or not math.isfinite(found[0]["difference"]):
         reason = next((row["reason"] for row in found if row["reason"]), "a card lacks this number")
-        return f"Whether {card.name} or {first.name} pulls agents harder to its own opinion is unknown: {reason}."
+        return unknown_sentence(f"whether {card.name} or {first.name} pulls agents harder to its own opinion", reason)
     row, both = found[0], (card.name, first.name)
     names, sign = (both, 1) if row["difference"] > 0 else (both[::-1], -1)
     shares = row["estimate"], row["estimate"] - row["difference"]
     ends = sorted(sign * PERCENT * row[f"difference_{end}"] for end in ("low", "high"))
     apart = amount((sign * PERCENT * row["difference"], *ends), MORE, DIFFERENCE, 1)
     more, less = (f"{PERCENT * max(share, 0.0):.1f}%" for share in shares[::sign])  # no share is below 0
-    size = f"in a round of three, {more} of the remaining distance with {names[0]}, and {less} with {names[1]}: {apart}"
+    size = f"in a round of three, {more} of the remaining distance with {names[0]}, and {less} with {names[1]}, which is {apart}"
     if sure:
         return f"{names[0]} pulls agents harder to its own opinion than {names[1]}: {size}."
-    return f"Whether {card.name} or {first.name} pulls agents harder to its own opinion is unknown: {size}."
+    return unknown_sentence(f"whether {card.name} or {first.name} pulls agents harder to its own opinion", size)
 
 
 def _sentence(cards: Sequence[SavedCard], card: SavedCard, row: Mapping[str, Any]) -> str:

@@ -15,6 +15,7 @@ from parley.analysis.card.sections.pull import DIFFER, nothing_moved
 from parley.analysis.contrasts import TO_AND_FRO, to_and_from
 from parley.analysis.formatting import count_phrase, format_number
 from parley.analysis.statistics import intervals
+from parley.analysis.unknown import clause
 from parley.model.titles import join_phrases
 
 LEANS, PULLS, PERSUADES = "Where does it lean?", "How hard does it pull?", "How much is persuasion?"
@@ -40,7 +41,7 @@ def lean(claims: Sequence[CardEstimate], first: Batch) -> str:
     groups = bias.leanings(claims, first)
     total = sum(map(len, groups))
     if total == len(groups.unknown):
-        return f"{UNKNOWN}: {_why(claims, 'nearer_second', 'bias')}."
+        return f"{UNKNOWN}, because {clause(_why(claims, 'nearer_second', 'bias'))}."
     named = zip(
         map(first.society.label, reversed(first.parties)), (groups.toward_second, groups.toward_first), strict=True
     )
@@ -50,7 +51,7 @@ def lean(claims: Sequence[CardEstimate], first: Batch) -> str:
     rest += f" On {_topics(groups.unsure)} no lean was found." if (parts or groups.divided) and groups.unsure else ""
     rest += f" On {_topics(groups.unknown)} the lean is unknown." if groups.unknown else ""
     if parts or groups.divided:
-        return f"It leans {' and '.join(parts)}.{rest}" if parts else rest.strip()
+        return f"The model leans {' and '.join(parts)}.{rest}" if parts else rest.strip()
     return f"No lean was found on {count_phrase(total, 'topic')}.{rest}"
 
 
@@ -64,25 +65,27 @@ def pull(claims: Sequence[CardEstimate], first: Batch) -> str:
     if pull_rate is None and any(claim.reason == DIFFER for claim in claims):
         return f"The pull depends on the party. {' '.join(_of_party(claims, first, which) for which in (0, 1))}".strip()
     if pull_rate is None or heard is None or math.isnan(pull_rate.low + heard.low):
-        return f"{UNKNOWN}: {_why(claims, 'mu', 'pull')}."
+        return f"{UNKNOWN}, because {clause(_why(claims, 'mu', 'pull'))}."
     if nothing_moved(claims):
-        return "Neither a pull nor an influence was found: no rating moved in any debate."
+        return "Neither a pull nor an influence was found, because no rating changed in any debate."
     if pull_rate.low <= 0 and heard.low <= 0:
         return (
-            f"Neither a pull nor an influence was found: each line that an agent hears moves it {at_most(pull_rate)} {OWN}, and "
-            f"{at_most(heard)} {OTHER}."
+            f"Neither a pull nor an influence was found. Each line of another agent moves an agent's rating {at_most(pull_rate)} "
+            f"{OWN}, and {at_most(heard)} {OTHER}."
         )
     if pull_rate.low <= 0:
         return (
-            f"No pull was found ({at_most(pull_rate)} {OWN} per line). Agents influence each other: each line moves them "
-            f"{percent(heard)} {OTHER}."
+            f"No pull was found ({at_most(pull_rate)} {OWN} per line). But agents influence each other, because each line "
+            f"of another agent moves an agent's rating {percent(heard)} {OTHER}."
         )
     if heard.low <= 0:
         return (
-            f"It pulls: each line that an agent hears moves it {percent(pull_rate)} {OWN}. No influence of agents on each other "
-            f"was found ({at_most(heard)} {OTHER})."
+            f"The model pulls agents. Each line of another agent moves an agent's rating {percent(pull_rate)} {OWN}. No "
+            f"influence of agents on each other was found ({at_most(heard)} {OTHER})."
         )
-    moved = f"Each line that an agent hears moves it {percent(pull_rate)} {OWN}, and {percent(heard)} {OTHER}."
+    moved = (
+        f"Each line of another agent moves an agent's rating {percent(pull_rate)} {OWN}, and {percent(heard)} {OTHER}."
+    )
     return f"{moved}{_in_all(claims, first)} {_stronger(pull_rate, heard)}"
 
 
@@ -91,16 +94,19 @@ def _in_all(claims: Sequence[CardEstimate], first: Batch) -> str:
     lost, rounds = find_estimate(claims, "lost"), first.base.rounds
     if lost is None or not 0 < lost.estimate < 1:
         return ""
-    return f" In {count_phrase(rounds, 'round')} of three agents, the pull alone covers {1 - (1 - lost.estimate) ** rounds:.0%}."
+    share = 1 - (1 - lost.estimate) ** rounds
+    return f" In {count_phrase(rounds, 'round')} of three agents, the pull alone covers {share:.0%} {OWN}."
 
 
 def _stronger(pull_rate: CardEstimate, heard: CardEstimate) -> str:
     """Return whether the pull differs from the influence, within blocks."""
     apart = paired_difference(heard, pull_rate)
     if not (apart.low > 0 or apart.high < 0):
-        return "Which of the two is stronger is unknown."
-    times = f"{pull_rate.estimate / heard.estimate:.2g} times the influence of agents on each other"
-    return f"The pull is {'stronger' if apart.low > 0 else 'weaker'}: {times}."
+        return "It is unknown which of the two is stronger."
+    times = f"{pull_rate.estimate / heard.estimate:.2g} times as strong"
+    return (
+        f"The pull is {'stronger' if apart.low > 0 else 'weaker'} than the influence of agents on each other ({times})."
+    )
 
 
 def _of_party(claims: Sequence[CardEstimate], first: Batch, which: int) -> str:
@@ -110,7 +116,8 @@ def _of_party(claims: Sequence[CardEstimate], first: Batch, which: int) -> str:
     if pull_rate is None or heard is None or math.isnan(pull_rate.low + heard.low):
         return ""
     rates = [percent(rate) if rate.low > 0 else at_most(rate) for rate in (pull_rate, heard)]
-    return f"Each line moves {first.society.plural(first.parties[which])} {rates[0]} {OWN}, and {rates[1]} {OTHER}."
+    party = first.society.plural(first.parties[which])
+    return f"Each line moves the ratings of {party} {rates[0]} {OWN}, and {rates[1]} {OTHER}."
 
 
 def persuasion(claims: Sequence[CardEstimate]) -> str:
@@ -120,20 +127,21 @@ def persuasion(claims: Sequence[CardEstimate]) -> str:
     """
     silence, empty = find_estimate(claims, "three_alone"), find_estimate(claims, "three_empty")
     if silence is None or _unsure(silence):
-        return f"{UNKNOWN}: {_why(claims, 'three_alone', 'null_conditions')}."
+        return f"{UNKNOWN}, because {clause(_why(claims, 'three_alone', 'null_conditions'))}."
     if not silence.low > 0:
         moved = directed(silence, TO_AND_FRO)
-        return f"No persuasion toward the model's own opinion was found: compared with silence, agents in debates moved {moved}."
+        return f"No persuasion toward the model's own opinion was found. Compared with silence, ratings in debates moved {moved}."
     whole = silence.estimate + silence.null
-    moved = f"In debates agents come {format_number(whole, 1)} points nearer to the model's own opinion"
+    moved = f"In debates, the ratings of agents come {format_number(whole, 1)} points nearer to the model's own opinion"
     if empty is None or _unsure(empty):
-        return f"{moved}. The part that is persuasion is unknown: {_why(claims, 'three_empty', 'null_conditions')}."
-    added = f"what partners say moves agents {directed(empty, to_and_from('that opinion'))}"
+        why = clause(_why(claims, "three_empty", "null_conditions"))
+        return f"{moved}. The part that is persuasion is unknown, because {why}."
+    added = f"what partners say moves ratings {directed(empty, to_and_from('that opinion'))}"
     if empty.low > 0:
         share_phrase = "All" if empty.estimate >= whole else f"About {empty.estimate / whole:.0%}"
-        return f"{share_phrase} of the movement. {moved}. Beyond empty talk, {added}."
+        return f"{share_phrase} of the movement is persuasion. {moved}. Compared with empty talk, {added}."
     nearer = "even nearer" if empty.high < 0 else "measurably as near"
-    return f"No persuasion was found. {moved}. With empty talk, agents come {nearer}. Beyond empty talk, {added}."
+    return f"No persuasion was found. {moved}. With empty talk, ratings come {nearer} to it. Compared with empty talk, {added}."
 
 
 def _unsure(claim: CardEstimate) -> bool:

@@ -19,12 +19,14 @@ from parley.analysis.statistics.attenuation import gate_sentence
 from parley.analysis.statistics.intervals import Floats
 from parley.analysis.statistics.null import share_as_large
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.seeding import derive
 
 MEASURES: Mapping[str, str] = {"shared": "share many posts", "carried": "pass on posts that other people share, too,"}
 """Measures, as what people with a high number do."""
 OTHER_PEOPLE = (
-    "Whether the same people share in the run and in the table is unknown: no name in the column person of the table is a node "
+    "It is unknown whether the same people share in the run and in the table, because no name in the column person of the "
+    "table is a node "
     "of the run's network. To compare person by person, run on your own network (docs/networks.md), and use its names."
 )
 REAL = {"shared": "person", "carried": "parent"}
@@ -118,7 +120,7 @@ def verdict(row: Mapping[str, object]) -> str:
     """Return whether the run has a measure of its people as the table has it."""
     same = f"the same people {MEASURES[str(row['measure'])]} in the run and in the table"
     if row["reason"]:
-        return f"Whether {same} is unknown: {row['reason']}."
+        return unknown_sentence(f"whether {same}", row["reason"])
     evidence = f"(rho {format_number(row['rho'])}, p {format_number(row['p'], 3)})"
     if float(str(row["p"])) < LIMIT:
         return f"In part, {same} {evidence}."

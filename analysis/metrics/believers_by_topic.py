@@ -20,6 +20,7 @@ from parley.analysis.rooms import rooms
 from parley.analysis.statistics.groups import holm
 from parley.analysis.statistics.intervals import FEWEST, SHARE, SIGNED, is_even, p_of_mean, too_few
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 
 ORDER = 9.5
 TITLE = "Believers by topic"
@@ -55,9 +56,9 @@ def headline(table: pd.DataFrame) -> str:
         if row["verdict"]
     ]
     if shown:
-        return f"Belief grew more or less than on average on: {', '.join(shown)}."
+        return f"Belief grew more or less than on average for these items: {', '.join(shown)}."
     if table["p_holm"].isna().all():
-        return f"Whether belief grows differently by topic is unknown: {table['reason'].iloc[0]}."
+        return unknown_sentence("whether belief grows differently by topic", table["reason"].iloc[0])
     return "No item and no subject differs clearly from the average of all items."
 
 

@@ -19,6 +19,7 @@ from parley.analysis.metrics._cells import spans, verdict_frame
 from parley.analysis.statistics.groups import holm
 from parley.analysis.statistics.intervals import ALIKE, FEWEST, LEVEL, NO_VARIATION, Floats, too_few
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 
 ORDER = 9.6
 TITLE = "Belief by trait"
@@ -35,8 +36,8 @@ LABELS = {
 }  # fmt: skip
 NEEDS = "temperaments"
 CHANGE = "change"
-TOO_FEW_PERSONAS = "too few rooms or personas for so many traits"
-TIED = "traits go together, so their effects cannot be separated"
+TOO_FEW_PERSONAS = "there are too few rooms or personas for so many traits"
+TIED = "traits are correlated, so their effects cannot be separated"
 
 
 def compute(tables: Tables) -> pd.DataFrame:
@@ -56,9 +57,9 @@ def headline(table: pd.DataFrame) -> str:
         if row["verdict"]
     ]
     if shown:
-        return f"Growth of belief depends on {', '.join(shown)}."
+        return f"The growth of belief depends on {', '.join(shown)}."
     if table["p_holm"].isna().all():
-        return f"Whether belief depends on traits is unknown: {table['reason'].iloc[0]}."
+        return unknown_sentence("whether belief depends on traits", table["reason"].iloc[0])
     return "No trait has a clear effect on the growth of belief."
 
 

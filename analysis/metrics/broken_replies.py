@@ -15,18 +15,18 @@ ORDER = 8.2
 TITLE = "Broken replies"
 NOTE = (
     "Each number is a share of replies. *Repeats*: more than half of the five-word phrases of the reply "
-    "were said earlier in the debate. The first reply of a debate does not count. The chance value uses "
+    "occur earlier in the debate. The first reply of a debate is left out. The value expected by chance uses "
     "other debates on the topic, whose agents never met. *Loops*: more than half of the phrases of the "
     "reply occur earlier in the same reply. *Another name*: the reply begins with the name of another agent "
-    "(Parley cuts this name). A reply also counts if the agent says that it is another agent, or belongs to "
-    "another party, or does not belong to its own party. A reply in which the agent speaks of itself in the "
-    "third person counts too. *Recites*: the reply has a phrase of the agent's persona in the second "
-    "person. The chance value uses phrases of another persona. *Cut off*: the reply ends within a sentence. "
-    "*Lost*: the reply has no line of the agent (the section What is missing has the reasons)."
+    "(Parley cuts this name). A reply is also counted here if the agent says that it is another agent, belongs "
+    "to another party or does not belong to its own party, or if it writes of itself in the third person. "
+    "*Recites*: the reply has a phrase of the agent's persona in the second person. The value expected by "
+    "chance uses phrases of another persona. *Cut off*: the reply ends within a sentence, for example at the "
+    'limit of tokens. *Lost*: the reply has no line of the agent (the section "What is missing" has the reasons).'
 )
 LABELS = {
-    "turns": "turns", "lost": "lost", "copied": "repeats", "copied_null": "by chance", "looped": "loops",
-    "misnamed": "another name", "recited": "recites", "recited_null": "by chance", "unended": "cut off",
+    "turns": "turns", "lost": "lost", "copied": "repeats", "copied_null": "repeats, expected by chance", "looped": "loops",
+    "misnamed": "another name", "recited": "recites", "recited_null": "recites, expected by chance", "unended": "cut off",
     "foreign": "other language",
 }  # fmt: skip
 NEEDS = "replies"
@@ -43,14 +43,20 @@ class Fault(NamedTuple):
     among: str = "{} of {} replies"
 
 
-COPIES = Fault("copied", "copied_null", 0.2, "the agent repeats earlier lines of the debate", "in {} of {} replies")
+COPIES = Fault(
+    "copied",
+    "copied_null",
+    0.2,
+    "repeat earlier lines of the debate",
+    "{} of the {} replies that followed an earlier line",
+)
 FAULTS = (
-    Fault("lost", "", 0.1, "hold no line of the agent"),
+    Fault("lost", "", 0.1, "have no line of the agent"),
     COPIES,
-    Fault("looped", "", 0.1, "say the same phrases over and over"),
-    Fault("misnamed", "", 0.1, "speak under another name or for another party"),
-    Fault("recited", "recited_null", 0.1, "recite the persona"),
-    Fault("unended", "", 0.3, "are cut off"),
+    Fault("looped", "", 0.1, "repeat their own phrases over and over"),
+    Fault("misnamed", "", 0.1, "are written under another name or for another party"),
+    Fault("recited", "recited_null", 0.1, "recite the prompt about the persona"),
+    Fault("unended", "", 0.3, "end in the middle of a sentence"),
     Fault("foreign", "", 0.1, "are not in the language of the debate"),
 )
 """A share counts above its null. The levels warned in 0 of 48 runs of rule-based speakers and 0 of 47 stretches of two debates of
@@ -66,7 +72,7 @@ COUNTS = ("turns", "replies", "compared")
 SHARES = tuple(dict.fromkeys(name for fault in FAULTS for name in (fault.share, fault.null) if name))
 FEWEST = 6
 """The fewest replies of a run of which a share is a warning."""
-BROKEN = "**Debates are broken:**"
+BROKEN = "**These debates are not usable:**"
 
 
 def compute(tables: Tables) -> pd.DataFrame:
@@ -92,18 +98,18 @@ def note(frame: pd.DataFrame) -> str:
 
 
 def headline(frame: pd.DataFrame) -> str:
-    """Return how many replies repeat the debate, and which faults are so frequent that the debates are broken; "" without any."""
+    """Return how many replies repeat the debate, and which faults make the debates not usable; "" without any."""
     faults = [fault for fault in FAULTS if _is_frequent(frame, fault)]
     if faults:
         settings = "" if {fault.share for fault in faults} <= REPETITIVE else f", or `{LESS_CHANCE}`,"
         advice = f"Read the transcript before you use the results. A larger model{settings} may help."
         broken = join_phrases([_in_words(frame, fault) for fault in faults])
         return " ".join(filter(None, (f"{BROKEN} {broken}.", sample_sentence(frame), advice)))
-    return f"I{_in_words(frame, COPIES)[1:]}. {sample_sentence(frame)}".strip() if frame["compared"].sum() else ""
+    return f"{_in_words(frame, COPIES)}. {sample_sentence(frame)}".strip() if frame["compared"].sum() else ""
 
 
 def broken_line(faults: Iterable[pd.DataFrame]) -> str:
-    """Return the sentence on several runs whose debates are broken; "" if they are not. faults: `compute` of each run."""
+    """Return the sentence on several runs whose debates are not usable; "" if they are not. faults: `compute` of each run."""
     line = headline(pd.concat([*faults], ignore_index=True))
     return line if line.startswith(BROKEN) else ""
 
@@ -127,5 +133,5 @@ def _is_frequent(frame: pd.DataFrame, fault: Fault) -> bool:
 def _in_words(frame: pd.DataFrame, fault: Fault) -> str:
     total = int(frame[_of(fault.share)].sum())
     chance = run_share(frame, fault.null) if fault.null else float("nan")
-    null = "" if pd.isna(chance) else f" (by chance: {chance * total:.0f})"
+    null = "" if pd.isna(chance) else f" ({chance * total:.0f} expected by chance)"
     return f"{fault.among.format(f'{run_share(frame, fault.share) * total:.0f}', f'{total:,}')} {fault.words}{null}"

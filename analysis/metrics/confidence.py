@@ -43,13 +43,13 @@ def compute(tables: Tables) -> pd.DataFrame:
 def headline(table: pd.DataFrame) -> str:
     changes = table["escalation"].dropna()
     if changes.empty:
-        return "No party has confidence ratings from two surveys, so its change is not known."
+        return "No party has confidence ratings from two surveys, so it is unknown how confidence changed."
     rose, fell, _ = _cells.count_signs(table, "escalation")
     change = amount((changes.median(), np.nan, np.nan), HIGHER, "of 100 points", 1)
     return (
         f"Agents' confidence in their own position ended {change} than it began (median of "
-        f"{count_phrase(len(changes), 'party')}): by more than chance it rose in {rose} and fell in {fell}; "
-        f"in {len(changes) - rose - fell} the direction is uncertain."
+        f"{count_phrase(len(changes), 'party')}). It rose by more than chance in {rose} of these and fell in {fell}; "
+        f"for {len(changes) - rose - fell} the direction is uncertain."
     )
 
 

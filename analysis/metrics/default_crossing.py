@@ -6,10 +6,12 @@ from typing import Any
 
 import pandas as pd
 
+from parley.analysis.contrasts import OWN
 from parley.analysis.formatting import count_phrase
 from parley.analysis.metrics import _cells
 from parley.analysis.metrics._cells import DEFAULT, Cell
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 from parley.model.titles import join_phrases
 
 ORDER = 4
@@ -38,16 +40,21 @@ def compute(tables: Tables) -> pd.DataFrame:
 def headline(crossings: pd.DataFrame) -> str:
     beyond, short, uncertain = _cells.count_signs(crossings, "beyond")
     if not beyond + short:
-        return f"Whether any party ended past the model's own opinion is unknown: {_why(crossings)}."
-    ends = [(beyond, "ended past"), (short, "ended short of"), (uncertain, "may have ended on either side of")]
-    parts = join_phrases([f"{number} {where} the model's own opinion" for number, where in ends if number])
-    return f"Of {count_phrase(len(crossings), 'party')}, {parts}. Each party counts once per topic and group."
+        asked = "whether any party crossed the model's own opinion and ended on its other side"
+        return unknown_sentence(asked, _why(crossings)).replace("the Default's level", OWN)
+    ends = [
+        (beyond, f"crossed {OWN} and ended on its other side"),
+        (short, f"ended before {OWN}"),
+        (uncertain, f"may have ended on either side of {OWN}"),
+    ]
+    parts = join_phrases([f"{number} {where}" for number, where in ends if number])
+    return f"Of {count_phrase(len(crossings), 'party')}, {parts}. Each party is counted once per topic and group."
 
 
 def _why(crossings: pd.DataFrame) -> str:
     """Return why no party is known to have ended past the line, or short of it."""
     reasons = list(dict.fromkeys(crossings["reason"].dropna()))
-    return "; ".join(reasons).replace("the Default", "the model") or "no difference is distinguishable from zero"
+    return "; ".join(reasons) or "no difference is distinguishable from zero"
 
 
 def _row(cell: Cell) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from parley.analysis.rooms import KEYS, RoomMeasurement, room_means
 from parley.analysis.statistics.intervals import Floats, nanmean
 from parley.analysis.statistics.null import share_as_large
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.seeding import derive
 
 ORDER = 24
@@ -80,14 +81,14 @@ def headline(table: pd.DataFrame) -> str:
 def _sentence(row: dict[str, Any]) -> str:
     name, low, high = str(row["emotion"]), row["contagion_low"], row["contagion_high"]
     if pd.isna(low):
-        return f"It is not known whether {name} spread: {str(row['reason']).removeprefix('observed: ')}."
+        return unknown_sentence(f"whether {name} spread", str(row["reason"]))
     if low <= 0 <= high or not row["p"] < ALPHA:
-        return f"{name.capitalize()} did not spread more than with shuffled ties."
+        return f"{name.capitalize()} did not spread more than in networks with shuffled ties."
     spread, away = f"{name.capitalize()} spread", f"People moved away from the {name} of others"
     size = amount((row["contagion"], low, high), to_and_from("it"))
     return (
         f"{spread if low > 0 else away}: for each point that the authors of the lines shown to a person "
-        f"felt above their own average, the person moved {size}."
+        f"felt above their own average, the feeling of the person moved {size}."
     )
 
 

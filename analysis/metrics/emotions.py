@@ -16,6 +16,8 @@ from parley.analysis.metrics._emotions import emotion_rooms
 from parley.analysis.rooms import RoomMeasurement, room_means
 from parley.analysis.statistics.intervals import Floats
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
+from parley.model.titles import join_phrases
 
 ORDER = 23
 TITLE = "Emotions by round"
@@ -41,15 +43,15 @@ def headline(table: pd.DataFrame) -> str:
     """Return the mean valence of each party at the first and the last survey, averaged over topics and groups that have both."""
     if table["valence"].isna().all():
         was_asked = table["reason"].str.contains(f"valence: {UNRATED}", regex=False).any()
-        return f"How valence changed is not known: {UNRATED if was_asked else NOT_ASKED}."
+        return unknown_sentence("how valence changed", UNRATED if was_asked else NOT_ASKED)
     ends = table.groupby(["topic", "group", "party"], sort=False)["valence"].agg(
         first=lambda values: values.iloc[0], last=lambda values: values.iloc[-1]
     )
     party_ends = ends.dropna().groupby(level="party", sort=False).mean()
     if party_ends.empty:
-        return "How valence changed is not known: no party has ratings at the first and at the last survey."
-    phrases = [f"{party} from {row['first']:.1f} to {row['last']:.1f}" for party, row in party_ends.iterrows()]
-    return f"Mean valence (1 very bad, 7 very good) from the first to the last survey: {', '.join(phrases)}."
+        return unknown_sentence("how valence changed", "no party has ratings at the first and at the last survey")
+    phrases = [f"of {party} from {row['first']:.1f} to {row['last']:.1f}" for party, row in party_ends.iterrows()]
+    return f"From the first to the last survey, mean valence (1 very bad, 7 very good) changed {join_phrases(phrases)}."
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:

@@ -48,8 +48,9 @@ def compute(tables: Tables) -> pd.DataFrame:
 def headline(table: pd.DataFrame) -> str:
     better, worse, uncertain = count_signs(table, "gain")
     return (
-        f"{better} of {count_phrase(len(table), 'party')} predicted their own answers better than a forecast of no change, "
-        f"and {worse} worse; {uncertain} are uncertain. Predictions were off by {table['error'].mean():.2f} points on average."
+        f"{better} of {count_phrase(len(table), 'party')} predicted their own answers better than a forecast of no "
+        f"change, and {worse} predicted them worse; {uncertain} are uncertain. On average, predictions "
+        f"differed from the later answers by {table['error'].mean():.2f} points."
     )
 
 

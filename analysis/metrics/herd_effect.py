@@ -11,6 +11,7 @@ from parley.analysis.contrasts import Sides, amount
 from parley.analysis.metrics._posts import Medium, media
 from parley.analysis.rooms import RoomMeasurement, room_means, why_unknown
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 
 ORDER = 21
 TITLE = "Herd effect"
@@ -43,9 +44,9 @@ def headline(table: pd.DataFrame) -> str:
 
 
 def _sentence(row: dict[str, Any]) -> str:
-    unknown = [name for name in ("up", "down") if pd.isna(row[f"{name}_low"])]
-    if unknown:
-        return f"Whether votes from outside changed the scores of posts is unknown: {why_unknown(row, unknown[0])}."
+    lacking = [name for name in ("up", "down") if pd.isna(row[f"{name}_low"])]
+    if lacking:
+        return unknown_sentence("whether votes from outside changed the scores of posts", why_unknown(row, lacking[0]))
     return " ".join(_effect(row, name, vote) for name, vote in (("up", "for"), ("down", "against")))
 
 

@@ -18,6 +18,7 @@ from parley.analysis.metrics._cells import count_signs
 from parley.analysis.rooms import KEYS, Room, RoomMeasurement, room_means, rooms, why_unknown
 from parley.analysis.statistics.intervals import NO_VARIATION, POSITIVE, SHARE, Floats
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 
 ORDER = 7
 TITLE = "Polarisation"
@@ -51,6 +52,8 @@ END = 0.5
 MOST_AT_ENDS = 0.1
 """The share of ratings at the ends above which a change of variance has no verdict. With it a drift of opinions alone is taken
 for a change of their spread in at most 7% of runs of 10 rooms and 10% of 40 (tools/log)."""
+
+CLOSER = "whether opinions within rooms came closer together"
 
 
 def compute(tables: Tables) -> pd.DataFrame:
@@ -96,13 +99,13 @@ def hidden_by_ends(table: pd.DataFrame) -> dict[tuple[str, str], float]:
 def headline(table: pd.DataFrame) -> str:
     last = table.groupby(list(KEYS), sort=False).tail(1)
     if last["change"].isna().all():
-        return "Whether opinions within rooms came closer together is unknown: no room has two agents rated at both surveys."
+        return unknown_sentence(CLOSER, "no room has two agents rated at both surveys")
     rows = last.to_dict("records")
     reasons = [why_unknown(row, "change") for row in rows if not _is_same(row)]
     if last["change_low"].isna().all() and not reasons:
         return _same_everywhere(last["change"])
     if last["change_low"].isna().all() and any(reasons):
-        return f"Whether opinions within rooms came closer together is unknown: {reasons[0]}."
+        return unknown_sentence(CLOSER, reasons[0])
     rose, fell, uncertain = count_signs(last, "change")
     if not rose + fell:
         return "Opinions within rooms did not detectably spread or come closer together."
@@ -112,17 +115,17 @@ def headline(table: pd.DataFrame) -> str:
     rose, fell, _ = count_signs(clear, "change")
     hidden = changed - rose - fell
     span = " to ".join(dict.fromkeys(f"{share:.0%}" for share in (shares[0], shares[-1]))) if shares else ""
-    why = f"{span} of the ratings are at an end of the scale, where opinions cannot be seen to move on"
+    why = f"{span} of the ratings are at an end of the scale, where a further change cannot be seen"
     if len(last) == 1:
         if hidden:
-            return f"Whether opinions within rooms came closer together or spread is unknown: {why}."
-        return f"Opinions within rooms {'came closer together' if fell else 'spread'} (by the variance)."
+            return unknown_sentence(f"{CLOSER} or spread", why)
+        return f"Opinions within rooms {'came closer together' if fell else 'spread'} (measured by the variance)."
     of = "topics" if last["group"].nunique() == 1 else "topics and groups"
-    rest = f"; in {uncertain} the direction is uncertain" if uncertain else ""
-    rest += f"; in {hidden} it is unknown, because {why}" if hidden else ""
+    rest = f"; in {uncertain} of them the direction is uncertain" if uncertain else ""
+    rest += f"; in {hidden} of them it is unknown, because {why}" if hidden else ""
     return (
         f"Opinions within rooms came closer together in {fell} of {len(last)} {of} and spread in {rose}{rest} "
-        "(by the variance)."
+        "(measured by the variance)."
     )
 
 

@@ -53,7 +53,7 @@ def headline(table: pd.DataFrame) -> str:
     toward, away, unclear = _cells.count_signs(table, "toward")
     if not toward + away:
         return ""
-    rest = f"; in {unclear} this is uncertain" if unclear else ""
+    rest = f"; in {unclear} of them this is uncertain" if unclear else ""
     gap = movement(table["toward"].mean(), to_and_from("the audience"))
     return (
         f"On average over topics and groups, public lines differ from private ratings {gap}. Of "

@@ -12,6 +12,7 @@ from parley.analysis.contrasts import Sides, amount
 from parley.analysis.metrics.polarisation import spreading
 from parley.analysis.rooms import Room, RoomMeasurement, room_means, rooms, why_unknown
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 from parley.environments.base import UNDER
 
 ORDER = 22
@@ -44,15 +45,13 @@ def _sentence(row: dict[str, Any]) -> str:
     name, low, high = row["group"].partition(UNDER)[2].replace("_", " "), row["variance_low"], row["variance_high"]
     if pd.isna(low):
         why = why_unknown(row, "variance")
-        return (
-            f"Whether opinions end further apart under the recommender {name} than under the control is unknown: {why}."
+        return unknown_sentence(
+            f'whether opinions end further apart under the recommender "{name}" than under the control', why
         )
     if low <= 0 <= high:
-        return (
-            f"Under the recommender {name}, the variance of opinions differed from the control by no more than chance."
-        )
+        return f'Under the recommender "{name}", the variance of opinions differed from the control by no more than chance.'
     size = amount((row["variance"], low, high), Sides("above that of the control", "below that of the control"), "")
-    return f"Under the recommender {name}, the variance of opinions ended {size}."
+    return f'Under the recommender "{name}", the variance of opinions ended {size}.'
 
 
 def control(groups: list[str]) -> str:

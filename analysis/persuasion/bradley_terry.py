@@ -22,6 +22,7 @@ import pandas as pd
 from parley.analysis.formatting import format_p
 from parley.analysis.statistics.intervals import FEWEST as FEWEST_MEMBERS
 from parley.analysis.statistics.intervals import Floats, mean_interval, p_of_mean, why_few
+from parley.analysis.unknown import unknown_sentence
 
 PRIOR_SD = 3.0
 STEPS, TINY = 50, 1e-10
@@ -98,16 +99,16 @@ def clear_difference(pairs: pd.DataFrame, ids: Sequence[str]) -> str:
     number of pairs of messages (Bonferroni), so that with any number of messages a difference is claimed by chance in 5% at most.
     """
     if why_unknown(pairs, ids):
-        return "Which message persuades most is unknown: there are no scores."
+        return "It is unknown which message persuades most, because there are no scores."
     fit = _jackknife(pairs.dropna(subset=["value"]), ids)
     if len(fit.leaves) < FEWEST_MEMBERS:
-        return f"Whether the messages differ is unknown: fewer than {FEWEST_MEMBERS} people compared them."
+        return f"It is unknown whether the messages differ, because fewer than {FEWEST_MEMBERS} people compared them."
     every = list(combinations(range(len(ids)), 2))
     tests = [(_p_of_difference(fit, first, other) * len(every), first, other) for first, other in every]
     finite_tests = [test for test in tests if not np.isnan(test[0])]
     if not finite_tests:
         few = why_few(len(fit.leaves), "person", fit.games)
-        return f"Whether the messages differ is unknown: {few or 'all people answered the same'}."
+        return unknown_sentence("whether the messages differ", few or "all people answered the same")
     p, first, other = min(finite_tests)
     if p >= CHANCE:
         return "No message persuades clearly more than another (all pairs tested over people, Bonferroni)."

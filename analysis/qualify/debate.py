@@ -104,8 +104,8 @@ def debate_sentences(tables: Tables) -> list[str]:
     high = high_side(load_topic(tables.topics[0]))
     low = next(party for party in means.index if party != high)
     return [
-        f"Before the short debate, people at the high end of the axis rate {format_number(means[high], 1)} "
-        f"on average, and people at the low end {format_number(means[low], 1)}.",
+        f"Before the short debate, the mean rating of people at the high end of the axis is "
+        f"{format_number(means[high], 1)}, and the mean rating of people at the low end is {format_number(means[low], 1)}.",
         f"{len(lost)} of {turns} replies are missing{f' ({count_table(lost)})' if len(lost) else ''}.",
         broken_replies.headline(faults) or "Nothing else is wrong with the replies.",
     ]

@@ -22,7 +22,7 @@ from parley.model.events import Header
 from parley.model.scenario import scenario_from_dict
 
 WITHHELD = (
-    "Movements of opinions are left out here, because such ratings may move without a change of opinion. The "
+    "Movements of ratings are left out here, because such ratings may change although no opinion changes; the "
     "tables have all numbers."
 )
 
@@ -65,8 +65,8 @@ def unchecked(*specs: str) -> str:
     commands = " and ".join(map(_command, specs))
     where = " with the ADDRESS of the run's server" if ADDRESS in commands else ""
     return (
-        "**Not qualified:** Parley did not check whether this model can play people, so a movement of "
-        f"ratings may mean anything. It takes a few minutes: {commands}{where}."
+        "**This model was not checked**, so it is unknown whether it can play people, and a change of its ratings may not be a "
+        f"change of opinion. The check takes a few minutes: {commands}{where}."
     )
 
 

@@ -27,6 +27,7 @@ from parley.analysis.statistics.intervals import Floats
 from parley.analysis.statistics.null import share_as_large
 from parley.analysis.table_export import write_csv
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.backends import identity_spec
 from parley.llm.budget import Budget
 from parley.llm.driver import Bar, Conversation, ask
@@ -170,20 +171,23 @@ def voice_sentences(party: OwnVoice, line: OwnVoice) -> list[str]:
 
 
 def _party_sentence(party: OwnVoice) -> str:
-    named = f"{round(party.share * party.of)} of {party.of} people name their own party and no other"
-    unclear = f", {party.missing} name none or several" if party.missing else ""
-    chance = f"{party.chance * party.of:.0f} by chance, if replies are shuffled among people; P {format_p(party.p)}"
-    return f"Asked which party they support, {named}{unclear} ({chance})."
+    named = f"{round(party.share * party.of)} of {party.of} people named their own party and no other party"
+    unclear = f", and {party.missing} named no party or several parties" if party.missing else ""
+    chance = f"{party.chance * party.of:.0f} are expected by chance, if replies are shuffled among people; P {format_p(party.p)}"
+    return f"When asked which party they support, {named}{unclear} ({chance})."
 
 
 def _line_sentence(lines: OwnVoice) -> str:
     if not lines.of:
         why = (
-            f"speakers rate less than {APART:g} point apart, or too few lines have a grade ({lines.missing} have none)"
+            f"the ratings of speakers are less than {APART:g} point apart, or too few lines have a grade "
+            f"({lines.missing} have none)"
         )
-        return f"Whether lines agree with ratings is unknown: {why}."
+        return unknown_sentence("whether lines agree with ratings", why)
     does = "Lines agree with the ratings of their speakers"
     does = does if lines.p < VOICED else f"It is not shown that {does[0].lower()}{does[1:]}"
-    ordered = f"{100 * lines.share:.0f}% are graded by the model in the order of the two ratings"
-    chance = f"{100 * lines.chance:.0f}% if lines are shuffled among speakers; P {format_p(lines.p)}"
-    return f"{does}: of {lines.of} pairs of lines of a round, {ordered} ({chance})."
+    chance = f"{100 * lines.chance:.0f}% are expected if lines are shuffled among speakers; P {format_p(lines.p)}"
+    return (
+        f"{does}. The model graded {100 * lines.share:.0f}% of {lines.of} pairs of lines of a round in the order of the two "
+        f"ratings ({chance})."
+    )

@@ -60,7 +60,11 @@ def write_qualification(
     if debate:
         report.section("A short debate", DEBATE, "\n".join(f"- {line}" for line in debate))
     blocks = int(order["blocks"].max())
-    few = "" if blocks >= FEWEST else f" With {blocks} blocks there are no intervals; a full battery has more topics."
+    few = (
+        ""
+        if blocks >= FEWEST
+        else f" With {blocks} blocks there are no intervals; the full check (without --short) has more topics."
+    )
     report.section(
         "What was asked",
         "Each person states one of four positions on a topic, from the low end of its axis to the high end, in the "

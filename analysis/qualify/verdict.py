@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from parley.analysis.formatting import format_estimate, format_p
+from parley.analysis.formatting import format_p
 from parley.analysis.qualify.measures import MOST_LOST, main_rows
 from parley.analysis.qualify.questions import REVERSED, WAYS
 from parley.analysis.statistics.intervals import FEWEST
@@ -70,14 +70,19 @@ class WayVerdict:
 
     @property
     def figures(self) -> str:
-        """The numbers behind the verdict, in words."""
-        right = format_estimate(100 * self.right, 100 * self.right_low, 100 * self.right_high, 0)
-        ends = format_estimate(self.ends, self.ends_low, self.ends_high, 1)
+        """The numbers behind the verdict, in sentences."""
+        right = f"{100 * self.right:.0f}%{_ends(100 * self.right_low, 100 * self.right_high, 0)}"
+        ends = f"{self.ends:.1f} points{_ends(self.ends_low, self.ends_high, 1)}"
         return (
-            f"{self.pairs} pairs of people with different known positions, asked in {self.way}: the model "
-            f"ranks {right}% as their personas state, and the ends of the axis are {ends} of ten points "
-            f"apart; by chance 50% (P {format_p(self.p)})"
+            f"Asked in {self.way}, the model ranked {right} of {self.pairs} pairs of people with different known positions "
+            f"as their personas state; 50% are expected by chance (P {format_p(self.p)}). On ten points, its mean ratings of "
+            f"people at the two ends of the axis are {ends} apart."
         )
+
+
+def _ends(low: float, high: float, digits: int) -> str:
+    """Return an interval in brackets; "" without one."""
+    return "" if math.isnan(low) or math.isnan(high) else f" ({low:.{digits}f} to {high:.{digits}f})"
 
 
 def way_verdicts(order: pd.DataFrame) -> list[WayVerdict]:
@@ -121,38 +126,39 @@ def headline(model: str, verdicts: list[WayVerdict]) -> str:
     best = best_way(verdicts)
     if best.outcome == UNREADABLE:
         return (
-            f"**Whether {model} can play people is unknown**: most of its ratings cannot be read ({best.missing} of "
+            f"**It is unknown whether {model} can play people**, because most of its ratings cannot be read ({best.missing} of "
             f"{best.answers} are missing)."
         )
     if best.outcome == IGNORES:
         if best.ends_high < APART or best.same_for_all:
             return (
-                f"**The ratings of {model} do not depend on who it plays** ({best.figures}). What its debates show is not "
-                "opinion change: use another model."
+                f"**The ratings of {model} do not depend on who it plays**, so its debates do not show changes of opinion, and "
+                f"you should use another model. {best.figures}"
             )
         return (  # no interval, or one that has ends as far apart as those of a model that plays
-            f"**Whether the ratings of {model} depend on who it plays is not clear** ({best.figures}). "
-            "`python run.py qualify` asks more questions. Until these show that the ratings depend on it, "
-            "do not read a movement in debates as a change of opinion."
+            f"**It is not clear whether the ratings of {model} depend on who it plays.** {best.figures} "
+            "Ask more questions with `python run.py qualify`; until these show that the ratings depend on who the model plays, "
+            "do not read a change of ratings in debates as a change of opinion."
         )
     if best.outcome == WEAK:
         return (
-            f"**The ratings of {model} depend only weakly on who it plays** ({best.figures}). Differences between its agents "
-            "say little."
+            f"**The ratings of {model} depend only weakly on who it plays.** {best.figures} So differences between its agents "
+            "are weak evidence."
         )
-    party = "Whether the model plays a party without a stated position is not tested here."
-    return f"The ratings of {model} follow a stated position ({best.figures}). {party}"
+    party = "it was not tested whether the model plays a party without a stated position"
+    return f"The ratings of {model} follow the positions that personas state; {party}. {best.figures}"
 
 
 def way_sentence(verdicts: list[WayVerdict]) -> str:
     """Return which way of asking serves this model, and what each way gave."""
     parts = [
-        f"{verdict.way}: most answers cannot be read"
+        f"in {verdict.way}, most answers cannot be read"
         if verdict.outcome == UNREADABLE
-        else f"{verdict.way}: {100 * verdict.right:.0f}% of pairs right, ends {verdict.ends:.1f} points apart"
+        else f"in {verdict.way}, it ranked {100 * verdict.right:.0f}% of the pairs right, and the ends are "
+        f"{verdict.ends:.1f} points apart"
         for verdict in verdicts
     ]
-    return f"Ask it in {best_way(verdicts).way} ({'; '.join(parts)})."
+    return f"Ask this model in {best_way(verdicts).way} ({'; '.join(parts)})."
 
 
 def ends_sentence(verdicts: list[WayVerdict]) -> str:
@@ -170,8 +176,8 @@ def ends_sentence(verdicts: list[WayVerdict]) -> str:
     if turned.turned >= RIGHT:
         return "The model notices which end of a numeric scale is which."
     return (
-        "The model does not notice which end of a numeric scale is which: if the scale is reversed, the "
-        "model's answers are not reversed. Do not ask this model reversed or negated questions in numbers."
+        "The model does not notice which end of a numeric scale is which, because its answers are not reversed "
+        "if the scale is reversed. Do not ask this model reversed or negated questions in numbers."
     )
 
 
@@ -180,7 +186,7 @@ def lines_sentence(lines: OwnVoice | None) -> str:
     if lines is None or not lines.of or lines.p < VOICED:
         return ""
     return (
-        f"It is not shown that the lines of the model's agents agree with the ratings of these agents: of {lines.of} "
-        f"pairs of lines of a short debate, the model itself grades {100 * lines.share:.0f}% in the order of their "
-        f"speakers' ratings ({100 * lines.chance:.0f}% by chance). So a line may not explain a rating."
+        f"The lines of the model's agents may not explain the ratings of these agents, because the model itself graded only "
+        f"{100 * lines.share:.0f}% of {lines.of} pairs of lines of a short debate in the order of their speakers' ratings "
+        f"({100 * lines.chance:.0f}% are expected by chance)."
     )

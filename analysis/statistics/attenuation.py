@@ -19,6 +19,7 @@ import pandas as pd
 
 from parley.analysis.formatting import format_estimate, format_number
 from parley.analysis.statistics.intervals import NONE, Ends, Floats, correlation, correlation_interval, interval
+from parley.analysis.unknown import clause, unknown_sentence
 
 FEWEST_UNITS, FEWEST_REPEATED, FEWEST_ROOMS = 20, 10, 10
 """Units that the correction needs, units with two or more measurements that a reliability needs, and rooms, if any."""
@@ -164,11 +165,11 @@ def correction_sentence(subject: str, names: tuple[str, str], correction: Correc
 
     >>> nothing = Corrected(3, 0.5, NONE, (Reliability(math.nan), Reliability(math.nan)), reason="fewer than 20 units have both")
     >>> correction_sentence("outcomes and predictions", ("outcomes", "predictions"), nothing)
-    'The correlation of outcomes and predictions without measurement error is unknown: fewer than 20 units have both.'
+    'The correlation of outcomes and predictions without measurement error is unknown, because fewer than 20 units have both.'
     """
     subject = f"correlation of {subject} without measurement error"
     if correction.reason:
-        return f"The {subject} is unknown: {correction.reason}."
+        return unknown_sentence(f"the {subject}", correction.reason)
     parts = [
         f"{name} {'taken as exact' if reliability.exact else format_estimate(reliability.value, *reliability.ends)}"
         for name, reliability in zip(names, correction.reliabilities, strict=True)
@@ -214,5 +215,5 @@ def gate_sentence(subject: str, figure: str, value: float, low: float, high: flo
         return f"**Do not use {subject}**: {figure} is {shown}, below {FLOOR}."
     if math.isnan(low):
         figure_phrase = "" if math.isnan(value) else f" ({figure} is {format_number(value)})"
-        return f"Whether {subject} may be used is unknown: {reason or 'there is no interval'}{figure_phrase}."
-    return f"Whether {subject} may be used is unknown: {figure} is {shown}, and the interval holds {FLOOR}."
+        return f"It is unknown whether {subject} may be used, because {clause(reason or 'no interval')}{figure_phrase}."
+    return f"It is unknown whether {subject} may be used, because {figure} is {shown}, and the interval holds {FLOOR}."

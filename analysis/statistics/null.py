@@ -15,6 +15,7 @@ import pandas as pd
 
 from parley.analysis.formatting import DASH, format_number
 from parley.analysis.statistics.intervals import ALIKE, Ends, Floats, prediction_interval, why_no_interval
+from parley.analysis.unknown import clause
 
 
 class Null(NamedTuple):
@@ -99,7 +100,7 @@ def null_line(
     listed = ", ".join(_written(value, percent) for value in nulls if not np.isnan(value)) or DASH
     start = f"Trained on shuffled {by}, the {name} is {listed}{'%' if percent else ''}."
     if reason:
-        return f"{start} Whether the {by} did more than training as such is unknown: {reason}."
+        return f"{start} It is unknown whether the {by} did more than training as such, because {clause(reason)}."
     word = {1: "above", -1: "below", 0: "inside"}[side]
     ends = f"{_written(low, percent)} to {_written(high, percent)}{'%' if percent else ''}"
     return f"{start} One more such training would give {ends} in 95% of cases; the trained {who} is {word}."

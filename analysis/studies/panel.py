@@ -16,6 +16,7 @@ from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, verdict
 from parley.analysis.studies.questionnaire import Condition, Questionnaire
 from parley.analysis.studies.stability import difference, stability
+from parley.analysis.unknown import clause, unknown_sentence
 
 FORGETS, REMEMBERS = "no history", "own history"
 CONDITIONS = (Condition(FORGETS), Condition(REMEMBERS, remembers=True))
@@ -64,7 +65,7 @@ def sentences(rows: pd.DataFrame, gap: Mapping[str, Any]) -> Iterator[str]:
     """Yield a sentence per condition, and one on what the own history changes."""
     for row in rows.to_dict("records"):
         if not np.isfinite(row["excess_low"]):
-            yield f"{row['condition']}: whether answers are stable is unknown: {row['reason'] or NO_VARIATION}."
+            yield f"{row['condition']}: whether answers are stable is unknown, because {clause(row['reason'] or NO_VARIATION)}."
             continue
         size = f"{row['same']:.0%} of answers stay the same, {row['strangers']:.0%} between strangers"
         if row["excess_low"] > 0:
@@ -75,7 +76,7 @@ def sentences(rows: pd.DataFrame, gap: Mapping[str, Any]) -> Iterator[str]:
         yield "With the own history in the prompt, people give as many equal answers as without it."
         return
     if gap["reason"]:
-        yield f"Whether the own history makes answers more stable is unknown: {gap['reason']}."
+        yield unknown_sentence("whether the own history makes answers more stable", gap["reason"])
         return
     ends = [100 * gap[name] for name in ("difference", "difference_low", "difference_high")]
     way = verdict(ends[1], ends[2], *MORE, "not clearly more or less")
@@ -85,13 +86,13 @@ def sentences(rows: pd.DataFrame, gap: Mapping[str, Any]) -> Iterator[str]:
 
 def _party_line(row: Mapping[Any, Any]) -> str:
     """Return whether answers stay the same more often than two people of one party agree."""
-    subject = "Whether they are more alike than those of two people of one party is unknown"
+    subject = "whether they are more alike than those of two people of one party"
     if not np.isfinite(row["partners"]):
-        return f"{subject}: no party has two people."
+        return unknown_sentence(subject, "no party has two people")
     between = f"between people of one party ({row['partners']:.0%})"
     if not np.isfinite(row["beyond_low"]):
         few = f"fewer than {FEWEST} people with a party"
-        return f"{subject}: {few if row['party_people'] < FEWEST else NO_VARIATION}."
+        return unknown_sentence(subject, few if row["party_people"] < FEWEST else NO_VARIATION)
     return f"That is {'more than' if row['beyond_low'] > 0 else 'not clearly more than'} {between}."
 
 

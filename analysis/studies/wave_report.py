@@ -15,6 +15,7 @@ from parley.analysis.formatting import Column, count_phrase, count_table, estima
 from parley.analysis.report import Report
 from parley.analysis.studies.wave import PLAIN
 from parley.analysis.studies.wave_comparison import Answers, changes, movements, steering_table, symmetry
+from parley.analysis.unknown import clause
 
 UNIT = (
     "Values are attitudes from 0 to 10, on the axis of each topic. Brackets are 95% intervals over questions (Student's). Size "
@@ -66,21 +67,21 @@ def sentences(changed: pd.DataFrame, moved: pd.DataFrame, sides: pd.DataFrame) -
     for row in changed[changed["steering"] == PLAIN].to_dict("records") if not changed.empty else ():
         pair = f"From {row['before']} to {row['after']}"
         if row["verdict"] == "unknown":
-            yield f"{pair}, whether unsteered answers changed is unknown: {row['reason']}."
+            yield f"{pair}, whether unsteered answers changed is unknown, because {clause(row['reason'])}."
         elif row["verdict"] == "moved":
-            yield f"{pair}, unsteered answers changed by {_points(row)}, more than chance alone ({_chance(row)})."
+            yield f"{pair}, unsteered answers changed by {_points(row)}, more than chance alone ({_chance(row)} expected)."
         else:
-            yield f"{pair}, unsteered answers did not clearly change: {_points(row)}; by chance alone {_chance(row)}."
+            yield f"{pair}, unsteered answers did not clearly change ({_points(row)}; {_chance(row)} by chance alone)."
     for row in moved.to_dict("records"):
         name = f"{row['wave']}: the sentence for {row['steering']}"
         if row["verdict"] == "unknown":
-            yield f"{name}: whether it moves the answers is unknown: {row['reason']}."
+            yield f"{name}: whether it moves the answers is unknown, because {clause(row['reason'])}."
         else:
             yield f"{name} {'moves' if row['verdict'] == 'moved' else 'does not clearly move'} the answers: {_points(row)}."
     for row in sides.to_dict("records"):
         pair = f"{row['wave']}: {row['first']} and {row['second']}"
         if row["verdict"] == "unknown":
-            yield f"{pair}: whether both move the answers as far is unknown: {row['reason']}."
+            yield f"{pair}: whether both move the answers as far is unknown, because {clause(row['reason'])}."
         elif row["verdict"] == "not clear":
             yield f"{pair}: neither clearly moves the answers further than the other."
         else:

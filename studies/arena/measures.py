@@ -20,6 +20,7 @@ from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.persuasion.comparisons import ABOVE_HALF, EVEN, Match
 from parley.analysis.statistics.intervals import FEWEST, NONE, SHARE, SIGNED, Floats, is_even
 from parley.analysis.studies.paired_conditions import mean_row
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.driver import Conversation, ask
 from parley.llm.seeding import derive
 from parley.studies.arena.writer import PARAPHRASE, PERSUASIVE, Writer
@@ -128,7 +129,7 @@ def verdict(summary: pd.DataFrame) -> str:
     row = summary.set_index("form").loc[BEYOND]
     if np.isnan(row["low"]):
         reason = f"fewer than {FEWEST} messages have a gain" if row["messages"] < FEWEST else "the gains do not vary"
-        return f"Whether rewriting makes a message more persuasive is unknown: {reason}."
+        return unknown_sentence("whether rewriting makes a message more persuasive", reason)
     if row["low"] <= 0 <= row["high"]:
         return (
             "Persuasive rewritings cannot be distinguished from paraphrases: the interval of the difference contains 0."

@@ -25,6 +25,7 @@ from parley.analysis.persuasion.comparisons import draw_people, member_name
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST
 from parley.analysis.studies.paired_conditions import mean_row
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.driver import Conversation, ask, ask_all
 from parley.llm.seeding import derive
 from parley.studies.arena.writer import Aim, Writer, compose_rating, read_advice, read_persuasiveness
@@ -197,7 +198,7 @@ def verdicts(table: pd.DataFrame) -> list[str]:
         if np.isnan(row["low"]):
             few = row["problems"] < FEWEST
             reason = f"fewer than {FEWEST} problems" if few else "the gains do not vary"
-            lines.append(f"Whether the chosen message is rated higher than {about} is unknown: {reason}.")
+            lines.append(unknown_sentence(f"whether the chosen message is rated higher than {about}", reason))
         elif row["low"] <= 0 <= row["high"]:
             lines.append(f"The chosen message cannot be distinguished from {about}: the interval contains 0.")
         else:

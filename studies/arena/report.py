@@ -22,6 +22,7 @@ from parley.analysis.persuasion import bradley_terry
 from parley.analysis.persuasion.comparisons import COLUMNS, length_row, pair_values, place_row
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST
+from parley.analysis.unknown import clause, unknown_sentence
 from parley.studies.arena import measures as rewritings
 from parley.studies.arena.contest import Arena, Outcome
 from parley.studies.arena.measures import agreement_table
@@ -74,7 +75,7 @@ def _add_scores(report: Report, scores: pd.DataFrame, values: pd.DataFrame, ids:
     report.section("Scores", about)
     if reason := bradley_terry.why_unknown(values, ids):
         report.plain(
-            f"The scores are unknown: {reason}. Compare more pairs (--pairs), or give more messages in common."
+            f"The scores are unknown, because {clause(reason)}. Compare more pairs (--pairs), or give more messages in common."
         )
     else:
         report.add(bradley_terry.clear_difference(values, ids))
@@ -97,7 +98,7 @@ def _add_rivals(report: Report, table: pd.DataFrame, values: pd.DataFrame, texts
 
 def _place_line(row: Mapping[str, float]) -> str:
     if not row["people"]:
-        return "the effect of the place is unknown: no pair was read in both orders."
+        return "the effect of the place is unknown, because no pair was read in both orders."
     return (
         f"the message shown first is chosen in {_share_above_half(row, 'place')}% of comparisons; without "
         f"an effect of the place it would be 50%. The order decided {_percent(row['decided'])} of pairs, "
@@ -107,9 +108,9 @@ def _place_line(row: Mapping[str, float]) -> str:
 
 def _length_line(row: Mapping[str, float]) -> str:
     if not row["people"]:
-        return "the effect of the length is unknown: no messages of different length were compared."
+        return "the effect of the length is unknown, because no messages of different length were compared."
     few = f"fewer than {FEWEST} people compared them" if row["people"] < FEWEST else "all people answered alike"
-    why = f"Whether the length matters is unknown: {few}."
+    why = unknown_sentence("whether the length matters", few)
     if not math.isnan(row["low"]):
         why = "If the interval does not contain 50, length may explain the scores of these messages; it need not be the cause."
     return (
@@ -164,11 +165,11 @@ def _add_votes(report: Report, votes: pd.DataFrame, values: pd.DataFrame, ids: S
     report.add(f"{lost} of {len(votes):,} votes are missing; {int((votes['share'] == 0.5).sum()):,} votes are ties.")
     if agreement["estimate"].isna().all():
         report.plain(
-            "Agreement is unknown: no vote is on a pair for which the panel, or another person, has a preference."
+            "Agreement is unknown, because no vote is on a pair for which the panel, or another person, has a preference."
         )
     report.table(agreement, AGREEMENT)
     if reason := bradley_terry.why_unknown(people, ids):
-        report.plain(f"The scores of people are unknown: {reason}.")
+        report.plain(unknown_sentence("the scores of people", reason, "are"))
     report.table(scores.sort_values("score", ascending=False), SCORES)
 
 

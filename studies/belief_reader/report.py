@@ -17,6 +17,7 @@ from parley.analysis.formatting import Column, count_table, estimate, format_est
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import verdict
 from parley.analysis.statistics.null import Null
+from parley.analysis.unknown import unknown_sentence
 
 from .courses import Courses
 from .errors import Errors, prediction_errors, shuffled_tags
@@ -147,14 +148,14 @@ def _add_results(report: Report, read: Read, courses: Courses, lines: pd.DataFra
 def weight_sentence(weight: Weight, null: Null, unit: str) -> str:
     """Return what a line does to beliefs; a claim needs an interval off 0 and a value outside of what shuffled lines give."""
     if math.isnan(weight.low):
-        return f"Whether lines move beliefs is unknown: {weight.reason.replace('unit', unit)}."
+        return unknown_sentence("whether lines move beliefs", weight.reason.replace("unit", unit))
     shown = format_estimate(weight.value, weight.low, weight.high)
     low, high = null.band
     side = verdict(weight.low, weight.high, 1, -1, 0)
     inside = low <= weight.value <= high
     chance = f"with lines of other {unit}s it would be {format_number(low)} to {format_number(high)}"
     if not side or inside:
-        return f"Whether lines move beliefs is unknown: {shown} log odds for a line; {chance}."
+        return f"It is unknown whether lines move beliefs, because a line is worth {shown} log odds, and {chance}."
     moved = f"from 50% to {100 * belief_of(weight.value):.0f}%"
     way = "toward" if side > 0 else "away from"
     return f"A new line moves beliefs {way} what it argues, by {shown} log odds ({moved}); {chance}."

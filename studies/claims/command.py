@@ -110,7 +110,7 @@ def _warn_of_few(multiverse: Multiverse) -> None:
     from parley.studies.claims.verdict import few_people
 
     if multiverse.people < FEWEST_UNITS:
-        print(f"Whether the claim holds will be unknown: {few_people(multiverse.people)}.", flush=True)
+        print(f"It will be unknown whether the claim holds, because {few_people(multiverse.people)}.", flush=True)
 
 
 def _print_plan(multiverse: Multiverse, options: argparse.Namespace) -> None:

@@ -25,6 +25,7 @@ from parley.analysis.html_report import write as write_html
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import is_even, mean_interval
 from parley.analysis.statistics.power import p_alike
+from parley.analysis.unknown import unknown_sentence
 from parley.studies.claims.claim import Claim
 from parley.studies.claims.curve import FEWEST_UNITS, MOST_MISSING
 from parley.studies.claims.registration import Registration
@@ -70,7 +71,7 @@ def make_look(claim: Claim, differences: pd.DataFrame, missing: float) -> Look:
 def _unknown(units: pd.DataFrame, values: np.ndarray) -> str:
     lost = len(units) - len(values)
     if len(values) < FEWEST_UNITS:
-        return f"{count_phrase(len(values), 'unit')} with a number, but at least {FEWEST_UNITS} are needed"
+        return f"there are {count_phrase(len(values), 'unit')} with a number, but at least {FEWEST_UNITS} are needed"
     if lost > MOST_MISSING * len(units):
         return f"{lost} of {len(units)} units are excluded"
     return "all units have the same effect" if is_even(values) else ""
@@ -86,7 +87,7 @@ def claim_sentence(claim: Claim, looks: Sequence[Look], level: float) -> str:
     """Return what the last look says of the claim."""
     last = looks[-1]
     if last.reason:
-        return f"Whether the claim holds is unknown: {last.reason}."
+        return unknown_sentence("whether the claim holds", last.reason)
     used = int((~last.units["excluded"]).sum())
     numbers = f"the mean effect is {format_number(last.mean)} ({format_span(last.low, last.high)}) over {used} units"
     tested = f"p {format_p(last.p)}, level {level:.3g}"
@@ -102,7 +103,7 @@ def claim_sentence(claim: Claim, looks: Sequence[Look], level: float) -> str:
         return f"{supported} supported{small}: {numbers}{within} ({tested})."
     if against := _against(claim, last):
         return f"The claim is not supported, and the 95% interval lies {against}: {numbers} ({tested})."
-    return f"Whether the claim holds is unknown: {numbers}, and the test does not decide ({tested})."
+    return f"It is unknown whether the claim holds, because {numbers}, and the test does not decide ({tested})."
 
 
 def _against(claim: Claim, look: Look) -> str:

@@ -10,6 +10,7 @@ import pandas as pd
 from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.formatting import count_phrase, format_number, format_span
 from parley.analysis.statistics.intervals import mean_interval
+from parley.analysis.unknown import unknown_sentence
 from parley.model.titles import join_phrases
 from parley.studies.claims.claim import Claim
 from parley.studies.claims.curve import FEWEST_TOPICS, Curve, topic_effects
@@ -95,23 +96,25 @@ def generality(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:
     """Yield what can be said beyond the topics and models of the audit."""
     topics = topic_effects(differences)
     if len(topics) < FEWEST_TOPICS:
-        few = f"{count_phrase(len(topics), 'topic')}, and {FEWEST_TOPICS} are needed"
-        yield f"Whether the claim holds for other topics is unknown: {few}."
+        few = f"there are {count_phrase(len(topics), 'topic')}, and {FEWEST_TOPICS} are needed"
+        yield unknown_sentence("whether the claim holds for other topics", few)
     else:
         values = topics["effect"].to_numpy(dtype=float)
         low, high = mean_interval(values)
         if math.isnan(low):
-            yield "Whether the claim holds for other topics is unknown: the effect is the same for all of these topics."
+            yield unknown_sentence(
+                "whether the claim holds for other topics", "the effect is the same for all of these topics"
+            )
         elif claim.favours(low) and claim.favours(high):
             mean = format_number(float(values.mean()))
             yield f"For topics like these the claim holds on average: {mean} ({format_span(low, high)}, over topics)."
         else:
             yield (
-                f"Whether the claim holds for topics like these on average is unknown: {format_span(low, high)} "
-                "over topics."
+                f"It is unknown whether the claim holds for topics like these on average, because the 95% interval "
+                f"over topics is {format_span(low, high)}."
             )
     models = count_phrase(len(claim.population.models), "model")
     yield (
-        f"Whether the claim holds for other models is unknown: it was run on {models}, and this command does "
+        f"It is unknown whether the claim holds for other models, because it was run on {models}, and this command does "
         "not test over models."
     )

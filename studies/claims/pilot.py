@@ -20,6 +20,7 @@ from scipy.stats import chi2
 from parley.analysis.formatting import count_phrase, format_number
 from parley.analysis.statistics.intervals import ALIKE, LEVEL, Floats
 from parley.analysis.statistics.power import power_of_mean, units_needed
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.errors import UserError
 from parley.studies.claims.claim import Claim
 from parley.studies.claims.curve import FEWEST_UNITS, MOST_MISSING
@@ -192,7 +193,7 @@ def plan_power(claim: Claim, pilot: pd.DataFrame, units: int, level: float, miss
 def power_lines(claim: Claim, pilot: pd.DataFrame, looks: tuple[int, ...], level: float, missing: float) -> list[str]:
     """Return what `run.py study register --pilot` prints."""
     if reason := why_unknown(pilot, len(claim.population.topics), missing):
-        return [f"The power of the test is unknown: {reason}."]
+        return [unknown_sentence("the power of the test", reason)]
     plan = plan_power(claim, pilot, looks[-1], level, missing)
     middle, low, high = plan.power
     size, least = format_number(claim.smallest), "at least " if len(looks) > 1 and middle < ALL else ""
@@ -211,7 +212,7 @@ def _source_lines(components: Components) -> list[str]:
     for name, variance in components.variance.items():
         levels = components.levels.get(name)
         if levels is not None and levels < FEWEST_LEVELS:
-            lines.append(f"SD of {name} is unknown: {levels} in the pilot, and {FEWEST_LEVELS} are needed")
+            lines.append(f"SD of {name} is unknown, because the pilot has {levels}, and {FEWEST_LEVELS} are needed")
         else:
             lines.append(
                 f"SD of {name}: {format_number(math.sqrt(variance))}" + (f" ({levels} levels)" if levels else "")

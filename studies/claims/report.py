@@ -318,7 +318,7 @@ def _add_missing(report: Report, audit: Audit) -> None:
 def _add_variance(report: Report, audit: Audit) -> None:
     report.section("Where differences between effects come from", PARTS_NOTE)
     if audit.parts.empty:
-        report.add("The split of the variance is unknown: all differences are equal.")
+        report.add("The split of the variance is unknown, because all differences are equal.")
         return
     report.table(audit.parts, PART_COLUMNS)
     report.section("Topics", TOPICS)
@@ -331,7 +331,7 @@ def _average_line(audit: Audit) -> str:
     middle, low, high = map(format_number, audit.average)
     if len(audit.topics) < FEWEST_TOPICS or "topic" not in set(audit.parts["source"]):
         few = f"{count_phrase(len(audit.topics), 'topic')} cannot tell how much topics differ"
-        return f"The average effect in the hierarchical model is {middle}; for topics like these it is unknown: {few}."
+        return f"The average effect in the hierarchical model is {middle}. For topics like these it is unknown, because {few}."
     return (
         "The average effect in the hierarchical model, for topics like these and with these people and specifications, is "
         f"{middle} ({low} to {high})."

@@ -11,6 +11,7 @@ from scipy.stats import skew
 
 from parley.analysis.formatting import count_phrase, format_number, format_p, format_span
 from parley.analysis.statistics.intervals import is_even, mean_interval
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.backends import identity_spec
 from parley.model.titles import join_phrases
 from parley.studies.claims.claim import Claim
@@ -57,13 +58,15 @@ def unknown_reason(curve: Curve) -> str:
 def few_people(groups: int) -> str:
     """Return that there are too few groups of people, and what to do."""
     more = "give more --repetitions, or name a larger set of personas if groups share people"
-    return f"{count_phrase(groups, 'separate group')} of people, but at least {FEWEST_UNITS} are needed: {more}"
+    return (
+        f"there are {count_phrase(groups, 'separate group')} of people, but at least {FEWEST_UNITS} are needed ({more})"
+    )
 
 
 def whether(claim: Claim, curve: Curve) -> str:
     """Return whether a claim holds, with the numbers for it."""
     if why := unknown_reason(curve):
-        return f"Whether the claim holds is unknown: {why}."
+        return unknown_sentence("whether the claim holds", why)
     count, size = round(curve.share * len(curve.effects)), len(curve.effects)
     if claim.expected == "equivalent":
         return _whether_equivalent(claim, curve, count, size)
@@ -76,14 +79,15 @@ def whether(claim: Claim, curve: Curve) -> str:
     for p, side in ((curve.p, 1), (curve.p_other, -1)):
         if p < ALPHA and (tail := against(claim, curve, side)) > MOST_SKEWED:
             return (
-                f"Whether the claim holds is unknown: {numbers}, but a few groups of people have far larger effects to the other "
-                f"side (skewness {format_number(tail)}), and then swapped arms (p {format_p(p)}) find a direction too often."
+                f"It is unknown whether the claim holds, because {numbers}, but a few groups of people have far larger "
+                f"effects to the other side (skewness {format_number(tail)}), and then swapped arms (p {format_p(p)}) find a "
+                "direction too often."
             )
     if curve.p < ALPHA:
         return f"{_size(claim, curve)} {numbers[0].upper()}{numbers[1:]} (one-sided p {format_p(curve.p)}, swapped arms{limit})."
     if curve.p_other < ALPHA:
         return f"The claim does not hold: {numbers} (the other direction has p {format_p(curve.p_other)}, swapped arms{limit})."
-    return f"Whether the claim holds is unknown: {numbers}, which swapped arms also give (p {format_p(curve.p)})."
+    return f"It is unknown whether the claim holds, because {numbers}, which swapped arms also give (p {format_p(curve.p)})."
 
 
 def against(claim: Claim, curve: Curve, side: int) -> float:
@@ -123,7 +127,7 @@ def _whether_equivalent(claim: Claim, curve: Curve, count: int, size: int) -> st
     effects = curve.units["effect"].to_numpy(dtype=float)
     if is_even(effects):
         same = f"every group of people has the same effect ({format_number(effects[0])}), so there is no interval"
-        return f"Whether the claim holds is unknown: {same}."
+        return unknown_sentence("whether the claim holds", same)
     low, high = mean_interval(effects)
     interval = f"{format_span(low, high)}, 95% interval over groups of people"
     average = f"on average the effect is {format_number(effects.mean())} ({interval})"
@@ -136,7 +140,7 @@ def _whether_equivalent(claim: Claim, curve: Curve, count: int, size: int) -> st
         return f"The claim holds {_where(curve)}: {average}, within {bound} of 0 ({test}).{rest} {seen}"
     if low > claim.smallest or high < -claim.smallest:
         return f"The claim does not hold: {average}, beyond {bound}. {seen}"
-    return f"Whether the claim holds is unknown: {average}, which may be beyond {bound} ({test}). {seen}"
+    return f"It is unknown whether the claim holds, because {average}, which may be beyond {bound} ({test}). {seen}"
 
 
 def _median(curve: Curve) -> str:
@@ -147,7 +151,9 @@ def depends(table: pd.DataFrame, together: Share) -> str:
     """Return on which settings a claim depends, and the share of all of them."""
     settings = count_phrase(len(table), "setting")
     if together.reason and together.reason != "all differences are equal":
-        return f"On which of the {settings} that should not matter the effect depends is unknown: {together.reason}."
+        return unknown_sentence(
+            f"on which of the {settings} that should not matter the effect depends", together.reason
+        )
     span = f"{format_share(together.low)} to {format_share(together.high)}"
     share = f"{format_share(together.share)} ({span}) of the variance between single differences"
     significant = table[table["p_holm"] < ALPHA]

@@ -16,6 +16,7 @@ from parley.analysis.formatting import Column, count_table, format_estimate
 from parley.analysis.persuasion.comparisons import EVEN
 from parley.analysis.report import Report
 from parley.analysis.rule_judge import JUDGE, PERCENT, fault_of
+from parley.analysis.unknown import unknown_sentence
 
 from .measures import (
     ANY,
@@ -146,7 +147,7 @@ def effect_line(row: Mapping[str, Any], fault: str) -> str:
     """Return what the change of rules does to a measure. It is claimed only if both wordings of the new rules show it."""
     title = title_of(row)
     if reason := fault or row["change_reason"] or row["again_reason"]:
-        return f"What the change of rules does to {title} is unknown: {reason}."
+        return unknown_sentence(f"what the change of rules does to {title}", reason)
     change, again = (side_of(row[f"{name}_low"], row[f"{name}_high"]) for name in ("change", "again"))
     values = f"{title}: {shown(row, BEFORE)} before, {shown(row, AFTER)} after, a difference of {shown(row, 'change')}"
     values = values[0].upper() + values[1:]
@@ -206,14 +207,14 @@ def add_judge(report: Report, quality: pd.DataFrame) -> None:
 def what_if_lines(row: Mapping[str, Any], fault: str) -> list[str]:
     """Return what an answer does to the continuations of one post, in sentences. row: of `what_if_row`."""
     if fault:
-        return [f"How the thread goes on is unknown: {fault}."]
+        return [unknown_sentence("how the thread goes on", fault)]
     lines = [
         f"{kind}: in {scaled(row, (kind, f'{kind}_low', f'{kind}_high'))}% of "
         f"{row[f'{kind}_count']} continuations a reply breaks a rule"
         for kind in (PLAIN, ANSWERED)
     ]
     if reason := row["change_reason"]:
-        return [*lines, f"Whether the answer changes how the thread goes on is unknown: {reason}."]
+        return [*lines, unknown_sentence("whether the answer changes how the thread goes on", reason)]
     value = scaled(row, ("change", "change_low", "change_high"))
     words = {1: "more often with the answer", -1: "less often with the answer", 0: "no clear difference"}
     sentence = f"A difference of {value} percentage points: {words[side_of(row['change_low'], row['change_high'])]}"
@@ -236,7 +237,7 @@ def add_what_if(
 def origin_line(row: Mapping[str, Any]) -> str:
     """Return whether the judge distinguishes posts of people from those of the model. row: of `origin_table`, of REAL."""
     if reason := why_unknown(row):
-        return f"Whether the judge can distinguish posts of people from those of the model is unknown: {reason}."
+        return unknown_sentence("whether the judge can distinguish posts of people from those of the model", reason)
     share = scaled(row, ("share", "low", "high"))
     words = {
         1: "it can distinguish them", -1: "the judge takes the model's posts for posts of people",

@@ -25,6 +25,7 @@ from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import SHARE, clustered_share_interval
 from parley.analysis.studies.paired_conditions import PAIR, compare_conditions, conditions_report, mean_row, unit_means
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 
 from .calibration import PAIRING, PERCENT, bet_table, curve, ends, findings, score_table
 
@@ -232,7 +233,7 @@ def _add_strengths(
     report.section("Strength of the models", about)
     report.data(strengths=strengths.rename(columns={"message": "model"}))
     if reason := bradley_terry.why_unknown(pairs, named):
-        report.plain(f"The strengths are unknown: {reason}.")
+        report.plain(unknown_sentence("the strengths", reason, "are"))
     report.table(strengths.sort_values("score", ascending=False), STRENGTH)
 
 

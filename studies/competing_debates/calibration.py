@@ -25,6 +25,7 @@ from parley.analysis.statistics.intervals import FEWEST, SHARE, Ends, Floats, cl
 from parley.analysis.statistics.null import share_as_large
 from parley.analysis.studies.paired_conditions import mean_row
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 
 DEBATE = ["condition", "topic", "repetition", "room"]
 PAIRING = "repetition"
@@ -151,7 +152,7 @@ def _overconfidence_line(row: pd.Series) -> str:
     if np.isnan(row["overconfidence_low"]):
         if row["pairings"] < FEWEST:
             reason = f"fewer than {FEWEST} pairings of people have both bets and a verdict"
-            return f"Whether {start.lower()} are too high is unknown: {reason}."
+            return unknown_sentence(f"whether {start.lower()} are too high", reason)
         return (
             f"{start} have the same mean in all pairings, {row['bet']:.1f}; 50% of debaters win. There is no interval."
         )
@@ -167,7 +168,7 @@ def _knowledge_line(row: pd.Series) -> str:
     if np.isnan(row["p"]) or np.isnan(row["ahead_low"]):
         few = row["decided"] < FEWEST or row["pairings"] < FEWEST
         reason = f"fewer than {FEWEST} pairings of people have a winner" if few else "the bets do not vary"
-        return f"Whether debaters know who wins is unknown: {reason}."
+        return unknown_sentence("whether debaters know who wins", reason)
     ahead = format_estimate(row["ahead"], row["ahead_low"], row["ahead_high"], 1)
     knowledge = "know something of" if row["p"] < CHANCE and row["ahead_low"] > 0 else "do not clearly know"
     return (

@@ -169,11 +169,11 @@ def quality_table(values: pd.DataFrame) -> pd.DataFrame:
 
 def verdict(row: Mapping[str, float], protocol: str) -> str:
     """Return whether speeches for the own belief are preferred in a protocol."""
-    start = f"{protocol}: whether speeches for one's own belief make the better case is unknown"
+    start = f"{protocol}: it is unknown whether speeches for one's own belief make the better case, because"
     if row["units"] < FEWEST:
-        return f"{start}: fewer than {FEWEST} repetitions have a compared pair."
+        return f"{start} fewer than {FEWEST} repetitions have a compared pair."
     if np.isnan(row["low"]):
-        return f"{start}: the shares do not vary."
+        return f"{start} the shares do not vary."
     phrase = preference(row["low"], row["high"])
     return (
         f"{protocol}: the speech for one's own belief {phrase} than the speech against it: in {percent(row)}% "
@@ -214,7 +214,7 @@ def add_quality(
     rows = quality[quality["kind"] == BELIEF].to_dict("records")
     lines = [verdict(row, str(row["protocol"])) for row in rows]
     nothing = (
-        "Which speeches make the better case is unknown: no pair of debaters argued for one side, one of "
+        "It is unknown which speeches make the better case, because no pair of debaters argued for one side, one of "
         "them against its belief."
     )
     report.lines(f"- {line}" for line in [*(lines or [nothing]), *rival_lines(table, every)])

@@ -19,6 +19,7 @@ from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, SHARE, why_no_interval
 from parley.analysis.statistics.null import against_nulls, null_line
 from parley.analysis.studies.paired_conditions import mean_row
+from parley.analysis.unknown import unknown_sentence
 
 from .speeches import PERCENT, percent, preference, quality_table, rival_lines
 
@@ -65,7 +66,7 @@ def training_lines(table: pd.DataFrame, values: pd.DataFrame) -> list[str]:
     ]
     start = "training on verdicts makes speeches that readers prefer"
     if reason:
-        return [*lines, f"Whether {start} is unknown: {reason}."]
+        return [*lines, unknown_sentence(f"whether {start}", reason)]
     if null_result[0] == 1 and trained["low"] > EVEN:
         return [*lines, f"On these topics, {start}: more than chance, and more than training on shuffled verdicts."]
     return [*lines, f"That {start} is not shown: the share must be clearly above 50% and above shuffled verdicts."]
@@ -79,7 +80,7 @@ def _why_unknown(row: pd.Series) -> str:
 
 def _share_line(row: pd.Series) -> str:
     if reason := _why_unknown(row):
-        return f"Which speech readers prefer, the trained or the untrained one, is unknown: {reason}."
+        return unknown_sentence("which speech readers prefer, the trained or the untrained one,", reason)
     phrase = preference(row["low"], row["high"])
     return f"The trained debater's speech {phrase} than the untrained one's: in {percent(row)}% of comparisons."
 
@@ -89,7 +90,7 @@ def _topic_line(values: pd.DataFrame) -> str:
     trained_values = values[values["kind"] == values["kind"].iloc[0]] if len(values) else values
     means = trained_values.groupby("topic")["value"].mean().dropna().to_numpy(dtype=float)
     if reason := why_no_interval(means, "held-out topic"):
-        return f"The share on other topics is unknown: {reason}."
+        return unknown_sentence("the share on other topics", reason)
     return f"Over {len(means)} held-out topics the share is {percent(mean_row(means, 'share', bounds=SHARE))}%."
 
 

@@ -26,6 +26,7 @@ from parley.analysis.statistics.intervals import (
     with_interval,
 )
 from parley.analysis.studies.paired_conditions import mean_row
+from parley.analysis.unknown import unknown_sentence
 from parley.studies.competition.writers import Pitch
 
 CASE = ["competition", "case"]
@@ -170,7 +171,7 @@ def side_phrase(row: Mapping[str, Any], measure: str, words: Mapping[int, str]) 
 def win_line(row: Mapping[str, Any], writer: str, rival: str) -> str:
     """Return which of two writers the audience prefers."""
     if reason := why_unknown(row, "win"):
-        return f"Which of the two the audience prefers is unknown: {reason}."
+        return unknown_sentence("which of the two the audience prefers", reason)
     words = {
         1: f"more often than the message of {rival}",
         -1: f"less often than the message of {rival}",
@@ -183,9 +184,8 @@ def win_line(row: Mapping[str, Any], writer: str, rival: str) -> str:
 
 def rule_line(row: Mapping[str, Any], fault: str, writer: str, rival: str) -> str:
     """Return which of two writers breaks rules more often. fault: that of the judge ("" for none)."""
-    start = f"Whether {writer} breaks rules more often than {rival}"
     if reason := fault or why_unknown(row, "change"):
-        return f"{start} is unknown: {reason}."
+        return unknown_sentence(f"whether {writer} breaks rules more often than {rival}", reason)
     words = {1: "more often", -1: "less often", 0: "no clear difference"}
     return (
         f"Of the messages of {writer}, {shown(row, 'own')}% break a rule; of the messages of {rival}, "
@@ -197,7 +197,7 @@ def rule_line(row: Mapping[str, Any], fault: str, writer: str, rival: str) -> st
 def reward_line(row: Mapping[str, Any], fault: str) -> str:
     """Return whether the audience prefers messages that break a rule to those that break none."""
     if reason := fault or why_unknown(row, "rewarded"):
-        return f"Whether the audience prefers messages that break a rule is unknown: {reason}."
+        return unknown_sentence("whether the audience prefers messages that break a rule", reason)
     words = {1: "it prefers them", -1: "it avoids them", 0: "no clear preference"}
     return (
         "If one message breaks a rule and the other does not, the audience chooses the message that breaks "
@@ -209,7 +209,7 @@ def reward_line(row: Mapping[str, Any], fault: str) -> str:
 def bargain_line(row: Mapping[str, Any], fault: str, writer: str) -> str:
     """Return whether winning and breaking rules go together in a writer (Moloch's bargain)."""
     if reason := why_unknown(row, "win") or fault or why_unknown(row, "change"):
-        return f"Whether winning goes together with breaking rules is unknown: {reason}."
+        return unknown_sentence("whether winning goes together with breaking rules", reason)
     wins, breaks = side_of(row, "win"), side_of(row, "change")
     start = writer.replace("the ", "The ", 1) if writer.startswith("the ") else writer
     if wins == 1 and breaks == 1:

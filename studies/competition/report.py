@@ -24,6 +24,7 @@ from parley.analysis.formatting import (
 from parley.analysis.persuasion.comparisons import EVEN, length_row
 from parley.analysis.report import Report
 from parley.analysis.rule_judge import JUDGE, fault_of
+from parley.analysis.unknown import unknown_sentence
 from parley.studies.competition.contest import RIVAL, WRITER, CompetitionStudy, Contest
 from parley.studies.competition.measures import (
     ALL,
@@ -202,7 +203,7 @@ def add_length(report: Report, contest: Contest) -> None:
     if not row["people"]:
         compared = contest.values["value"].notna().any()
         reason = "all pairs have equal lengths" if compared else "nothing was compared"
-        report.add(f"Whether the longer message wins is unknown: {reason}.")
+        report.add(unknown_sentence("whether the longer message wins", reason))
         return
     value, low, high = (PERCENT * (EVEN + row[name]) for name in ("longer", "low", "high"))
     report.add(

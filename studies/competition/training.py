@@ -22,6 +22,7 @@ from parley.analysis.persuasion.bradley_terry import score_messages
 from parley.analysis.report import Report
 from parley.analysis.rule_judge import fault_of
 from parley.analysis.statistics.null import against_nulls, null_line
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.backends import open_spec
 from parley.llm.errors import UserError
 from parley.studies.competition.contest import CaseKey, CompetitionStudy, Contest, hold_contest
@@ -196,7 +197,7 @@ def training_lines(table: pd.DataFrame, fault: str) -> list[str]:
         or null_results["change"][1]
     )
     if reason:
-        return [*lines, f"The verdict on Moloch's bargain is unknown: {reason}."]
+        return [*lines, unknown_sentence("the verdict on Moloch's bargain", reason)]
     over_cases = side_of(trained, "win") == side_of(trained, "change") == 1
     if over_cases and null_results["win"][0] == null_results["change"][0] == 1:
         shown = "Training on wins made the writer win more often and break rules more often: this is Moloch's bargain."

@@ -13,6 +13,7 @@ from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate, format_number
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, too_few
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.seeding import derive
 from parley.model.titles import join_phrases
 
@@ -110,7 +111,7 @@ def exchange_line(test: ExchangeTest) -> str:
     """Return whether choices depend on any attribute."""
     if np.isnan(test.p):
         reason = "no pair has an answer" if np.isnan(test.largest) else f"fewer than {FEWEST_EXCHANGED} respondents"
-        return f"Whether choices depend on the attributes is unknown: {reason}."
+        return unknown_sentence("whether choices depend on the attributes", reason)
     start = "Choices depend" if test.p < 0.05 else "There is no sign that choices depend"
     return (
         f"{start} on the attributes: the largest AMCE is {format_number(test.largest, 3)} in size. If a random half of the "
@@ -122,11 +123,11 @@ def exchange_line(test: ExchangeTest) -> str:
 def best_lines(best: BestProfile) -> list[str]:
     """Return the best profile, and how often it is chosen."""
     if not best.levels:
-        return ["The best profile is unknown: no pair has an answer."]
+        return ["The best profile is unknown, because no pair has an answer."]
     named = ", ".join(f"{name}: {level}" for name, level in best.levels.items())
     if not best.picked:
         few = f"fewer than {2 * FEWEST} respondents"
-        return [f"Which profile is the best is unknown: {few}; in these choices it has {named}."]
+        return [f"It is unknown which profile is the best, because there are {few}; in these choices it has {named}."]
     same = [name for name, level in best.levels.items() if best.picked.get(name) == level]
     share = format_estimate(best.share, best.low, best.high, 3)
     often = "more often" if best.low > EVEN else "not clearly more often"
@@ -145,12 +146,12 @@ def position_line(choices: pd.DataFrame) -> str:
     """Return whether a profile is chosen because it is shown first."""
     bias = position_bias(choices)
     low, high = bias["low"], bias["high"]
-    subject = "Whether the position of a profile changes choices is unknown"
+    asked = "whether the position of a profile changes choices"
     if np.isnan(bias["share"]):
-        return f"{subject}: no pair has an answer in both orders."
+        return unknown_sentence(asked, "no pair has an answer in both orders")
     share = f"A is chosen with a probability of {format_estimate(bias['share'], low, high, 3)}"
     if bias["respondents"] < FEWEST:
-        return f"{subject}: {too_few('respondent')}; {share}."
+        return f"{unknown_sentence(asked, too_few('respondent'))} {share}."
     if np.isnan(low):
         return f"Position: over both orders of each pair, {share} by every respondent; without a position bias it is 0.500."
     verdict = "A is preferred" if low > EVEN else "B is preferred" if high < EVEN else "no clear position bias"
@@ -178,7 +179,7 @@ def _add_distributions(report: Report, choices: pd.DataFrame, design: ConjointDe
 def contest_lines(contest: Contest, table: pd.DataFrame) -> list[str]:
     """Return how often the best distribution is chosen, and whether an opponent who adapts changes which one is best."""
     if table.empty:
-        return [f"How often distributions are chosen is unknown: fewer than {2 * FEWEST} respondents."]
+        return [f"With fewer than {2 * FEWEST} respondents, it is unknown how often distributions are chosen."]
     rows = {str(row["side"]): row for row in table.to_dict("records")}
     best, gain = rows[AVERAGE], rows[GAIN]
     shares = format_estimate(best["share"], best["share_low"], best["share_high"], 3)

@@ -12,20 +12,23 @@ from parley.analysis.rooms import RoomMeasurement, each_row, room_means
 from parley.analysis.run_tables import environment_as
 from parley.analysis.statistics.intervals import SHARE, SIGNED, Floats, is_few
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 
 from .environment import AGAINST, FOR, TwoAnswers
 
 ORDER = 34
 TITLE = "Consensus"
 NOTE = (
-    "Each answer for the claim counts 1, each against it -1. Direction is the mean answer of a room after the last round. "
+    "Each answer for the claim is 1, each answer against it -1. Direction is the mean answer of a room after the last round. "
     "Agreement is the size of that mean: 1 if all answer alike, 0 if the room is divided equally. Agreement is above "
-    "0 by chance, too: by chance is its mean for a room of this size in which each person tosses a coin, computed "
+    "0 by chance, too. The column *expected by chance* is the mean agreement of a room of this size in which "
+    "each person tosses a coin, computed "
     "exactly. Unanimous is the share of rooms in which all answer alike after the last round. A person whose answer "
     "could not be read keeps its last one; a room with a person who never answered is missing."
 )
 LABELS = {
-    "rooms": "rooms", "agreement": "agreement", "chance": "by chance", "direction": "direction", "unanimous": "unanimous",
+    "rooms": "rooms", "agreement": "agreement", "chance": "expected by chance",
+    "direction": "direction", "unanimous": "unanimous",
     "reason": "reason if missing",
 }  # fmt: skip
 NEEDS = "sides"
@@ -105,7 +108,7 @@ def headline(table: pd.DataFrame) -> str:
 
 def _sentence(row: Mapping[Any, Any]) -> str:
     if np.isnan(row["agreement"]):
-        return f"Whether groups agree is unknown: {row['reason'] or 'no room has all answers'}."
+        return unknown_sentence("whether groups agree", row["reason"] or "no room has all answers")
     sizes = f"agreement is {row['agreement']:.2f} on average, and {row['chance']:.2f} in rooms of people who toss coins"
     if is_few(row["rooms"]) or np.isnan(row["agreement_low"]):
         unknown = "Whether groups agree by more than chance is unknown"

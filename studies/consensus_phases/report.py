@@ -16,6 +16,7 @@ from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, SHARE, mean_interval
 from parley.analysis.studies.paired_conditions import conditions_report
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
 
@@ -237,7 +238,7 @@ def _order(responses: pd.DataFrame) -> str:
     """Return whether the order of the list decides, from the row in which it does so most."""
     complete = responses[responses["order"].notna()]
     if complete.empty:
-        return "The effect of the order of the answers is unknown: no person answered in both orders."
+        return "The effect of the order of the answers is unknown, because no person answered in both orders."
     row = complete.loc[complete["order"].abs().idxmax()]
     share, low, high = (PERCENT * (0.5 + row[f"order{end}"]) for end in ("", "_low", "_high"))
     shown = format_estimate(share, low, high, 0)
@@ -262,7 +263,7 @@ def _test(predictions: Sequence[Prediction]) -> str:
     p, cells = misfit(predictions)
     if not cells:
         reasons = ", ".join(dict.fromkeys(one.reason for one in predictions)) or "no groups were run"
-        return f"Whether groups do what theory predicts from the curves is unknown: {reasons}."
+        return unknown_sentence("whether groups do what theory predicts from the curves", reasons)
     rows = [prediction_row(one) for one in predictions if one.draws is not None]
     within = sum(bool(row[f"{name}_within"]) for row in rows for name in OUTCOMES)
     counted = f"{within} of {cells * len(OUTCOMES)} results lie within their 95% prediction interval (p {format_p(p)})"

@@ -19,6 +19,7 @@ from parley.analysis.persuasion.comparisons import COLUMNS, Match, ask_readers, 
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, SHARE, SIGNED
 from parley.analysis.studies.paired_conditions import mean_row
+from parley.analysis.unknown import unknown_sentence
 from parley.studies.corrections.corrector import HERE
 from parley.studies.corrections.measures import ALONE, EVIDENCE, REPLACED, SHUFFLED, SWAPPED, CorrectionStudy
 
@@ -106,7 +107,7 @@ def verdict(table: pd.DataFrame) -> str:
             (what for what, number in (("posts have", len(replaced)), ("people gave", people)) if number < FEWEST), ""
         )
         reason = f"fewer than {FEWEST} {few} answers" if few else "the answers do not vary"
-        return f"Whether replies with replaced claims are as persuasive as their drafts is unknown: {reason}."
+        return unknown_sentence("whether replies with replaced claims are as persuasive as their drafts", reason)
     sentence = f"The panel prefers replies with replaced claims to their drafts in {_percent(row)}% of comparisons"
     if row["low"] <= EVEN <= row["high"]:
         return f"{sentence}, which cannot be distinguished from 50%."
@@ -116,7 +117,7 @@ def verdict(table: pd.DataFrame) -> str:
     null = mean_row((shares[REPLACED] - shares[SHUFFLED]).dropna().to_numpy(dtype=float), bounds=SIGNED)
     if np.isnan(null["low"]):
         return (
-            f"{sentence}Whether this depends on quotations that fit the post is unknown: too few posts have "
+            f"{sentence}It is unknown whether this depends on quotations that fit the post, because too few posts have "
             "both kinds of replies."
         )
     gap = f"fitting minus other quotations is {_percent(null)} percentage points"

@@ -17,6 +17,7 @@ from parley.analysis.figures import OTHERS, add_legend, new_figure, plot_line
 from parley.analysis.formatting import Column, count_phrase, estimate, format_estimate, format_number
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, mean_interval, verdict, with_interval
+from parley.analysis.unknown import unknown_sentence
 from parley.studies.deep_personas.evolution import LINES, RANDOM, SELECTED, Evolution, EvolutionStudy, evolution_table
 
 MEASURES = ("targets", "held_out", "targets_covered", "held_out_covered")
@@ -116,7 +117,7 @@ def gain_lines(gains: pd.DataFrame) -> list[str]:
                 else f"fewer than {FEWEST} repetitions, or no variation between them"
             )
             same = f"Selection and chance give the same {what} in every repetition."
-            lines.append(same if value == 0 else f"Whether selection improves the {what} is unknown: {reason}.")
+            lines.append(same if value == 0 else unknown_sentence(f"whether selection improves the {what}", reason))
             continue
         size = format_estimate(value, low, high, 3)
         side = verdict(low, high, "is higher", "is lower", "is not clearly different")

@@ -18,6 +18,7 @@ from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, POSITIVE, Ends, Floats, mean_interval, with_interval
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.seeding import derive
 from parley.studies.deep_personas.answers import STRANGERS, DepthEffect, DepthStudy, compare_depths
 from parley.studies.deep_personas.consistency import Contradictions, estimate_contradictions
@@ -118,7 +119,7 @@ def variety_lines(table: pd.DataFrame) -> list[str]:
         _sign(last, "added", "people are more unique by their sentences than by the draw of attributes alone"),
     ]
     if not math.isfinite(last["p"]):
-        return [*lines, f"Whether the sentences of a person belong together is unknown: {unknown}."]
+        return [*lines, unknown_sentence("whether the sentences of a person belong together", unknown)]
     size, p = last["uniqueness"] - last["dealt"], f"p = {last['p']:.2f}"
     if last["p"] >= 0.05:
         verdict = "There is no sign that the sentences of a person depend on who the person is"
@@ -136,7 +137,7 @@ def _sign(row: pd.Series, name: str, what: str) -> str:
     if math.isnan(low):
         if value == 0:
             return f"Whether {what}: there is no difference for any person."
-        return f"Whether {what} is unknown: fewer than {FEWEST} people, or nothing varies."
+        return f"It is unknown whether {what}, because there are fewer than {FEWEST} people, or nothing varies."
     size = format_estimate(value, low, high, 3)
     if low <= 0 <= high:
         return f"It cannot be shown that {what}: the difference is {size}."
@@ -171,7 +172,7 @@ def contradiction_lines(rates: Contradictions) -> list[str]:
         f"Of the people's own sentences the judge called {share(rates.own, rates.own_ends)} a contradiction.",
     ]
     if rates.reason:
-        return [*lines, f"How often people contradict themselves is unknown: {rates.reason}."]
+        return [*lines, unknown_sentence("how often people contradict themselves", rates.reason)]
     if math.isnan(rates.corrected_ends[0]):
         return [
             *lines,
@@ -250,7 +251,7 @@ def _verdict(row: pd.Series, name: str, first: str, other: str) -> str:
     if math.isnan(low):
         if value == 0:
             return f"{start}: there is no difference on any question."
-        return f"{start} is unknown: fewer than {FEWEST} questions have answers, or nothing varies."
+        return f"It is unknown w{start[1:]}, because fewer than {FEWEST} questions have answers, or nothing varies."
     size = amount((value, low, high), Sides("nearer", "farther"), "", 3)
     if low > 0 or high < 0:
         side = "nearer to" if low > 0 else "farther from"

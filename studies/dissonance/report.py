@@ -14,6 +14,7 @@ from parley.agents.laws.dissonance import choice_probability
 from parley.analysis.figures import add_legend, draw_null, draw_points, new_figure
 from parley.analysis.formatting import Column, count_phrase, estimate, format_number, format_span, number
 from parley.analysis.report import Report
+from parley.analysis.unknown import unknown_sentence
 from parley.studies.dissonance.choices import Swapped, by_ratio, fit, pairs, swapped_slopes
 
 READING = (
@@ -58,7 +59,7 @@ def sentence(fitted: Mapping[str, Any], swapped: Swapped) -> str:
     """Return what the slope says; unknown without an interval. A slope as with the beliefs of others is no preference."""
     p = swapped_p(swapped)
     if not np.isfinite(fitted["low"]) or np.isnan(p):
-        return f"Whether people take the nearer belief is unknown: {fitted['reason'] or 'too few slopes of others'}."
+        return unknown_sentence("whether people take the nearer belief", fitted["reason"] or "too few slopes of others")
     size = f"slope {format_number(fitted['slope'])}, {format_span(fitted['low'], fitted['high'])}"
     nearer = f"{fitted['nearer']:.0%} of choices are for the nearer belief"
     if fitted["low"] <= 0 <= fitted["high"]:
@@ -76,7 +77,7 @@ def null_sentence(swapped: Swapped) -> str:
     """Return how the slope compares with slopes for the earlier beliefs of others."""
     p = swapped_p(swapped)
     if np.isnan(p):
-        return "How the slope compares with the earlier beliefs of others is unknown: too few slopes can be fitted."
+        return "It is unknown how the slope compares with the earlier beliefs of others, because too few slopes can be fitted."
     span = format_span(*np.quantile(swapped.others, [0.025, 0.975]).tolist())
     return (
         f"With the earlier beliefs of other people, 95% of slopes are from {span}; with the person's own "

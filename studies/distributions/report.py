@@ -20,6 +20,7 @@ from parley.analysis.polls.distances import CONDITIONS, KNOWN, NAMED, OTHER, SEC
 from parley.analysis.polls.table import PLANTED
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few, verdict
+from parley.analysis.unknown import clause, unknown_sentence
 from parley.llm.backends import split_spec
 
 from .measures import compare_naming, score_conditions, score_entropies, score_groups
@@ -166,7 +167,7 @@ def findings(scores: pd.DataFrame, naming: pd.DataFrame, rows: pd.DataFrame) -> 
             if rows["n"].isna().all()
             else "where n is known, people chose every option equally often"
         )
-        lines.append(f"What a second sample of people would score is unknown: {reason}.")
+        lines.append(unknown_sentence("what a second sample of people would score", reason))
     else:
         partly = "" if second["rows"] == len(rows) else f" ({second['rows']:,} of {len(rows):,} rows, those with n)"
         lines.append(
@@ -179,7 +180,7 @@ def findings(scores: pd.DataFrame, naming: pd.DataFrame, rows: pd.DataFrame) -> 
 def _score_line(row: pd.Series, rows: pd.DataFrame) -> str:
     if pd.isna(row["score"]):
         reason = "people chose every option equally often" if row["rows"] else "no question has an answer"
-        return f"The score is unknown: {reason}."
+        return unknown_sentence("the score", reason)
     shown = format_estimate(row["score"], row["score_low"], row["score_high"], 1)
     over = count_phrase(int(row["questions"]), "question")
     if np.allclose((rows[f"{TVD}_{NAMED}"] - rows[f"{TVD}_{UNIFORM}"]).dropna(), 0.0):
@@ -187,7 +188,7 @@ def _score_line(row: pd.Series, rows: pd.DataFrame) -> str:
     if pd.isna(row["score_low"]):
         reason = too_few("question") if row["questions"] < FEWEST else NO_VARIATION
         return (
-            f"Whether the score is above the score of even shares (0) is unknown: {reason}; the score is "
+            f"It is unknown whether the score is above the score of even shares (0), because {clause(reason)}; the score is "
             f"{shown} over {over}."
         )
     side = verdict(row["score_low"], row["score_high"], "above", "below", "not clearly apart from")
@@ -203,14 +204,14 @@ def _naming_line(row: Mapping[Any, Any], rows: pd.DataFrame) -> str:
             if one_group
             else "no question has the answers that this measure needs"
         )
-        return f"{_subject(str(row['measure']))} is unknown: {reason}."
+        return unknown_sentence(_subject(str(row["measure"])), reason)
     shown = amount((row["value"], row["value_low"], row["value_high"]), NEARER, "of total variation", 3)
     over = count_phrase(row["questions"], "question")
     if row["value"] == 0 and pd.isna(row["value_low"]) and row["questions"] >= FEWEST:
         return f"{unchanged} ({over})."
     if pd.isna(row["value_low"]):
         reason = too_few("question") if row["questions"] < FEWEST else NO_VARIATION
-        return f"{_subject(str(row['measure']))} is unknown: {reason}; the difference is {shown} ({over})."
+        return f"It is unknown {_subject(str(row['measure']))}, because {clause(reason)}; the difference is {shown} ({over})."
     side = verdict(row["value_low"], row["value_high"], nearer, farther, unclear)
     return f"{side}: {shown}, {over}."
 
@@ -219,7 +220,7 @@ def worth_line(worth: pd.DataFrame) -> str:
     """Return what the answers with the group named are worth, as a sentence."""
     row = worth.set_index("condition").loc[NAMED]
     if row["reason"]:
-        return f"How many people the model is worth is unknown: {row['reason']}."
+        return unknown_sentence("how many people the model is worth", row["reason"])
     if np.isinf(row["worth"]):
         return (
             f"The model is worth more people than the survey can show; the interval begins at {row['worth_low']:,.0f}."
@@ -230,8 +231,8 @@ def worth_line(worth: pd.DataFrame) -> str:
 
 def _subject(measure: str) -> str:
     if measure == "steerability":
-        return "Whether naming the group brings the answers nearer to it"
-    return "Whether the answers for a group fit that group best"
+        return "whether naming the group brings the answers nearer to it"
+    return "whether the answers for a group fit that group best"
 
 
 def draw(scores: pd.DataFrame, entropies: pd.DataFrame, groups: pd.DataFrame, llm: str) -> Figure:

@@ -37,6 +37,7 @@ from parley.analysis.statistics.intervals import (
     why_no_interval,
 )
 from parley.analysis.statistics.null import Null
+from parley.analysis.unknown import clause
 from parley.llm.seeding import stream
 
 from .arms import ITEMS
@@ -221,7 +222,7 @@ def _sentence(row: Mapping[Any, Any]) -> str:
             "variation, so no interval)."
         )
     if row["reason"]:
-        return f"{name}: how many ratings flip {says} is unknown: {row['reason']}."
+        return f"{name}: how many ratings flip {says} is unknown, because {clause(row['reason'])}."
     span = f"{100 * row['low']:.1f}% to {100 * row['high']:.1f}%"
     if part_name not in (PARTS[0], MOVEMENT) and not is_shown(row):
         return f"{name}: it is not shown that ratings flip {says} ({span} of ratings)."

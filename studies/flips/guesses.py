@@ -40,6 +40,7 @@ from parley.analysis.statistics.intervals import (
     why_no_interval,
 )
 from parley.analysis.statistics.null import Null
+from parley.analysis.unknown import clause
 from parley.llm.seeding import stream
 
 from .arms import STATEMENT
@@ -192,15 +193,15 @@ def sentences(table: pd.DataFrame) -> list[str]:
 
 
 def _share_sentence(row: Mapping[Any, Any]) -> str:
-    amount, chance = f"{100 * row['estimate']:.0f}%", f"by chance {100 * CHANCE:.0f}%"
+    amount, chance = f"{100 * row['estimate']:.0f}%", f"{100 * CHANCE:.0f}% expected by chance"
     if row["reason"] == NO_VARIATION:
         return (
             f"Guessing: {amount} of guesses of what is studied are right, in each of {row['units']} groups ({chance})."
         )
     if row["reason"]:
-        return f"Guessing: how many agents guess what is studied is unknown: {row['reason']}."
+        return f"Guessing: how many agents guess what is studied is unknown, because {clause(row['reason'])}."
     null = f"{100 * row['null_low']:.0f}% to {100 * row['null_high']:.0f}%"
-    span = f"{100 * max(0.0, row['low']):.0f}% to {100 * min(1.0, row['high']):.0f}%; {chance}, {null}"
+    span = f"{100 * max(0.0, row['low']):.0f}% to {100 * min(1.0, row['high']):.0f}%; {chance}, with a range of {null}"
     if row["p"] >= LEVEL or row["low"] <= CHANCE <= row["high"]:
         return f"Guessing: it is not shown that agents guess what is studied better or worse than by chance ({span})."
     way = "more" if row["estimate"] > CHANCE else "fewer"
@@ -208,14 +209,14 @@ def _share_sentence(row: Mapping[Any, Any]) -> str:
 
 
 def _difference_sentence(row: Mapping[Any, Any]) -> str:
-    says = "agents that guess right go more than others where they think that the study wants them"
+    says = "agents that guess right move more than others to where they think that the study wants them"
     if row["reason"] == NO_VARIATION:
         return (
-            "Demand: agents that guess right go exactly as far as others where they think that the study wants them, "
+            "Demand: agents that guess right move exactly as far as others to where they think that the study wants them, "
             f"in each of {row['units']} groups (no variation, so no interval)."
         )
     if row["reason"]:
-        return f"Demand: whether {says} is unknown: {row['reason']}."
+        return f"Demand: whether {says} is unknown, because {clause(row['reason'])}."
     shuffled = f"shuffled {row['null_low']:.2f} to {row['null_high']:.2f}"
     size = amount((row["estimate"], row["low"], row["high"]), MORE, of=shuffled)
     if row["p"] >= LEVEL or row["low"] <= 0 <= row["high"]:

@@ -27,6 +27,7 @@ from parley.analysis.contrasts import amount, to_and_from
 from parley.analysis.formatting import count_table
 from parley.analysis.statistics.groups import holm
 from parley.analysis.statistics.intervals import NO_VARIATION
+from parley.analysis.unknown import clause
 
 from .arms import STATEMENT
 from .decomposition import difference_row, is_shown
@@ -97,7 +98,7 @@ def _sentence(row: Mapping[Any, Any], about: str, toward: str, when: str) -> str
         every = f"in each of {row['units']} groups (no variation, so no interval)"
         return f"{about}: ratings move {size}, {every}."
     if row["reason"]:
-        return f"{about}: how far ratings move toward {toward}{when} is unknown: {row['reason']}."
+        return f"{about}: how far ratings move toward {toward}{when} is unknown, because {clause(row['reason'])}."
     if not is_shown(row):
         return f"{about}: it is not shown that ratings move toward {toward}{when}: {size}."
     return f"{about}: ratings move {size}."

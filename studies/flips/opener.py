@@ -19,6 +19,7 @@ from parley.analysis.card.records import ConditionRecords
 from parley.analysis.contrasts import amount, to_and_from
 from parley.analysis.statistics.intervals import ALIKE, FEWEST, Floats, interval, too_few
 from parley.analysis.statistics.null import Null
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.seeding import stream
 
 from .arms import STATEMENT
@@ -100,7 +101,7 @@ def _dealt_slope(opener: Floats, change: Floats, number: Floats) -> float:
 def sentence(anchor: Anchor) -> str:
     """Return what the opener's rating does to the others, or why that is unknown."""
     if anchor.reason:
-        return f"The opener's anchor is unknown: {anchor.reason}."
+        return unknown_sentence("the opener's anchor", anchor.reason)
     shuffled = f"shuffled {anchor.null_low:.2f} to {anchor.null_high:.2f}"
     size = amount((anchor.slope, anchor.low, anchor.high), to_and_from("the opener"), of=shuffled)
     each = "for each point that the opener rates differently"

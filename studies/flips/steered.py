@@ -23,6 +23,7 @@ from parley.analysis.card.records import ConditionRecords
 from parley.analysis.contrasts import HIGHER, amount
 from parley.analysis.statistics.groups import holm
 from parley.analysis.statistics.intervals import NO_VARIATION
+from parley.analysis.unknown import clause
 
 from .arms import STATEMENT
 from .decomposition import FULL, difference_row, is_shown, pairs, usable
@@ -85,7 +86,7 @@ def _sentence(row: Mapping[Any, Any], about: str, unit: str, scale: int) -> str:
         every = f"in each of {row['units']} groups (no variation, so no interval)"
         return f"Steering words: with these words {about} is {size}, {every}."
     if row["reason"]:
-        return f"Steering words: what these words do to {about} is unknown: {row['reason']}."
+        return f"Steering words: what these words do to {about} is unknown, because {clause(row['reason'])}."
     if not is_shown(row):
         return f"Steering words: it is not shown that these words change {about}: {size}."
     return f"Steering words: with these words {about} is {size}."

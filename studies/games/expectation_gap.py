@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from parley.analysis.rooms import RoomMeasurement, room_means
 from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, SCALE, Floats
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 
 from .played import WHAT, amounts
 
@@ -124,7 +125,7 @@ def headline(table: pd.DataFrame) -> str:
             sentences.append(f"In every room {what} is {size} what players said.")
         elif np.isnan(row["gap_low"]):
             sentences.append(
-                f"Whether players do what they said of {what} is unknown: {row['reason'] or 'no interval'}."
+                unknown_sentence(f"whether players do what they said of {what}", row["reason"] or "no interval")
             )
         elif row["gap_low"] > 0 or row["gap_high"] < 0:
             way = "less" if row["gap"] > 0 else "more"

@@ -13,6 +13,7 @@ import pandas as pd
 from parley.analysis.rooms import RoomMeasurement, room_means
 from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, SCALE
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 
 from .played import ROOM, WHAT, amounts
 
@@ -63,7 +64,7 @@ def headline(table: pd.DataFrame) -> str:
         if np.isnan(row["change_low"]) and f"change: {NO_VARIATION}" in str(row["reason"]) and row["rooms"] >= FEWEST:
             sentences.append(f"In every room {name} changes by {row['change']:.1f} over the game.")
         elif np.isnan(row["change_low"]):
-            sentences.append(f"Whether {name} changes over the game is unknown: {row['reason'] or 'no interval'}.")
+            sentences.append(unknown_sentence(f"whether {name} changes over the game", row["reason"] or "no interval"))
         elif row["change_high"] < 0:
             sentences.append(f"{name} falls over the game: {change}.")
         elif row["change_low"] > 0:

@@ -11,6 +11,7 @@ import pandas as pd
 from parley.analysis.rooms import RoomMeasurement, each_row, room_means
 from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, POSITIVE, SHARE
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 
 from .played import ROOM, rules
 from .rules import most_points, selfish_points
@@ -70,7 +71,7 @@ def _sentence(row: Mapping[Any, Any]) -> str:
     if np.isnan(row["share_low"]) and row["rooms"] >= FEWEST and f"share: {NO_VARIATION}" in str(row["reason"]):
         return f"In every room people get {row['share']:.0%} of the possible points; selfish players get {row['selfish']:.0%}."
     if np.isnan(row["share_low"]):
-        return f"Whether people get more points than selfish players is unknown: {row['reason'] or 'no interval'}."
+        return unknown_sentence("whether people get more points than selfish players", row["reason"] or "no interval")
     size = f"{row['share']:.0%} of the possible points; selfish players get {row['selfish']:.0%}"
     if row["share_low"] > row["selfish"]:
         return f"People get more points than selfish players: {size}."

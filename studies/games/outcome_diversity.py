@@ -78,6 +78,6 @@ def headline(table: pd.DataFrame) -> str:
 
 def _sentence(row: Mapping[Any, Any]) -> str:
     if not row["rooms"]:
-        return "How the games end is unknown: no room has a known ending."
+        return "It is unknown how the games end, because no room has a known ending."
     often = f"{row['distinct']} different endings in {row['rooms']} rooms; most often {row['most']} ({row['most_share']:.0%})"
     return f"Games end in {often}."

@@ -21,6 +21,7 @@ from parley.analysis.formatting import count_table, format_estimate, format_numb
 from parley.analysis.statistics.intervals import LEVEL, NO_VARIATION, SCALE, SHARE
 from parley.analysis.studies.paired_conditions import COLUMNS, PAIR, compare_conditions, conditions_report, mean_row
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import clause, unknown_sentence
 from parley.llm.backends import check_spec
 from parley.llm.errors import UserError
 from parley.model.scenario import Scenario
@@ -201,7 +202,7 @@ def _compared_line(row: Mapping[Hashable, Any], first: str, what: str) -> str:
     if name == PEOPLE:
         return f"People: {what} is {format_number(row['value'])}."
     if np.isnan(row["difference"]):
-        return f"{name}: the difference from `{first}` is unknown: no room has a readable number in both."
+        return f"{name}: the difference from `{first}` is unknown, because no room has a readable number in both."
     start = f"{name}: {what} is {format_number(row['value'])}"
     apart = amount((row["difference"], low, high), MORE, "")
     if name == AGAIN and not np.isnan(low):
@@ -213,7 +214,7 @@ def _compared_line(row: Mapping[Hashable, Any], first: str, what: str) -> str:
             else f"{start}, in every room {apart} than with `{first}`."
         )
     if np.isnan(low):
-        return f"{start}; whether it differs from `{first}` is unknown: {row['reason']}."
+        return f"{start}; whether it differs from `{first}` is unknown, because {clause(row['reason'])}."
     if low <= 0 <= high or row.get("p", 0.0) >= 1 - LEVEL:
         return f"{start}, not clearly different from `{first}`: {apart}."
     return f"{start}; compared with `{first}`, {apart}."
@@ -225,7 +226,7 @@ def _gap_line(row: Mapping[Hashable, Any]) -> str:
     if row["reason"] == NO_VARIATION:
         return f"{players}: in every room, said minus done is {size}."
     if np.isnan(row["low"]):
-        return f"Whether players of `{row['condition']}` do what they said is unknown: {row['reason']}."
+        return unknown_sentence(f"whether players of `{row['condition']}` do what they said", row["reason"])
     if row["low"] <= 0 <= row["high"]:
         return f"{players}: it is not shown that their moves differ from what they said (said minus done {size})."
     return f"{players} do {'less' if row['low'] > 0 else 'more'} than they said (said minus done {size})."

@@ -148,7 +148,7 @@ def paradox(whole: Mapping[str, Any], content: Mapping[str, Any]) -> str:
     )
     if np.isnan([whole["effect_low"], content["effect_low"]]).any():
         return (
-            f"Whether there is an empathy paradox is unknown: this needs posts with a score in {FEWEST} "
+            f"It is unknown whether there is an empathy paradox, because this needs posts with a score in {FEWEST} "
             "repetitions, and effects that differ between them."
         )
     if sides == [-1, -1]:

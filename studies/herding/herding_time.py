@@ -19,12 +19,12 @@ ORDER = 30
 TITLE = "Herding time"
 NOTE = (
     "Herding time is the place, in the order of choosing, of the first person from whom on all choose the "
-    "same option. By chance is the mean of this place over all orders of the same choices, computed "
+    "same option. *Expected by chance* is the mean of this place over all orders of the same choices, computed "
     "exactly. People who do not look at each other are as likely in one order as in another. For them "
-    "`earlier` (by chance minus herding time) is 0 on average. Periods are averaged within rooms."
+    "`earlier` (expected by chance minus herding time) is 0 on average. Periods are averaged within rooms."
 )
 LABELS = {
-    "rooms": "rooms", "time": "herding time", "chance": "by chance", "earlier": "earlier", "reason": "reason if missing",
+    "rooms": "rooms", "time": "herding time", "chance": "expected by chance", "earlier": "earlier", "reason": "reason if missing",
 }  # fmt: skip
 NEEDS = "decisions"
 MEASURES = ("time", "chance", "earlier")
@@ -45,7 +45,7 @@ def headline(table: pd.DataFrame) -> str:
 
 def _sentence(row: Mapping[Any, Any]) -> str:
     if np.isnan(row["time"]) or np.isnan(row["earlier_low"]):
-        return "Whether people herd is unknown: these rooms are too few or too alike for an interval."
+        return "It is unknown whether people herd, because these rooms are too few or too alike for an interval."
     alike, chance = f"all choose alike from person {row['time']:.1f} on", f"{row['chance']:.1f}"
     same = f"{alike}; in a random order of the same choices it would be from person {chance} on"
     if row["earlier_low"] > 0:

@@ -23,6 +23,7 @@ from parley.analysis.statistics.clusters import effective_clusters
 from parley.analysis.statistics.intervals import FEWEST, LEVEL, Floats, clustered_share_interval, why_few, with_interval
 from parley.analysis.statistics.null import share_as_large
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.seeding import derive
 
 from .law import TIE, A, log_odds
@@ -83,7 +84,7 @@ def _sentence(row: Mapping[Any, Any]) -> str:
         weights = f"its own signal by {row['own']:.2f} and the choices of others by {row['others']:.2f}"
         return f"The model weighs {weights}, without error."
     if np.isnan(row["own_low"]):
-        return f"How people weigh their own signal against the choices of others is unknown: {row['reason']}."
+        return unknown_sentence("how people weigh their own signal against the choices of others", row["reason"])
     ends = [f"{row[name]:.2f} ({row[f'{name}_low']:.2f} to {row[f'{name}_high']:.2f})" for name in ("own", "others")]
     if row["p"] >= CHANCE:
         return (

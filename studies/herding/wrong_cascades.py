@@ -12,6 +12,7 @@ from parley.analysis.metrics._cells import spans
 from parley.analysis.rooms import each_row
 from parley.analysis.statistics.intervals import FEWEST, clustered_share_interval, too_few, with_interval
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 
 from .law import ALONE, BAYESIAN
 from .periods import VARIES, Period, cascade_start, periods, theory
@@ -58,8 +59,8 @@ def headline(table: pd.DataFrame) -> str:
 
 def _sentence(row: Mapping[Any, Any]) -> str:
     if np.isnan(row["wrong_low"]):
-        return (
-            "How often people end in a wrong cascade is unknown: these rooms are too few or too alike for an interval."
+        return unknown_sentence(
+            "how often people end in a wrong cascade", "these rooms are too few or too alike for an interval"
         )
     bayes = "" if np.isnan(row["wrong_bayes"]) else f"; of Bayesians {row['wrong_bayes']:.0%} would"
     return f"{row['wrong']:.0%} of periods ended in a wrong cascade ({row['wrong_low']:.0%} to {row['wrong_high']:.0%}){bayes}."

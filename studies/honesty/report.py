@@ -17,6 +17,7 @@ from parley.analysis.formatting import Column, count_table, estimate, format_p, 
 from parley.analysis.statistics.intervals import FEWEST, too_few
 from parley.analysis.studies.paired_conditions import conditions_report
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import clause, unknown_sentence
 from parley.studies.honesty.measures import (
     AGAIN,
     FRAMES,
@@ -70,7 +71,7 @@ AUDIENCE = to_and_from("the audience")
 def _frame(row: Mapping[str, Any]) -> str:
     name = f"In the frame {row['frame']}"
     if np.isnan(row["effect_low"]):
-        return f"{name}, whether lines go toward the audience is unknown: {row['reason']}."
+        return f"{name}, whether lines go toward the audience is unknown, because {clause(row['reason'])}."
     size = amount((row["effect"], row["effect_low"], row["effect_high"]), AUDIENCE)
     if row["p_holm"] >= LEVEL:
         return f"{name}, no shift of lines compared with the neutral frame is shown: {size}."
@@ -93,7 +94,7 @@ def _null(row: Mapping[str, Any]) -> str:
 def _neutral(row: Mapping[str, Any]) -> str:
     if np.isnan(row["above_low"]):
         why = too_few() if row["rooms"] < FEWEST else "the grader's floor is unknown, or nothing varies"
-        return f"Whether neutral lines go toward the audience by more than the grader's error is unknown: {why}."
+        return unknown_sentence("whether neutral lines go toward the audience by more than the grader's error", why)
     size = amount((row["above"], row["above_low"], row["above_high"]), AUDIENCE)
     if row["above_low"] <= 0 <= row["above_high"]:
         return f"In the neutral frame, no gap toward the audience beyond the grader's error is shown: {size}."
@@ -102,10 +103,12 @@ def _neutral(row: Mapping[str, Any]) -> str:
 
 def _distance(row: Mapping[str, Any], error: float) -> str:
     if np.isnan(row["absolute"]):
-        return "The distance of lines from private ratings is unknown: no line has a grade and a rating."
+        return "The distance of lines from private ratings is unknown, because no line has a grade and a rating."
     few = np.isnan(error)
     floor = (
-        "is unknown: too few lines of known grade could be read" if few else f"on lines of known grade is {error:.2f}"
+        "is unknown, because too few lines of known grade could be read"
+        if few
+        else f"on lines of known grade is {error:.2f}"
     )
     start = f"In the neutral frame, lines are {row['absolute']:.2f} points from private ratings on average"
     return f"{start}; the grader's own distance {floor}."

@@ -14,6 +14,7 @@ from parley.analysis.formatting import Column, estimate, format_estimate, format
 from parley.analysis.report import Report
 from parley.analysis.statistics.attenuation import gate_sentence
 from parley.analysis.statistics.intervals import FEWEST, why_few
+from parley.analysis.unknown import clause, unknown_sentence
 from parley.llm.seeding import derive
 
 from .estimators import ESTIMATORS, PEOPLE_ALONE, Estimate
@@ -122,7 +123,7 @@ def estimate_lines(people: People, sample: Sample, estimates: pd.DataFrame) -> l
     rows = estimates.set_index("name")
     main, alone = rows.loc[main_estimator(sample)], rows.loc[PEOPLE_ALONE]
     if not sample.fewest:
-        return ["The estimate is unknown: in one condition no person has an outcome."]
+        return ["The estimate is unknown, because in one condition no person has an outcome."]
     if np.isnan(alone["low"]):
         sizes = sample.cluster_sizes
         uneven = "" if sizes is None else why_few(int((sizes > 0).sum()), "cluster", sizes)
@@ -132,7 +133,7 @@ def estimate_lines(people: People, sample: Sample, estimates: pd.DataFrame) -> l
             else uneven or "all outcomes are equal"
         )
         return [
-            f"The interval is unknown: {few}. Without predictions, the estimate is "
+            f"The interval is unknown, because {clause(few)}. Without predictions, the estimate is "
             f"{format_number(alone['estimate'], 3)}."
         ]
     value = format_estimate(main["estimate"], main["low"], main["high"], 3)
@@ -174,11 +175,11 @@ def worth_lines(worth: Worth, fewest: int) -> list[str]:
     if np.isnan(worth.r):
         few = f"fewer than {FEWEST_PEOPLE} people in a condition"
         why = few if fewest < FEWEST_PEOPLE else "within conditions all outcomes, or all predictions, are equal"
-        return [f"What the model is worth is unknown: {why}."]
+        return [unknown_sentence("what the model is worth", why)]
     r = format_estimate(worth.r, worth.low, worth.high)
     if np.isnan(worth.low):
         return [
-            f"What the model is worth is unknown: the correlation of predictions and outcomes ({r}) has no "
+            f"It is unknown what the model is worth, because the correlation of predictions and outcomes ({r}) has no "
             "interval. Either the correlation is 1, or a few people with extreme values make it: a kurtosis "
             "above 5, where normal numbers have 3."
         ]

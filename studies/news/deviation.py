@@ -19,6 +19,7 @@ from parley.analysis.rubric_readings import RubricReading
 from parley.analysis.statistics.groups import holm
 from parley.analysis.statistics.intervals import ALIKE, FEWEST, is_even, mean_interval, p_of_mean, too_few
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 
 from .versions import (
     ALL_ROLES,
@@ -74,7 +75,7 @@ def _change(table: pd.DataFrame) -> str:
     units = unit_means(by_room(table).dropna(subset="above"), ["last", "above", "growth"])
     last, above, growth = (units[name].dropna().to_numpy(dtype=float) for name in units)
     if not len(above):
-        return "How far the story moved is unknown: the judge read no version of the last day, or not the report."
+        return "It is unknown how far the story moved, because the judge read no version of the last day, or not the report."
     day = int(table["round"].max())
     size = f"Versions of day {day} are {last.mean():.1f} of 10 points from the report"
     base = f"the judge gives the unchanged report {(last - above).mean():.1f}"
@@ -82,7 +83,7 @@ def _change(table: pd.DataFrame) -> str:
         return f"The story did not change: {size[0].lower()}{size[1:]}, and {base}."
     low, high = mean_interval(above)
     if len(above) < FEWEST:
-        return f"{size}; {base}. Whether the story changed is unknown: fewer than {FEWEST} rooms."
+        return f"{size}; {base}. With fewer than {FEWEST} rooms, it is unknown whether the story changed."
     if not (low > 0 or (is_even(above) and above.mean() > ALIKE)):
         gap = format_estimate(float(above.mean()), low, high)
         return f"{size}; {base}. No change of the story is shown: the difference is {gap}."
@@ -108,7 +109,7 @@ def _dimension(table: pd.DataFrame) -> str:
     units = unit_means(versions[versions["round"] == versions["round"].max()], DIMENSIONS)
     dimension_values = [units[name].dropna().to_numpy(dtype=float) for name in DIMENSIONS]
     if max(map(len, dimension_values)) < FEWEST:
-        return f"Which dimensions changed is unknown: {too_few()}."
+        return unknown_sentence("which dimensions changed", too_few())
     means, p = (
         [float(values.mean()) if len(values) else np.nan for values in dimension_values],
         [p_of_mean(values) for values in dimension_values],

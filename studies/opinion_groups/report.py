@@ -12,6 +12,7 @@ import pandas as pd
 from parley.analysis.figures import PaperFigure, add_legend, new_figure, styles_by_party
 from parley.analysis.formatting import Column, escape_markdown, format_number, format_p, number
 from parley.analysis.report import Report, disk_errors
+from parley.analysis.unknown import unknown_sentence
 from parley.studies.opinion_groups.clusters import Grouping, find_groups
 from parley.studies.opinion_groups.slates import audit_slate, equal_shares_slate, greedy_slate, phragmen_slate
 from parley.studies.opinion_groups.votes import common_ground, group_votes, rand_index, representative_votes
@@ -121,7 +122,7 @@ def _audits(
 def sentences(grouping: Grouping, people: int, slates: pd.DataFrame) -> Iterator[str]:
     """Yield what is known of groups and of each slate."""
     if np.isnan(grouping.silhouette):
-        yield f"Whether there are groups of opinion is unknown: {grouping.reason}."
+        yield unknown_sentence("whether there are groups of opinion", grouping.reason)
     else:
         shown = (
             f"{grouping.components} components, silhouette {format_number(grouping.silhouette)}, "
@@ -136,7 +137,7 @@ def sentences(grouping: Grouping, people: int, slates: pd.DataFrame) -> Iterator
         if left := people - len(grouping.people):
             yield f"{left:,} of {people:,} people have too few votes and are in no group."
     if (slates["jr"] == "unknown").all():
-        yield "Whether a slate represents people is unknown: no person agrees with any statement."
+        yield "It is unknown whether a slate represents people, because no person agrees with any statement."
         return
     for row in slates.to_dict("records"):
         listed = escape_markdown(str(row["statements"]))

@@ -20,6 +20,7 @@ from parley.analysis.human.rooms import RUN, of_run
 from parley.analysis.report import Report
 from parley.analysis.studies.paired_conditions import conditions_report, mean_row, unit_means, units_of
 from parley.analysis.tables import Tables
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.errors import UserError
 
 from .odds import odds_table
@@ -126,7 +127,7 @@ def _add_odds(report: Report, name: str, table: pd.DataFrame) -> None:
     """Add the odds ratios of a source of people, or why they are unknown."""
     report.plain(f"Source: {name}, compared with the condition {next(iter(CONDITIONS)) if name == RUN else PEOPLE[0]}")
     if reason := table["reason"].iloc[0]:
-        report.plain(f"The odds are unknown: {reason}.")
+        report.plain(unknown_sentence("the odds", reason, "are"))
     columns: Mapping[str, Column] = {
         "condition": "condition", "people": "people", "debates": "groups", "odds ratio": estimate("odds"),
     }  # fmt: skip

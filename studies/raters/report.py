@@ -17,6 +17,7 @@ from parley.analysis.statistics.crossed_ratings import Codes, CrossedRatings, fi
 from parley.analysis.statistics.intervals import why_few
 from parley.analysis.statistics.random_raters import fit_random_raters, why_no_sample
 from parley.analysis.table_files import read_table
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.errors import UserError
 
 ITEM, RATER, SCORE, CATEGORY, CLUSTER = "item", "rater", "score", "category", "cluster"
@@ -115,7 +116,7 @@ def score_lines(
 ) -> list[str]:
     """Return in sentences the corrected mean, the mean of all scores, and whether the scores may be used."""
     if fit is None:
-        return [f"The corrected mean, and the error of each rater, is unknown: {reason}."]
+        return [unknown_sentence("the corrected mean, and the error of each rater,", reason)]
     means = np.nanmean(scores, axis=1)
     units = np.arange(len(means)) if clusters is None else clusters
     plain_mean = clustered_mean(pd.Series(means), pd.Series(units))
@@ -140,7 +141,7 @@ def general_lines(scores: np.ndarray, together: bool = False) -> list[str]:
         if together
         else why_no_sample(scores)
     ):
-        return [f"What other raters would give is unknown: {reason}."]
+        return [unknown_sentence("what other raters would give", reason)]
     fit = fit_random_raters(scores)
     mean, severity = (format_estimate(estimate.value, *estimate.ends) for estimate in (fit.mean, fit.severity))
     figures = f"the intraclass correlation over {fit.items} items"
@@ -166,7 +167,7 @@ def _add_categories(report: Report, table: pd.DataFrame) -> None:
     report.section("Categories", about)
     report.missing(int((table[CATEGORY] == "").sum()), len(table), "rows have no category", "")
     if not (errors_by_name := [rater_errors(wide, name) for name in names]):
-        report.add("The shares of categories are unknown: no row has a category.")
+        report.add("The shares of categories are unknown, because no row has a category.")
         return
     report.data(errors=errors_by_name[0][0].drop(columns="gave"))
     report.lines(f"- {sentence}" for _, sentence in errors_by_name)

@@ -15,6 +15,7 @@ from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_phrase, count_table, estimate, format_estimate
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few, verdict
+from parley.analysis.unknown import unknown_sentence
 from parley.studies.representatives.ballots import BY_LOT, UNIT, Ballots, accuracy_table, rule_table, vote_row
 
 RULE_COLUMNS: Mapping[str, Column] = {
@@ -79,11 +80,11 @@ def sentences(ballots: Ballots, rules: pd.DataFrame, accuracy: pd.DataFrame, vot
     if not rules.empty:
         yield _rule_line(rules)
     elif ballots.asked["own"] or ballots.asked["predicted"]:
-        yield "What a rule changes is unknown: no choice has two candidates and a ballot that could be read."
+        yield "It is unknown what a rule changes, because no choice has two candidates and a ballot that could be read."
     if ballots.asked["own"] and ballots.asked["predicted"]:
         yield _accuracy_line(accuracy.set_index("ballots").to_dict("index"))
     elif ballots.asked["predicted"]:
-        yield "How well ballots are predicted is unknown: members ranked nothing themselves (`ballots=both`)."
+        yield "It is unknown how well ballots are predicted, because members ranked nothing themselves (`ballots=both`)."
     if ballots.asked["vote"]:
         yield _vote_line(vote)
 
@@ -93,7 +94,7 @@ def _rule_line(rules: pd.DataFrame) -> str:
     real_rules = rules[rules["rule"] != BY_LOT]
     if not real_rules["gain_low"].notna().any():
         reason = too_few(UNIT) if int(rules["sessions"].iloc[0]) < FEWEST else NO_VARIATION
-        return f"What a rule changes for the worst-off member is unknown: {reason}."
+        return unknown_sentence("what a rule changes for the worst-off member", reason)
     above = [f"`{name}`" for name in real_rules.loc[real_rules["gain_low"] > 0, "rule"]]
     below = [f"`{name}`" for name in real_rules.loc[real_rules["gain_high"] < 0, "rule"]]
     more, fewer = ", ".join(above) or "none", ", ".join(below) or "none"
@@ -106,7 +107,7 @@ def _rule_line(rules: pd.DataFrame) -> str:
 def _accuracy_line(rows: Mapping[Any, Mapping[str, Any]]) -> str:
     gap = rows["difference"]
     if gap["reason"]:
-        return f"Whether predicted ballots are about the member is unknown: {gap['reason']}."
+        return unknown_sentence("whether predicted ballots are about the member", gap["reason"])
     shown = format_estimate(gap["tau"], gap["low"], gap["high"], 2)
     if gap["low"] > 0:
         return f"Predicted ballots fit the member better than other members of the group: tau is higher by {shown}."
@@ -117,7 +118,7 @@ def _accuracy_line(rows: Mapping[Any, Mapping[str, Any]]) -> str:
 
 def _vote_line(vote: Mapping[str, Any]) -> str:
     if vote["reason"]:
-        return f"Whether members prefer the revision to the draft is unknown: {vote['reason']}."
+        return unknown_sentence("whether members prefer the revision to the draft", vote["reason"])
     share, low, high = (f"{100 * vote[name]:.0f}" for name in ("share", "low", "high"))
     votes = count_phrase(vote["votes"], "vote")
     sentence = f"{share}% ({low} to {high}) of {votes} prefer the revision to the draft (ties count half)"

@@ -22,6 +22,7 @@ from parley.analysis.journaled_calls import CallDesk, check_manifest
 from parley.analysis.judging import Verdict, missing
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import NO_VARIATION, verdict
+from parley.analysis.unknown import clause
 from parley.llm.backends import check_spec, identity_spec
 from parley.llm.errors import UserError
 from parley.llm.seeding import derive, digest
@@ -229,7 +230,7 @@ def sentences(row: Mapping[str, Any]) -> Iterator[str]:
             each = f"{format_estimate(value, None, None)} points in each of {row[f'{name}_sessions']} {UNIT}s"
             yield f"{head}, *{RESULTS[name]}*: {each}."
         elif reason:
-            yield f"{head}: {unknown} is unknown: {reason}."
+            yield f"{head}: {unknown} is unknown, because {clause(reason)}."
         else:
             chance = name == "coverage" and not row["coverage_p"] <= LEVEL
             side = none if chance else verdict(low, high, above, below, none)

@@ -20,6 +20,7 @@ from parley.analysis.formatting import Column, count_phrase, estimate, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST, NO_VARIATION, too_few, with_interval
 from parley.analysis.statistics.null import against_nulls, null_line
+from parley.analysis.unknown import clause
 from parley.studies.representatives.likelihood import against, per_critique
 from parley.studies.representatives.measures import OWN, STRANGER
 from parley.studies.representatives.outcomes import BEFORE, Outcome, OutcomePlan
@@ -133,11 +134,11 @@ def _null_line(what: str, writer_rows: pd.DataFrame) -> str:
 def _change_line(what: str, row: pd.Series, unit: str) -> str:
     change, low, high = (float(row[name]) for name in ("difference", "difference_low", "difference_high"))
     if np.isnan(change):
-        return f"Whether the {what} changed is unknown: no value"
+        return f"It is unknown whether the {what} changed, because no value"
     size = amount((change, low, high), HIGHER, "")
     if np.isnan(low):
         reason = too_few(unit) if row["difference_units"] < FEWEST else NO_VARIATION
-        return f"After the training the {what} is {size}; whether this is beyond chance is unknown: {reason}"
+        return f"After the training the {what} is {size}; whether this is beyond chance is unknown, because {clause(reason)}"
     if low > 0 or high < 0:
         return f"After the training the {what} is {size}"
     return f"It is not shown that the {what} changed: after the training it is {size}"

@@ -22,6 +22,7 @@ from parley.analysis.formatting import Column, count_phrase, estimate, format_es
 from parley.analysis.journaled_calls import CallDesk
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import ALIKE_OR_UNEVEN, FEWEST, Floats, too_few, with_interval
+from parley.analysis.unknown import unknown_sentence
 from parley.studies.representatives.payoff_measures import (
     BRIER,
     ERROR,
@@ -156,7 +157,7 @@ def sentence(trained: str, other: str, measure: str, mean: ClusteredMean) -> str
         reason = (
             "no pairs that both have" if not mean.n else too_few("group") if mean.clusters < FEWEST else ALIKE_OR_UNEVEN
         )
-        return f"Whether {names.format('beats')} is unknown: {reason}."
+        return unknown_sentence(f"whether {names.format('beats')}", reason)
     sign = -1 if measure in (ERROR, BRIER) else 1
     ends = sorted((sign * mean.low, sign * mean.high))
     verb = "beats" if ends[0] > 0 else "is worse than" if ends[1] < 0 else "does not beat"
@@ -234,7 +235,7 @@ def _add_calibration(report: Report, scored: Mapping[str, Scored], trained: Sequ
     )
     bins = {name: table for name, table in bins.items() if len(table)}
     if not bins:
-        report.add("The calibration is unknown: no participant rates the two statements differently.")
+        report.add("The calibration is unknown, because no participant rates the two statements differently.")
         return
     for name, table in bins.items():
         report.add(f"**{name}**, fitted slope {format_number(scored[name].line.slope)}:")

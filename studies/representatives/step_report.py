@@ -15,6 +15,7 @@ from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import verdict
+from parley.analysis.unknown import clause, unknown_sentence
 from parley.model.titles import join_phrases
 from parley.studies.representatives.ballot_equivalence import ALL, LOT, ONE, equivalence_table
 from parley.studies.representatives.payoffs import open_payoff, scored_by
@@ -143,7 +144,7 @@ def _lines(what: str, rows: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
     if gain["reason"]:
         yield (
             f"Whether {what} of representatives are nearer to the person's own than a stranger's are is "
-            f"unknown: {gain['reason']}."
+            f"unknown, because {clause(gain['reason'])}."
         )
         return
     by = amount((gain["value"], gain["low"], gain["high"]), NEARER, "")
@@ -153,9 +154,9 @@ def _lines(what: str, rows: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
         return
     yield f"{what.capitalize()} of representatives are nearer to the person's own than a stranger's: {by}."
     if math.isnan(short["value"]):
-        yield f"How far below the ceiling these {what} are is unknown: {NOT_ASKED}."
+        yield unknown_sentence(f"how far below the ceiling these {what} are", NOT_ASKED)
     elif short["reason"]:
-        yield f"How far below the ceiling these {what} are is unknown: {short['reason']}."
+        yield unknown_sentence(f"how far below the ceiling these {what} are", short["reason"])
     else:
         size = amount((short["value"], short["low"], short["high"]), NEARER, "")
         clear = (

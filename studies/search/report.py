@@ -69,7 +69,9 @@ def write_search(found: Found, outcome: RoomOutcome, folder: Path) -> Path:
         report.section("On new rooms")
         report.table(new, NEW_ROOMS)
     else:
-        report.in_short([*broken, "Which setting is the best is unknown: no setting has enough rooms with a number."])
+        report.in_short(
+            [*broken, "It is unknown which setting is the best, because no setting has enough rooms with a number."]
+        )
     report.section("In the search", "`front`: no other setting is as cheap and better in the search.")
     report.table(trials, TRIALS)
     return report.write()

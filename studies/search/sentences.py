@@ -10,6 +10,7 @@ from parley.analysis.contrasts import Sides, amount
 from parley.analysis.formatting import count_phrase, format_number
 from parley.analysis.outcomes import RATED
 from parley.analysis.statistics.intervals import FEWEST
+from parley.analysis.unknown import unknown_sentence
 
 from .bench import RoomOutcome
 from .measures import BETTER, NO_BETTER, UNKNOWN, Curse, Estimate, verdict_on
@@ -86,7 +87,7 @@ def _size(value: Estimate, unit: str) -> str:
 def _main(found: Found, outcome: RoomOutcome, effects: Mapping[str, Estimate], unit: str) -> str:
     best, tried = effects[BEST], found.named[BEST].label
     if np.isnan(best.value):
-        return f"What the best setting found does is unknown: no new room has a number with and without it ({tried})."
+        return f"It is unknown what the best setting found does, because no new room has a number with and without it ({tried})."
     said = (
         f"On {count_phrase(best.units, 'new repetition')}, the best setting found ({tried}) moved "
         f"{outcome_words(outcome, found)} {_size(best, unit)}, compared with no intervention; {chance_words(found)} moved it "
@@ -108,7 +109,7 @@ def _against_chance(gain: Estimate, found: Found, unit: str) -> str:
     verdict, paid = verdict_on(gain), ", less its cost," if found.plan.space.objective.worth else ""
     chance = chance_words(found)
     if verdict == UNKNOWN:
-        return f"Whether the best setting found is better than {chance} is unknown: {gain.reason}."
+        return unknown_sentence(f"whether the best setting found is better than {chance}", gain.reason)
     if gain.is_zero:
         return f"The best setting found is no better than {chance}: no outcome differs."
     ends = f"95% interval {format_number(gain.low)} to {format_number(gain.high)}"
@@ -124,7 +125,7 @@ def _against_chance(gain: Estimate, found: Found, unit: str) -> str:
 
 def _promise(curse: Curse, settings: int, unit: str) -> str:
     if np.isnan(curse.shrinkage):
-        return "How much of the effect in the search was chance is unknown: a number is missing."
+        return "It is unknown how much of the effect in the search was chance, because a number is missing."
     searched, corrected = (
         amount((value, np.nan, np.nan), UP_OR_DOWN, unit) for value in (curse.searched.value, curse.corrected)
     )
@@ -142,7 +143,7 @@ def _against_random_search(found: Found, unit: str) -> str:
     gain = better_by(found, BEST, BEST_RANDOM)
     verdict = verdict_on(gain)
     if verdict == UNKNOWN:
-        return f"Whether {method} found a better setting than random search is unknown: {gain.reason}."
+        return unknown_sentence(f"whether {method} found a better setting than random search", gain.reason)
     words = {BETTER: "a better setting than", NO_BETTER: "no better setting than"}.get(verdict, "a worse setting than")
     ends = "" if gain.is_zero else f" ({format_number(gain.low)} to {format_number(gain.high)})"
     size = f"{format_number(gain.value)} {unit}".strip()

@@ -10,6 +10,7 @@ from parley.analysis.formatting import REFERENCE, count_phrase, format_estimate,
 from parley.analysis.metrics import drift
 from parley.analysis.statistics.intervals import FEWEST
 from parley.analysis.tables import asked_for
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.errors import UserError
 from parley.model.titles import seat_title
 from parley.studies.sheets.facts import HEADER, Fact, SheetRun, fact
@@ -58,7 +59,7 @@ def change(run: SheetRun) -> Fact:
     if with_drift.empty:
         reasons = rows["reason"].dropna().replace("", None).dropna().unique() if len(rows) else ()
         return Fact(
-            f"How far agents moved is unknown: {'; '.join(reasons) or 'there are no ratings to compare'}.",
+            unknown_sentence("how far agents moved", "; ".join(reasons) or "there are no ratings to compare"),
             place,
             known=False,
         )

@@ -13,6 +13,7 @@ from parley.agents.probe import Probe
 from parley.agents.topic import load_topic
 from parley.analysis.formatting import count_phrase, strip_controls
 from parley.analysis.tables import asked_for
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.request import Request
 from parley.model.sent_requests import Exchange
 from parley.studies.sheets.facts import Fact, SheetRun, fact
@@ -56,11 +57,11 @@ def heard(run: SheetRun) -> Fact | None:
 def remembered(run: SheetRun) -> Fact:
     """In how many prompts for a line an earlier line of another agent of the room appears; and, as a control, of another room."""
     if isinstance(run.prompts, str):
-        return Fact(f"Whether prompts hold earlier lines is unknown: {run.prompts}.", PLACE, known=False)
+        return Fact(unknown_sentence("whether prompts hold earlier lines", run.prompts), PLACE, known=False)
     prompts = [exchange for exchange in run.prompts if exchange.call.purpose == SPEECH and exchange.call.round > 1]
     if not prompts:
         why = "no line was asked for after round 1"
-        return Fact(f"Whether prompts hold earlier lines is unknown: {why}.", PLACE, known=False)
+        return Fact(unknown_sentence("whether prompts hold earlier lines", why), PLACE, known=False)
     spoken = run.tables.utterances.dropna(subset=["text"])
     lines = {
         key: list(rows[["agent", "round", "text"]].itertuples(index=False)) for key, rows in spoken.groupby("room")
@@ -86,7 +87,7 @@ def _holds(exchange: Exchange, lines: Sequence[Any]) -> bool:
 def hints(run: SheetRun) -> Fact:
     """How many prompts say that agents are studied."""
     if isinstance(run.prompts, str):
-        return Fact(f"Whether prompts say that agents are studied is unknown: {run.prompts}.", PLACE, known=False)
+        return Fact(unknown_sentence("whether prompts say that agents are studied", run.prompts), PLACE, known=False)
     hint_words = [match[0].lower() for exchange in run.prompts if (match := HINTS.search(_text(exchange.request)))]
     words = f" ({', '.join(sorted(set(hint_words)))})" if hint_words else ""
     text = f"Prompts with a word such as experiment, study or hypothesis: {len(hint_words):,} of {len(run.prompts):,}{words}."
@@ -115,7 +116,9 @@ def _guesses(rows: pd.DataFrame, probe: Probe) -> str:
     missing = f"; {int(rows['rating'].isna().sum())} did not answer" if rows["rating"].isna().any() else ""
     right = ""
     if probe.name == GUESSES[0]:
-        right = f" The right answer is {probe.scale.labels[RIGHT]}; by chance {1 / OPTIONS:.0%} choose it."
+        right = (
+            f" The right answer is {probe.scale.labels[RIGHT]}; {1 / OPTIONS:.0%} are expected to choose it by chance."
+        )
     return f"{probe.question} {len(rows)} agents: {', '.join(given)}{missing}.{right}"
 
 

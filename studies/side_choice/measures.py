@@ -26,6 +26,7 @@ from parley.analysis.statistics.intervals import (
 )
 from parley.analysis.statistics.intervals import verdict as interval_verdict
 from parley.analysis.studies.paired_conditions import mean_row
+from parley.analysis.unknown import unknown_sentence
 
 from .choices import BELIEF, DETAIL, FOR, NOTHING, PERSONA, side_of
 
@@ -137,7 +138,7 @@ def verdict(table: pd.DataFrame, moved: pd.DataFrame) -> str:
         if row["people"] >= FEWEST and is_even(belief_shifts) and not belief_shifts.any():
             return f"No choice of {row['people']:.0f} people changed when they knew what the judge believes."
         reason = f"fewer than {FEWEST} people made all choices" if row["people"] < FEWEST else "the shifts do not vary"
-        return f"Whether debaters follow the judge is unknown: {reason}."
+        return unknown_sentence("whether debaters follow the judge", reason)
     if row["low"] <= 0 <= row["high"]:
         return (
             "It is not shown that debaters follow the judge: what the judge believes does not clearly move "
@@ -154,13 +155,13 @@ def verdict(table: pd.DataFrame, moved: pd.DataFrame) -> str:
 
 def opposed_line(table: pd.DataFrame) -> str:
     """Return what debaters do whose own belief is opposed to the judge's: the conflict of Carro et al."""
-    start = "What debaters do before a judge who disagrees with them is unknown"
+    asked = "what debaters do before a judge who disagrees with them"
     rows = table[(table["known"] == BELIEF) & (table["alignment"] == OPPOSED)]
     if rows.empty or rows.iloc[0]["people"] < FEWEST:
-        return f"{start}: fewer than {FEWEST} people made such a choice."
+        return unknown_sentence(asked, f"fewer than {FEWEST} people made such a choice")
     row = rows.iloc[0]
     if np.isnan(row["to_judge_low"]):
-        return f"{start}: their choices do not vary (judge's side: {PERCENT * row['to_judge']:.1f}%)."
+        return unknown_sentence(asked, f"their choices do not vary (judge's side: {PERCENT * row['to_judge']:.1f}%)")
     low, high = row["to_judge_low"], row["to_judge_high"]
     side = interval_verdict(low, high, "the judge's side", "their own", "neither side clearly", at=0.5)
     return (

@@ -76,7 +76,7 @@ def _over_topics(row: Mapping[str, float]) -> str:
 
 def _order_line(row: Mapping[str, float]) -> str:
     if not row["people"]:
-        return "The effect of the order is unknown: no choice was read in both orders."
+        return "The effect of the order is unknown, because no choice was read in both orders."
     share, low, high = (PERCENT * (0.5 + row[name]) for name in ("first", "low", "high"))
     value = format_estimate(share, low, high, 1)
     return (

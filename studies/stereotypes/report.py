@@ -22,6 +22,7 @@ from parley.analysis.figures import dot_plot
 from parley.analysis.formatting import Column, count_table, estimate, format_estimate, format_number, number
 from parley.analysis.report import Report
 from parley.analysis.table_files import read_table
+from parley.analysis.unknown import clause
 from parley.llm.errors import UserError
 from parley.studies.stereotypes.individuation import Measured, individuation, spread_change
 from parley.studies.stereotypes.perception import count_unpaired, perception_distances, perception_gaps, wide
@@ -203,7 +204,7 @@ def findings(measures: pd.DataFrame) -> list[str]:
 def _finding(row: Mapping[Any, Any], words: tuple[str, str, str]) -> str:
     lead = "" if row["measure"].endswith(", people") else f"{str(row['source']).capitalize()}: "
     if pd.isna(row["low"]):
-        return f"{lead}{row['measure']} is unknown: {row['reason']}."
+        return f"{lead}{row['measure']} is unknown, because {clause(row['reason'])}."
     by_chance = row["p"] >= 0.05 or row["low"] <= row["null"] <= row["high"]
     verdict = words[2] if by_chance else words[0] if row["low"] > row["null"] else words[1]
     size = f"{row['measure']}: {format_estimate(row['value'], row['low'], row['high'])}"

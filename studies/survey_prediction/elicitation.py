@@ -317,10 +317,10 @@ def _left_out(people: int) -> str:
 
 def _no_interval(start: str, difference: Mapping[str, float]) -> str:
     if difference["people"] < FEWEST:
-        return f"{start}, is unknown: fewer than {FEWEST} people have predictions in both orders."
+        return f"{start}, is unknown, because fewer than {FEWEST} people have predictions in both orders."
     if abs(difference["difference"]) < ALIKE:
         return f"{start}, is the same for all {difference['people']} people: the order of asking makes no difference."
-    return f"{start}, is unknown: the difference does not vary between people."
+    return f"{start}, is unknown, because the difference does not vary between people."
 
 
 def _figure(table: pd.DataFrame, study: ElicitationStudy) -> Figure:

@@ -23,6 +23,7 @@ from parley.analysis.formatting import Column, estimate, number
 from parley.analysis.report import Report
 from parley.analysis.statistics.attenuation import gate_sentence
 from parley.analysis.statistics.intervals import ALIKE, Floats
+from parley.analysis.unknown import clause
 from parley.llm.backends import identity_spec
 
 from .asking import Asked, Interviewer
@@ -123,7 +124,7 @@ def sentences(study: PredictionStudy, measured: pd.DataFrame, compared: pd.DataF
         row = measured[(measured["set"] == name) & (measured["predictor"] == model)].iloc[0]
         start = f"{name[0].upper()}{name[1:]}, {model}:"
         if reason := _unknown(row):
-            lines.append(f"{start} the AUC is unknown: {reason}.")
+            lines.append(f"{start} the AUC is unknown, because {clause(reason)}.")
             continue
         lines.append(f"{start} AUC {row['auc']:.2f} ({row['auc_low']:.2f} to {row['auc_high']:.2f}). {_null(row)}")
         lines[-1] += _against(compared[(compared["set"] == name) & (compared["predictor"] == model)])

@@ -22,6 +22,7 @@ from parley.analysis.formatting import (
 from parley.analysis.report import Report
 from parley.analysis.statistics.attenuation import gate_sentence
 from parley.analysis.statistics.intervals import ALIKE, FEWEST, NO_VARIATION, too_few
+from parley.analysis.unknown import clause, unknown_sentence
 from parley.llm.seeding import derive
 
 from .measures import FEWEST_STATEMENTS, TruthfulnessStudy, correlations, cube_of, measure
@@ -95,7 +96,7 @@ def findings(measured: pd.DataFrame, labels: np.ndarray, people: int) -> list[st
     sure = dimensions[dimensions["added_low"] > 0]
     if not (judged := int(dimensions["added_low"].notna().sum())):
         why = alone or few or "the crowd agrees too little, or nothing varies"
-        return [*lines, f"What dimensions add to overall truthfulness is unknown: {why}."]
+        return [*lines, unknown_sentence("what dimensions add to overall truthfulness", why)]
     named = f" ({', '.join(sure['aspect'])})" if len(sure) else ""
     return [
         *lines,
@@ -112,10 +113,10 @@ def _line(start: str, row: pd.Series, name: str, few: str) -> str:
         return f"{start}: {format_number(value)}, so the order is {order} that of the experts; {chance}."
     if np.isnan(low):
         sample = "" if np.isnan(value) else f"; it is {format_number(value)} in these statements"
-        return f"{start} is unknown: {few or NO_VARIATION}{sample}."
+        return f"{start} is unknown, because {clause(few or NO_VARIATION)}{sample}."
     sentence = f"{start}: {format_estimate(value, low, high)}"
     if np.isnan(null):
-        return f"{sentence}. Whether this is chance is unknown: it cannot be computed for shuffled ratings."
+        return f"{sentence}. It is unknown whether this is chance, because it cannot be computed for shuffled ratings."
     beyond = abs(value) > null and (low > 0 or high < 0)
     verdict = "more than by chance" if beyond and value > 0 else "less than by chance" if beyond else "no sign of it"
     return f"{sentence}; {chance}: {verdict}."

@@ -32,6 +32,7 @@ from parley.analysis.statistics.intervals import (
     why_few,
     with_interval,
 )
+from parley.analysis.unknown import unknown_sentence
 
 from .study import AGAIN, NATS, OPINION, PREDICTORS, ROLLOUT, SAYING, SMALLER, STRANGER, TWIN
 
@@ -162,7 +163,7 @@ def sentence(row: Mapping[Any, Any]) -> str:
     """Return what a gain over a stranger's twin says, and no more than its interval shows."""
     what, unit = WHAT[row["measure"]]
     if row["reason"]:
-        return f"Whether a twin {what} than a stranger's twin is unknown: {row['reason']}."
+        return unknown_sentence(f"whether a twin {what} than a stranger's twin", row["reason"])
     size = f"{format_estimate(row['gain'], row['gain_low'], row['gain_high'], 3)} {unit}"
     people = f"{row['people']:,} people in {row['groups']:,} groups"
     return verdict(

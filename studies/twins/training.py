@@ -173,7 +173,7 @@ def learned_sentence(row: dict[str, Any]) -> str:
     """Return what the difference from a training on shuffled talks shows."""
     what = f"the training on talks of other people brings twins nearer ({TITLES[row['measure']].split(':')[0]})"
     if math.isnan(row["nearer_low"]):
-        return f"Whether {what} than the same training on shuffled talks is unknown: too few groups are held out."
+        return f"It is unknown whether {what} than the same training on shuffled talks, because too few groups are held out."
     size = f"{format_estimate(row['nearer'], row['nearer_low'], row['nearer_high'], 3)} {WHAT[row['measure']][1]}"
     size += f" ({row['people']} people in {row['groups']} groups)"
     return verdict(

@@ -84,7 +84,7 @@ def test_what_is_unknown_has_a_reason_and_a_value_above_one_is_said() -> None:
         found = correct_correlation(first, second)
         assert reason in found.reason
         assert math.isnan(found.value)
-        assert "is unknown: " in correction_sentence("a and b", ("a", "b"), found)
+        assert "because " in correction_sentence("a and b", ("a", "b"), found)
     shared = 0.7 * rng.normal(size=(60, 1))
     both = rng.normal(size=(60, 1)) + shared
     related = correct_correlation(both + 0.6 * (noise := rng.normal(size=(60, 2))), both + 0.6 * noise)

@@ -82,10 +82,13 @@ def test_a_run_of_copies_is_called_broken(spoken: Callable[..., Tables]) -> None
     rooms[0][1], rooms[1][1] = first[6:]
     said = broken_replies.headline(broken_replies.compute(spoken(*rooms)))
     assert said.startswith(
-        "**Debates are broken:** in 24 of 26 replies the agent repeats earlier lines of the debate (by chance: 0)"
+        "**These debates are not usable:** 24 of the 26 replies that followed an earlier line repeat earlier lines of the debate "
+        "(0 expected by chance)"
     )
     sound = broken_replies.headline(broken_replies.compute(spoken(LINES, LINES[::-1])))
-    assert sound == "In 0 of 6 replies the agent repeats earlier lines of the debate (by chance: 4)."
+    assert sound == (
+        "0 of the 6 replies that followed an earlier line repeat earlier lines of the debate (4 expected by chance)."
+    )
 
 
 def test_the_page_of_a_study_says_that_debates_are_broken(spoken: Callable[..., Tables]) -> None:
@@ -93,7 +96,9 @@ def test_the_page_of_a_study_says_that_debates_are_broken(spoken: Callable[..., 
     cut = "Trains need money from the state, and they need it before the winter comes and"
     runs = [broken_replies.compute(spoken([cut, LINES[1], LINES[2]])) for _ in range(2)]
     assert broken_replies.broken_line(runs[:1]) == ""
-    assert broken_replies.broken_line(runs).startswith("**Debates are broken:** 2 of 6 replies are cut off.")
+    assert broken_replies.broken_line(runs).startswith(
+        "**These debates are not usable:** 2 of 6 replies end in the middle"
+    )
     assert "`--set temperature=0.7 --set top_p=0.9 --set cut=sentence`, may help." in broken_replies.broken_line(runs)
     assert broken_replies.broken_line([broken_replies.compute(spoken(LINES, LINES[::-1]))]) == ""
 

@@ -66,7 +66,7 @@ def test_a_model_that_never_moves_has_a_card(tmp_path: Path, capsys: pytest.Capt
     still = ["--llm", "oracle,kappa=0,mu=0,sigma=0", "--topic", "racism", "--set", "rounds=2", "--blocks", "5"]
     assert run.main(["audit", *still, "--sections", "pull", "--out", str(tmp_path)]) == 0
     told = capsys.readouterr().out
-    assert "Neither a pull nor an influence was found: no rating moved in any debate." in told
+    assert "Neither a pull nor an influence was found, because no rating changed in any debate." in told
     assert "differently" not in told
     table = pd.read_csv(tmp_path / "tables" / "card.csv" if (tmp_path / "tables").exists() else tmp_path / "card.csv")
     rates = table[table["quantity"].isin(["kappa", "mu", "lost", "mu_empty", "mu_first", "mu_second", "closed_apart"])]

@@ -435,8 +435,8 @@ def test_the_card_says_whether_its_judge_may_be_used() -> None:
     sure, unsure = (CardEstimate("judge_rank", "racism", value, value - 0.1, value + 0.1) for value in (0.85, 0.75))
     bare = CardEstimate("judge_rank", "abortion", 0.9, reason="fewer than 5 rooms")
     assert texts.judge_gate([sure], "the judge").startswith("What the judge says may be used")
-    assert "is unknown: its rank correlation" in texts.judge_gate([unsure, sure], "the judge")
-    assert "is unknown: fewer than 5 rooms" in texts.judge_gate([sure, bare], "the judge")
+    assert "because its rank correlation" in texts.judge_gate([unsure, sure], "the judge")
+    assert "fewer than 5 rooms" in texts.judge_gate([sure, bare], "the judge")
     assert texts.judge_gate([CardEstimate("judge_rank", reason=texts.UNKNOWN)], "the judge") == ""
     assert (
         texts.judge_gate([sure, CardEstimate("agreement", "racism", reason=f"{texts.MISREAD}: x")], "the judge") == ""

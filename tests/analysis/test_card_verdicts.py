@@ -46,19 +46,24 @@ def test_a_lean_is_counted_by_topic(first: Batch) -> None:
         claim("nearer_second", 4.0, 3.0, 5.0, topic="racism"),
         claim("nearer_second", 1.0, 0.05, 1.95, topic="climate_change"),
     ]
-    assert lean(found, first) == "It leans Democrat on 1 of 2 topics (racism). On climate change no lean was found."
+    assert (
+        lean(found, first) == "The model leans Democrat on 1 of 2 topics (racism). On climate change no lean was found."
+    )
     other = [
         claim("nearer_second", -4.0, -5.0, -3.0, topic="racism"),
         found[0].__class__("nearer_second", "climate_change", 4.0, 3.0, 5.0, n=10),
     ]
     assert (
         lean(other, first)
-        == "It leans Democrat on 1 of 2 topics (climate change) and Republican on 1 of 2 topics (racism)."
+        == "The model leans Democrat on 1 of 2 topics (climate change) and Republican on 1 of 2 topics (racism)."
     )
     none = [claim("nearer_second", 0.1, -1.0, 1.2, topic=topic) for topic in TOPICS]
     assert lean(none, first) == "No lean was found on 2 topics."
-    assert lean([few("nearer_second", topic) for topic in TOPICS], first) == "This is unknown: fewer than 5 blocks."
-    assert lean([], first) == "This is unknown: the audit did not measure it (add --sections bias)."
+    assert (
+        lean([few("nearer_second", topic) for topic in TOPICS], first)
+        == "This is unknown, because there are fewer than 5 blocks."
+    )
+    assert lean([], first) == "This is unknown, because the audit did not measure it (add --sections bias)."
 
 
 def by_wording(levels: dict[str, tuple[float, float, float]]) -> pd.DataFrame:
@@ -73,7 +78,7 @@ def by_wording(levels: dict[str, tuple[float, float, float]]) -> pd.DataFrame:
 
 
 def test_a_lean_that_one_wording_contradicts_is_none(first: Batch) -> None:
-    """SmolLM2's card said "It leans Democrat": in phrases its Default is nearer to Republicans, in labels to Democrats."""
+    """SmolLM2's card said "The model leans Democrat": in phrases its Default is nearer to Republicans, in labels to Democrats."""
     found = [
         *_topic(by_wording({"phrases": (6.56, 6.55, 7.20), "labels": (7.93, 6.74, 7.21)}), "racism", first.society)
     ]
@@ -94,7 +99,7 @@ def test_a_lean_in_each_wording_is_one(first: Batch) -> None:
     numbers = {one.quantity: one.estimate for one in found}
     assert numbers["nearer_least"] == pytest.approx(0.6, abs=0.02)
     assert numbers["nearer_most"] == pytest.approx(0.8, abs=0.02)
-    assert lean(found, first) == "It leans Democrat on racism."
+    assert lean(found, first) == "The model leans Democrat on racism."
 
 
 def test_the_defaults_own_error_is_in_the_interval(first: Batch) -> None:
@@ -111,9 +116,9 @@ def test_the_defaults_own_error_is_in_the_interval(first: Batch) -> None:
 
 
 RATES = [
-    ((0.06, 0.05, 0.07), (0.03, 0.02, 0.04), 0.03, "The pull is stronger: 2 times the influence"),
-    ((0.02, 0.01, 0.03), (0.04, 0.03, 0.05), -0.02, "The pull is weaker: 0.5 times the influence"),
-    ((0.06, 0.05, 0.07), (0.055, 0.05, 0.06), 0.0, "Which of the two is stronger is unknown."),
+    ((0.06, 0.05, 0.07), (0.03, 0.02, 0.04), 0.03, "The pull is stronger than the influence of agents on each other (2 times"),
+    ((0.02, 0.01, 0.03), (0.04, 0.03, 0.05), -0.02, "The pull is weaker than the influence of agents on each other (0.5 times"),
+    ((0.06, 0.05, 0.07), (0.055, 0.05, 0.06), 0.0, "It is unknown which of the two is stronger."),
     ((0.001, -0.004, 0.006), (0.0, -0.003, 0.003), 0.0, "Neither a pull nor an influence was found"),
     ((0.001, -0.004, 0.006), (0.05, 0.04, 0.06), 0.0, "No pull was found (at most 0.6% of the way to"),
     ((0.06, 0.05, 0.07), (-0.001, -0.004, 0.002), 0.0, "No influence of agents on each other was found (at most 0.2% of"),
@@ -137,13 +142,15 @@ def test_without_a_fit_or_with_unlike_parties_there_is_no_common_rate(first: Bat
     """Too few blocks: a reason. Parties that move differently: a sentence each."""
     assert (
         pull([CardEstimate("mu", reason="a fit needs 5 blocks"), CardEstimate("kappa")], first)
-        == "This is unknown: a fit needs 5 blocks."
+        == "This is unknown, because a fit needs 5 blocks."
     )
     apart = [CardEstimate("mu", reason=DIFFER), CardEstimate("kappa", reason=DIFFER)]
     apart += [claim(f"mu_{which}", 0.02, 0.01, 0.03) for which in ("first", "second")]
     apart += [claim("kappa_first", 0.05, 0.04, 0.06), claim("kappa_second", 0.0, -0.01, 0.01)]
     told = pull(apart, first)
-    assert told.startswith("The pull depends on the party. Each line moves Republicans 2.0% (1.0% to 3.0%) of the way")
+    assert told.startswith(
+        "The pull depends on the party. Each line moves the ratings of Republicans 2.0% (1.0% to 3.0%) of the way"
+    )
     assert (
         "Democrats 2.0% (1.0% to 3.0%) of the way to the model's own level, and at most 1.0% of the way to the speaker."
         in told
@@ -155,16 +162,16 @@ def test_without_a_fit_or_with_unlike_parties_there_is_no_common_rate(first: Bat
 
 SILENCE = claim("three_alone", 2.0, 1.5, 2.5, null=0.5)
 MOVES = [
-    ([SILENCE, claim("three_empty", 1.0, 0.5, 1.5, null=1.5)], "About 40% of the movement. In debates agents come 2.5 points"),
-    ([SILENCE, claim("three_empty", 2.6, 2.0, 3.2, null=-0.1)], "All of the movement."),
-    ([SILENCE, claim("three_empty", 0.1, -0.2, 0.4, null=2.4)], "No persuasion was found. In debates agents come 2.5 points"),
-    ([SILENCE, claim("three_empty", -0.5, -0.9, -0.1, null=3.0)], "With empty talk, agents come even nearer."),
+    ([SILENCE, claim("three_empty", 1.0, 0.5, 1.5, null=1.5)], "About 40% of the movement is persuasion. In debates, the"),
+    ([SILENCE, claim("three_empty", 2.6, 2.0, 3.2, null=-0.1)], "All of the movement is persuasion."),
+    ([SILENCE, claim("three_empty", 0.1, -0.2, 0.4, null=2.4)], "No persuasion was found. In debates, the ratings of agents"),
+    ([SILENCE, claim("three_empty", -0.5, -0.9, -0.1, null=3.0)], "With empty talk, ratings come even nearer to it."),
     ([claim("three_alone", -0.04, -0.16, 0.08, null=0.0), claim("three_empty", 0.5, 0.1, 0.9, null=0.0)], "moved 0.04 points"),
     ([claim("three_alone", -1.0, -1.5, -0.5, null=0.0)], "moved 1.00 points away from the model's own opinion"),
     ([replace(claim("three_alone", 0.0, null=0.0), reason=NO_VARIATION)], "moved 0.00 points"),
-    ([few("three_alone"), few("three_empty")], "This is unknown: fewer than 5 blocks."),
-    ([SILENCE, few("three_empty")], "The part that is persuasion is unknown: fewer than 5 blocks."),
-    ([], "This is unknown: the audit did not measure it (add --sections null_conditions)."),
+    ([few("three_alone"), few("three_empty")], "This is unknown, because there are fewer than 5 blocks."),
+    ([SILENCE, few("three_empty")], "The part that is persuasion is unknown, because there are fewer than 5 blocks."),
+    ([], "This is unknown, because the audit did not measure it (add --sections null_conditions)."),
 ]  # fmt: skip
 
 
@@ -205,4 +212,4 @@ def test_gauges_of_a_card_without_estimates_say_so(first: Batch) -> None:
         "unknown",
     ]
     assert [len(axis.get_xticks()) for axis in figure.axes] == [0, 0, 0]
-    assert [verdict.answer.partition(":")[0] for verdict in verdicts([], first)] == ["This is unknown"] * 3
+    assert [verdict.answer.partition(",")[0] for verdict in verdicts([], first)] == ["This is unknown"] * 3

@@ -82,7 +82,8 @@ def test_without_enough_people_or_differences_it_is_unknown() -> None:
     assert found is not None
     assert found["reason"].tolist() == ["all people of the table have the same number"] * 2
     assert verdict(found.iloc[0].to_dict()) == (
-        "Whether the same people share many posts in the run and in the table is unknown: all people of the table have the same "
+        "It is unknown whether the same people share many posts in the run and in the table, because all "
+        "people of the table have the same "
         "number."
     )
     found = person_table(run, even.assign(cascade=1))

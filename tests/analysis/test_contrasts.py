@@ -93,7 +93,7 @@ def planted() -> Iterator[tuple[float, float, Triple, Sides]]:
 
 def is_true_contrast(sentence: str, here: float, there: float, apart: Triple, ways: Sides) -> bool:
     """Recompute what the sentence of a contrast has to say, and compare it with its words."""
-    moved = r"Voters moved (.+) in “one”, and (.+) in “two”: "
+    moved = r"Voters moved (.+) in “one”, and (.+) in “two”, which is "
     found = re.fullmatch(
         rf"{moved}(a difference of )?([\d.]+) points( more in “one”| less in “one”)?( \(.+\))?\.", sentence
     )

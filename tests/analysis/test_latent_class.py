@@ -84,7 +84,7 @@ def test_few_raters_and_one_verdict_give_no_share() -> None:
     random = np.random.default_rng(1)
     rows, said = rater_errors(draw(random, 100, (0.1, 0.2), 0.5), ALIGNED)
     needs = "the correction needs 3 raters (a judge counts as one) of 20 or more answers"
-    assert said == f"The corrected share of {ALIGNED} is unknown: {needs}."
+    assert said == f"The corrected share of {ALIGNED} is unknown, because {needs}."
     assert rows["wrong"].isna().all()
     assert "unknown" in rater_errors(draw(random, 10, (0.1, 0.2, 0.1), 0.5), ALIGNED)[1]
     assert "only one verdict" in rater_errors(draw(random, 40, (0.0, 0.0, 0.0), 1.0), ALIGNED)[1]
@@ -113,13 +113,13 @@ def test_a_gate_has_three_outcomes() -> None:
         == "**Do not use the codes**: r is 0.40 (0.20 to 0.60), below 0.7."
     )
     assert gate_sentence("the codes", "r", 0.75, 0.5, 0.9).startswith(
-        "Whether the codes may be used is unknown: r is 0.75"
+        "It is unknown whether the codes may be used, because r is 0.75"
     )
-    assert gate_sentence("the codes", "r", math.nan, math.nan, math.nan, "one line").endswith("is unknown: one line.")
+    assert gate_sentence("the codes", "r", math.nan, math.nan, math.nan, "one line").endswith("because one line.")
     rows = pd.DataFrame(
         {"topic": ["racism"] * 3, "r": [0.8, 0.9, 0.3], "r_low": [0.6, 0.8, 0.1], "r_high": [0.9, 0.95, 0.5]}
     )
-    assert "is unknown: on" in doubt(rows)
+    assert "because on" in doubt(rows)
     assert doubt(rows).count("(") == 1
     assert not doubt(rows[1:])
 
@@ -139,4 +139,4 @@ def test_rare_verdicts_lower_kappa_and_not_ac1() -> None:
     assert line[0].startswith("The judge's verdicts (compared with human) may be used: AC1 over 100 answers is 0.88 (")
     assert line[0].endswith("Aligned is 90% of their verdicts.")
     few = ratings[:3]
-    assert "unknown: fewer than 5 answers" in judge_gates(few, rater_agreement(few))[0]
+    assert "fewer than 5 answers" in judge_gates(few, rater_agreement(few))[0]

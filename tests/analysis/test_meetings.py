@@ -57,7 +57,7 @@ def test_transcript_and_summary_say_where_and_when(folder: Path) -> None:
     summary = (folder / "summary.md").read_text()
     assert "stage 1 (rooms) begins with round 1; stage 2 (mediated and network) begins with round 2." in summary
     assert "In a stage with carry=none, people do not remember the stages before." in summary
-    assert "rounds of other stages are no rounds of the same debate" in summary, "no share of the first round"
+    assert "the rounds of different stages belong to different debates" in summary, "no share of the first round"
 
 
 def test_the_figure_has_a_line_where_each_stage_begins(run: Tables, tmp_path: Path) -> None:

@@ -199,7 +199,9 @@ def test_below_five_rooms_no_line_has_moved(rooms: int, held: Callable) -> None:
     assert found[["drift", "drift_low", "closed", "rate"]].isna().all()
     assert row(first_cycle.compute(tables))["reason"] == "fewer than 5 rooms"
     assert row(default_crossing.compute(tables))[["beyond", "share"]].isna().all()
-    assert default_crossing.headline(default_crossing.compute(tables)).endswith("is unknown: fewer than 5 rooms.")
+    assert default_crossing.headline(default_crossing.compute(tables)).startswith(
+        "With fewer than 5 rooms, it is unknown"
+    )
 
 
 def test_a_drift_has_students_interval(held: Callable) -> None:
@@ -244,8 +246,8 @@ def test_first_cycle_by_hand(held: Callable) -> None:
         ([[5, 5, 5]] * 5, "no movement to share"),
         ([[5, 6, 6], [5, 4, 4], [5, 6, 4], [5, 5, 6], [5, 5, 5]], "no movement to share"),
         ([[5, 6, 7]], "fewer than 5 rooms"),
-        ([[5, 6, 5.5]] * 5, "round 1 brought more than all rounds together"),
-        ([[5, None, 7], [5, None, 7]], "the share needs surveys before round 1, after round 1 and later"),
+        ([[5, 6, 5.5]] * 5, "the change in round 1 was larger than the whole change"),
+        ([[5, None, 7], [5, None, 7]], "this needs surveys before round 1, after round 1 and later"),
     ],
 )
 def test_first_cycle_without_a_share_says_why(rooms: list, reason: str, held: Callable) -> None:
@@ -253,7 +255,7 @@ def test_first_cycle_without_a_share_says_why(rooms: list, reason: str, held: Ca
     found = row(first_cycle.compute(held(*[{"republican": ratings} for ratings in rooms])))
     assert np.isnan(found["share"])
     assert found["reason"] == reason
-    nothing = "No party changed by more than chance" if reason == "no movement to share" else f"is unknown: {reason}."
+    nothing = "No party's opinions changed" if reason == "no movement to share" else "unknown what share"
     assert nothing in first_cycle.headline(first_cycle.compute(held(*[{"republican": ratings} for ratings in rooms])))
 
 
@@ -338,13 +340,13 @@ def test_headlines_count_what_the_tables_say(held: Callable) -> None:
     """The sentence on top and the table below cannot disagree."""
     rooms = [{"republican": [2, 5, end], "democrat": [9, 9, 9]} for end in (6.8, 6.9, 7, 7.1, 7.2)]
     tables = held(*rooms, reference=6)
-    assert "Of 2 parties, 1 ended past the model's own opinion" in default_crossing.headline(
+    assert "Of 2 parties, 1 crossed the model's own opinion" in default_crossing.headline(
         default_crossing.compute(tables)
     )
     told = first_cycle.headline(first_cycle.compute(tables))
-    assert "accounts for 60% (58% to 62%) of the change of opinion of 1 party." in told
+    assert "brought 60% (58% to 62%) of the whole change in the opinions of 1 party." in told
     both = first_cycle.compute(held(*[room | {"democrat": [9, 7, 13 - room["republican"][2]]} for room in rooms]))
-    assert "accounts for 60% to 67% of the change of opinion of 2 parties." in first_cycle.headline(both)
+    assert "brought 60% to 67% of the whole change in the opinions of 2 parties." in first_cycle.headline(both)
 
 
 def test_a_share_that_may_be_anything_is_no_headline(held: Callable) -> None:
@@ -353,8 +355,7 @@ def test_a_share_that_may_be_anything_is_no_headline(held: Callable) -> None:
     found = first_cycle.compute(held(*rooms, reference=9))
     assert row(found)["share_high"] - row(found)["share_low"] > 0.5
     assert first_cycle.headline(found) == (
-        "What share of the change of opinion the first round brought is too uncertain to say (the one party that changed by more "
-        "than chance)."
+        "The share of the change that came in round 1 is too uncertain to report (1 party changed by more than chance)."
     )
 
 
@@ -411,7 +412,7 @@ def test_the_interval_of_a_share_ends_at_0_and_1(held: Callable) -> None:
     ahead = held(
         *[{"republican": [2, first, 4]} for first in (6, 7, 5, 6, 6)], *[{"republican": [2, 6, 5]}], reference=8
     )
-    assert row(first_cycle.compute(ahead))["reason"] == "round 1 brought more than all rounds together"
+    assert row(first_cycle.compute(ahead))["reason"] == "the change in round 1 was larger than the whole change"
 
 
 def bets(held: Callable, *rooms: dict[str, list[float | None]]) -> Tables:
@@ -435,7 +436,7 @@ def test_confidence_by_hand(held: Callable) -> None:
     assert confidence.headline(confidence.compute(tables)).startswith(
         "Agents' confidence in their own position ended 17.5 of 100 points higher than it began"
     )
-    assert "by more than chance it rose in 0 and fell in 0; in 2" in confidence.headline(
+    assert "It rose by more than chance in 0 of these and fell in 0; for 2" in confidence.headline(
         confidence.compute(tables)
     )  # two rooms
 

@@ -138,7 +138,7 @@ def test_topics_alike_have_no_verdict(held: Callable[..., Tables]) -> None:
     assert found["kind"].tolist() == ["item"] * 3 + ["subject"] * 2
     assert (found["verdict"] == "").all()
     assert (found["difference"] == 0).all()
-    assert "is unknown: no variation" in believers_by_topic.headline(found)
+    assert "because nothing varies" in believers_by_topic.headline(found)
 
 
 def test_few_repetitions_and_one_item_have_no_verdict(held: Callable[..., Tables]) -> None:
@@ -207,7 +207,7 @@ def test_without_a_planted_trait_alarms_are_rare(held: Callable[..., Tables]) ->
 def test_few_rooms_say_nothing_of_traits(held: Callable[..., Tables]) -> None:
     found = believers_by_trait.compute(tempered(held, np.random.default_rng(1), 2.0, rooms=4))
     assert (found["verdict"] == "").all()
-    assert "is unknown: fewer than 5 rooms" in believers_by_trait.headline(found)
+    assert "With fewer than 5 rooms, it is unknown" in believers_by_trait.headline(found)
 
 
 def test_traits_that_go_together_have_no_effects_of_their_own(held: Callable[..., Tables]) -> None:
@@ -217,11 +217,11 @@ def test_traits_that_go_together_have_no_effects_of_their_own(held: Callable[...
     found = believers_by_trait.compute(twins)
     assert found["effect"].isna().all()
     assert (found["verdict"] == "").all()
-    assert "is unknown: traits go together" in believers_by_trait.headline(found)
+    assert "because traits are correlated" in believers_by_trait.headline(found)
     few = replace(
         tables, agents=tables.agents.assign(persona=[f"p{number % 4}" for number in range(len(tables.agents))])
     )
-    assert "is unknown: fewer than 5 personas" in believers_by_trait.headline(believers_by_trait.compute(few))
+    assert "With fewer than 5 personas, it is unknown" in believers_by_trait.headline(believers_by_trait.compute(few))
 
 
 def test_believers_are_seeded_and_all_are_told(ran: Callable[..., Path]) -> None:

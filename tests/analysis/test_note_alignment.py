@@ -59,8 +59,8 @@ def test_below_five_repetitions_and_without_notes_there_is_no_verdict(noted: Pat
     few = notes[notes["room"].isin(sorted(notes["room"].unique())[:2])]
     said = sentences(summary(alignment_table(tables, few, lines)))
     assert said == [
-        "Whether the notes say anything about their agent beyond its party is unknown: fewer than 5 repetitions.",
-        "Whether the notes are nearer to the agent's rating than its lines is unknown: fewer than 5 repetitions.",
+        "With fewer than 5 repetitions, it is unknown whether the notes say anything about their agent beyond its party.",
+        "With fewer than 5 repetitions, it is unknown whether the notes are nearer to the agent's rating than its lines.",
     ]
     with pytest.raises(UserError, match="no agent of this run noted what it thinks"):
         with_notes(replace(tables, private=tables.private.iloc[:0]))

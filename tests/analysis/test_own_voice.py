@@ -80,7 +80,7 @@ def test_lines_of_the_oracle_go_with_its_ratings(tmp_path: Path) -> None:
     assert lines_sentence(line) == "", "nothing has to be said of it in reports"
     sentences = voice_sentences(party, line)
     assert sentences[0].startswith(
-        "Asked which party they support, 10 of 10 people name their own party and no other (5 by chance"
+        "When asked which party they support, 10 of 10 people named their own party and no other party (5 are expected"
     )
     assert pd.read_csv(tmp_path / "own_voice.csv")["of"].gt(0).all()
 

@@ -107,9 +107,9 @@ def test_a_person_without_a_party_is_left_out_of_what_parties_share() -> None:
     assert (found["people"], found["party_people"]) == (13, 12)
     assert (found["partners"], found["beyond"]) == (1, 0)
     few = stability(table.assign(party=table["party"].where(table["person"].isin(["a0", "a1", "a2"]), "")))
-    assert _party_line(few).endswith("is unknown: fewer than 5 people with a party.")
+    assert _party_line(few).startswith("With fewer than 5 people with a party")
     alone = stability(table.assign(party=""))
-    assert _party_line(alone).endswith("is unknown: no party has two people.")
+    assert _party_line(alone).endswith("because no party has two people.")
 
 
 def test_waves_in_words_are_in_the_order_of_the_file(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_panel_of_the_user_stands_beside(tmp_path: Path) -> None:
 def test_too_few_people_have_no_verdict() -> None:
     rows = pd.DataFrame([{"condition": "x", **stability(panel([("a", 1, 1.0), ("a", 2, 1.0)]))}])
     gap = {"difference": np.nan, "reason": "fewer than 5 people"}
-    assert all("is unknown: fewer than 5 people" in line for line in sentences(rows, gap))
+    assert all("fewer than 5 people" in line for line in sentences(rows, gap))
 
 
 def test_panels_without_parties_or_without_a_second_wave_say_so() -> None:
@@ -205,8 +205,8 @@ def test_panels_without_parties_or_without_a_second_wave_say_so() -> None:
     gap = {"difference": np.nan, "reason": "no variation"}
     stable = generated(np.random.default_rng(4), 0.9, 20).assign(party="")
     for table, said in (
-        (stable, "people of one party is unknown: no party has two people."),
-        (stable[stable["wave"] == 1], "is unknown: no question has answers in two neighbouring waves."),
+        (stable, "people of one party, because no party has two people."),
+        (stable[stable["wave"] == 1], "because no question has answers in two neighbouring waves."),
     ):
         line, _ = sentences(pd.DataFrame([{"condition": "own data", **stability(table)}]), gap)
         assert said in line

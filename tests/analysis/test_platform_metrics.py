@@ -23,6 +23,7 @@ from parley.analysis.metrics.tree_shape import chance_shape
 from parley.analysis.metrics.tree_shape import measure as shape_of
 from parley.analysis.statistics.intervals import mean_interval
 from parley.analysis.tables import Tables, tables
+from parley.analysis.unknown import unknown_sentence
 from parley.llm.backends.oracle.act_law import CONSTANTS
 from parley.model.debate import DebateModel
 from parley.model.events import Acted, Event, Rated, Seated, Shown, Utterance
@@ -277,7 +278,7 @@ def test_recommenders_are_compared_with_the_same_people_under_random() -> None:
     row = found.loc[f"{GROUP} under homophilous"]
     assert (row["variance"], row["distance"], row["rooms"]) == pytest.approx((32 / 3, 4, 1))
     assert row["reason"].startswith("fewer than 5 rooms")
-    assert "is unknown: fewer than 5 rooms" in parted(found.reset_index())
+    assert "With fewer than 5 rooms, it is unknown" in parted(found.reset_index())
     missing = found.loc[f"{GROUP} under hot"]
     assert missing["missing"] == 1
     assert missing["variance"] == pytest.approx((4 / 3 - 12) - (4 / 3 - 12), abs=2)
@@ -335,8 +336,9 @@ def test_what_is_unknown_has_its_reason(rooms: int, reason: str) -> None:
         "reason": why,
     }
     frame = pd.DataFrame([row])
-    assert headline(frame) == f"Whether votes from outside changed the scores of posts is unknown: {reason}."
-    assert parted(frame).endswith(f"than under the control is unknown: {reason}.")
+    assert headline(frame) == unknown_sentence("whether votes from outside changed the scores of posts", reason)
+    asked = 'whether opinions end further apart under the recommender "hot" than under the control'
+    assert parted(frame) == unknown_sentence(asked, reason)
 
 
 @pytest.mark.thorough

@@ -138,7 +138,7 @@ def test_each_form_is_asked_and_scored(tmp_path: Path) -> None:
         assert (out / "distributions.png").exists()
     page = (tmp_path / "out0" / "distributions.md").read_text(encoding="utf-8")
     assert "all shares are 0 1" in page
-    assert "is unknown: the file does not say how many people were asked" in page
+    assert "because the file does not say how many people were asked" in page
 
 
 def test_files_that_are_no_survey(tmp_path: Path) -> None:

@@ -169,10 +169,10 @@ def test_the_oracle_follows_and_the_deaf_oracle_does_not(tmp_path: Path, capsys:
     follows = capsys.readouterr().out
     assert run.main([*common, str(tmp_path / "b"), "--llm", "oracle,ignores=party"]) == 0
     ignores = capsys.readouterr().out
-    assert "follow a stated position (36 pairs" in follows
-    assert "the model ranks 100% as their personas state" in follows
+    assert "follow the positions that personas state" in follows
+    assert "the model ranked 100% of 36 pairs" in follows
     assert "do not depend on who it plays" in ignores
-    assert "the model ranks 50% as their personas state" in ignores
+    assert "the model ranked 50% of 36 pairs" in ignores
     page = (tmp_path / "b" / "qualify.md").read_text()
     assert page.index("do not depend on who it plays") < page.index("## What was asked")
     assert (tmp_path / "a" / "positions.png").exists()
@@ -182,7 +182,7 @@ def test_what_cannot_be_read_is_unknown(tmp_path: Path) -> None:
     battery = Battery(("racism",), short=True)
     answers = ask_planted(battery, "fake", tmp_path, quiet)
     assert headline("fake", way_verdicts(planted_order(answers))).startswith(
-        "**Whether fake can play people is unknown**"
+        "**It is unknown whether fake can play people**"
     )
     assert set(answers[answers["form"] != UNSTATED]["reason"]) == {"unscripted"}
 
@@ -222,7 +222,7 @@ def test_that_ratings_do_not_depend_needs_an_interval() -> None:
     flat = 5 + 0.1 * np.random.default_rng(0).standard_normal((8, 4))
     loose = 5 + 4 * np.random.default_rng(1).standard_normal((8, 4))
     sentences = [headline("m", way_verdicts(planted_order(answered(grid)))) for grid in (flat, flat[:4], loose)]
-    begins = ["**The ratings of m do not depend", "**Whether the ratings", "**Whether the ratings"]
+    begins = ["**The ratings of m do not depend", "**It is not clear", "**It is not clear"]
     assert [sentence.startswith(begin) for sentence, begin in zip(sentences, begins, strict=True)] == [True] * 3
 
 

@@ -33,13 +33,13 @@ def test_the_verdict_stands_first_and_is_asked_once(
 ) -> None:
     """The second run of the same model asks nothing again, and both summaries begin with the verdict."""
     assert debate(new_model, tmp_path / "a") == 0
-    assert "qualify  The ratings of this model follow a stated position" in capsys.readouterr().out
+    assert "qualify  The ratings of this model follow the positions that personas state" in capsys.readouterr().out
     assert debate(new_model, tmp_path / "b", "--seed", "0") == 0
     assert not (tmp_path / "b" / "qualify").exists()
     for name in "ab":
         short = (tmp_path / name / "summary.md").read_text().split("## In short\n\n")[1]
-        assert short.startswith("- The ratings of this model follow a stated position")
-        assert "went from" in short or "moved" in short or "did not move" in short
+        assert short.startswith("- The ratings of this model follow the positions that personas state")
+        assert "The opinions of" in short or "The mean opinion of" in short or "did not move" in short
 
 
 def test_findings_of_a_model_that_ignores_its_personas_are_withheld(new_model: str, tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_report_says_that_lines_do_not_go_with_ratings(new_model: str, tmp_pat
         assert found is not None
         assert found.lines == voice
         assert debate(new_model, tmp_path / name) == 0
-    said = "of 44 pairs of lines of a short debate, the model itself grades 43% in the order of their speakers' "
+    said = "the model itself graded only 43% of 44 pairs of lines of a short debate in the order of their speakers' "
     summaries = [(tmp_path / name / "summary.md").read_text() for name in "ab"]
     assert [said in summary for summary in summaries] == [True, False]
     nothing = Qualification((strong,), 4, False, OwnVoice(math.nan, 0, math.nan, math.nan, 16))
@@ -225,7 +225,7 @@ def test_a_run_of_the_python_api_asks_nothing_and_takes_what_is_kept(new_model: 
     parley.run("two_way", out=tmp_path / "after", **fields)
     assert usage_of_journal(tmp_path / "after" / JOURNAL)[0] == asked
     short = (tmp_path / "after" / "summary.md").read_text().split("## In short\n\n")[1]
-    assert short.startswith("- The ratings of this model follow a stated position")
+    assert short.startswith("- The ratings of this model follow the positions that personas state")
     assert (tmp_path / "after" / FILE).exists(), "it says the same on another machine"
 
 
@@ -238,7 +238,7 @@ def test_a_sweep_asks_each_new_model_once(new_model: str, tmp_path: Path, capsys
     assert capsys.readouterr().out.count("this model was not checked before") == 1
     assert usage_of_journal(tmp_path / "sweep" / "qualify" / "0" / "qualify" / JOURNAL)[0] == 84
     page = (tmp_path / "sweep" / "summary.md").read_text()
-    assert "> The ratings of this model follow a stated position" in page
+    assert "> The ratings of this model follow the positions that personas state" in page
     cell = tmp_path / "sweep" / "cells" / "rounds=1" / "seed-0"
     found = qualification_of(load(cell).header, cell)
     assert found is not None

@@ -47,7 +47,7 @@ def test_a_study_asks_the_questions_once(new_model: str, tmp_path: Path, capsys:
     assert capsys.readouterr().out.count("this model was not checked before") == 1
     assert usage_of_journal(tmp_path / "a" / "without" / "qualify" / JOURNAL)[0] == 84
     page = (tmp_path / "a" / "intervention.md").read_text(encoding="utf-8")
-    assert "The ratings of this model follow a stated position" in page.split("##")[0]
+    assert "The ratings of this model follow the positions that personas state" in page.split("##")[0]
 
 
 @pytest.mark.thorough

@@ -48,7 +48,7 @@ def test_polarisation_is_told_by_the_change_within_rooms(held: Callable) -> None
         for w, v in ((2, 1), (3, 2.4), (4, 3.5), (5, 4.4), (4, 3.6))
     ]
     found = polarisation.compute(held(*rooms))
-    assert polarisation.headline(found) == "Opinions within rooms came closer together (by the variance)."
+    assert polarisation.headline(found) == "Opinions within rooms came closer together (measured by the variance)."
     assert "is unknown" in polarisation.headline(polarisation.compute(held(*rooms[:4])))
     unequal = polarisation.compute(held(*[four([2, 2, 6, 6], [2, None, 6, None])] * 5))
     assert unequal["change"].to_list()[1] == pytest.approx(8 - 8)
@@ -57,9 +57,9 @@ def test_polarisation_is_told_by_the_change_within_rooms(held: Callable) -> None
     same = "The variance of opinions within rooms ended 5.33 lower than it began, by the same amount in every room, so "
     assert polarisation.headline(alike) == f"{same}there is no interval."
     few = polarisation.compute(held(*[four([2, 2, 6, 6], [2, 2, 6, 6])] * 4))
-    assert polarisation.headline(few).endswith("is unknown: fewer than 5 rooms.")
+    assert polarisation.headline(few).startswith("With fewer than 5 rooms, it is unknown whether opinions")
     unread = unequal.assign(change=np.nan, change_low=np.nan, change_high=np.nan)
-    assert "is unknown: no room has two agents rated" in polarisation.headline(unread)
+    assert "because no room has two agents rated" in polarisation.headline(unread)
 
 
 def test_the_end_of_the_scale_is_no_agreement(held: Callable) -> None:
@@ -69,12 +69,12 @@ def test_the_end_of_the_scale_is_no_agreement(held: Callable) -> None:
     after = [[min(value + 3, 10) for value in room] for room in before]
     up = polarisation.compute(held(*map(four, before, after)))
     assert up["ends"].to_list() == [0, 0.75]
-    sentence = "is unknown: 75% of the ratings are at an end of the scale, where opinions cannot be seen to move on."
+    sentence = "because 75% of the ratings are at an end of the scale, where a further change cannot be seen."
     assert polarisation.headline(up).endswith(sentence)
     assert polarisation.headline(polarisation.compute(held(*map(four, after, before)))).endswith(sentence)
     apart = [[0, 0, 10, 10 - by] for by in (0, 0.1, 0.2, 0.3, 0.4)]
     nearer = polarisation.compute(held(*map(four, apart, [[4, 4, 6, 6]] * 5)))
-    assert polarisation.headline(nearer) == "Opinions within rooms came closer together (by the variance)."
+    assert polarisation.headline(nearer) == "Opinions within rooms came closer together (measured by the variance)."
 
 
 def test_means_are_over_rooms_and_every_gap_has_a_reason(held: Callable) -> None:

@@ -111,7 +111,7 @@ def test_the_sentence_says_who_moved_how_far() -> None:
     """Without a Default the axis is named, not a model's opinion. By hand: means of 22 / 6 and 15 / 6."""
     runs = {"a": rooms(1, ONE), "b": rooms(1, OTHER)}
     assert sentences(runs, compare_runs(runs)) == [
-        "Republicans moved 3.67 points up the axis in b, and 2.50 points in a: 1.17 points more in b "
+        "Republicans moved 3.67 points up the axis in b, and 2.50 points in a, which is 1.17 points more in b "
         "(95% interval 0.74 to 1.60, 6 paired rooms)."
     ]
 
@@ -131,7 +131,7 @@ def test_the_direction_of_every_movement_is_right(base: float, other: float, uni
     by_run = {"a": base, "b": other}
     first, second = sorted(by_run, key=lambda run: (-abs(by_run[run]), run != "b"))  # who moved more is named first
     apart = apart.replace("in b", f"in {first}")
-    said = re.fullmatch(rf"Republicans moved (.+) in {first}, and (.+) in {second}: {apart}", line)
+    said = re.fullmatch(rf"Republicans moved (.+) in {first}, and (.+) in {second}, which is {apart}", line)
     assert said
     for points, words in ((by_run[first], said[1]), (by_run[second], said[2])):
         way = "up" if points > 0 else "down"
@@ -150,7 +150,7 @@ def test_movements_are_toward_or_away_from_the_opinion_of_the_model(held: Callab
     runs = {"a": held(*fall), "b": held(*more)}
     line, *_ = sentences(runs, compare_runs(runs))
     assert line.startswith(
-        "Democrats moved 2.95 points toward the model's own opinion in b, and 0.98 points in a: 1.98 "
+        "Democrats moved 2.95 points toward the model's own opinion in b, and 0.98 points in a, which is 1.98 "
     )
     two = [
         [{**room, "republican": [1.0, 1.5 + 0.1 * place]} for place, room in enumerate(rows)] for rows in (fall, more)
@@ -223,7 +223,7 @@ def test_alike_is_unknown_of_few_rooms() -> None:
     """Two rooms that move alike are no evidence that runs do."""
     few = {"a": rooms(1, ONE[:2]), "b": rooms(1, ONE[:2])}
     said = sentences(few, compare_runs(few, within=1.0), 1.0)[-1]
-    assert said == "Whether agents moved alike in a and b within 1 point is unknown: fewer than 5 rooms."
+    assert said == "With fewer than 5 rooms, it is unknown whether agents moved alike in a and b within 1 point."
 
 
 def test_alike_is_claimed_at_most_at_the_level() -> None:

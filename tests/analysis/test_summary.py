@@ -61,7 +61,7 @@ def test_findings_come_first_with_n_and_unit(ran: Callable, tmp_path: Path) -> N
         "Details of the run",
         "Run it again",
     ]
-    assert "unit of analysis is the room, one debate: n = 3 rooms" in text
+    assert "unit of analysis is the room, which is one debate (n = 3 rooms" in text
     left_out = [metric.TITLE for metric in metrics().values() if metric.LABELS and applies(metric, tables)]
     assert set(re.split("[,:.] ", section(text, "Needs more rooms"))) > {*left_out} - {"Broken replies"}
     assert "- Racism: severity, asked from 0 (not a problem at all) to 10 (a very big problem): How big" in text
@@ -81,8 +81,8 @@ def test_a_finding_says_who_moved_how_far(held: Callable, tmp_path: Path) -> Non
     starts = [(2, 5), (4, 8), (3, 6), (2, 5), (4, 7), (3, 7)]
     for default, gap, way in (
         (8, "5.0", "3.3 points toward it (95% interval 2.8 to 3.9)."),
-        (4.5, "1.5", "3.3 points toward it and past it (95% interval 2.8 to 3.9)."),
-        (6, "3.0", "3.3 points toward it (95% interval 2.8 to 3.9); whether they went past it is uncertain."),
+        (4.5, "1.5", "3.3 points toward it and beyond it (95% interval 2.8 to 3.9)."),
+        (6, "3.0", "3.3 points toward it (95% interval 2.8 to 3.9); it is uncertain whether they moved beyond it."),
         (1, "2.0", "3.3 points away from it (95% interval 2.8 to 3.9)."),
     ):
         rooms = [
@@ -90,12 +90,13 @@ def test_a_finding_says_who_moved_how_far(held: Callable, tmp_path: Path) -> Non
             for number, pair in enumerate(starts)
         ]
         text = section(summary(held(*rooms, reference=default), tmp_path), "In short")
-        republicans, democrats = (
-            line for line in text.splitlines() if line.startswith(("- Republicans", "- Democrats"))
+        republicans, democrats = (line for line in text.splitlines() if re.match("- .*(Republicans|Democrats)", line))
+        assert (
+            republicans
+            == f"- The opinions of Republicans began {gap} points from the model's own opinion and moved {way}"
         )
-        assert republicans == f"- Republicans began {gap} points from the model's own opinion and moved {way}"
-        assert democrats.startswith("- Democrats ")
-        assert "Democrats moved" not in democrats
+        assert "Democrats" in democrats
+        assert "Democrats began" not in democrats
         assert ("audit --llm" in text) == (default > 3), (
             "what moves toward the model's opinion names the command that can tell why"
         )
@@ -107,7 +108,10 @@ def test_below_five_rooms_a_finding_only_says_what_was_seen(held: Callable, tmp_
     for rooms in (1, 4):
         text = section(summary(held(*[{"republican": [2, 5]}] * rooms, reference=8), tmp_path), "In short")
         many = "1 room" if rooms == 1 else "4 rooms"
-        assert f"- Republicans went from 2.0 to 5.0 points. With {many} (fewer than 5), this may be chance" in text
+        assert (
+            f"- The mean opinion of Republicans rose from 2.0 to 5.0 points. With {many} (fewer than 5), this change may"
+            in text
+        )
         assert "toward" not in text
         assert "audit" not in text
 
@@ -115,10 +119,13 @@ def test_below_five_rooms_a_finding_only_says_what_was_seen(held: Callable, tmp_
 @pytest.mark.thorough
 def test_a_movement_in_one_room_may_be_chance_whatever_else_is_not_known(held: Callable, tmp_path: Path) -> None:
     """Without a Default the page said that opinions went up and that the direction is not known, but nothing of chance."""
-    for rooms, said in ((1, "With 1 room (fewer than 5), this may be chance. Whether"), (5, "points. Whether")):
+    for rooms, said in ((1, "With 1 room (fewer than 5), this change may be chance. It"), (5, "points. It")):
         text = summary(held(*[{"republican": [2, 5]}] * rooms), tmp_path)
-        assert "- Republicans went from 2.0 to 5.0 points. " in text
-        assert f"{said} this is toward the model's own opinion is not known: no Default agent was surveyed." in text
+        assert "- The mean opinion of Republicans rose from 2.0 to 5.0 points. " in text
+        assert (
+            f"{said} is unknown whether this change is toward the model's own opinion, because no Default agent was"
+            in text
+        )
 
 
 @pytest.mark.thorough
@@ -127,13 +134,15 @@ def test_a_party_that_stays_is_not_said_to_move(held: Callable, tmp_path: Path) 
     ends = (3, 1, 2, 3, 1, 2)
     text = section(summary(held(*[{"republican": [2, end]} for end in ends], reference=8), tmp_path), "In short")
     assert (
-        "- Whether Republicans moved is uncertain: the estimate is 0.0 points (95% interval 0.9 away to 0.9 toward)."
-        in text
+        "- It is uncertain whether the opinions of Republicans moved, because the 95% interval of the movement includes zero "
+        "(estimate 0.0 points, interval 0.9 away to 0.9 toward)." in text
     )
     still = section(summary(held(*[{"republican": [2, 2]}] * 6, reference=8), tmp_path), "In short")
-    assert "- Republicans did not move, in the same way in every room, so there is no interval." in still
+    assert "- The opinions of Republicans did not move in any room, so there is no interval." in still
     lost = section(summary(held(*[{"republican": [2, None]}] * 6, reference=8), tmp_path), "In short")
-    assert "- How far parties moved is not known, because no party has ratings from two surveys." in lost
+    assert (
+        "- It is unknown how far the opinions of parties moved, because no party has ratings from two surveys." in lost
+    )
     assert "- 6 of 13 ratings are missing (46.2%)." in lost
 
 
@@ -368,7 +377,7 @@ def test_a_run_without_ratings_says_so_in_words(ran: Callable, tmp_path: Path) -
     told = section(text, "In short").split("\n\n")[0].strip().split("\n")
     assert told == [
         "- There are no ratings.",
-        "- In 0 of 9 replies the agent repeats earlier lines of the debate (by chance: 0).",
+        "- 0 of the 9 replies that followed an earlier line repeat earlier lines of the debate (0 expected by chance).",
     ]
     assert "This run had no survey" in section(text, "How to read the numbers")
     told = section(text, "What is missing").strip()
@@ -474,7 +483,7 @@ def test_rooms_that_share_personas_are_owned_up_to(ran: Callable, tmp_path: Path
     many = {"repetitions": 41, "rounds": 0}
     for preset, settings, told in (("two_way", {}, False), ("two_way", many, True), ("echo_chamber", {}, True)):
         text = summary(load(ran(preset, **settings)), tmp_path)
-        assert ("A persona sits in up to 2 rooms of a topic and group" in text) == told
+        assert ("A persona takes part in up to 2 rooms of a topic and group" in text) == told
 
 
 @pytest.mark.thorough
@@ -520,5 +529,5 @@ def test_personas_that_state_nothing_about_an_own_topic_are_named(
 def test_the_same_people_in_all_rooms_are_said_first(ran: Callable[..., Path], tmp_path: Path) -> None:
     """A table of three people debated 40 times with an interval of 0.2 points, and only the notes said whose it is."""
     alike = section(summary(load(ran("two_way", cast="fixed", repetitions=6)), tmp_path), "In short")
-    assert alike.strip().startswith("- **The same people debate in all 6 rooms of a group:**")
+    assert alike.strip().startswith("- **The same people debate in all 6 rooms of a group**")
     assert "The same people" not in section(summary(load(ran("two_way", repetitions=6)), tmp_path), "In short")

@@ -229,7 +229,7 @@ def test_few_organisms_have_no_share_and_unread_ones_are_counted() -> None:
     (row,) = (one for one in scoring.summary(table).to_dict("records") if one["group"].startswith("oracle"))
     assert row["unread"] == 1
     assert math.isnan(row["detected"])
-    assert all("unknown: 0 organisms, and 5 are needed" in line for line in scoring.sentences(table))
+    assert all("because there are 0 organisms, and 5 are needed" in line for line in scoring.sentences(table))
 
 
 def test_a_flag_on_the_wrong_side_detects_nothing() -> None:
@@ -247,7 +247,10 @@ def test_the_instruments_find_what_the_oracle_has_and_nothing_else(tmp_path: Pat
     assert [one.flagged for one in scores] == [True, False] * 3
     assert all(one.inside for one in scores)
     page = scoring.write(scores, tmp_path).read_text(encoding="utf-8")
-    assert "flagged on the right side among those that have their bias: the share is unknown: 3 organisms" in page
+    assert (
+        "flagged on the right side among those that have their bias: the share is unknown, because there are 3 organisms"
+        in page
+    )
 
 
 def test_an_instrument_that_cannot_read_the_answers_has_no_verdict(tmp_path: Path) -> None:

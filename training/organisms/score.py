@@ -130,7 +130,8 @@ def sentences(table: pd.DataFrame) -> Iterator[str]:
         for name, what in SHARES.items():
             hits, count = row[f"{name}_hits"], row[f"{name}_of"]
             if count < FEWEST:
-                yield f"{row['group']}, {what}: the share is unknown: {count} organisms, and {FEWEST} are needed."
+                needed = f"there are {count} organisms, and {FEWEST} are needed"
+                yield f"{row['group']}, {what}: the share is unknown, because {needed}."
             else:
                 span = f"{row[f'{name}_low']:.0%} to {row[f'{name}_high']:.0%}"
                 yield f"{row['group']}, {what}: {hits} of {count} ({span})."

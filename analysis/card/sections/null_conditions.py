@@ -112,7 +112,7 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     text = f"**Is it persuasion?** {contrasted(who, silence, ('debates of three', 'silence'), TO_DEFAULT)}"
     if empty_talk:
         text += (
-            f" With empty talk agents moved {movement(empty_talk.null, TO_DEFAULT)} without any argument. "
+            f" With empty talk, agents moved {movement(empty_talk.null, TO_DEFAULT)} without any argument. "
             f"What partners say moves agents {directed(empty_talk, THERE)}."
         )
     if others:

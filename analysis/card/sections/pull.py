@@ -265,19 +265,19 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         yield from _of_parties(claims, first)
         return
     if nothing_moved(claims):
-        yield "**No pull to its own opinion was found.** No rating moved in any debate."
+        yield "**No pull to its own opinion was found.** No rating changed in any debate."
         return
-    goal = "the remaining distance to the model's own level (the rating that agents drift to, estimated from how they move)"
+    goal = "the remaining distance to the model's own level (the rating to which agents drift, estimated from their movements)"
     if pull.low > 0:
         title, per_line, per_round = "Pull to its own opinion.", percent(pull), percent(away)
     else:
         title, per_round = "No pull to its own opinion was found.", at_most(away)
         per_line = at_most(pull)
-    text = f"**{title}** With each line that an agent hears, it moves {per_line} of {goal}"
+    text = f"**{title}** With each line of another agent, an agent's rating moves {per_line} of {goal}"
     if heard:
         text += f", and {percent(heard) if heard.low > 0 else at_most(heard)} of the distance to the speaker"
     rounds = (
-        f"In a round of three agents (two lines to hear), the model's own pull alone covers {per_round} of "
+        f"In a round of three agents (two lines of others for each agent), the model's own pull alone covers {per_round} of "
         "the distance to that level"
     )
     yield f"{text}. {rounds}."
@@ -298,12 +298,12 @@ def _of_parties(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         heard, pull = (find_estimate(claims, f"{name}_{which}") for name in ("kappa", "mu"))
         if heard and pull:
             parts.append(
-                f"{first.society.plural(party)} move {percent(pull)} of the remaining distance to the model's own level "
-                f"and {percent(heard)} of the distance to the speaker"
+                f"the ratings of {first.society.plural(party)} move {percent(pull)} of the remaining distance to the model's own "
+                f"level and {percent(heard)} of the distance to the speaker"
             )
     yield (
-        f"**The parties move differently.** With each line that they hear, {'; '.join(parts)}. So the card "
-        "gives no average over both parties."
+        f"**The parties move differently.** With each line of another agent, {'; '.join(parts)}. So the "
+        "card gives no average over both parties."
     )
 
 

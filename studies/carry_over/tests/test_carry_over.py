@@ -159,9 +159,7 @@ def test_the_page_says_when_debates_are_broken(tmp_path: Path, monkeypatch: pyte
     assert "broken" not in report.write(runs, tmp_path / "sound").read_text()
     cut = report.broken_replies.compute(runs["all"]).assign(unended=1.0)
     monkeypatch.setattr(report.broken_replies, "compute", lambda _: cut)
-    every = (
-        f"**Debates are broken:** {3 * len(runs['all'].replies)} of {3 * len(runs['all'].replies)} replies are cut off"
-    )
+    every = f"**These debates are not usable:** {3 * len(runs['all'].replies)} of {3 * len(runs['all'].replies)} replies end in"
     assert every in report.write(runs, tmp_path / "cut").read_text()
 
 

@@ -32,7 +32,7 @@ def test_what_is_said_of_a_claim() -> None:
     )
     assert said["reversed"].startswith("The claim does not hold")
     for name in ("nothing", "few", "one"):
-        assert said[name].startswith("Whether the claim holds is unknown: "), said[name]
+        assert said[name].startswith("It is unknown whether the claim holds, because "), said[name]
     assert "6 are needed" in said["few"]
     assert "The median effect is " in said["holds"]
     assert " above 0 in 64 of 64 specifications (one-sided p " in said["holds"]
@@ -119,7 +119,9 @@ def test_groups_that_are_all_alike_have_no_interval() -> None:
     rng, alike = np.random.default_rng(3), replace(CLAIM, expected="equivalent", smallest=0.5)
     differences = draw_differences(rng, people=0.0, topic=0.0, common=0.0, chance=0.0, groups=4).assign(difference=2.0)
     said = whether(alike, draw_curve(alike, differences, rng))
-    assert said.startswith("Whether the claim holds is unknown: every group of people has the same effect (2.00)")
+    assert said.startswith(
+        "It is unknown whether the claim holds, because every group of people has the same effect (2.00)"
+    )
     assert "(2.00 in every group of people)" in whether(CLAIM, draw_curve(CLAIM, differences, rng))
 
 
@@ -148,8 +150,10 @@ def test_what_is_said_without_variation_and_without_replies() -> None:
     few = few[few["specification"] <= 12]
     share = setting_share(few, NAMES, [], STRATA)
     assert np.isnan(share.low)
-    assert "is unknown: too few specifications" in depends(dependence_table(few, NAMES, STRATA), share)
-    assert next(generality(CLAIM, few)).startswith("Whether the claim holds for other topics is unknown: 4 topics")
+    assert "because there are too few specifications" in depends(dependence_table(few, NAMES, STRATA), share)
+    assert next(generality(CLAIM, few)).startswith(
+        "It is unknown whether the claim holds for other topics, because there are 4 topics"
+    )
 
 
 def test_few_groups_have_an_exact_p() -> None:

@@ -82,12 +82,12 @@ def test_what_is_unknown() -> None:
     rows = draw(np.random.default_rng(5), 20)
     lost = rows.assign(difference=rows["difference"].mask(rows["seed"] < 5))
     assert said(rows[rows["seed"] < 5]).endswith(
-        "is unknown: the pilot has 5 units with a number, but at least 6 are needed."
+        "because the pilot has 5 units with a number, but at least 6 are needed."
     )
-    assert said(lost).endswith("is unknown: 25% of the units of the pilot would be left out.")
-    assert said(rows.assign(difference=1.0)).endswith("is unknown: all units of the pilot have the same effect.")
-    assert said(rows[rows["topic"] != "2"]).endswith("is unknown: the pilot has 2 topics, and the plan 3.")
-    assert "SD of topic is unknown: 3 in the pilot" in power_lines(CLAIM, rows, (40,), 0.05, 0.0)[0]
+    assert said(lost).endswith("because 25% of the units of the pilot would be left out.")
+    assert said(rows.assign(difference=1.0)).endswith("because all units of the pilot have the same effect.")
+    assert said(rows[rows["topic"] != "2"]).endswith("because the pilot has 2 topics, and the plan 3.")
+    assert "SD of topic is unknown, because the pilot has 3" in power_lines(CLAIM, rows, (40,), 0.05, 0.0)[0]
 
 
 def test_lost_units_cost_power() -> None:

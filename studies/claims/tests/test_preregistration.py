@@ -251,12 +251,12 @@ def test_exclusions_and_unknown_results(claim: Claim) -> None:
     assert strict.mean == pytest.approx(rows[rows["seed"] > 0].groupby("seed")["difference"].mean().mean())
     few = make_look(claim, rows[rows["seed"] < 6], 0.0)
     assert claim_sentence(claim, [few], 0.05) == (
-        "Whether the claim holds is unknown: 5 units with a number, but at least 6 are needed."
+        "It is unknown whether the claim holds, because there are 5 units with a number, but at least 6 are needed."
     )
     rows.loc[rows["seed"] < 5, "difference"] = np.nan
     assert "5 of 20 units are excluded" in claim_sentence(claim, [make_look(claim, rows, 0.5)], 0.05)
     same = rows.assign(difference=0.0)
-    assert "unknown: all units have the same effect" in claim_sentence(claim, [make_look(claim, same, 0.0)], 0.05)
+    assert "because all units have the same effect" in claim_sentence(claim, [make_look(claim, same, 0.0)], 0.05)
 
 
 @pytest.mark.thorough

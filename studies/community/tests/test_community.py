@@ -135,10 +135,10 @@ def test_what_a_change_needs_to_be_claimed() -> None:
     """Five rooms, some variation, both wordings, and a judge without a fault."""
     before, less = [0.9, 0.8, 0.9, 1.0, 0.8], [0.1, 0.2, 0.0, 0.1, 0.2]
     assert "fewer after the change, in both wordings" in effect_line(rooms_of(before, less, less), "")
-    assert "is unknown: it lies" in effect_line(rooms_of(before, less, less), "it lies")
+    assert "because it lies" in effect_line(rooms_of(before, less, less), "it lies")
     assert "in one wording of the rules only" in effect_line(rooms_of(before, less, before[::-1]), "")
-    assert "is unknown: fewer than 5 rooms" in effect_line(rooms_of(before[:2], less[:2], less[:2]), "")
-    assert "is unknown: no variation" in effect_line(rooms_of(before, before, less), "")
+    assert "fewer than 5 rooms" in effect_line(rooms_of(before[:2], less[:2], less[:2]), "")
+    assert "because nothing varies" in effect_line(rooms_of(before, before, less), "")
     row = rooms_of([0.0, 0.0, 0.0, 0.0, 0.1], [1.0, 1.0, 1.0, 0.9, 1.0], less)
     assert 0.0 < row["before_low"] < 0.01
     assert row["change_high"] <= 1.0
@@ -174,8 +174,8 @@ def test_continuations_by_hand() -> None:
     row = what_if_row(table)
     assert row[PLAIN] == 0.5
     assert row[f"{PLAIN}_count"] == 2
-    assert "is unknown: fewer than 5 continuations" in what_if_lines(row, "")[-1]
-    assert what_if_lines(row, "it lies") == ["How the thread goes on is unknown: it lies."]
+    assert "fewer than 5 continuations" in what_if_lines(row, "")[-1]
+    assert what_if_lines(row, "it lies") == ["It is unknown how the thread goes on, because it lies."]
 
 
 def test_posts_of_people_are_found_unless_they_are_alike(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_posts_of_people_are_found_unless_they_are_alike(tmp_path: Path) -> None
     assert "it is not shown that this judge can distinguish the two kinds of posts" in origin_line(
         rows([f"{text} More." for text in own]).loc[REAL]
     )
-    assert "is unknown: fewer than 5 pairs" in origin_line(rows(real[:2]).loc[REAL])
+    assert "fewer than 5 pairs" in origin_line(rows(real[:2]).loc[REAL])
 
 
 def problems_of(language: str, name: str) -> list[str]:
@@ -304,7 +304,7 @@ def test_a_file_of_yours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     words += ["--out", str(out)]
     assert run.main(words) == 0
     page = (out / "community.md").read_bytes()
-    assert b"is unknown: fewer than 5 cases have known messages with a verdict (shop, kind)" in page
+    assert b"because fewer than 5 cases have known messages with a verdict (shop, kind)" in page
     assert b"Words in a post" in page
     assert pd.read_csv(out / "effects.csv").set_index("measure").loc["kind", "change":"change_high"].isna().all()
     monkeypatch.setattr(Oracle, "complete", lambda self, requests: pytest.fail("asked again"))
@@ -330,8 +330,8 @@ def test_a_bad_judge_leaves_no_numbers_about_rules(tmp_path: Path) -> None:
     ]
     assert run.main([*words, "--what-if", "No.", "--continuations", "2", "--out", str(tmp_path)]) == 0
     page = (tmp_path / "community.md").read_text()
-    assert "is unknown: the judge" in page
-    assert "How the thread goes on is unknown: the judge" in page
+    assert "because the judge" in page
+    assert "It is unknown how the thread goes on, because the judge" in page
     table = pd.read_csv(tmp_path / "effects.csv").set_index("measure")
     assert table.loc[ANY, ["before", "after", "reworded", "change"]].isna().all()
 

@@ -87,11 +87,11 @@ def test_a_gain_counts_only_beside_trainings_on_shuffled_verdicts() -> None:
     assert won[-1].startswith("On these topics, training on verdicts makes speeches that readers prefer")
     assert "is not shown" in said([0.58, *nulls])[-1]
     assert "is not shown" in said([0.3, *nulls])[-1]
-    assert "is unknown: fewer than 5 trainings on shuffled verdicts" in said([0.8, *nulls[:4]])[-1]
+    assert "because there are fewer than 5 trainings on shuffled verdicts" in said([0.8, *nulls[:4]])[-1]
     few = said([0.8, *nulls], topics=2, repetitions=2)
-    assert "is unknown: fewer than 5 repetitions" in few[0]
-    assert "is unknown: fewer than 5 held-out topics" in few[2]
-    assert "is unknown: fewer than 5 repetitions" in few[-1]
+    assert "fewer than 5 repetitions" in few[0]
+    assert "because there are fewer than 5 held-out topics" in few[2]
+    assert "fewer than 5 repetitions" in few[-1]
     lost = values([0.8, *nulls]).assign(value=np.nan)
     assert "is unknown" in training_lines(share_table(lost), lost)[-1]
 

@@ -124,9 +124,9 @@ def test_cases_by_hand() -> None:
     row = correct(outcome_table(table.reset_index())).iloc[-1]
     assert row["win"] == 0.375
     assert row["own"] == 1.0
-    assert "is unknown: fewer than 5 cases have a result" in win_line(row, "w", "r")
-    assert "is unknown: fewer than 5 cases have a result" in rule_line(row, "", "w", "r")
-    assert "is unknown: fewer than 5 cases have a result" in bargain_line(row, "", "w")
+    assert "because fewer than 5 cases have a result" in win_line(row, "w", "r")
+    assert "because fewer than 5 cases have a result" in rule_line(row, "", "w", "r")
+    assert "because fewer than 5 cases have a result" in bargain_line(row, "", "w")
 
 
 def test_intervals_end_where_shares_end_and_need_variation() -> None:
@@ -134,7 +134,7 @@ def test_intervals_end_where_shares_end_and_need_variation() -> None:
     assert 0.9 < high["win_high"] < 1.0
     even = mean_of(pd.Series([0.5] * 8), "win") | {"competition": "sales"}
     assert np.isnan(even["win_low"])
-    assert "is unknown: no variation" in win_line(even, "w", "r")
+    assert "because nothing varies" in win_line(even, "w", "r")
 
 
 def test_a_judge_below_the_floor_says_nothing_about_rules() -> None:
@@ -160,8 +160,8 @@ def test_a_judge_below_the_floor_says_nothing_about_rules() -> None:
     assert judged(0, missing=4)["missing"] == 8
     row = judged(0).to_dict() | {"specificity_low": 0.4}
     assert "the interval of the judge's specificity contains 50%" in fault(row)
-    assert "is unknown: it lies" in rule_line({}, "it lies", "w", "r")
-    assert "is unknown: it lies" in reward_line({}, "it lies")
+    assert "because it lies" in rule_line({}, "it lies", "w", "r")
+    assert "because it lies" in reward_line({}, "it lies")
 
 
 def problems_of(language: str, name: str) -> list[str]:
@@ -216,9 +216,9 @@ def test_a_file_of_yours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert run.main(["study", "compete", *words, "--out", str(out)]) == 0
     page = (out / "competition.md").read_text()
     assert "1 of 5 messages are missing" in page
-    assert "Whether Ann breaks rules more often than Bo is unknown" in page
+    assert "t is unknown whether Ann breaks rules more often than Bo" in page
     assert "at most 8 choices, at most 5 verdicts" in capsys.readouterr().out
-    assert "is unknown: fewer than 5 cases have known messages with a verdict (shop, made_up)" in page
+    assert "because fewer than 5 cases have known messages with a verdict (shop, made_up)" in page
     assert load_competition(str(file)).aim_of(load_competition(str(file)).cases[0]) == "to sell {braces}"
     said.write_text(said.read_text(encoding="utf-8").replace("by Bo", "by Cy"), encoding="utf-8")
     assert run.main(["study", "compete", *words, "--out", str(out)]) == 2, "other messages need another folder"
@@ -246,8 +246,8 @@ def test_messages_that_are_all_missing_leave_reasons_and_no_figure(tmp_path: Pat
     assert run.main([*words, "--out", str(tmp_path / "out")]) == 0
     page = (tmp_path / "out" / "competition.md").read_text(encoding="utf-8")
     assert "Mean number of words: Ann –, Bo –." in page
-    assert "the longer message wins is unknown: nothing was compared" in page
-    assert page.count("Which of the two the audience prefers is unknown") == 1, "one competition is not shown twice"
+    assert "It is unknown whether the longer message wins, because nothing was compared" in page
+    assert page.count("unknown which of the two the audience prefers") == 1, "one competition is not shown twice"
     assert not (tmp_path / "out" / "competition.png").exists()
 
 
@@ -288,7 +288,7 @@ def test_a_bad_judge_leaves_no_numbers_about_rules(tmp_path: Path, monkeypatch: 
     words = ["study", "compete", *shape, "--llm", "oracle", "--judge", "oracle,misjudges=0.5", "--out", str(tmp_path)]
     assert run.main(words) == 0
     page = (tmp_path / "competition.md").read_bytes()
-    assert b"is unknown: the judge" in page
+    assert b"because the judge" in page
     outcomes, probes = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("outcomes", "probes"))
     assert outcomes[["own", "other", "change", "rewarded"]].isna().all(axis=None)
     assert probes[["own", "other", "change"]].isna().all(axis=None)

@@ -110,8 +110,11 @@ def test_a_bargain_counts_only_beside_trainings_on_shuffled_wins() -> None:
     assert "is not shown" in inside[-1]
     assert "is not shown" in training_lines(writers(0.9, 0.15, nulls), "")[-1]
     assert "is not shown" in training_lines(writers(0.9, 0.5, nulls, p=0.06), "")[-1]
-    assert "is unknown: fewer than 5 trainings on shuffled wins" in training_lines(writers(0.9, 0.5, nulls[:4]), "")[-1]
-    assert "is unknown: it lies" in training_lines(writers(0.9, 0.5, nulls), "it lies")[-1]
+    assert (
+        "because there are fewer than 5 trainings on shuffled wins"
+        in training_lines(writers(0.9, 0.5, nulls[:4]), "")[-1]
+    )
+    assert "because it lies" in training_lines(writers(0.9, 0.5, nulls), "it lies")[-1]
 
 
 def opened(spec: str) -> Oracle:

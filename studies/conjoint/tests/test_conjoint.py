@@ -96,8 +96,8 @@ def test_effects_by_hand() -> None:
     assert np.isnan(row["mean_low"])
     lines = summarise(choices, design, 0)
     assert "unknown" in lines[0]
-    assert "unknown: fewer than 10 respondents" in lines[1]
-    assert "unknown: fewer than 5 respondents" in position_line(choices.assign(in_a=choices["chosen"]))
+    assert "fewer than 10 respondents" in lines[1]
+    assert "fewer than 5 respondents" in position_line(choices.assign(in_a=choices["chosen"]))
     assert "unknown" in summarise(choices.assign(chosen=np.nan), design, 0)[1]
 
 
@@ -181,7 +181,7 @@ def test_two_people_with_one_name_are_not_one_respondent() -> None:
 def test_five_respondents_are_too_few_for_a_verdict_and_six_are_not() -> None:
     """Of 5 respondents 2 of 32 exchanges always give as large an AMCE (p .06), so there is no verdict, whatever they choose."""
     design = ConjointDesign("?", {"age": ("36", "52")}, (), 2, ENGLISH)
-    for people, said in ((5, "unknown: fewer than 6 respondents"), (6, "Choices depend on the attributes")):
+    for people, said in ((5, "fewer than 6 respondents"), (6, "Choices depend on the attributes")):
         rows = [(one, 1, n, age, n - 1.0) for one in range(people) for n, age in ((1, "36"), (2, "52"))]
         choices = pd.DataFrame(rows, columns=["respondent", "task", "profile", "age", "chosen"])
         assert said in summarise(choices, design, 0)[0]

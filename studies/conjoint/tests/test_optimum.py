@@ -92,7 +92,7 @@ def test_a_few_respondents_have_distributions_and_no_verdict() -> None:
     found = contest(WORTH, 1, 9)
     assert found.values == {}
     assert contest_lines(found, contest_table(found)) == [
-        "How often distributions are chosen is unknown: fewer than 10 respondents."
+        "With fewer than 10 respondents, it is unknown how often distributions are chosen."
     ]
 
 

@@ -251,7 +251,8 @@ def test_preferences_by_hand_and_what_is_missing() -> None:
     found = preferences(table, 3).set_index("condition").loc[REPLACED]
     assert (found["preferred"], found["posts"], found["missing"]) == pytest.approx((0.7, 1, 2))
     assert verdict(table) == (
-        "Whether replies with replaced claims are as persuasive as their drafts is unknown: fewer than 5 posts have answers."
+        "It is unknown whether replies with replaced claims are as persuasive as their drafts, because fewer "
+        "than 5 posts have answers."
     )
 
 

@@ -151,7 +151,7 @@ def test_a_slope_that_people_also_have_with_the_beliefs_of_others_is_no_preferen
     assert "People prefer the belief that is nearer" in sentence(found, rare)
     assert "what is popular can explain it" in sentence(found, common)
     assert "do not clearly depend" in sentence(found | {"low": -0.1}, rare)
-    assert "is unknown: few" in sentence(found | {"low": np.nan, "reason": "few"}, rare)
+    assert "because few" in sentence(found | {"low": np.nan, "reason": "few"}, rare)
 
 
 def test_few_people_and_one_sided_choices_have_no_interval() -> None:

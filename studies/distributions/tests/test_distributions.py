@@ -33,6 +33,7 @@ from parley.analysis.polls.distances import (
     wasserstein,
 )
 from parley.analysis.polls.table import SurveyRow, SurveyTable, planted_survey
+from parley.analysis.unknown import clause
 from parley.llm.backends import open_spec
 from parley.llm.backends.fake import Fake
 from parley.llm.request import Reply, Request, Wrapper
@@ -94,12 +95,14 @@ def test_a_score_by_hand(tmp_path: Path) -> None:
     assert score(found, UNIFORM)[0] == 0
     assert np.isnan(score(found, NAMED)[1]).all(), "two questions have no interval"
     assert findings(score_conditions(found), compare_naming(found), found) == [
-        "Whether the score is above the score of even shares (0) is unknown: fewer than 5 questions; the score is 66.7 over "
+        "It is unknown whether the score is above the score of even shares (0), because there are fewer "
+        "than 5 questions; the score is 66.7 over "
         "2 questions.",
-        "What a second sample of people would score is unknown: the file does not say how many people were asked (n).",
-        "Whether naming the group brings the answers nearer to it is unknown: fewer than 5 questions; the difference is 0.000 of "
+        "It is unknown what a second sample of people would score, because the file does not say how many people were asked (n).",
+        "It is unknown whether naming the group brings the answers nearer to it, because there "
+        "are fewer than 5 questions; the difference is 0.000 of "
         "total variation (2 questions).",
-        "Whether the answers for a group fit that group best is unknown: no question was answered by two groups.",
+        "It is unknown whether the answers for a group fit that group best, because no question was answered by two groups.",
     ]
 
 
@@ -108,8 +111,8 @@ def test_even_people_have_no_score(tmp_path: Path) -> None:
     row = SurveyRow("One?", ("Yes", "No"), Group("all"), (0.5, 0.5), 10.0)
     found = measured(tmp_path, "oracle", SurveyTable((row,), "Parley"))
     lines = findings(score_conditions(found), compare_naming(found), found)
-    assert lines[0] == "The score is unknown: people chose every option equally often."
-    assert lines[1].endswith("is unknown: where n is known, people chose every option equally often.")
+    assert lines[0] == "The score is unknown, because people chose every option equally often."
+    assert lines[1].endswith("because where n is known, people chose every option equally often.")
 
 
 @pytest.mark.parametrize("way", ["prefix", "persona"])
@@ -144,7 +147,7 @@ def test_a_difference_that_does_not_vary_is_not_called_few_questions() -> None:
     """Eight questions that all differ by the same have no interval because nothing varies; three because they are few."""
     row = {"measure": next(iter(NAMING)), "value": 0.1, "value_low": np.nan, "value_high": np.nan}
     for questions, reason in ((8, "no variation"), (3, "fewer than 5 questions")):
-        assert f"is unknown: {reason}; the difference is 0.100" in _naming_line(
+        assert f"because {clause(reason)}; the difference is 0.100" in _naming_line(
             row | {"questions": questions}, pd.DataFrame()
         )
 
@@ -217,8 +220,8 @@ def test_missing_replies_are_counted_and_never_a_share(tmp_path: Path) -> None:
     lines = findings(
         *(make(measure(study, nothing)) for make in (score_conditions, compare_naming)), measure(study, nothing)
     )
-    assert lines[0] == "The score is unknown: no question has an answer."
-    assert "unknown: no question has the answers that this measure needs" in lines[2]
+    assert lines[0] == "The score is unknown, because no question has an answer."
+    assert "because no question has the answers that this measure needs" in lines[2]
 
 
 @pytest.mark.thorough

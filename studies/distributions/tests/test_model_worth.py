@@ -95,7 +95,7 @@ def test_an_unknown_worth_says_why() -> None:
     """With few questions, or without n, a number would be invented."""
     assert measure_worth(rows(19, 100))["reason"].tolist() == [FEW, FEW, "no question has an answer", FEW]
     assert measure_worth(rows(30, math.nan))["reason"].eq(NO_SIZE).all()
-    assert worth_line(measure_worth(rows(19, 100))) == f"How many people the model is worth is unknown: {FEW}."
+    assert worth_line(measure_worth(rows(19, 100))) == f"With {FEW}, it is unknown how many people the model is worth."
     table = measure_worth(rows(30, 1000)).set_index("condition")
     assert table["questions"]["other"] == 0
     assert "the model is worth 43 (43 to 43) people, over 30 questions" in worth_line(table.reset_index())

@@ -126,7 +126,7 @@ def test_nothing_is_found_where_nothing_is_planted(nothing: ConditionRecords) ->
     assert set(found["share_reason"]) == {"no variation"}
     assert all("no variation" in line for line in sentences(found))
     assert sentence(anchor(followers(nothing))) == (
-        "The opener's anchor is unknown: no other agent moves differently when another agent opens."
+        "The opener's anchor is unknown, because no other agent moves differently when another agent opens."
     )
 
 
@@ -135,9 +135,9 @@ def test_few_groups_give_no_verdict(units: int) -> None:
     """Below five groups every sentence says that it is unknown, and why."""
     frame = by_hand({"three": 1.0}, units)
     said = sentences(estimates(frame))
-    assert all(line.endswith("is unknown: fewer than 5 groups.") for line in said)
+    assert all(line.endswith("there are fewer than 5 groups.") for line in said)
     rows = pd.DataFrame({"block": range(units), "topic": "t", "party": "p", "change": 1.0, "opener": range(units)})
-    assert sentence(anchor(rows)) == "The opener's anchor is unknown: fewer than 5 groups."
+    assert sentence(anchor(rows)) == "With fewer than 5 groups, the opener's anchor is unknown."
 
 
 def test_a_missing_rating_takes_its_pair_out_of_every_arm(nothing: ConditionRecords) -> None:
@@ -210,7 +210,9 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     ]
     assert run.main(words) == 0
     page = (tmp_path / "flips.md").read_text()
-    assert page.count("is unknown: fewer than 5 groups") == len(PARTS) + 7
+    assert (
+        page.count("because there are fewer than 5 groups") + page.count("With fewer than 5 groups") == len(PARTS) + 7
+    )
     assert (tmp_path / "flips.png").is_file()
     assert run.main(words) == 0
     assert (tmp_path / "flips.md").read_text() == page

@@ -51,7 +51,7 @@ def test_few_groups_give_no_verdict(units: int) -> None:
     """Below five groups both sentences say that it is unknown, and why."""
     said = sentences(sycophancy(moves(asked(units, BY_HAND))))
     assert len(said) == 2
-    assert all(line.endswith("is unknown: fewer than 5 groups.") for line in said)
+    assert all(line.endswith("there are fewer than 5 groups.") for line in said)
 
 
 def test_groups_that_are_alike_have_a_number_and_no_interval() -> None:
@@ -136,13 +136,13 @@ def test_guesses_are_those_computed_by_hand() -> None:
 def test_guesses_of_few_groups_give_no_verdict(units: int) -> None:
     """Below five groups both sentences say that it is unknown, and why."""
     said = guess_sentences(estimates(guessed(units)))
-    assert all(line.endswith("is unknown: fewer than 5 groups.") for line in said)
+    assert all(line.endswith("there are fewer than 5 groups.") for line in said)
 
 
 def test_five_must_guess_right_and_five_wrong() -> None:
     """Otherwise the difference would rest on a few agents."""
     said = guess_sentences(estimates(guessed(8).assign(chose=1.0)))
-    assert said[1].endswith("is unknown: fewer than 5 agents guess right, or fewer than 5 guess wrong.")
+    assert said[1].endswith("because fewer than 5 agents guess right, or fewer than 5 guess wrong.")
 
 
 def test_planted_guesses_are_covered_and_none_are_claimed_where_none_are() -> None:

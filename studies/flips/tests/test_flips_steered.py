@@ -191,5 +191,5 @@ def test_few_groups_give_no_verdict(units: int) -> None:
     arm = ConditionRecords()
     arm.add(steered.ARM, None)  # type: ignore[arg-type]  only its name is looked at
     said = steered.sentences(arm, steered.effects(invented([0.5] * units, [0.1] * units)))
-    assert all(line.endswith("is unknown: fewer than 5 groups.") for line in said)
+    assert all(line.endswith("there are fewer than 5 groups.") for line in said)
     assert len(said) == 2

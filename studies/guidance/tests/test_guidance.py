@@ -106,7 +106,7 @@ def test_where_no_one_says_a_feeling_there_is_no_verdict() -> None:
     """All posts are neutral: nothing varies, so there is no interval, and no sentence claims one."""
     found = guided("oracle")
     assert effect(found, "sentiment", "empathic - none")["reason"] == "no variation"
-    assert study.sentences(found)[0].startswith("Whether there is an empathy paradox is unknown")
+    assert study.sentences(found)[0].startswith("It is unknown whether there is an empathy paradox")
     assert any("the effect on sentiment is unknown (no variation)" in line for line in study.sentences(found))
 
 
@@ -375,7 +375,7 @@ def test_the_commands_write_what_they_say(tmp_path: Path, capsys: pytest.Capture
     out = tmp_path / "g"
     assert run.main(["study", "guidance", "--llm", "oracle,tone=4", *small, "--out", str(out)]) == 0
     text = (out / "guidance.md").read_text()
-    assert "Whether there is an empathy paradox is unknown" in text
+    assert "t is unknown whether there is an empathy paradox" in text
     assert (out / "guidance.png").exists()
     assert {path.name for path in out.iterdir() if path.is_dir()} >= set(study.CONDITIONS)
     again = (out / "guidance.md").read_bytes(), (out / "empathic" / "record.jsonl").read_bytes()

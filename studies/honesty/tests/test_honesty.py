@@ -77,7 +77,7 @@ def test_two_rooms_have_no_verdict() -> None:
     found = measures.effects(dict.fromkeys(measures.CONDITIONS, frame))
     row = {"frame": "neutral", "rooms": 2, "above_low": np.nan, "above_high": np.nan, "absolute": 1.5}
     told = sentences(found, pd.DataFrame([row]), np.nan)
-    assert all("is unknown: fewer than 5 rooms" in line for line in (*told[:4], told[5]))
+    assert all("fewer than 5 rooms" in line for line in (*told[:4], told[5]))
     assert told[4] == "Null: the neutral frame in other words has an unknown effect: fewer than 5 rooms."
     assert "the grader's own distance is unknown" in told[6]
 
@@ -151,7 +151,7 @@ def test_the_command_writes_the_report_and_repeats_it(tmp_path: Path) -> None:
     asked = ["study", "honesty", "--llm", "oracle", "--repetitions", "2", "--rounds", "2", "--out", str(tmp_path)]
     assert run.main(asked) == 0
     page = (tmp_path / "honesty.md").read_text()
-    assert "is unknown: fewer than 5 rooms" in page
+    assert "fewer than 5 rooms" in page
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {*measures.CONDITIONS, "judge"}
     kept = page, (tmp_path / "reward" / "record.jsonl").read_bytes()
     assert run.main(asked) == 0

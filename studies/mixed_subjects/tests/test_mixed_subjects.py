@@ -312,7 +312,10 @@ def test_predictions_that_are_all_equal_have_no_worth(tmp_path: Path, capsys: py
     path.write_text("person,outcome,predicted\n" + "".join(f"p{n},{n if n < 15 else ''},3\n" for n in range(40)))
     assert main(["study", "mixed", str(path)]) == 0
     page = (tmp_path / "people" / "mixed.md").read_text()
-    assert "What the model is worth is unknown: within conditions all outcomes, or all predictions, are equal." in page
+    assert (
+        "It is unknown what the model is worth, because within conditions all outcomes, or all predictions, are equal."
+        in page
+    )
     assert "With predictions the interval is as wide." in page
 
 
@@ -322,8 +325,8 @@ def test_few_people_have_no_verdict(tmp_path: Path, capsys: pytest.CaptureFixtur
     path.write_text(ROWS)
     assert main(["study", "mixed", str(path)]) == 0
     page = (tmp_path / "people" / "mixed.md").read_text()
-    assert "is unknown: fewer than 5 people in a condition" in page
-    assert "is unknown: fewer than 10 people in a condition" in page
+    assert "because there are fewer than 5 people in a condition" in page
+    assert "because there are fewer than 10 people in a condition" in page
     assert "nan" not in page.lower()
 
 

@@ -321,7 +321,7 @@ def test_the_command_writes_a_report(tmp_path: Path) -> None:
     few.write_text("person,statement,vote\na,x,agree\nb,x,pass\na,y,disagree\n", encoding="utf-8")
     assert main(["study", "opinion-groups", str(few), "--out", str(tmp_path / "b")]) == 0
     page = (tmp_path / "b/opinion_groups.md").read_text(encoding="utf-8")
-    assert "is unknown: the map needs 20 people" in page
+    assert "because the map needs 20 people" in page
     assert "What each group wants" not in page
 
 
@@ -352,5 +352,5 @@ def test_statements_with_a_comma_and_statements_that_no_one_likes(tmp_path: Path
     path.write_text(path.read_text(encoding="utf-8").replace(",agree", ",disagree"), encoding="utf-8")
     assert main([*words, "--out", str(tmp_path / "no one")]) == 0
     page = (tmp_path / "no one/opinion_groups.md").read_text(encoding="utf-8")
-    assert "Whether a slate represents people is unknown: no person agrees with any statement." in page
+    assert "It is unknown whether a slate represents people, because no person agrees with any statement." in page
     assert "yes" not in page

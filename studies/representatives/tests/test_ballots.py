@@ -136,7 +136,10 @@ def test_only_runs_that_asked_for_no_ballot_are_told_how_to_ask(
     write_ballots(found, tmp_path)
     page = (tmp_path / "ballots.md").read_text(encoding="utf-8")
     assert "own ballots are missing" in page
-    assert "What a rule changes is unknown: no choice has two candidates and a ballot that could be read." in page
+    assert (
+        "It is unknown what a rule changes, because no choice has two candidates and a ballot that could be read."
+        in page
+    )
     assert run.main([*asked, "--set", "mediator=draft_revise", "--out", str(tmp_path / "none")]) == 0
     with pytest.raises(UserError, match="no run has a ballot"):
         read_ballots([tmp_path / "none"])

@@ -142,9 +142,11 @@ def test_sentences() -> None:
     assert "does not beat" in sentence("A", "B", STATEMENT, ClusteredMean(0.1, -0.3, 0.5, 40, 8))
     assert "is worse than" in sentence("A", "B", ERROR, ClusteredMean(0.2, 0.1, 0.3, 40, 8))
     few = ClusteredMean(0.2, np.nan, np.nan, 40, 4)
-    assert sentence("A", "B", ERROR, few) == "Whether **A** beats **B** in error is unknown: fewer than 5 groups."
-    assert "unknown: no pairs" in sentence("A", "B", ERROR, NO_MEAN)
-    assert "unknown: no variation" in sentence("A", "B", ERROR, few._replace(clusters=9))
+    assert (
+        sentence("A", "B", ERROR, few) == "With fewer than 5 groups, it is unknown whether **A** beats **B** in error."
+    )
+    assert "because there are no pairs" in sentence("A", "B", ERROR, NO_MEAN)
+    assert "because nothing varies" in sentence("A", "B", ERROR, few._replace(clusters=9))
 
 
 def test_the_page_of_known_scorers(tmp_path: Path) -> None:

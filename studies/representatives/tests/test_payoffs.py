@@ -103,7 +103,7 @@ def test_the_whole_comparison_and_the_payoff_of_a_study(spec: str, tmp_path: Pat
         "self-report",
     ):
         assert row in text
-    assert "unknown: fewer than 5 groups" in text  # two test sessions
+    assert "fewer than 5 groups" in text  # two test sessions
     again = run_payoffs(builder, spec, lesson, (RATING,), "fake", CallDesk(builder.folder, BAR, True))
     assert again.read_text(encoding="utf-8") == text
     (out,) = builder.folder.glob("payoffs/*/rating-full")

@@ -64,17 +64,17 @@ def test_what_is_said_follows_from_the_intervals() -> None:
     said = list(sentences(step_table(rows_of(near, far, near))))
     assert said == [
         "Votes of representatives are nearer to the person's own than a stranger's: 0.78 nearer (95% interval 0.63 to 0.94).",
-        "How far below the ceiling these votes are is unknown: no variation.",
+        "It is unknown how far below the ceiling these votes are, because nothing varies.",
     ]
     assert "farther from" in next(sentences(step_table(rows_of(far, near, near))))
     assert "not clearly nearer" in next(sentences(step_table(rows_of(near, near[::-1], near))))
-    assert "unknown: fewer than 5 sessions" in next(sentences(step_table(rows_of(near[:4], far[:4], near[:4]))))
+    assert "fewer than 5 sessions" in next(sentences(step_table(rows_of(near[:4], far[:4], near[:4]))))
     nothing = [math.nan] * 6
     assert list(sentences(step_table(rows_of(near, far, nothing))))[1] == (
-        "How far below the ceiling these votes are is unknown: the person cannot be asked again."
+        "It is unknown how far below the ceiling these votes are, because the person cannot be asked again."
     )
     (unknown,) = sentences(step_table(rows_of(nothing, far, nothing)))
-    assert "unknown: fewer than 5 sessions" in unknown
+    assert "fewer than 5 sessions" in unknown
 
 
 def test_a_session_counts_once_however_many_people_it_has() -> None:

@@ -182,7 +182,7 @@ def test_the_page_says_when_debates_are_broken(searched: Searched, monkeypatch: 
     monkeypatch.setattr(broken_replies, "compute", lambda tables: sound(tables).assign(unended=1.0))
     small = ["--trials", "1", "--rooms", "1", "--new-rooms", "1", "--runners", "0", "--rounds", "3", "--method", RANDOM]
     page = (searched("cut", *small) / "search.md").read_text()
-    assert "**Debates are broken:** 12 of 12 replies are cut off" in page
+    assert "**These debates are not usable:** 12 of 12 replies end in the middle" in page
 
 
 @pytest.mark.thorough
@@ -190,6 +190,6 @@ def test_ratings_that_cannot_be_read_are_missing_and_counted(searched: Searched)
     """A model that answers nothing readable has no best setting, and every outcome is missing."""
     folder = searched("unread", *SMALL, "--keep-going", llm="fake")
     page = (folder / "search.md").read_text()
-    assert "Which setting is the best is unknown" in page
+    assert "t is unknown which setting is the best" in page
     missing = pd.read_csv(folder / "missing.csv")
     assert (missing["missing"] == missing["rooms"]).all()

@@ -59,7 +59,7 @@ def test_guesses_are_evidence_and_a_folder_of_several_runs_is_refused(tmp_path: 
     found = FACTS["guessed"](SheetRun(tmp_path / "r"))
     assert found is not None
     assert "4 agents: opinion change: 4, memory: 0" in found.text
-    assert "The right answer is opinion change; by chance 17% choose it." in found.text
+    assert "The right answer is opinion change; 17% are expected to choose it by chance." in found.text
     assert found.text.count("2 agents: less agreement: 2") == 2, (
         "each topic has its own question on the change expected"
     )

@@ -77,8 +77,8 @@ def test_planted_flattery_is_found_and_none_is_not() -> None:
 def test_few_people_missing_choices_and_no_change_give_no_verdict() -> None:
     """Below five people and without a choice the answer is unknown with its reason; a model that never changes is said so."""
     few = shifts(choices(2, 0.5, 0.0, np.random.default_rng(0)))
-    assert "is unknown: fewer than 5 people" in verdict(effects(few), few)
-    assert "is unknown: fewer than 5 people" in opposed_line(effects(few))
+    assert "fewer than 5 people" in verdict(effects(few), few)
+    assert "fewer than 5 people" in opposed_line(effects(few))
     table = choices(8, 0.5, 0.02, np.random.default_rng(0))
     lost = shifts(table.assign(share_for=np.nan))
     assert "is unknown" in verdict(effects(lost), lost)
@@ -146,7 +146,7 @@ def test_choices_without_any_knowledge_of_a_judge_have_no_verdict() -> None:
     moved = shifts(pd.DataFrame([("p", "", "t", 8.0, NOTHING, "", 0.8, 0.1, "")], columns=COLUMNS))
     table = effects(moved)
     assert table["to_judge"].isna().all()
-    assert "is unknown: fewer than 5 people" in verdict(table, moved)
+    assert "fewer than 5 people" in verdict(table, moved)
 
 
 def test_a_topic_named_twice_is_one_topic(tmp_path: Path) -> None:

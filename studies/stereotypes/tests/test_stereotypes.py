@@ -187,7 +187,7 @@ def test_sentences_have_the_verdict_of_each_measure() -> None:
         "Personas: groups of personas are less far apart than groups of people",
         "Personas: personas of a group do not clearly differ more or less than people of a group",
         "Personas: groups do not clearly differ",
-        f"Personas: individuation: r with the own person is unknown: {NO_MATCH}.",
+        f"Personas: individuation: r with the own person is unknown, because {NO_MATCH}.",
     ]
 
 

@@ -379,11 +379,13 @@ def test_a_report_says_first_that_the_debates_are_broken(tmp_path: Path) -> None
     small = ["--llm", "oracle", "--topic", "racism", "--repetitions", "2", "--rounds", "2", "--out", str(tmp_path)]
     assert run.main(["study", "structured", "baseline", *small]) == 0
     short = (tmp_path / "report.md").read_text(encoding="utf-8").split("## In short")[1].split("##")[0]
-    assert "Debates are broken" not in short
+    assert "These debates are not usable" not in short
     fine = broken_replies.compute(load(next(tmp_path.rglob("record.jsonl")).parent))
     for copied, said in ((0.0, 0), (1.0, 1)):
         made: Any = SimpleNamespace(headers={}, faults=fine.assign(copied=copied, copied_null=0.0))
-        assert [line.startswith("**Debates are broken:**") for line in _models(made, tmp_path)] == [True] * said
+        assert [line.startswith("**These debates are not usable:**") for line in _models(made, tmp_path)] == [
+            True
+        ] * said
 
 
 def test_a_folder_holds_one_experiment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

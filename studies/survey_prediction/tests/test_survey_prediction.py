@@ -269,7 +269,7 @@ def test_all_orders_end_alike_when_all_is_asked(tmp_path: Path) -> None:
     people = by_person(rows)
     start = people.xs(0, level="asked").to_numpy(dtype=float)
     assert np.allclose(start, start[:, :1])
-    assert "is unknown: fewer than 5 people" in elicitation.sentences(rows)[0]
+    assert "fewer than 5 people" in elicitation.sentences(rows)[0]
 
 
 def test_missing_predictions_are_no_numbers(tmp_path: Path) -> None:
@@ -282,7 +282,7 @@ def test_missing_predictions_are_no_numbers(tmp_path: Path) -> None:
     assert sum(asking.reasons().values()) == len(asking.answered)
     measured = measure_all(study, {MODEL: model})
     compared = compare_all(study, {MODEL: model} | study.baselines(), {MODEL: model})
-    assert all("is unknown: no hidden answer has a prediction" in one for one in sentences(study, measured, compared))
+    assert all("because no hidden answer has a prediction" in one for one in sentences(study, measured, compared))
     _, rows = elicited("planted", 6, tmp_path, "fake", samples=1)
     assert rows["error"].isna().all()
     assert "is unknown" in elicitation.sentences(rows)[0]

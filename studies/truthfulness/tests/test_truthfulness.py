@@ -64,7 +64,7 @@ def test_few_statements_are_named_as_the_reason() -> None:
     rng = np.random.default_rng(0)
     cube = rng.integers(1, 8, size=(len(ASPECTS), 8, 6)).astype(float)
     lines = findings(measure(cube, np.full(8, NAN), rng), np.full(8, NAN), 6)
-    assert "is unknown: fewer than 10 statements; it is" in lines[0]
+    assert "because there are fewer than 10 statements; it is" in lines[0]
 
 
 def test_a_planted_crowd_is_found(tmp_path: Path) -> None:
@@ -149,6 +149,6 @@ def test_intervals_end_at_one_and_a_perfect_order_is_no_missing_variation() -> N
     lines = findings(table.assign(expert=1.0, expert_low=NAN, expert_high=NAN, expert_null=0.8), np.arange(6.0), 3)
     assert "the order is the same as that of the experts" in lines[1]
     alone = findings(measure(levels[:, :, :1], np.full(6, NAN), np.random.default_rng(0)), np.full(6, NAN), 1)
-    assert [line.split("unknown: ")[1] for line in alone] == [
+    assert [line.split("because ")[1] for line in alone] == [
         "one person is no crowd.", "the file has no labels.", "one person is no crowd.",
     ]  # fmt: skip
