@@ -13,6 +13,8 @@ from parley.model.scenario import Scenario, read_preset
 
 MOST_GROUPS = 4
 """A title names each group up to this number."""
+ALONE = "one agent answers the surveys alone"
+"""What a reference room is."""
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 
 
@@ -114,11 +116,11 @@ def size_phrase(rooms: int, agents: int, alone: int) -> str:
     """Return how many rooms debate, with how many agents, and in how many reference rooms one agent alone answers the surveys.
 
     >>> size_phrase(1, 100, 1), size_phrase(2, 6, 0)
-    ('1 room, 100 agents and 1 reference room', '2 rooms, 6 agents')
+    ('1 room, 100 agents and 1 reference room (one agent answers the surveys alone)', '2 rooms, 6 agents')
     """
     counts = [f"{number:,} {noun}{'s' * (number != 1)}"
               for number, noun in ((rooms, "room"), (agents, "agent"), (alone, "reference room"))]  # fmt: skip
-    return f"{counts[0]}, {join_phrases(counts[1:] if alone else counts[1:2])}"
+    return f"{counts[0]}, {f'{counts[1]} and {counts[2]} ({ALONE})' if alone else counts[1]}"
 
 
 def join_phrases(parts: Sequence[str]) -> str:

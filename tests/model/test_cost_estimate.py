@@ -150,7 +150,9 @@ def test_a_person_can_read_it() -> None:
     text = "\n".join(
         estimate_lines(load_preset("echo_chamber").with_settings({"topic": "racism", "repetitions": 1}), {})
     )
-    assert "4 rooms, 10 agents and 1 reference room; topics 1, repetitions 1, rounds 5" in text
+    assert (
+        "4 rooms, 10 agents and 1 reference room (one agent answers the surveys alone); topics 1, repetitions 1" in text
+    )
 
 
 def test_whom_everybody_speaks_through_is_no_partner(small: Callable[..., Scenario]) -> None:
