@@ -12,6 +12,7 @@ import solara
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.formatting import count_phrase
 from parley.analysis.provenance import size_of
+from parley.analysis.qualify.before_run import needs_qualification
 from parley.analysis.views._address import place_of
 from parley.analysis.views._fields import plain_value
 from parley.analysis.views._form import draft_of
@@ -132,7 +133,8 @@ def status(session: Session) -> str:
     rounds, replies = live.scenario.rounds, f"{live.calls:,} of {live.total:,} replies"
     if live.phase == "running" and not live.events:
         asked = f" {count_phrase(live.calls, 'question')} so far." if live.calls else ""
-        return f"Opening the model and checking what it can do…{asked}"
+        real = needs_qualification(live.scenario.models.llm)
+        return f"{'Opening the model and checking what it can do' if real else 'The run begins'}…{asked}"
     if live.phase == "running" and live.calls >= live.total and live.round >= rounds:
         return f"All {live.calls:,} replies are there. Writing tables, figures and summary…"
     return {

@@ -7,6 +7,7 @@ from typing import Any
 import solara
 
 from parley.agents.society import US
+from parley.analysis.qualify.before_run import needs_qualification
 from parley.analysis.views._address import place_of, use_go
 from parley.model.events import Header
 from parley.model.scenario import preset_names
@@ -33,4 +34,5 @@ def NextSteps(header: Header) -> None:
     with solara.Div(classes=["next-steps"]):
         solara.Button(MEASURE, lambda: go(audit_place(scenario)))
         solara.Button("Debate a question of my own", lambda: go(place_of(scenario=name, **{OWN: ""})))
-        solara.Button("Use a real model", lambda: go(place_of(scenario=name, llm=REAL)))
+        if not needs_qualification(str(scenario["llm"])):
+            solara.Button("Use a real model", lambda: go(place_of(scenario=name, llm=REAL)))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import solara
 
+from parley.analysis.qualify.before_run import needs_qualification
 from parley.analysis.views._repeated import use_repeated
 from parley.analysis.views._session import Session
 
@@ -54,7 +55,7 @@ def waited_for(session: Session) -> tuple[list[Any], list[dict[str, Any]]]:
     if live is None or live.phase != "running":
         return [], []
     if not live.events:
-        name = "this model's answers to the check" if live.checks else "the model to say what it can do"
+        name = opening(live.scenario.models.llm, live.checks)
         what = {"id": 0, "name": name, "what": "test", "seconds": live.seconds}
         return ["opening"], [what]
     tables = session.tables
@@ -69,6 +70,17 @@ def waited_for(session: Session) -> tuple[list[Any], list[dict[str, Any]]]:
         }
         for wait in pending
     ]
+
+
+def opening(llm: str, checks: bool) -> str:
+    """Return what a run is waiting for before its first event. checks: whether new models are checked first.
+
+    >>> opening("oracle", True), opening("openai:llama3", False)
+    ('the run to begin', 'the model to say what it can do')
+    """
+    if not needs_qualification(llm):
+        return "the run to begin"
+    return "this model's answers to the check" if checks else "the model to say what it can do"
 
 
 def moment(round_: int, place: int = 1, count: int = 0) -> float:
