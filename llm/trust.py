@@ -69,6 +69,14 @@ class Gate:
     known: set[Path] = field(default_factory=lambda: {folder.resolve() for folder in SHIPPED})
 
 
+class Untrusted(UserError):
+    """Data name something that no words of the user name. what: that, in words. way: what `--trust` takes for it."""
+
+    def __init__(self, message: str, what: str, way: str):
+        super().__init__(message)
+        self.what, self.way = what, way
+
+
 _gate = Gate()
 
 
@@ -176,8 +184,9 @@ def refuse_named(values: Any, source: object, opened: Sequence[str] = (), server
             raise _refused(source, f"the code {_printable(text)}", str(code))
         for contact in (contact for spec in _specs(text) for contact in _contacts(spec)) if servers else ():
             if _key_for(contact, contacts) is None:
-                key = f" and the key {contact.key}" if contact.key else ""
-                raise _refused(source, f"the server {contact.host}{key}", _way(contact))
+                way = _way(contact)
+                key = f" and the key {contact.key}" if contact.key and way != contact.host else ""
+                raise _refused(source, f"the server {contact.host}{key}", way)
 
 
 def note_named(values: Any) -> None:
@@ -246,12 +255,13 @@ def _key_for(contact: Contact, known_contacts: Iterable[Contact]) -> str | None:
     return "" if contact.key == KEY and Contact(contact.host) in known_contacts else None
 
 
-def _refused(source: object, what: str, way: str) -> UserError:
+def _refused(source: object, what: str, way: str) -> Untrusted:
     cure = f"add {FLAG} {shlex.quote(way)}" if _gate.closed else f"call parley.trust({way!r}) first"
-    return UserError(
+    message = (
         f"{_printable(str(source))} names {what}, but Parley runs no code, and uses no server or key, that only a "
-        f"data file names: if you trust it, {cure} (docs/files.md)"
+        f"data file names: if you trust it, {cure}"
     )
+    return Untrusted(f"{message} (docs/files.md)", what, way)
 
 
 def _texts(values: Any) -> Iterator[str]:

@@ -172,7 +172,7 @@ PLACES: dict[str, Place] = {
     "step-in": Place("?scenario=three_way&rounds=5", stepping_in),
     "running": Place("?scenario=three_way&rounds=5", stepped),
     "compare": Place("?compare=runs/three_way&compare=runs/intervention", drawn),
-    "branch": Place("?branch=runs/three_way", lambda page: page.locator(".start").wait_for()),
+    "branch": Place("?branch=runs/three_way", lambda page: page.locator(".bar").wait_for()),
 }
 """The places of the page. The page of a seat and a bias card have addresses of their own."""
 

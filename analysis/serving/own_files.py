@@ -6,12 +6,14 @@ or a model of this machine that its user has not named. (Code, servers and keys:
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from parley.llm.errors import UserError
-from parley.llm.trust import paths_in, refuse_named
+from parley.llm.trust import FLAG as TRUST
+from parley.llm.trust import Untrusted, paths_in, refuse_named
 
 FLAG = "--allow-files"
 PROSE = ("text", "by")
@@ -35,7 +37,13 @@ def check_named(values: Mapping[str, Any], source: str) -> None:
     values: texts by setting. source: where they come from, as the message begins.
     """
     values = {name: value for name, value in values.items() if name not in PROSE}
-    refuse_named(values, source)
+    try:
+        refuse_named(values, source)
+    except Untrusted as error:
+        way = f"{TRUST} {shlex.quote(error.way)}"
+        raise UserError(
+            f"{source} names {error.what}: to allow it, start the page again with {way} (docs/files.md)"
+        ) from error
     for name, value in values.items():
         for text in value if isinstance(value, list | tuple) else [value]:
             named = paths_in(text, name in BARE) if isinstance(text, str) else ()

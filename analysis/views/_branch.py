@@ -242,5 +242,5 @@ def _start_state(draft: BranchDraft, plan: Plan, pending: bool) -> dict[str, Any
         "plan": plan.text, "problem": plan.problem, "pending": pending, "question": plan.question, "changed": [],
         "most_calls": draft.most_calls or "", "most_cost": draft.most_cost or "", "paused": draft.paused,
         "priced": bool(plan.cost), "source": "", "others": len(registry().live), "label": "Start the branch",
-        "blocked": "This branch cannot start.", "unchanged": UNCHANGED,
+        "blocked": "This branch cannot start:", "unchanged": UNCHANGED,
     }  # fmt: skip

@@ -110,7 +110,8 @@ LABELS: dict[str, tuple[str, str]] = {
 }
 HINTS = {
     "society": "Whose parties, people, topics and language.",
-    "personas": "The people from whom the seats are filled: a set, or a line such as 20 nurses from Leeds.",
+    "personas": "The people from whom the seats are filled: a set, a line such as 20 nurses from Leeds, or the path of "
+        "a CSV file. The page opens a file only if you start it with --allow-files FOLDER.",
     "seats": "The party of each seat, in speaking order. A seat named default has no persona, and shows the model's own "
         "opinion.",
     "topology": "Places at once are joined by +, stages by >: rooms + network > echo [rounds=1].",

@@ -105,8 +105,7 @@ def NewRun(session: Session, go: Callable[[str], None]) -> None:
         event_choose=lambda name: session.draft.set(draft_of(name)),
     )
     model = draft.given.get("llm", MODEL)
-    picker_problem = plan.problem if "model" in plan.problem or "server" in plan.problem else ""
-    ModelPicker(model, draft.price, lambda spec: put("llm", spec), lambda price: change(price=price), picker_problem)
+    ModelPicker(model, draft.price, lambda spec: put("llm", spec), lambda price: change(price=price), plan.problem)
     labels = {field.name: field.label for field in controls} | {"llm": "Model"}
     Start(
         state=json.dumps(_start_state(draft, plan, task.pending, [labels.get(name, name) for name in differences])),
@@ -202,12 +201,18 @@ def _groups(
         rows = [
             control._asdict()
             | {"value": given.get(control.name, control.value), "changed": control.name in differences}
-            | (topics if control.name == "topic" else {})
+            | {"topic": topics, "repetitions": first_look(control.value)}.get(control.name, {})
             for control in shown
             if control.group == title
         ]
         groups.append({"title": title, "fields": rows, "folded": title == ADVANCED})
     return [group for group in groups if group["fields"]]
+
+
+def first_look(own: str) -> dict[str, str]:
+    """Return what the field of repetitions says where the scenario has more than the form begins with. own: its number."""
+    more = own.isdecimal() and int(own) > REPETITIONS
+    return {"note": f"{REPETITIONS} is for a first look. The scenario's own number is {own}."} if more else {}
 
 
 def own_topics(topics: Sequence[Topic], llm: str) -> dict[str, Any]:
@@ -228,9 +233,10 @@ def own_topics(topics: Sequence[Topic], llm: str) -> dict[str, Any]:
 def _start_state(draft: Draft, plan: Plan, pending: bool, labels: list[str]) -> dict[str, Any]:
     others = len(registry().live)
     return {
-        "plan": plan.text, "problem": plan.problem, "pending": pending, "question": plan.question, "changed": labels,
-        "most_calls": draft.most_calls or "", "most_cost": draft.most_cost or "", "paused": draft.paused,
-        "priced": bool(plan.cost), "source": draft.source, "others": others, "check": plan.check, "checked": draft.checked,
+        "plan": plan.text, "problem": plan.problem, "missing": plan.missing, "pending": pending,
+        "question": plan.question, "changed": labels, "most_calls": draft.most_calls or "", "most_cost": draft.most_cost or "",
+        "paused": draft.paused, "priced": bool(plan.cost), "source": draft.source, "others": others,
+        "check": plan.check, "checked": draft.checked,
     }  # fmt: skip
 
 

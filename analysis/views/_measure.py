@@ -27,7 +27,7 @@ from parley.analysis.views._fields import Field
 from parley.analysis.views._form import MODEL, UNANSWERED, Fields, Start, limits_of, own_topics
 from parley.analysis.views._html import element
 from parley.analysis.views._models import ModelPicker
-from parley.analysis.views._plan import HERE, Plan, check_local, priced
+from parley.analysis.views._plan import HERE, Plan, model_plan, priced
 from parley.analysis.views._repeated import use_repeated
 from parley.analysis.views._runs import ROOT
 from parley.analysis.views._words import topic_title
@@ -104,9 +104,10 @@ def NewAudit(search: str, go: Callable[[str], None]) -> None:
         event_put=lambda pair: change(**{name: str(pair[1]) for name in ("scope", "topic") if pair[0] == name}),
         event_choose=lambda _: None,
     )
-    ModelPicker(draft.value.llm, draft.value.price, lambda llm: change(llm=llm), lambda price: change(price=price), "")
+    llm, price, said = draft.value.llm, draft.value.price, problem.value or plan.problem
+    ModelPicker(llm, price, lambda spec: change(llm=spec), lambda price: change(price=price), said)
     state = {
-        "plan": plan.text, "problem": problem.value or plan.problem, "pending": task.pending, "question": plan.question,
+        "plan": plan.text, "problem": said, "missing": plan.missing, "pending": task.pending, "question": plan.question,
         "changed": [], "most_calls": draft.value.most_calls or "", "most_cost": draft.value.most_cost or "",
         "label": "Start measuring",
     }  # fmt: skip
@@ -160,9 +161,10 @@ def plan_of(draft: AuditDraft) -> Plan:
     from parley.analysis.commands.card import audit_parser, design
     from parley.analysis.qualify.before_run import planned_checks
 
+    if nothing := model_plan(draft.llm):
+        return nothing
     try:
         check_draft(draft)
-        check_local(draft.llm)
         first, sections, _, _ = design(audit_parser().parse_args([*draft.words[1:], "--out", str(ROOT / "plan")]))
         plan = plan_audit(first, sections, planned_checks([first.base], skipped=False))
         size = (

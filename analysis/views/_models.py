@@ -10,6 +10,7 @@ import solara
 import solara.lab
 
 from parley.analysis.serving.own_files import check_named
+from parley.analysis.views._plan import HERE
 from parley.llm.backends import open_spec, split_spec
 from parley.llm.errors import UserError
 from parley.llm.spec import write_spec
@@ -21,16 +22,14 @@ KINDS = {
     "pocket": ("Embedded model", "A small language model that comes with Parley and runs on this machine. "
                "It is free, and slower than the rule-based speaker. The opinions of this model come from its training texts."),
     "openai": ("A server", "Any server with the OpenAI interface, such as Ollama, vLLM, llama.cpp, LM Studio, or a company's "
-        "server. Name the server when you start the page: --trust HOST:PORT, or --trust KEY_NAME@HOST for a "
-        "server that needs a key."),
+        "server. The page calls only servers that you name when you start it: --trust HOST:PORT, or "
+        "--trust KEY_NAME@HOST for a server that needs a key."),
     "gguf": ("A GGUF file", "SmolLM2 (write smollm2, once `run.py models get smollm2` has fetched it), or the path of a file, "
              "in this process. Name the folder of a file when you start the page: --allow-files FOLDER."),
     "hf": ("A local folder", "The folder of a model of the transformers library on this machine. "
            "Name the folder when you start the page: --allow-files FOLDER."),
     "": ("Other", "Any model that you could name on the command line, for example replay:runs/a."),
 }  # fmt: skip
-LOCAL = "http://127.0.0.1:11434/v1"
-"""The address that the form begins with: that of Ollama."""
 
 
 @solara.component_vue("models.vue")
@@ -51,13 +50,21 @@ def ModelPicker(
     put_price: Callable[[Any], None],
     problem: str,
 ) -> None:
-    """The picker. put gets a spec; put_price gets money per million tokens in and out, or None."""
+    """The picker. put gets a spec; put_price gets money per million tokens in and out, or None. problem: what the bar says."""
     tested = solara.use_reactive(0)
     picked = picked_of(spec)
     result = solara.lab.use_task(
         lambda: check_server(picked) if tested.value else {}, dependencies=[tested.value], raise_error=False
     )
     server_says: dict[str, Any] = (result.value or {}) if result.finished else {}
+    if server_says.get("server") != server_of(picked):
+        server_says = {}  # of an address that was typed before
+
+    def choose_only() -> None:
+        if (only := server_says.get("only")) and not picked["model"]:
+            put(spec_of(picked | {"model": only}))
+
+    solara.use_effect(choose_only, [result.value])
 
     known = solara.lab.use_task(lambda: plays_people(spec), dependencies=[spec], raise_error=False)
 
@@ -75,7 +82,7 @@ def ModelPicker(
     }  # fmt: skip
     Picker(
         state=json.dumps(state),
-        event_choose=lambda kind: put(spec_of({**picked_of(""), "kind": kind, "base_url": LOCAL})),
+        event_choose=lambda kind: put(spec_of({**picked_of(""), "kind": kind})),
         event_change=change,
         event_test=lambda _: tested.set(tested.value + 1),
     )
@@ -102,15 +109,23 @@ def spec_of(picked: dict[str, str]) -> str:
     return f"{spec},{picked['more']}" if picked["more"] else spec
 
 
+def server_of(picked: dict[str, str]) -> list[str]:
+    """Return the server that was picked: its address, and the variable of its key."""
+    return [picked["base_url"], picked["key"]]
+
+
 def check_server(picked: dict[str, str]) -> dict[str, Any]:
-    """Return what a server says: the models that it lists, and what the chosen one can do, or an error."""
+    """Return what a server says: the models that it lists, the only one of them, and what the chosen one can do, or an error."""
     from parley.llm.backends.openai import KEY
     from parley.llm.backends.openai.model_list import list_models
 
-    server_says: dict[str, Any] = {}
+    server_says: dict[str, Any] = {"server": server_of(picked)}
     try:
-        check_named({"llm": spec_of(picked)}, "the form of this page")
-        server_says["models"] = list_models(picked["base_url"], picked["key"] or KEY)
+        check_named({"llm": spec_of(picked)}, HERE)
+        models = server_says["models"] = list_models(picked["base_url"], picked["key"] or KEY)
+        if len(models) == 1 and not picked["model"]:
+            picked = picked | {"model": models[0]}
+            server_says["only"] = models[0]
         if picked["model"]:
             server_says["says"] = getattr(open_spec(spec_of(picked)), "says", "")
     except UserError as error:

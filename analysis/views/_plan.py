@@ -28,13 +28,15 @@ MANY = 100_000
 LARGEST, LONGEST = 1_000_000, 20
 """The largest number that the page plans, because an address may ask for any, and the digits of it that are read."""
 HERE = "the form or address of this page"
+ADDRESS = "Enter the address of the server, test the server, and choose a model."
 REACHED = ("config.json", "adapter_config.json")
 
 
 @dataclass(frozen=True)
 class Plan:
     """The plan of a draft. `problem` says in one line why it cannot start; `cost` is None where no price is known. `check`: the
-    questions and the time of the check of a new model; "" where nothing is to be checked.
+    questions and the time of the check of a new model; "" where nothing is to be checked. `missing`: what the user has not
+    entered yet, which is no problem.
     """
 
     text: str = ""
@@ -44,6 +46,7 @@ class Plan:
     cost: float | None = 0.0
     prices: PriceList | None = None
     check: str = ""
+    missing: str = ""
 
     @property
     def question(self) -> str:
@@ -60,9 +63,12 @@ def plan_of(draft: Draft) -> Plan:
     from parley.analysis.qualify.before_run import planned_checks
     from parley.model.run_plan import plan_run
 
+    llm = draft.given.get("llm", "oracle")
+    if nothing := model_plan(llm):
+        return nothing
     try:
         scenario = scenario_of_draft(draft)
-        if problem := model_problem(scenario):
+        if problem := model_problem(scenario, llm):
             return Plan(problem=problem)
         plan, checks = plan_run(scenario), planned_checks([scenario], skipped=False)
         for check in checks if draft.checked else ():
@@ -122,12 +128,48 @@ def scenario_of_draft(draft: Draft) -> Scenario:
     return scenario.with_settings(draft.given)
 
 
-def model_problem(scenario: Scenario) -> str:
-    """Return why a model of the scenario cannot be used here; "" where nothing is known against it. No model is loaded."""
+def model_plan(spec: str) -> Plan | None:
+    """Return a plan that says what the form of the model lacks, or what is wrong with it; None where a run can use the model."""
+    missing = missing_part(spec)
+    try:
+        if missing != ADDRESS:
+            check_named({"llm": spec}, HERE)
+        if missing:
+            return Plan(missing=missing)
+        check_reached(spec)
+        check_local(spec)
+    except UserError as error:
+        return Plan(problem=str(error))
+    return None
+
+
+def missing_part(spec: str) -> str:
+    """Return what the user still has to enter in the form of the model; "" where a model is named.
+
+    >>> missing_part("openai"), missing_part("openai,base_url=http://127.0.0.1:8000/v1"), missing_part("oracle")
+    ('Enter the address of the server, test the server, and choose a model.', 'Test the server and choose a model.', '')
+    """
+    try:
+        name, model, options = split_spec(spec)
+    except UserError:
+        return "" if spec else "Enter a model."
+    if model or name not in ("openai", "gguf", "hf"):
+        return ""
+    if name == "openai":
+        return "Test the server and choose a model." if "base_url" in options else ADDRESS
+    return "Enter smollm2, or the path of the file." if name == "gguf" else "Enter the path of the folder."
+
+
+def model_problem(scenario: Scenario, looked_at: str = "") -> str:
+    """Return why a model of the scenario cannot be used here; "" where nothing is known against it. No model is loaded.
+
+    looked_at: a model for which `model_plan` has found no problem.
+    """
     try:
         for spec in called_models(scenario):
-            check_reached(spec)
-            check_local(spec)
+            if spec != looked_at:
+                check_reached(spec)
+                check_local(spec)
             check_topics(spec, topics_to_know(scenario))
             if split_spec(spec).name == "oracle":
                 check_taught(scenario, open_spec(spec))

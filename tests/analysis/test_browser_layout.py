@@ -135,6 +135,44 @@ def test_the_first_fields_of_the_form_stand_side_by_side(visits: Callable[..., V
     assert inside >= 0.75 * 1440
 
 
+def test_the_bar_of_the_form_is_low_says_an_error_once_and_covers_no_field(visits: Callable[..., Visit]) -> None:
+    """With an error it took a quarter of the window, and a button was cut in half."""
+    visit = visits()
+    page = visit.open("?scenario=three_way&personas=/tmp/people.csv")
+    expect(page.locator(".wrong")).to_contain_text("--allow-files FOLDER")
+    expect(page.locator(".wrong")).to_have_count(1)
+    bar = box(page, ".bar")
+    assert bar["bottom"] - bar["top"] <= 90
+    covered = page.evaluate("""() => [...document.querySelectorAll('.form :is(input, select, button), .model input')]
+      .filter(one => { one.focus(); const bar = document.querySelector('.bar').getBoundingClientRect();
+        return one.checkVisibility() && one.getBoundingClientRect().bottom > bar.top + 1; }).map(one => one.outerHTML)""")
+    assert covered == []
+
+
+def test_a_server_is_asked_for_calmly_and_a_refusal_is_said_once(visits: Callable[..., Visit]) -> None:
+    """To choose `A server` showed two errors about an address that nobody had typed."""
+    visit = visits()
+    page = visit.open("?scenario=three_way")
+    visit.planned()
+    page.get_by_role("radio", name="A server").check()
+    expect(page.locator(".plan")).to_contain_text("Enter the address of the server")
+    expect(page.locator(".wrong")).to_have_count(0)
+    page.get_by_label("Address of the server").fill("http://127.0.0.1:8/v1")
+    page.get_by_label("Address of the server").blur()
+    expect(page.locator(".bar .wrong")).to_contain_text("start the page again with --trust 127.0.0.1:8 (")
+    expect(page.locator(".wrong")).to_have_count(1)
+
+
+def test_every_button_of_a_row_of_your_runs_is_seen(visits: Callable[..., Visit]) -> None:
+    """Delete was beyond the right edge, and the longest button had five lines."""
+    visit = visits()
+    page = visit.open("?runs")
+    page.locator(".runs tbody tr").first.wait_for()
+    boxes = [one.bounding_box() for one in page.locator(".runs .actions button").all()]
+    assert max(one["x"] + one["width"] for one in boxes if one) <= 1280
+    assert max(one["height"] for one in boxes if one) <= 40
+
+
 def test_a_network_is_seen_whole_beside_its_conversation_and_below_its_chart(visits: Callable[..., Visit]) -> None:
     """The lower half of the drawing was below the window."""
     visit = visits(**WIDE)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("solara", reason="the [app] extra is not installed")
 from parley.analysis.qualify.before_run import qualified_run
 from parley.analysis.qualify.kept import FILE
-from parley.analysis.views import _branch, _form, _plan, _runs
+from parley.analysis.views import _branch, _form, _models, _plan, _runs
 from parley.analysis.views._form import UNANSWERED, draft_of
 from parley.analysis.views._header import bar_state
 from parley.analysis.views._plan import Plan, plan_of
@@ -129,3 +130,27 @@ def test_a_new_model_is_checked_before_its_first_run_unless_the_user_says_no(
     assert (folder / FILE).exists()
     assert made._runs[folder.resolve()].calls == offered.calls
     assert plan_of(draft).check == "", "the result is kept"
+
+
+def test_a_model_that_is_not_entered_yet_is_no_problem() -> None:
+    """The form was red before anything was typed."""
+    for llm, word in (("openai", "address"), ("gguf", "file"), ("hf", "folder"), ("", "model")):
+        plan = plan_of(Draft("two_way", {"llm": llm}))
+        assert (plan.problem, plan.scenario) == ("", None), llm
+        assert word in plan.missing
+    plan = plan_of(Draft("two_way", {"llm": "openai:m,base_url=http://127.0.0.1:8/v1"}))
+    assert plan.missing == ""
+    assert "names the server 127.0.0.1:8: to allow it, start the page again with --trust 127.0.0.1:8 (" in plan.problem
+
+
+@pytest.mark.parametrize("models", [["one"], ["one", "two"]])
+def test_the_only_model_of_a_server_is_chosen(monkeypatch: pytest.MonkeyPatch, models: list[str]) -> None:
+    """A good test ended with `Choose one.`, and an error."""
+    monkeypatch.setattr(_models, "check_named", lambda values, source: None)
+    monkeypatch.setattr("parley.llm.backends.openai.model_list.list_models", lambda url, key: models)
+    monkeypatch.setattr(_models, "open_spec", lambda spec: SimpleNamespace(says=spec))
+    picked = _models.picked_of("openai,base_url=http://127.0.0.1:8/v1")
+    said = _models.check_server(picked)
+    assert said["server"] == _models.server_of(picked)
+    assert said.get("only", "") == ("one" if len(models) == 1 else "")
+    assert said.get("says", "") == ("openai:one,base_url=http://127.0.0.1:8/v1" if len(models) == 1 else "")

@@ -18,18 +18,20 @@ from parley.analysis.tables import Tables, load
 from parley.analysis.views import _run_table
 from parley.analysis.views._address import named_in, place_of
 from parley.analysis.views._columns import column_rows, table_title
-from parley.analysis.views._form import wanted
+from parley.analysis.views._fields import fields_of
+from parley.analysis.views._form import first_look, wanted
 from parley.analysis.views._header import about
 from parley.analysis.views._plan import plan_of
 from parley.analysis.views._session import Draft, Session, Shown
 from parley.analysis.views.outcome import NO_SURVEY, outcome_of
+from parley.model.gallery import preset_title
 from parley.model.run_listing import list_runs
 from parley.model.run_plan import plan_run
-from parley.model.scenario import load_preset
+from parley.model.scenario import load_preset, preset_names
 from parley.model.scenario_run import RunSpec, run_scenario
 
 SMALL = {"topic": "racism", "size": "8", "repetitions": "1", "rounds": "1", "llm": "oracle", "graph": "ring,degree=2"}
-SIZE = "1 room, 8 agents and 1 reference room"
+SIZE = "1 room, 8 agents and 1 reference room (one agent answers the surveys alone)"
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +67,25 @@ def test_a_place_with_several_values_is_found_again() -> None:
     assert draft is not None
     assert (draft.preset, draft.given["llm"]) == ("two_way", "smollm2")
     assert "own" not in draft.given
+
+
+@pytest.mark.parametrize("preset", preset_names())
+def test_no_scenario_of_the_page_is_shown_by_its_slug(preset: str) -> None:
+    """The list of scenarios had `stages` and `rooms_and_network`."""
+    assert re.fullmatch(r"[A-Z][^_]* [^_]+|[A-Z][^_]+", title := preset_title(preset, preset)), title
+    assert title.lower() != preset
+
+
+def test_the_form_says_what_a_first_look_leaves_out() -> None:
+    """The form had 5 repetitions where a command has 40, and did not say so."""
+    assert first_look("40") == {"note": "5 is for a first look. The scenario's own number is 40."}
+    assert first_look("5") == {}
+
+
+def test_the_field_of_people_says_how_a_file_is_opened() -> None:
+    (about,) = [field.about for field in fields_of(load_preset("three_way")) if field.name == "personas"]
+    assert "CSV" in about
+    assert "--allow-files FOLDER" in about
 
 
 def test_every_table_and_every_column_has_words(network: Path) -> None:
