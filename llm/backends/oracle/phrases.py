@@ -83,8 +83,13 @@ class TopicBank:
 
     @cached_property
     def grades(self) -> dict[str, float]:
-        """The grade of every sentence of this topic: the six grades, and 0-10 for the stance sentence."""
-        graded = {sentence: float(grade) for grade, bank in self.by_grade.items() for form in bank for sentence in form}
+        """The grade of every sentence of this topic: the six grades, and 0-10 for the stance sentence.
+
+        A question that the speaker answers itself, in the same line of the bank, is known by the question.
+        """
+        graded = {
+            sentences(line)[0]: float(grade) for grade, bank in self.by_grade.items() for form in bank for line in form
+        }
         return (
             {**self.retold} | graded | {self.stance_sentence(point): float(point) for point in range(len(self.labels))}
         )
@@ -92,7 +97,7 @@ class TopicBank:
     @cached_property
     def forms(self) -> dict[str, str]:
         """The first filling of a sentence's form, by sentence: two sentences of one form have the same."""
-        return {sentence: form[0] for bank in self.by_grade.values() for form in bank for sentence in form}
+        return {sentences(line)[0]: form[0] for bank in self.by_grade.values() for form in bank for line in form}
 
     def direction(self, text: str) -> int | None:
         """Return the direction (1 or -1) of the longest proposition in a text in small letters; None without one."""

@@ -121,6 +121,14 @@ def test_a_line_grades_by_the_mean_of_what_is_known() -> None:
     assert bank.grade("") is None
 
 
+@check_each("society", ["us", "germany"])
+def test_every_line_on_a_topic_of_the_users_is_read_as_it_was_meant(society: str) -> None:
+    """Also a question that the speaker answers itself, which is two sentences."""
+    bank = banks(society).topics["Should schools start at nine?"]
+    assert [line for grade, line in expansions(bank) if bank.grade(line) != grade] == []
+    assert {sentences(line)[0] for _, line in expansions(bank)} == set(bank.forms) <= set(bank.grades)
+
+
 def test_common_lines_carry_no_grade_and_name_no_topic() -> None:
     """An address or a greeting must not move anybody, nor change the subject."""
     for line in strings(banks().data("common")):
