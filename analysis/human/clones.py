@@ -120,7 +120,7 @@ def verdict(row: Mapping[str, object]) -> str:
     """Return whether the run has a measure of its people as the table has it."""
     same = f"the same people {MEASURES[str(row['measure'])]} in the run and in the table"
     if row["reason"]:
-        return unknown_sentence(f"whether {same}", row["reason"])
+        return unknown_sentence(f"whether {same}", str(row["reason"]))
     evidence = f"(rho {format_number(row['rho'])}, p {format_number(row['p'], 3)})"
     if float(str(row["p"])) < LIMIT:
         return f"In part, {same} {evidence}."
