@@ -118,7 +118,10 @@ def _adapted(lesson: PayoffLesson, base: BaseModel, model: Any) -> Any:
         return model
     parts = {path.rpartition(".")[2] for path, _ in model.named_modules()}
     if missing := [part_name for part_name in PROJECTIONS if part_name not in parts]:
-        raise UserError(f"{base.name} cannot be trained with --r: its layers lack {', '.join(missing)}; set --r 0")
+        raise UserError(
+            f"{base.name} cannot be trained with a LoRA adapter (--r), because its layers lack {', '.join(missing)}: "
+            "set --r 0 to train all weights"
+        )
     lora = peft.LoraConfig(
         r=lesson.r, lora_alpha=lesson.alpha, lora_dropout=lesson.dropout, bias="none", task_type="SEQ_CLS",
         target_modules=list(PROJECTIONS), modules_to_save=["score"],

@@ -217,7 +217,9 @@ def space_of(values: Mapping[str, Any], path: Path) -> Space:
     objective = _typed(Objective, require_section(dict(values), "objective", path.name), f"objective in {path.name}")
     audience = read_audience(require_section(dict(values), "audience", path.name), path)
     if both := sorted(audience.keys() & settings.keys()):
-        raise UserError(f"{path}: {both[0]} has a value in settings and varies in audience: leave out one of the two")
+        raise UserError(
+            f"{path}: {both[0]} has a value in [settings] and several in [audience]: remove it from one of them"
+        )
     options = {name: _option(name, table, shared, audience, path) for name, table in tables.items()}
     space = Space(scenario, options, objective, settings, audience)
     for setting in space.corners():

@@ -151,7 +151,10 @@ def test_several_topics_are_one_sentence_a_party(ran: Callable, tmp_path: Path) 
     """Four topics and two parties were eight lines of which a headline counted some: now who moved, on how many, how far."""
     four = "gun_violence,racism,climate_change,illegal_immigration"
     text = section(summary(load(ran("three_way", topic=four, repetitions=10, rounds=5)), tmp_path), "In short")
-    assert "- Republicans moved toward the model's own opinion on all 4 topics, by 2.5 to 3.9 points." in text
+    assert (
+        "- The opinions of Republicans moved toward the model's own opinion on all 4 topics, by 2.5 to 3.9 points."
+        in text
+    )
     assert "; on Climate change the direction is uncertain." in text
 
 

@@ -37,7 +37,7 @@ def read(paths: Sequence[Path], given: LogMap) -> Log:
     """Return the database as a log of one room. Errors: UserError of one line that names the table or column it lacks."""
     (path, *more) = paths
     if more:
-        raise UserError(f"an OASIS simulation is one file: read {more[0]} on its own")
+        raise UserError(f"{more[0]} is another OASIS simulation, but one file is read at a time: give only one")
     tables = read_tables(path)
     people = {row["user_id"]: f"user {row['user_id']}" for row in tables["user"]}
     rounds = _rounds(tables)
