@@ -551,7 +551,7 @@ def test_an_adapter_of_another_model_is_one_line(models: Models, adapters: dict[
         (left / "training.json").write_text(json.dumps({"base": known}))
         assert open_spec(f"hf:{spec},adapters={left}").identity["adapters"]
     (left / "training.json").write_text(json.dumps({"base": base}))
-    with pytest.raises(UserError, match=f"was trained on the model llama with weights {base['weights'][:8]}, not"):
+    with pytest.raises(UserError, match=f"was trained on the model llama with weights {base['weights'][:8]}, but this model is"):
         open_spec(f"hf:{other},adapters={left}")
 
 
