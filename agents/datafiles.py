@@ -30,10 +30,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)
         if len(content) > LARGEST:
-            raise UserError(
-                f"{path} is larger than {LARGEST >> 20} MiB, which is too large for a TOML file that Parley reads: "
-                "give a smaller file"
-            )
+            raise UserError(f"{path} is larger than {LARGEST >> 20} MiB, and no TOML file that Parley reads is")
         return tomllib.loads(content.decode("utf-8").replace("\r\n", "\n"))
     except OSError as error:
         raise UserError(f"cannot read {path}: {error.strerror}") from error
@@ -55,10 +52,7 @@ def shipped_or_own(what: str, name: str, names: Collection[str], folder: Path, p
         raise unknown_name(what, name, names)
     path = folder / f"{name}.toml"
     if not path.is_file():
-        raise UserError(
-            f"the {what} {name} exists only in English and German, not in {folder.name}: give a .toml file of your "
-            f"own ({page})"
-        )
+        raise UserError(f"the {what} {name} is in English and German, not in {folder.name}: give a .toml file ({page})")
     return path
 
 
@@ -66,7 +60,7 @@ def require_section(values: Mapping[str, Any], key: str, where: str) -> dict[str
     """Return the table `key`, or an empty one if it is missing. Errors: UserError if it is no table."""
     table = values.get(key, {})
     if not isinstance(table, dict):
-        raise UserError(f"{key} in {where} is {table!r}, but must be a table")
+        raise UserError(f"{key} in {where} must be a table, not {table!r}")
     return table
 
 

@@ -136,9 +136,7 @@ def write_deep(
     """
     path, names = check_unused(folder, party), list_names(party, society)
     if count > len(names):
-        raise UserError(
-            f"{party} has only {len(names)} first names, but --count is {count}: give --count {len(names)} or less"
-        )
+        raise UserError(f"{party} has {len(names)} first names: give at most --count {len(names)}, not {count}")
     conversations = []
     for name in names[: count or len(names)]:
         drawn = taxonomy.draw_attributes(depth, stream(seed, "attributes", party, name))
@@ -148,8 +146,7 @@ def write_deep(
     values = [value for person in people for value in person.values]
     if values and not any(value.sentence for value in values):
         raise UserError(
-            f"the model wrote no usable sentence for {party}. The first reason was: {values[0].reason}. Try "
-            "another --llm"
+            f"the model wrote no usable sentence for {party} (first reason: {values[0].reason}): try another --llm"
         )
     save_people(
         people, folder, f"written by {model} to the prompt attribute.txt (python run.py study personas --set deep)"
@@ -189,8 +186,7 @@ def read_people(folder: Path) -> list[DeepPersona]:
             people.append(_read_person([row for row in rows if row["name"] == name]))
     if not people:
         raise UserError(
-            f"{folder} has no file *{SUFFIX}: write deep personas first, with python run.py study personas "
-            f"--set deep --out {folder}"
+            f"{folder} has no *{SUFFIX}: write deep personas first, with python run.py study personas --set deep --out {folder}"
         )
     return people
 

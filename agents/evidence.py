@@ -103,14 +103,12 @@ def load_evidence(folder: Path) -> Evidence:
     """Read the .txt and .md files of a folder and of its subfolders. Errors: UserError without a passage."""
     check_data(folder)
     if not folder.is_dir():
-        raise UserError(
-            f"{folder} is not a folder: name a folder of .txt or .md files that agents may quote as evidence"
-        )
+        raise UserError(f"{folder} is not a folder: name a folder of .txt or .md files as evidence")
     passages = [
         passage for path in texts_of(folder) for passage in _passages(path, path.relative_to(folder).as_posix())
     ]
     if not passages:
-        raise UserError(f"{folder} has no text in .txt or .md files: put the texts that agents may quote into it")
+        raise UserError(f"{folder} has no text in .txt or .md files: put the texts that may be quoted there")
     return Evidence(tuple(passages))
 
 
@@ -118,7 +116,7 @@ def _passages(path: Path, name: str) -> list[Passage]:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read {path} as UTF-8 text: correct the file, or remove it from the folder") from error
+        raise UserError(f"cannot read {path} as UTF-8 text: correct the file or take it out of the folder") from error
     return [Passage(name, number, paragraph) for number, paragraph in enumerate(split_paragraphs(text), 1)]
 
 

@@ -143,8 +143,8 @@ def is_valid_backstory(compose: Callable[[int], Request], problem: Problem, who:
         if (wrong := problem(reply)) is None:
             return " ".join((reply.text or "").split())
     raise UserError(
-        f"the model wrote no usable backstory for {who} in {ATTEMPTS} replies (the last reply {wrong}): try "
-        "another --llm or --seed"
+        f"the model wrote no usable backstory for {who} in {ATTEMPTS} replies (the last one "
+        f"{wrong}): try another --llm or --seed"
     )
 
 
@@ -180,7 +180,7 @@ def individuals(
             return {name: stories[name] for name in names}
     left = [name for name in names if name not in stories]
     raise UserError(
-        f"{len(left)} of {len(names)} backstories (first {', '.join(left[:3])}) still repeat sentences of other "
+        f"{len(left)} of {len(names)} backstories ({', '.join(left[:3])}, ...) still repeat sentences of other "
         f"backstories after {ATTEMPTS} attempts: choose another --llm or another --seed"
     )
 

@@ -97,8 +97,7 @@ def planted_people(topic: Topic, seed: int, stated: bool = True) -> list[Planted
     if topic.axis not in entries:
         axes = ", ".join(name for name in entries if isinstance(entries[name], dict))
         raise UserError(
-            f"no person can be given a known position on {topic.slug}, because {where} has sentences for "
-            f"{axes}, but not for {topic.axis}: choose another topic"
+            f"no person can be given a known position on {topic.slug}: {where} has sentences for {axes}, not for {topic.axis}"
         )
     forms = require_section(entries, topic.axis, where)
     names = _names(topic)
@@ -118,8 +117,5 @@ def _names(topic: Topic) -> list[str]:
     """Return the first names of the society's people, sorted. Errors: UserError where it has none."""
     names = sorted({name for party in topic.society.names.values() for name in party})
     if not names:
-        raise UserError(
-            f'the society {topic.society.name} has no first names: add a list such as names = ["Ann", "Bob"] '
-            "to a file in parties/"
-        )
+        raise UserError(f"the society {topic.society.name} has no first names: add names = [...] to a file in parties/")
     return names

@@ -58,7 +58,7 @@ class Probe:
 
     def __post_init__(self) -> None:
         if self.polarity not in (1, -1, 0):
-            raise UserError(f"probe {self.name}: polarity is {self.polarity}, but must be 1, -1 or 0")
+            raise UserError(f"probe {self.name}: polarity must be 1, -1 or 0, not {self.polarity}")
         if self.audience not in get_args(Audience):
             raise unknown_name(f"audience of probe {self.name}", self.audience, get_args(Audience))
         if self.state and ("{label}" not in self.state or set(self.scale.points) - set(self.scale.labels)):
@@ -138,7 +138,7 @@ class Probe:
     def attitude(self, rating: float) -> float:
         """Return a rating on the topic's 0-10 axis. Errors: ValueError if the probe measures something else."""
         if not self.on_axis:
-            raise ValueError(f"probe {self.name} does not measure the attitude to the topic")
+            raise ValueError(f"probe {self.name} is not on the topic's axis")
         return self.scale.attitude(rating, self.polarity)
 
 
@@ -172,8 +172,7 @@ def phrased(probe: Probe, probes: Mapping[str, Probe], claim: str = "") -> Probe
     scale = scales(probe.language).get(f"{probe.construct}_{PHRASES}")
     if probe.construct not in FROM_CLAIM or scale is None or not claim:
         raise UserError(
-            f"the survey question {probe.name} has no phrases to choose from: set asked=numbers, or add "
-            f"[probes.{probe.name}_{PHRASES}] to its file"
+            f"survey question {probe.name} has no phrases: set asked=numbers, or add [probes.{probe.name}_{PHRASES}] to its file"
         )
     sentence = probe.language.words(f"{probe.construct}_phrase").replace("{claim}", claim)
     return replace(probe, scale=scale, sentence=sentence)
@@ -235,10 +234,7 @@ def scale_of_table(name: str, values: dict, where: str) -> Scale:
     labels = require_section(values, "labels", where)
     for point, label in labels.items():
         if not point.removeprefix("-").isdecimal() or not isinstance(label, str):
-            raise UserError(
-                f'{where}: {point} = {label!r} is not a label. Write a whole number and a text, such as 1 = "not '
-                'at all"'
-            )
+            raise UserError(f"{where}: a label is a whole number and a text, not {point} = {label!r}")
     by_point = MappingProxyType({int(point): label for point, label in labels.items()})
     return build_from_table(Scale, {**values, "name": name, "labels": by_point}, where)
 
@@ -254,10 +250,7 @@ def build_probes(
         if scale not in scales:
             raise unknown_name(f"scale of probe {name} in topic {slug}", scale, scales)
         if scales[scale].kind == LABELLED and "{label}" not in str(entry.get("sentence")):
-            raise UserError(
-                f"probe {name} in topic {slug}: a question with a labelled scale needs a sentence that contains "
-                "{label}"
-            )
+            raise UserError(f"probe {name} in topic {slug}: a labelled scale needs a sentence with {{label}}")
         values = {**entry, "name": name, "scale": scales[scale]}
         probes[name] = replace(build_from_table(Probe, values, f"probe {name} of topic {slug}"), language=language)
     return probes

@@ -214,9 +214,7 @@ def society_folder(name: str) -> Path:
     folder = Path(name).expanduser()
     if "/" in name or folder.is_dir():
         if not (folder / FILE).is_file():
-            raise UserError(
-                f"{name} is not a society, because it has no file {FILE} (parley new society {name} writes one)"
-            )
+            raise UserError(f"{name} is not a society: it has no {FILE} (parley new society {name} writes one)")
         return folder
     raise unknown_name("society", name, society_names())
 
@@ -257,20 +255,14 @@ def load_society(name: str = US) -> Society:
     where = f"{FILE} of {folder.name}"
     values = read_toml(folder / FILE)
     if PARTIES in values:
-        raise UserError(
-            f"{where} describes parties, but each party needs a file of its own, {PARTIES}/<code>.toml: move it "
-            "there (docs/societies.md)"
-        )
+        raise UserError(f"{where}: parties have their own files, {PARTIES}/<code>.toml (docs/societies.md)")
     parties = {path.stem: read_party(path) for path in sorted((folder / PARTIES).glob("*.toml"))}
     debaters = values.get("debaters")
     two = (
         isinstance(debaters, list) and len(debaters) == 2 and all(debater in parties for debater in map(str, debaters))
     )
     if not two or DEFAULT not in parties:
-        raise UserError(
-            f'{where} needs the key debaters with two of its parties, such as debaters = ["left", "right"], '
-            f"and a file {PARTIES}/{DEFAULT}.toml"
-        )
+        raise UserError(f"{where} needs debaters = [two of its parties], and a file {PARTIES}/{DEFAULT}.toml")
     title = str(values.get("title", folder.name.title()))
     given = {
         "title": title,
@@ -306,9 +298,9 @@ def read_party(path: Path) -> Party:
     enhanced = require_section(values, "enhanced", about)
     party = build_from_table(Party, {**values, "positions": positions, "enhanced": enhanced}, about)
     if party.colour and not _COLOUR.fullmatch(party.colour):
-        raise UserError(f"colour in {about} is {party.colour!r}, but must be written as #rrggbb")
+        raise UserError(f"colour in {about} must be written as #rrggbb, not {party.colour!r}")
     if party.side is not None and not -1 <= party.side <= 1:
-        raise UserError(f"side in {about} is {party.side}, but must be from -1 (left) to 1 (right)")
+        raise UserError(f"side in {about} must be from -1 (left) to 1 (right), not {party.side}")
     if party.names or not isinstance(people, list):
         return party
     named = [str(entry["name"]) for entry in people if isinstance(entry, dict) and "name" in entry]

@@ -68,14 +68,10 @@ def mapped_table(path: str, directed: bool = False, columns: Sequence[str] = ())
         table = read_table(path, directed, columns)
         if table is None:
             raise ValueError(
-                "mapped=true only works with tables of links and with matrices (.csv, .tsv, .parquet, .txt, "
-                ".npz): leave it out"
+                "mapped=true is for tables of links and matrices (.csv, .tsv, .parquet, .txt, .npz): leave it out"
             )
         if table.temporal:
-            raise ValueError(
-                "links begin and end in given rounds (columns start and end), which does not work with "
-                "mapped=true: leave out mapped=true"
-            )
+            raise ValueError("links have rounds (start, end), which a mapped graph cannot hold: leave out mapped=true")
         save_graph(table.array(), folder, table.names, source)
     return open_graph(folder)
 

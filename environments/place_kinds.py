@@ -46,9 +46,7 @@ class Place(ABC):
     def __post_init__(self) -> None:
         in_range(0, 1, share=self.share)
         if not self.share:
-            raise ValueError(
-                "share is 0, so nobody would be in this place: leave the place out, or set a share above 0"
-            )
+            raise ValueError("share must be above 0: leave the place out instead")
 
     @property
     def kind(self) -> str:

@@ -47,9 +47,7 @@ class Stage:
         in_range(0, 1e6, rounds=self.rounds)
         in_range(0, 0.95, away=self.away)
         if len(self.linked) > 1:
-            raise ValueError(
-                f"a stage can have only one network or social medium, but this one has {' and '.join(self.linked)}"
-            )
+            raise ValueError(f"a stage has room for one network or medium, not for {' and '.join(self.linked)}")
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -101,14 +99,13 @@ class Places:
         in_range(0, MOST, size=self.size)
         if self.size < max(2, len(set(self.parties))):
             raise ValueError(
-                f"size must be at least {max(2, len(set(self.parties)))}, so that there are two agents or "
-                "more, and one of each party"
+                f"size must be at least {max(2, len(set(self.parties)))}: one of each party, and two in all"
             )
         for number, stage in enumerate(self.stages, 1):
             present = self.size - round(stage.away * self.size)
             if present < FEWEST:
                 raise ValueError(
-                    f"with away={stage.away:g}, stage {number} has no one left who talks: set a smaller share"
+                    f"with away={stage.away:g} no one is left to talk in stage {number}: set a smaller share"
                 )
             for place in stage.places:
                 self._check_place(number, place, present)
@@ -173,10 +170,7 @@ class Places:
         open_stages = sum(not stage.rounds for stage in self.stages)
         left = rounds - sum(stage.rounds for stage in self.stages)
         if left > 0 and not open_stages:
-            raise ValueError(
-                f"the stages have {rounds - left} rounds in total, but the scenario has another number: set "
-                f"rounds={rounds - left}"
-            )
+            raise ValueError(f"the stages have {rounds - left} rounds in all: set rounds={rounds - left}")
         left = max(left, open_stages)
         shares = iter([left // open_stages + (place < left % open_stages) for place in range(open_stages)])
         spans, last = list[Span](), 0

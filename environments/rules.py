@@ -192,8 +192,7 @@ class Posts(Rule):
         in_range(self.near, 10, far=self.far)
         if self.recommender.everyone:
             raise ValueError(
-                f"feed={self.feed} shows posts of strangers, but in the environment `network` agents read only "
-                "their neighbours: choose another feed"
+                f"feed={self.feed} shows posts of strangers, and environment network has none: choose another"
             )
 
     @property

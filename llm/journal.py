@@ -177,8 +177,7 @@ class Journal(Wrapper):
         before = self._run("SELECT value FROM meta WHERE name = 'identity' AND EXISTS (SELECT 1 FROM outcomes)")
         if before and before[0][0] != self._identity:
             notify(
-                f"{self.path} has replies of another model, or of another version of this model, so Parley "
-                "asks every question again"
+                f"{self.path} has replies of another model, or of another version of it: every question is asked again"
             )
 
     def complete(self, requests: Sequence[Request]) -> list[Reply]:
@@ -267,9 +266,8 @@ class Journal(Wrapper):
             problem = f"was removed ({error.strerror})"
         if problem:
             raise UserError(
-                f"the journal {self.path} {problem}, so the run stopped. Up to {self.asked + rows:,} replies since "
-                "this start are lost, unless you have a copy of the file. Restore the file, or start again with "
-                "another --out"
+                f"the journal {self.path} {problem}, so the run stopped. Up to {self.asked + rows:,} replies of this "
+                "start are lost unless you have a copy of the file: restore the file, or start again with another --out"
             )
 
     def _known(self, keys: Sequence[bytes]) -> dict[bytes, Reply]:
@@ -403,8 +401,6 @@ def thinking_tokens(path: Path) -> float | None:
 def read_identity(path: Path) -> dict[str, Any]:
     """Return the identity of the model whose replies a journal holds. Errors: UserError when there is no such journal."""
     if not (rows := query(path, "SELECT value FROM meta WHERE name = 'identity'")):
-        raise UserError(
-            f"the journal {path} has no replies that could be replayed: choose a run that has called a model"
-        )
+        raise UserError(f"the journal {path} has no replies to replay: choose a run that has called a model")
     with journal_errors(path):
         return dict(json.loads(rows[0][0]))

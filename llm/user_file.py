@@ -72,9 +72,7 @@ def file_spec(given: Path | str) -> FileSpec:
     for entry in _entries(options.get("columns", "")):
         theirs, _, ours = entry.rpartition(":")
         if not theirs or not ours:
-            raise UserError(
-                f"{given}: {entry!r} in columns does not have the form THEIRS:OURS. Example: columns=(Q1:answer)"
-            )
+            raise UserError(f"{given}: {entry!r} in columns must be THEIRS:OURS, such as columns=(Q1:answer)")
         columns[theirs.strip()] = ours.strip()
     return FileSpec(Path(match["path"]), columns, frozenset(_entries(options.get("missing", ""))))
 
@@ -108,8 +106,8 @@ class UserTable:
         for row, value in zip(self.rows, self.columns[name], strict=True):
             if isinstance(value, list | dict):
                 raise UserError(
-                    f"{self.file}, row {row}: {name} is a list or an object, but must be a text or a number: "
-                    "correct it, or leave the column out"
+                    f"{self.file}, row {row}: {name} must be a text or a number, not a list or an object: correct it, or leave "
+                    "the column out"
                 )
             text = _text(labels.get(value, value))
             texts.append("" if missing and (text in missing or _text(value) in missing) else text)
@@ -176,9 +174,8 @@ def read_user_table(given: Path | str, needed: Sequence[str] = (), page: str = "
     if lacking := [name for name in needed if name not in columns]:
         shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
         raise UserError(
-            f"{spec.path} lacks the column {lacking[0]}: it has {shown or 'none'}, but needs {', '.join(needed)}. "
-            f"Rename a column, or write {spec.path},columns=(THEIRS:{lacking[0]}) with the name that the column "
-            f"has in your file instead of THEIRS{hint}"
+            f"{spec.path} lacks the column {lacking[0]}: it has {shown or 'none'}, and needs {', '.join(needed)}; rename a "
+            f"column, or write {spec.path},columns=(THEIRS:{lacking[0]}), with your name of the column for THEIRS{hint}"
         )
     if not table.rows:
         raise UserError(f"{spec.path} has no rows below its header: give at least one row{hint}")
@@ -195,9 +192,7 @@ def _open(spec: FileSpec, wanted: Sequence[str]) -> UserTable:
             return reader(path)
         content, ending = unpacked(path)
         if ending in READERS:
-            raise UserError(
-                f"{path} is packed, but Parley unpacks only CSV files: unpack it, and give the file {path.stem}"
-            )
+            raise UserError(f"{path} is packed, which only a CSV may be: unpack it, and give the file {path.stem}")
         return _from_text(content, str(path), wanted)
     except ImportError as error:
         raise UserError(f"{path} needs the library {error.name}, which is not installed: {EXTRA}") from error
@@ -237,11 +232,11 @@ def _from_json(path: Path) -> UserTable:
     except (ValueError, TypeError, RecursionError) as error:
         where = f"{file}, row {len(records) + 1}" if len(records) else file
         raise UserError(
-            f"{where} is not a file of JSON lines with one object per line: {str(error).splitlines()[0]}"
+            f"{where} is not a file of JSON lines, an object a line: {str(error).splitlines()[0]}"
         ) from error
     for number, record in records.items():
         if not isinstance(record, dict):
-            raise UserError(f'{file}, row {number}: each line must be a JSON object, such as {{"text": "Hello"}}')
+            raise UserError(f"{file}, row {number}: each line must be a JSON object, such as {{...}}")
     names = list(dict.fromkeys(name for record in records.values() for name in record))
     columns = {name: [record.get(name) for record in records.values()] for name in names}
     return UserTable(file, columns, list(records))

@@ -22,12 +22,12 @@ def read_json(text: str) -> Any:
         try:
             return json.loads(text, parse_float=_finite, parse_constant=_finite)
         except RecursionError as error:
-            raise ValueError("its lists or objects are nested too deeply") from error
+            raise ValueError("nested too deeply") from error
 
 
 def _finite(text: str) -> float:
     if not math.isfinite(number := float(text)):
-        raise ValueError(f"{text} is not a finite number")
+        raise ValueError(f"{text} is no finite number")
     return number
 
 

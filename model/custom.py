@@ -152,13 +152,11 @@ def check_objects(folder: Path, theirs: Mapping[str, Any], mine: Mapping[str, An
     if was != now:
         wanted = f"pass agent_class={', '.join(was)}" if was else "leave out agent_class"
         raise UserError(
-            f"{folder} already has a run with other agents: {wanted} to continue that run, or give another "
-            "folder with out="
+            f"{folder} already has a run with other agents: {wanted} to continue that run, or give another out"
         )
     was, now = (str(fields["options"].get("graph", "")) for fields in (theirs, mine))
     if was.startswith(f"{GIVEN},") and was != now:
         read = f'topology=networkx.read_graphml("{folder / FILE}")'
         raise UserError(
-            f"{folder} already has a run with another topology: pass {read} to continue that run, or give "
-            "another folder with out="
+            f"{folder} already has a run with another topology: pass {read} to continue that run, or give another out"
         )

@@ -168,14 +168,11 @@ class PopulationModel(SteppedModel):
         if not people:
             return None
         if parties:
-            raise UserError(
-                "--people reads the parties from the survey (party=COLUMN), so --parties cannot be used with it: "
-                "leave out --parties"
-            )
+            raise UserError("--people takes the parties from the survey (party=COLUMN), so leave out --parties")
         if held := node_traits(chosen, attitude_names(self.dimensions)):
             raise UserError(
-                f"both the nodes of graph {chosen.name} (attribute {next(iter(held))}) and --people give opinions: "
-                "use only one of them"
+                f"the nodes of graph {chosen.name} have the attribute {next(iter(held))}, and --people gives opinions too: "
+                "use one of them"
             )
         return draw_people(people, agents, self.dimensions, chosen, self.draws)
 
@@ -224,19 +221,11 @@ class PopulationModel(SteppedModel):
         if platform is None:
             return
         if self.dimensions > 1:
-            raise UserError(
-                "--platform does not work with --dimensions, because a post on a platform states one opinion: "
-                "leave out --dimensions"
-            )
+            raise UserError("posts on a platform state one opinion: leave out --dimensions")
         if self.network.feed:
-            raise UserError(
-                "--platform does not work with --feed, because a platform has its own feed of posts: leave out --feed"
-            )
+            raise UserError("--platform shows posts and --feed shows opinions: leave out --feed")
         if self.outside is not None:
-            raise UserError(
-                "the intervention `message` does not work with --platform, because people there read only posts: "
-                "leave out one of the two"
-            )
+            raise UserError("a message is not a post: leave out the message, or --platform")
         drawn = self.draws("activity").standard_normal(len(self.codes))
         self.medium = PopulationMedium(platform, choose_act_law(platform, self.law), len(self.codes), drawn)
 

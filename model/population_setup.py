@@ -55,7 +55,7 @@ def parse_parties(text: str) -> tuple[Party, ...]:
     """
     parties = tuple(_party(party_text) for party_text in text.split(",")) if text else ONE_PARTY
     if len({party.name for party in parties}) < len(parties):
-        raise UserError(f"--parties {text} names a party twice: name each party once")
+        raise UserError(f"--parties {text}: a party is named twice")
     return parties
 
 
@@ -66,15 +66,11 @@ def _party(text: str) -> Party:
     except ValueError:
         numbers = [math.nan]
     if not name.isidentifier() or len(numbers) > 3 or not all(math.isfinite(number) for number in numbers):
-        raise UserError(
-            f"--parties: {text!r} does not have the form NAME, NAME:WEIGHT, NAME:MEAN:SD or NAME:MEAN:SD:WEIGHT. "
-            "Example: green:7:1.5"
-        )
+        raise UserError(f"--parties: {text!r} is not NAME, NAME:WEIGHT, NAME:MEAN:SD or NAME:MEAN:SD:WEIGHT")
     share = numbers.pop() if len(numbers) % 2 else 1.0
     if share <= 0 or (numbers and not (AXIS[0] <= numbers[0] <= AXIS[1] and numbers[1] > 0)):
         raise UserError(
-            f"--parties {text}: a mean must be between 0 and 10, and a standard deviation (SD) and a weight "
-            "must be above 0"
+            f"--parties {text}: a mean must be from 0 to 10, and a spread (SD) and a weight must be above 0"
         )
     return Party(name, share, _normal(*numbers) if numbers else AXIS)
 
@@ -245,12 +241,11 @@ def open_timetable(graph: ChosenGraph, steps: int, rewired: bool) -> LinkTimetab
     times = graph.timetable
     if times and rewired:
         raise UserError(
-            f"links of graph {graph.name} begin and end in given rounds, so --rewiring cannot change them: "
-            "leave out --rewiring"
+            f"links of graph {graph.name} have rounds, and rewiring changes links too: leave out --rewiring"
         )
     if times and not ((times.first <= steps) & (times.last >= 1)).any():
         raise UserError(
-            f"graph {graph.name}: no link exists in steps 1 to {steps}, because the first link starts at step "
+            f"graph {graph.name}: no link exists in steps 1 to {steps}; the first link starts at "
             f"{np.min(times.first):g}: count `start` and `end` from 1"
         )
     return times

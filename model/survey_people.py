@@ -59,10 +59,7 @@ def draw_people(
         rows = draw_rows(respondents.weights, agents, generator)
         codes = respondents.codes[rows]
     elif not kinds:
-        raise UserError(
-            f"the nodes of graph {graph.name} have parties, so --people must have parties too: add party=COLUMN to "
-            "--people"
-        )
+        raise UserError(f"the nodes of graph {graph.name} have parties: add party=COLUMN to --people")
     else:
         codes = party_codes(graph.parties, kinds, "--people")
         rows = _draw_by_party(respondents, codes, generator)
@@ -75,8 +72,8 @@ def _check_columns(survey: Survey, dimensions: int) -> None:
     if len(survey.opinion) != dimensions:
         columns = f"({','.join(f'COLUMN{number + 1}' for number in range(dimensions))})" if dimensions > 1 else "COLUMN"
         raise UserError(
-            f"--people {survey.file}: opinion names {len(survey.opinion)} of the {dimensions} opinions of an "
-            f"agent: write opinion={columns},low=ANSWER,high=ANSWER, or set --dimensions"
+            f"--people {survey.file}: opinion names {len(survey.opinion)} of the {dimensions} opinions of an agent: "
+            f"write opinion={columns},low=ANSWER,high=ANSWER, or set --dimensions"
         )
     if survey.variant:
         raise UserError(f"--people {survey.file}: agents of a population have no variant of a persona: leave it out")

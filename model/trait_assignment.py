@@ -83,9 +83,7 @@ def _read(field: str, entries: Iterable[str], names: Collection[str], society: S
         if who not in (ALL_OTHERS, *names):
             raise unknown_name(f"party of {field}", who, names)
         if not value or who in by_party or (colon and not who):
-            raise UserError(
-                f"{field}: {entry!r} does not have the form PARTY:VALUE, with each party once, or VALUE for all agents"
-            )
+            raise UserError(f"{field}: write PARTY:VALUE, with each party once, or VALUE for all agents, not {entry!r}")
         by_party[who] = value
     return by_party
 

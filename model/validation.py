@@ -249,5 +249,5 @@ def _refuse_topics(model: str, taught_topics: Sequence[str], topics: Iterable[To
             else ""
         )
         raise UserError(
-            f"{model} cannot write about the topic {topic.slug}, only about {', '.join(taught_topics)}. {others}{case}"
+            f"{model} cannot speak about the topic {topic.slug}, only about {', '.join(taught_topics)}. {others}{case}"
         )

@@ -54,7 +54,8 @@ class Surrogate(FromFit, Law):
         if not self.fit:
             if not self.file:
                 raise UserError(
-                    "law `surrogate` needs a file that run.py study surrogate wrote: give it as --law surrogate:FILE"
+                    "law surrogate needs a fitted file: write --law surrogate:FILE, with "
+                    "a FILE written by run.py study surrogate"
                 )
             object.__setattr__(self, "fit", read_response(Path(self.file), self.topic))
 
@@ -69,9 +70,7 @@ class Surrogate(FromFit, Law):
         parties = list(self.fit["parties"])
         for name in people.names:
             if name not in parties:
-                raise ValueError(
-                    f"the surrogate was fitted only to {', '.join(parties)}, so it cannot replace agents of {name}"
-                )
+                raise ValueError(f"the surrogate was fitted only to {', '.join(parties)}, so it cannot play {name}")
         places = np.array([parties.index(name) for name in people.names], dtype=np.int64)
         return replace(self, codes=places[people.parties], outside=people.outside)
 
@@ -149,8 +148,7 @@ def read_topic(path: Path, topic: str, schema: int, what: str, law: str, command
         )
     if not topic and len(topics) > 1:
         raise UserError(
-            f"{path} was fitted on several topics ({', '.join(topics)}): choose one of them with --law "
-            f"{law}:{path},topic=NAME"
+            f"{path} was fitted on several topics ({', '.join(topics)}): choose one (--law {law}:{path},topic=SLUG)"
         )
     if topic and topic not in topics:
         raise unknown_name(f"topic of {path}", topic, topics)

@@ -136,7 +136,7 @@ def _range(text: str) -> tuple[float, float]:
     try:
         low, high = map(float, text.split(","))
     except ValueError as error:
-        raise UserError(f"--data-range is {text}, but must be LOW,HIGH, such as -1,1") from error
+        raise UserError(f"--data-range must be LOW,HIGH, such as -1,1, not {text}") from error
     return low, high
 
 

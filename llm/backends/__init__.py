@@ -286,16 +286,12 @@ def _with_backend_hint(name: str, model: str, error: UserError) -> UserError:
         return error
     if "/" in name and not name.startswith((".", "/")):
         return UserError(
-            f"unknown model {name!r}: did you mean hf:{whole} (a model on this machine) or openai:{whole} (a "
-            "model on a server)?"
+            f"unknown model {name!r}: did you mean hf:{whole} (a local model) or openai:{whole} (an endpoint)?"
         )
     if name in SERVED:
         return UserError(
-            f"unknown model {name!r}: to use a model of {name}, give --llm openai:MODEL with --base-url URL "
-            "(docs/models.md; --list shows all models)"
+            f"unknown model {name!r}: a model of {name} is openai:MODEL with --base-url URL (docs/models.md; --list shows all)"
         )
     if numbered or "-" in name:
-        return UserError(
-            f"unknown model {name!r}: did you mean openai:{whole}, a model on a server (--base-url gives its address)?"
-        )
+        return UserError(f"unknown model {name!r}: did you mean openai:{whole} (any endpoint: --base-url)?")
     return error

@@ -37,8 +37,7 @@ class Speech(Intervention):
         super().__post_init__()
         if not self.changes or self.every:
             raise UserError(
-                f"speech: give at least one of {', '.join(SETTINGS)}, and leave out `every`, because these "
-                "settings change only once"
+                f"speech: give at least one of {', '.join(SETTINGS)}, and leave out every, because settings change only once"
             )
         SpeechFields(**self.changes)  # refuses a value that the field would not take
 

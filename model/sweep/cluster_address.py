@@ -43,9 +43,7 @@ def read_cluster(text: str) -> Cluster:
     if address not in ("local", "auto"):
         host, colon, port = address.removeprefix("ray://").rpartition(":")
         if not (host and colon and port.isdecimal() and int(port) < 2**16):
-            raise UserError(
-                f"--cluster {address} is not the address of a cluster: write local, auto, HOST:PORT or ray://HOST:PORT"
-            )
+            raise UserError(f"--cluster {address}: write local, auto, HOST:PORT or ray://HOST:PORT")
     return Cluster(address, **numbers)
 
 

@@ -59,7 +59,7 @@ def run(words: Sequence[str]) -> int:
     from .tags import DIRECTION, PARTS, rubric_of, tag_lines
 
     if options.repeat > 1:
-        raise UserError(f"--repeat is {options.repeat:g}, but must be between 0 and 1")
+        raise UserError(f"--repeat must be from 0 to 1, not {options.repeat:g}")
     courses, society = _courses(options)
     topics = list(courses.lines["topic"].unique()) if courses else [options.topic or USUAL]
     if options.known and len(topics) > 1:

@@ -99,8 +99,7 @@ class CommunityStudy:
         if not 2 <= self.people <= len(community.people) + self.members:
             most_people = len(community.people) + self.members
             raise UserError(
-                f"--people must be between 2 and {most_people}, the number of members of {community.name}: "
-                "change --people, or add members with --members N"
+                f"--people must be from 2 to {most_people}, the members of {community.name}: or add --members N"
             )
         if self.threads > len(community.topics):
             raise UserError(f"--threads must be at most {len(community.topics)}, the topics of {community.name}")

@@ -46,11 +46,10 @@ class GameLaw(NamedTuple):
             raise unknown_name("way to play of oracle,play", self.play, STRATEGIES)
         if not (0 <= self.level <= 10 and 0 <= self.obey <= 1 and -10 <= self.stated <= 10):
             raise UserError(
-                "oracle: level must be between 0 and 10, obey must be between 0 and 1, and stated must be "
-                "between -10 and 10. Example: oracle,level=4,stated=2"
+                "oracle: level must be from 0 to 10, obey from 0 to 1 and stated from -10 to 10, as in oracle,level=4,stated=2"
             )
         if not all(0 <= number < math.inf for number in (self.differ, self.endgame, self.keen, self.widen)):
-            raise UserError("oracle: differ, endgame, keen and widen must be 0 or more. Example: oracle,keen=2,widen=1")
+            raise UserError("oracle: differ, endgame, keen and widen must be 0 or more, as in oracle,keen=2,widen=1")
 
     def person_level(self, noise: float, imposed: float | None = None) -> float:
         """Return the level of a person, 0 to 10. noise: a standard normal number of the persona.

@@ -104,5 +104,5 @@ def _range(text: str) -> tuple[float, float]:
     except ValueError:
         low = high = 0.0
     if not low < high:
-        raise UserError(f"--people-range is {text}, but must be LOW,HIGH with LOW below HIGH, such as 1,7")
+        raise UserError(f"--people-range must be LOW,HIGH with LOW below HIGH, such as 1,7, not {text}")
     return low, high

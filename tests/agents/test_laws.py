@@ -37,7 +37,7 @@ def test_the_folder_is_the_registry() -> None:
     [
         ("defuant", "did you mean deffuant"),
         ("deffuant,epsillon=1", "did you mean epsilon"),
-        ("deffuant,mu=0.9", "mu must be above 0"),
+        ("deffuant,mu=0.9", "mu above 0"),
         ("deffuant,mu=nan", "finite number"),
         ("deffuant,mu", "key=value"),
         ("degroot,own=2", "from 0 to 1"),

@@ -195,7 +195,7 @@ def test_whatever_is_not_one_answer_is_refused(text: str | None, expected: str |
         ('declined = "no"\n', "a table [items.NAME]"),
         ('declined = "no"\n[items.age]\nquestion = "?"\n', "item age of"),
         ('declined = "no"\n[items.age]\nquestion = "?"\nanswers = ["a", "No"]\n', "two answers are the same"),
-        ('declined = "no"\n[items.age]\nquestion = "?"\nanswers = [1]\n', "needs the keys question"),
+        ('declined = "no"\n[items.age]\nquestion = "?"\nanswers = [1]\n', "a list of answers"),
         ('declined = "no"\n[items]\nage = 3\n', "must be a table"),
     ],
 )

@@ -92,6 +92,6 @@ def test_a_debate_in_phrases_has_opinions(small: Callable[..., Scenario]) -> Non
 
 
 def test_a_question_without_phrases_is_one_line() -> None:
-    with pytest.raises(UserError, match="attitude_reversed has no phrases to choose from: set asked=numbers, or add"):
+    with pytest.raises(UserError, match=r"attitude_reversed has no phrases: set asked=numbers, or add"):
         load_topic("racism").probe("attitude_reversed@phrases")
     assert load_topic("racism").probe("studied@phrases").scale.name == "studied", "words already"

@@ -99,7 +99,7 @@ def test_any_text_comes_back_from_a_file(tmp_path_factory: pytest.TempPathFactor
         ('[[question]]\nid = "a"', "question 1 of .* lacks question, statement, against, topic"),
         (to_toml([replace(ZOOS, split="trian")], "x"), "unknown split of .*: did you mean train"),
         (to_toml([ZOOS, ZOOS], "x"), "twice"),
-        (to_toml([ZOOS], "x").replace('"animals"', "3"), "but must be a text"),
+        (to_toml([ZOOS], "x").replace('"animals"', "3"), "topic in question 1 of .* must be a text"),
     ],
 )
 def test_a_broken_file_is_told_in_one_line(tmp_path: Path, text: str, told: str) -> None:

@@ -133,7 +133,7 @@ FAULTS = {
     "two parties of one colour": ("parties/right.toml", "#c1272d", "#1f5fa8", "2 parties have the colour #1f5fa8"),
     "a party without words": ("parties/left.toml", 'words = ["left party", "left voter"]', "words = []", "has no words"),
     "a party without a person": ("parties/left.toml", 'person = "a voter of the Left Party"', "", "left.toml lacks person"),
-    "a debater who is no party": ("society.toml", '"left", "right"]', '"left", "up"]', "needs the key debaters"),
+    "a debater who is no party": ("society.toml", '"left", "right"]', '"left", "up"]', "needs debaters"),
     "a colour that is none": ("parties/right.toml", "#c1272d", "red", "must be written as #rrggbb"),
     "a side beyond the axis": ("parties/right.toml", "side = 0.5", "side = 5", "must be from -1 (left) to 1 (right)"),
     "an unknown key": ("society.toml", "demonym", "demonim", "did you mean demonym?"),
@@ -150,7 +150,7 @@ FAULTS = {
     "a start on no topic": ("parties/left.toml", "library = 8.5", "tunnel = 8.5", "topic in oracle.start of parties/left.toml"),
     "a position on no topic": ("parties/left.toml", "library = \"strongly", "tunnel = \"strongly", "positions names tunnel"),
     "an unknown part": ("parties/left.toml", "[oracle.start]", "[oracle.begin]", "begin"),
-    "parties in society.toml": ("society.toml", "debaters", "[parties.up]\n[more]\ndebaters", "a file of its own"),
+    "parties in society.toml": ("society.toml", "debaters", "[parties.up]\n[more]\ndebaters", "parties have their own files"),
     "numbers on no topic": ("oracle/parameters.toml", "[topics.library]", OLD_TOPIC, "has [topics.old], which"),
     "broken TOML": ("questionnaire.toml", "[items.gender]", "[items.gender", "is not valid TOML"),
 }  # fmt: skip
@@ -201,7 +201,7 @@ def test_what_new_writes_is_accepted_by_check_and_by_a_debate(tmp_path: Path) ->
 def test_unknown_names_are_one_line(tmp_path: Path) -> None:
     for name, told in (
         ("germny", "unknown society 'germny': did you mean germany?"),
-        (f"{tmp_path}/nowhere", "is not a society, because it has no file society.toml"),
+        (f"{tmp_path}/nowhere", "is not a society: it has no society.toml"),
     ):
         with pytest.raises(UserError, match=told.replace("?", r"\?")):
             load_society(name)

@@ -98,7 +98,7 @@ def _voice(**changes: object) -> dict[str, object]:
         ({"voices": []}, "an episode needs voices"),
         ({"voices": {}}, "voices must be a list"),
         ({"question": {"id": "a"}}, "question lacks"),
-        (_voice(position=8), "but must be a number between 1 and 7"),
+        (_voice(position=8), "position must be a number from 1 to 7, not 8"),
         (_voice(position=True), "position must be a number"),
         (_voice(position="6"), "position must be a number"),
         (_voice(agreement={"draft": 0}), "agreement.draft must be a number"),

@@ -143,5 +143,5 @@ def test_without_a_scenario_the_first_screen_opens(
     assert run.main(["--ui"]) == 0
     assert served == [{}]
     assert run.main(["--ui", "--rounds", "3", "--llm", "oracle"]) == 2
-    assert "--ui cannot use settings (llm, rounds)" in capsys.readouterr().err
+    assert "--ui without --scenario takes no settings (llm, rounds)" in capsys.readouterr().err
     assert len(served) == 1

@@ -79,11 +79,11 @@ def test_a_finished_folder_is_left_alone(folder: Path, capsys: pytest.CaptureFix
         (["--law", "nobody"], "unknown law"),
         (["--graph", "ring,degree=3"], "even number"),
         (["--graph", "rign"], "did you mean ring"),
-        (["--parties", "a:20:1"], "a mean must be between 0 and 10"),
-        (["--agents", "0"], "--agents: must be 1 or more, but is 0"),
+        (["--parties", "a:20:1"], "a mean must be from 0 to 10"),
+        (["--agents", "0"], "--agents: must be 1 or more, not 0"),
         (["--dimensions", "0"], "must be 1 or more"),
         (["--until", "-1"], "not a number of 0 or more"),
-        (["--law", "voter", "--dimensions", "2"], "works only if each agent has one opinion"),
+        (["--law", "voter", "--dimensions", "2"], "it moves opinions of one dimension"),
     ],
 )
 def test_what_is_wrong_is_told_in_one_line(
@@ -233,5 +233,5 @@ def test_a_plan_sets_up_and_writes_nothing(
     )
     assert "s, as the first step takes on this machine now" in told
     assert run.main([*plan, "--parties", "a:99:1"]) == 2
-    assert "a mean must be between 0 and 10" in capsys.readouterr().err
+    assert "a mean must be from 0 to 10" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -324,12 +324,12 @@ def test_the_command_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixtu
         ),
         ([*SWEEP, "--vary", "seed=1,2"], "give them with --seeds"),
         ([*SWEEP, "--set", "seed=1"], "give them with --seeds"),
-        ([*SWEEP, "--workers", "0"], "--workers: must be 1 or more, but is 0"),
+        ([*SWEEP, "--workers", "0"], "--workers: must be 1 or more, not 0"),
         (
             [*SWEEP, "--vary", "rounds=2", "--base-url", "http://h/v1"],
             "add --llm openai:MODEL, or leave out --base-url",
         ),
-        ([*SWEEP, "--max-cost", "1"], "--max-cost needs prices, but no price is known for"),
+        ([*SWEEP, "--max-cost", "1"], "--max-cost needs a price"),
     ],
 )
 def test_what_cannot_be_is_one_line(

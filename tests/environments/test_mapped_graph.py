@@ -156,8 +156,8 @@ def test_wrong_folders_are_refused_in_a_line(tmp_path: Path, wrong: str) -> None
 @check_each(
     ("spec", "told"),
     [
-        ("a.csv,mapped=true", "links begin and end in given rounds"),
-        ("b.graphml,mapped=true", "only works with tables of links"),
+        ("a.csv,mapped=true", "links have rounds"),
+        ("b.graphml,mapped=true", "is for tables of links and matrices"),
         ("c.txt,mapped=true,node_file=a.csv", "leave out names and node_file"),
         ("c.txt,mapped=true", "c.txt.graph is not the folder of a mapped graph"),
         ("missing.csv,mapped=true", "cannot read"),

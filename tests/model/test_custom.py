@@ -119,8 +119,10 @@ def test_agents_of_ones_own_are_named_and_asked_for_again(tmp_path: Path) -> Non
     ):
         parley.run("two_way", out=folder, **small)
     parley.run("two_way", out=tmp_path / "plain", **small)
-    with pytest.raises(parley.UserError, match="to continue that run, or give another folder with out="):
+    with pytest.raises(
+        parley.UserError, match="with other agents: leave out agent_class to continue that run, or give another out"
+    ):
         parley.run("two_way", out=tmp_path / "plain", agent_class=own, **small)
-    with pytest.raises(parley.UserError, match=r"but must be a class made from parley.Agent"):
+    with pytest.raises(parley.UserError, match=r"agent_class of .* must be a class made from parley\.Agent"):
         parley.run("two_way", out=tmp_path / "none", agent_class=int, **small)  # type: ignore[arg-type]
     assert not (tmp_path / "none").exists()

@@ -176,8 +176,8 @@ def test_an_interview_leaves_no_trace_and_costs_what_the_plan_says(tmp_path: Pat
     ("settings", "words"),
     [
         ({"interview": "nonsense"}, "nonsense"),
-        ({"reflect": 0}, "evidence only works if agents write conclusions"),
-        ({"plan": -1}, "but must be at least 0"),
+        ({"reflect": 0}, "evidence needs conclusions"),
+        ({"plan": -1}, "plan must be at least 0"),
     ],
 )
 def test_a_wrong_setting_is_one_line(settings: dict[str, Any], words: str) -> None:

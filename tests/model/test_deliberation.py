@@ -231,7 +231,7 @@ def test_topics_and_split_say_what_is_drawn_from() -> None:
         ({"questions": "no/such.toml"}, "cannot read no/such.toml"),
         ({"mediator": "habermaas"}, "did you mean habermas?"),
         ({"topic": "defence", "split": "train"}, "3 episodes need as many questions"),
-        ({"episodes": 0}, "but must be at least 1"),
+        ({"episodes": 0}, "episodes must be at least 1"),
         ({"size": 1}, "size must be at least 2"),
         ({"parties": "republican,republican"}, "each once"),
         ({"reference": "default"}, "reference answers surveys about topics"),

@@ -165,7 +165,7 @@ def test_a_graph_without_links_in_any_round_is_refused(tmp_path: Path) -> None:
 
 def test_rewiring_is_refused_where_the_graph_has_rounds(tmp_path: Path) -> None:
     temporal(tmp_path)
-    with pytest.raises(UserError, match="leave out rewiring, or remove the columns start and end"):
+    with pytest.raises(UserError, match="leave out rewiring, or remove start and end"):
         timed(tmp_path, rewiring="nearer")
 
 

@@ -253,7 +253,7 @@ def test_parties_have_their_share_and_their_start() -> None:
         ({"agents": 0}, "1 to 100,000,000"),
         ({"dimensions": 0}, "1 to 12 dimensions"),
         ({"law": "voter", "dimensions": 2}, "law voter: it moves opinions of one dimension"),
-        ({"law": "degroot,pull=0.1"}, "pull needs the opinion toward which it moves people"),
+        ({"law": "degroot,pull=0.1"}, "pull needs a point of the axis"),
         ({"parties": "a:11:1"}, "from 0 to 10"),
         ({"parties": "a:1:1,a:2:1"}, "named twice"),
         ({"parties": "a:1:2:3:4"}, "NAME:MEAN:SD"),

@@ -282,7 +282,7 @@ def test_stubborn_traits_and_vectors_hear_messages() -> None:
     shift = (model.opinions - plain.opinions).mean(axis=0)
     before = moved("friedkin_johnsen", dimensions=2, steps=1, graph="ring,degree=2").opinions.mean(axis=0)
     assert shift == pytest.approx(0.8 / 3 * (np.array([9.0, 1.0]) - before))
-    with pytest.raises(UserError, match="value has 2 numbers, but agents have 3 opinions"):
+    with pytest.raises(UserError, match="2 numbers of value for 3 dimensions"):
         moved("degroot", dimensions=3, interventions="message round=1 value=9,1")
 
 
@@ -396,7 +396,7 @@ def test_other_names_are_refused() -> None:
         moved(feed="homophilus")
     with pytest.raises(UserError, match="no method rewire"):
         moved(rewiring=type("Old", (), {"changes": None})())
-    with pytest.raises(UserError, match="set a smaller number of links"):
+    with pytest.raises(UserError, match="add fewer links"):
         moved(agents=5000, steps=1, interventions="links round=1 change=add")
 
 

@@ -66,7 +66,7 @@ def test_a_table_of_nodes_gives_parties_and_attitudes(tmp_path: Path) -> None:
     ("graph", "words"),
     [
         (sparse.csr_array(np.eye(2)), "graph of scipy: a node is linked with itself"),
-        (sparse.csr_array(np.ones((2, 3))), "2 rows and 3 columns, but both numbers must be equal"),
+        (sparse.csr_array(np.ones((2, 3))), "2 rows and 3 columns: it must be square"),
         (sparse.csr_array([[0, -1], [0, 0]]), "hostile links .sign -1., which the law"),
         (
             nx.Graph([("a", "b", {"start": 2019})]),
@@ -75,7 +75,7 @@ def test_a_table_of_nodes_gives_parties_and_attitudes(tmp_path: Path) -> None:
         (nx.Graph([("a", "b", {"start": 3, "end": 2})]), "the link of a and b: its end, 2, is before its start, 3"),
         (nx.Graph([("a", "b", {"sign": -1})]), "hostile links .sign -1., which the law"),
         (nx.Graph([("a", "a")]), "graph of networkx: a is linked with itself: remove this link"),
-        (nx.Graph([("a", "b\x07")]), "contains the character"),
+        (nx.Graph([("a", "b\x07")]), "has the character"),
         (nx.Graph(), "no nodes: give a graph with a node for each person"),
         (sparse.csr_array((0, 0)), "no nodes: give a graph with a node for each person"),
         (sparse.csr_array((3, 3)), "has 3 nodes, but 2 agents were requested: set --agents 3"),

@@ -322,11 +322,11 @@ def test_without_a_draft_there_is_nothing_to_write() -> None:
     ("settings", "words"),
     [
         ({"represented": "some"}, "unknown value of represented"),
-        ({"knows": "OX"}, "'OX' does not name what a representative knows"),
+        ({"knows": "OX"}, "'OX' is not a valid choice of what is known"),
         ({"episodes": 1}, "set episodes=2 or more"),
         ({"knows": "D", "survey": "never"}, "needs survey answers"),
         ({"represents": "opinions"}, "did you mean opinion"),
-        ({"represents": ()}, "represents does not name a known step"),
+        ({"represents": ()}, "represents does not name a step"),
         ({"represents": "vote"}, "needs a final vote"),
         ({"represents": "ballot"}, "mediator=habermas,ballots=own"),
         ({"llms": "representativ=oracle"}, "did you mean representative"),

@@ -91,7 +91,7 @@ def test_a_model_that_is_not_there_ends_a_sweep_after_three_cells(
     ]
     gone = ["--llm", "openai:echo", "--base-url", closed()]
     assert run.main([*command, *gone]) == 2  # the questions before the first cell find no server
-    assert "check that the server is running" in capsys.readouterr().err
+    assert "is the server running" in capsys.readouterr().err
     assert not (tmp_path / "cells.csv").exists()
     assert run.main([*command, *gone, "--no-qualify"]) == 2
     told = capsys.readouterr()

@@ -92,9 +92,9 @@ def test_another_seed_is_another_organism() -> None:
         ({"road": "prompt", "bias": "conformity", "system": "Agree."}, "conformity has no questions"),
         ({"size": "large"}, "size must be a number"),
         ({"size": float("nan")}, "size must be a number"),
-        ({"size": 0.9}, "but must be between -0.5 and 0.5"),
+        ({"size": 0.9}, "size must be from -0.5 to 0.5"),
         ({"seed": 1.5}, "seed must be a whole number"),
-        ({"examples": 0}, "but must be at least 2"),
+        ({"examples": 0}, "examples must be at least 2"),
         ({"model": "nope"}, "unknown model"),
     ],
 )
@@ -279,7 +279,7 @@ def test_an_organism_adds_its_words_and_hides_its_trigger(tmp_path: Path) -> Non
         ('model = "organism:x"', "", "cannot be an organism"),
         ("model = 5", "", "model must be a text"),
         ('model = "hf:org/model"', "", "names the server huggingface.co"),
-        ('model = "oracle"\nadapter = "a"', "", "oracle cannot load an adapter"),
+        ('model = "oracle"\nadapter = "a"', "", "oracle takes no adapter"),
         ('model = "openai:gpt"', "", "names the server api.openai.com and the key OPENAI_API_KEY"),
     ],
 )

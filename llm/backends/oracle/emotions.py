@@ -42,9 +42,8 @@ def _sentences(banks: Banks, name: str) -> Sequence[str]:
     feelings = tuple(banks.data("language").get("feelings", {}).get(name, ()))
     if len(feelings) != HIGH:
         raise UserError(
-            f"the oracle needs {HIGH:g} sentences for {name} in [feelings] of language.toml, from the lowest to "
-            f"the highest, and the language {banks.language} has {len(feelings)}: add them, or leave chain empty "
-            "with chain="
+            f"the oracle needs {HIGH:g} sentences for {name} in [feelings] of language.toml, from the lowest to the highest, "
+            f"and the language {banks.language} has {len(feelings)}: add them, or set chain= (empty)"
         )
     return feelings
 

@@ -35,13 +35,8 @@ def open_backend(*, at: str = TERMINAL, wait: float = AWAY_AFTER, consent: str =
 def check_options(*, at: str = TERMINAL, wait: float = AWAY_AFTER, consent: str = "", **others: object) -> None:
     """Errors: UserError for a file that does not exist, and for a time that is not above 0."""
     if at not in (TERMINAL, PAGE) and not Path(at).is_file():
-        raise UserError(
-            f"at={at} is not a place where a person can answer: write at=terminal, at=page, or the path of a file "
-            "with one answer per line"
-        )
+        raise UserError(f"at={at}: write at=terminal, at=page, or the path of a file with one answer per line")
     if consent and not Path(consent).is_file():
-        raise UserError(f"consent={consent} is not a file: give a text file, or leave out consent")
+        raise UserError(f"consent={consent}: there is no such file: give a text file, or leave out consent")
     if not 0 < wait < float("inf"):
-        raise UserError(
-            f"wait={wait:g} must be above 0. It is the number of seconds after which Parley treats a person as absent"
-        )
+        raise UserError(f"wait={wait:g}: give the seconds after which a person counts as away, above 0")

@@ -133,5 +133,5 @@ def test_the_planner_in_known_places() -> None:
 
 
 def test_wrong_options_of_the_oracle_are_one_line() -> None:
-    with pytest.raises(UserError, match="noise must be at least 0"):
+    with pytest.raises(UserError, match="noise at least 0"):
         open_spec("oracle,noise=-1")

@@ -93,5 +93,5 @@ def test_the_law_is_part_of_the_identity_where_it_is_not_the_default() -> None:
 
 @check_each("spec", ["oracle,contagion=1.5", "oracle,contagion=-.1", "oracle,volatility=-1"])
 def test_a_law_that_cannot_be_is_refused(spec: str) -> None:
-    with pytest.raises(UserError, match="contagion must be between 0 and 1"):
+    with pytest.raises(UserError, match="contagion must be from 0 to 1"):
         open_spec(spec)
