@@ -514,8 +514,13 @@ def test_an_interval_with_one_end_stays_one(written: Path, tmp_path: Path) -> No
 
 def test_broken_cards_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "card.json").write_text('{"schema": "other"}')
-    assert run.main(["compare", str(tmp_path), str(tmp_path / "none")]) == 2
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "card.json").write_text('{"schema": "other"}')
+    assert run.main(["compare", str(tmp_path), str(other)]) == 2
     assert "version other" in capsys.readouterr().err
+    assert run.main(["compare", str(tmp_path), str(tmp_path / "none")]) == 2
+    assert "there is no run, card or wave" in capsys.readouterr().err
     with pytest.raises(UserError, match="cannot read the card"):
         read_card(tmp_path / "none")
     assert run.main(["compare", str(tmp_path)]) == 2
