@@ -35,7 +35,7 @@ from parley.agents.society import (
 )
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.file_cache import read_once
-from parley.llm.trust import check_data
+from parley.llm.trust import check_data, own_or_copy
 
 US_VOTERS = SOCIETIES / US / PARTIES
 """The folder of the set `voters` of the society `us`."""
@@ -74,7 +74,7 @@ def persona_set(name: str) -> Path:
     """Return the folder of a set of personas: NAME (of `us`), SOCIETY/NAME, or a path of your own. Errors: UserError."""
     folder = Path(name).expanduser()
     if name.startswith((".", "/", "~")):
-        check_data(folder)
+        check_data(folder := own_or_copy(folder))
     if name.startswith((".", "/", "~")) and ((known_parties := parties(folder)) or not _in_society(name)):
         if not known_parties:
             raise UserError(f"{name} is not a set of personas: it has no <party>.toml with [[persona]] tables")

@@ -43,6 +43,7 @@ from parley.agents.society import (
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.file_cache import read_once
 from parley.llm.studies import studies
+from parley.llm.trust import own_or_copy
 
 TOPICS = SOCIETIES / US / "topics"
 NEWS = "news"
@@ -216,12 +217,12 @@ def topic_file(slug: str) -> Path:
     if is_sentence(slug):
         return load_society(split_name(slug)[0]).language.folder / f"{OWN_TOPIC}.toml"
     if slug.endswith(".toml"):
-        if not Path(slug).is_file():
+        if not (path := own_or_copy(Path(slug))).is_file():
             names = ", ".join(topic_names())
             raise UserError(
                 f"the topic file {slug} does not exist: give the path of a .toml file, or one of the names {names}"
             )
-        return Path(slug)
+        return path
     society, name = split_name(slug)
     folder = load_society(society).folder / "topics"
     for file in (folder / f"{name}.toml", folder / NEWS / f"{name}.toml", shared_topic(society, name)):

@@ -14,6 +14,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -59,6 +60,7 @@ class Gate:
     named: files of code that records name, and no words of the user.
     recorded: files of data and folders that records name; a closed gate opens those alone that are in `known` too.
     known: files and folders that the user's words name, or that were opened before a record named them.
+    copies: of files that records name, their copies in the folders of the runs (model/kept_files.py).
     """
 
     closed: bool = False
@@ -67,6 +69,7 @@ class Gate:
     contacts: set[Contact] = field(default_factory=set)
     recorded: set[Path] = field(default_factory=set)
     known: set[Path] = field(default_factory=lambda: {folder.resolve() for folder in SHIPPED})
+    copies: dict[Path, Path] = field(default_factory=dict)
 
 
 class Untrusted(UserError):
@@ -110,7 +113,7 @@ def use_gate(other: Gate) -> None:
 def typed(arguments: Sequence[str]) -> Iterator[None]:
     """Close the gate for one command, but for what its words name. Errors: UserError for a wrong value of --trust."""
     before = _gate
-    use_gate(Gate(True, *(set(getattr(before, part.name)) for part in fields(Gate)[1:])))
+    use_gate(Gate(True, *(copy(getattr(before, part.name)) for part in fields(Gate)[1:])))
     try:
         trust(*_trusted(arguments))
         base = next((host for word, host in _pairs(arguments) if word == "--base-url"), "")
@@ -219,6 +222,20 @@ def check_data(path: Path | str) -> None:
                 f"trust it, add {FLAG} {shlex.quote(_printable(str(path)))} (docs/files.md)"
             )
         _gate.known.add(whole)
+
+
+def note_copies(copies: Mapping[Path, Path]) -> None:
+    """Note the copies that the folder of a run has of files which its record names."""
+    _gate.copies |= {path.expanduser().resolve(): place for path, place in copies.items()}
+
+
+def own_or_copy(path: Path) -> Path:
+    """Return a file or folder of the user's; where only a record names it, or it is gone, its copy in the folder of that run."""
+    whole = path.expanduser().resolve()
+    if whole not in _gate.copies:
+        return path
+    allowed = not _gate.closed or any(whole.is_relative_to(folder) for folder in _gate.known)
+    return path if allowed and whole.exists() else _gate.copies[whole]
 
 
 def check_file(path: Path) -> None:

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.spec import parse_spec
 from parley.llm.table_text import table_text, unpacked
-from parley.llm.trust import check_data
+from parley.llm.trust import check_data, own_or_copy
 
 
 def user_cache() -> Path:
@@ -185,7 +185,7 @@ def read_user_table(given: Path | str, needed: Sequence[str] = (), page: str = "
 
 def _open(spec: FileSpec, wanted: Sequence[str]) -> UserTable:
     """Return the table of a file under its own names. Errors: UserError."""
-    path, ending = spec.path, spec.path.suffix.lower()
+    path, ending = own_or_copy(spec.path), spec.path.suffix.lower()
     check_data(path)
     try:
         if reader := READERS.get(ending):

@@ -16,6 +16,7 @@ from parley.llm.trust import note_named
 from parley.llm.value_types import read_json, typed
 from parley.model.events import KINDS, SCHEMA, Event, Header, Seated, kind_of_event
 from parley.model.files import file_errors
+from parley.model.kept_files import note_files
 
 WRITTEN = 4096
 """Events that are made into text at once."""
@@ -178,4 +179,6 @@ def read_lines(path: Path, read: Callable[[bytes], Any] = lambda line: None) -> 
                 raise UserError(
                     f"{path}, line {number} cannot be read ({error}): the file is damaged or from another version of Parley"
                 ) from error
+            if isinstance(event, Header):
+                note_files(path.parent, event.scenario)
             yield event

@@ -35,6 +35,7 @@ from parley.model.custom import AGENT_CLASS, check_objects, header_names, keep_g
 from parley.model.events import SCHEMA, Header
 from parley.model.files import UNWRITTEN, file_errors, write_whole
 from parley.model.interventions import INTERVENTIONS
+from parley.model.kept_files import keep_files
 from parley.model.model_shares import called_models
 from parley.model.people import people_of
 from parley.model.scenario import STAND_IN, Scenario
@@ -113,7 +114,10 @@ def check_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) 
 
 
 def check_manifest(folder: Path, scenario: Scenario, backend: Backend, classes: Sequence[str] = ()) -> None:
-    """Label a new folder, and keep a graph object in it. Errors: UserError if an old folder belongs to another model."""
+    """Label a new folder, and keep a graph object, the user's people and topics in it.
+
+    Errors: UserError if an old folder belongs to another model.
+    """
     label, model = folder / LABEL, json.loads(json.dumps(dict(backend.identity)))
     if not label.exists():
         write_whole(label, json.dumps({**_contents(scenario, classes), "model": model}, indent=1))
@@ -122,6 +126,7 @@ def check_manifest(folder: Path, scenario: Scenario, backend: Backend, classes: 
             f"{folder} already has a run with another model, or another version of the model: give another --out"
         )
     keep_graph(folder, scenario)
+    keep_files(folder, scenario.to_dict())
 
 
 def relabel_folder(folder: Path, scenario: Scenario, classes: Sequence[str] = ()) -> None:

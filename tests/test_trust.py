@@ -17,6 +17,7 @@ import pytest
 
 import parley
 import run
+from parley.agents.topic import TOPICS
 from parley.environments.graphs import _read
 from parley.llm import trust
 from parley.llm.backends import server_lines
@@ -271,6 +272,44 @@ def test_a_run_is_continued_with_the_files_that_it_was_made_with(place: Place, c
     assert run.main(["show", "mine", "--agent", "1", "--trust", "links.csv"]) == 0
     assert run.main([*words, "--topic", "racism", "--repetitions", "1", "--rounds", "2", "--out", "mine"]) == 0
     assert run.main(["branch", "mine", "--round", "2", "--rounds", "3", "--out", "longer"]) == 0
+
+
+@pytest.mark.parametrize("people", ["people.csv", "./mine"])
+def test_a_run_is_read_with_its_copies_of_own_people_and_topics(
+    people: str, place: Place, capsys: pytest.CaptureFixture[str]
+):
+    """What is outside of its folder may have changed and is not opened; a copy that was changed, or is a link, is none."""
+    place.write("people.csv", "party,name,job\nrepublican,Ann,farmer\ndemocrat,Bo,nurse\n")
+    for party, job in {"republican": "farmer", "democrat": "nurse", "default": "person"}.items():
+        place.write(f"mine/{party}.toml", f'[[persona]]\nname = "A{party}"\nbackstory = "You are a {job}."\n')
+    place.write("topic.toml", (TOPICS / "racism.toml").read_text())
+    words = debate("--scenario", "two_way", "--llm", "oracle", "--set", f"personas={people}", "--topic", "./topic.toml")
+    assert run.main(words) == 0
+    shutil.move("out", "theirs")
+    originals = [
+        place.folder / name for name in ("people.csv", "mine/democrat.toml", "mine/republican.toml", "topic.toml")
+    ]
+    for path in originals:
+        path.write_text("CANARY")
+    for command in ("show theirs --agent 2", "report theirs --out x.html"):
+        _watched.clear()
+        assert run.main(command.split()) == 0, command
+        assert not {Path(name).absolute() for name in _watched} & set(originals)
+        out = capsys.readouterr().out
+        assert ("farmer" in out or "nurse" in out) is ("--agent" in command), command
+    (copy,) = Path("theirs/files").glob(f"*/{Path(people).name}")
+    whole = copy / "republican.toml" if copy.is_dir() else copy
+    for change in ("text", "link"):
+        if change == "link":
+            shutil.copy(whole, "elsewhere")
+            whole.unlink()
+            whole.symlink_to(Path("elsewhere").absolute())
+        else:
+            text = whole.read_text()
+            whole.write_text(text.replace("farmer", "baker"))
+        assert run.main(["show", "theirs", "--agent", "2"]) == 2
+        assert f"--trust {people.removeprefix('./')}" in capsys.readouterr().err.replace("./", "")
+        whole.write_text(text)
 
 
 def test_python_reads_a_hostile_run_without_its_code(place: Place):
