@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from parley.agents.persona import all_personas
-from parley.analysis.formatting import count_phrase
+from parley.analysis.formatting import REFERENCE, count_phrase
 from parley.analysis.tables import Tables
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.request import Request
@@ -77,9 +78,7 @@ def persona_texts(tables: Tables) -> dict[str, str]:
 def find_agent(tables: Tables, who: str, room: str = "") -> dict[Any, Any]:
     """Return the row of an agent, by its name or its number. Errors: UserError where there is none, or more than one."""
     rows = tables.agents.to_dict("records")
-    rooms = {str(row["room"]) for row in rows}
-    if room and room not in rooms:
-        raise unknown_name("room", room, rooms)
+    room = room and room_called(room, rows)
     here = [row for row in rows if not room or row["room"] == room]
     fits = [row for row in here if who.lower() in (str(row["name"]).lower(), str(row["agent"]))]
     if not fits:
@@ -93,6 +92,21 @@ def find_agent(tables: Tables, who: str, room: str = "") -> dict[Any, Any]:
             f"{count_phrase(len(fits), 'agent')} are called {who}: add --room NAME, or give a number: {', '.join(named)}{more}"
         )
     return dict(fits[0])
+
+
+def room_called(name: str, rows: Sequence[Row]) -> str:
+    """Return the id of a room by that id or by the number in the transcript. Errors: UserError for none, and for several."""
+    numbers = {str(row["room"]): f"{row['repetition'] + 1}" for row in rows}
+    if name in numbers:
+        return name
+    fits = [room for room, number in numbers.items() if number == name.lower().removeprefix("room").strip()]
+    if not fits:
+        raise unknown_name("room", name, [*numbers, *numbers.values()])
+    debates = [room for room in fits if f"/{REFERENCE} " not in room] or fits
+    if len(debates) > 1:
+        named = ", ".join(f"--room {shlex.quote(room)}" for room in debates[:MOST_NAMED])
+        raise UserError(f"{len(debates)} topics or groups have a room {name}: write one of {named}")
+    return debates[0]
 
 
 def prompts_text(tables: Tables, sent: SentRequests, row: Row) -> Iterator[str]:

@@ -76,6 +76,7 @@ WANTED: Mapping[str, str] = {
     "--set personas=NAME (such as twins, voters, or a file), or --set seats=PARTY,PARTY": "personas persona people",
     "--set temperature=X": "temperature temp",
     OF_MODELS: "model models backend provider engine",
+    "--base-url URL": "url api-base endpoint",
     "--llm openai:MODEL --base-url http://127.0.0.1:11434/v1 (a server on this machine)": "ollama vllm llamacpp lmstudio server",
     "--topic NAME": "topics subject question theme",
     "--society NAME": "country language lang nation parties party",
@@ -151,6 +152,12 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> Any:
         """Raise a UserError."""
+        extra = message.removeprefix("unrecognized arguments: ").split()[0]
+        if extra != message.split()[0] and "--scenario" in self._option_string_actions:
+            from parley.model.scenario import preset_names
+
+            if extra in preset_names():
+                raise UserError(f"{extra} is a scenario: write --scenario {extra}")
         raise UserError(f"{message.removeprefix('argument ')} (see {self.prog} --help)")
 
 

@@ -170,6 +170,9 @@ def test_dry_run_touches_nothing(
         (["study", "fine-tuned", "--tuned", "nowhere"], "nowhere was not written by run.py train"),
         (["study", "sweep-lora", "--ranks", "2,0"], "--ranks: must be 1 or more, not 0"),
         (["export", "adapter", "--adapter", "x"], "required: --out"),
+        (["run", "two_way", "--llm", "oracle"], "two_way is a scenario: write --scenario two_way"),
+        (["--scenario", "two_way", "--url", "http://127.0.0.1:1/v1"], "you may want --base-url URL"),
+        (["compare", "oracle", "pocket"], "run.py audit --llm oracle --out runs/a, then run.py compare"),
     ],
 )
 def test_what_a_user_gets_wrong_is_one_line_and_exit_code_2(

@@ -76,7 +76,10 @@ def compare(words: Sequence[str]) -> int:
     if len(options.given) < 2:  # said before the slow imports
         raise UserError("compare needs at least two runs, cards or waves, such as runs/a and runs/b")
     if missing := next((path for path in options.given if not path.exists()), None):
-        raise UserError(f"there is no run, card or wave {missing}")
+        raise UserError(
+            f"there is no run, card or wave {missing}: compare reads folders of results. Make a bias card of each model, such "
+            f"as {cli.program()} audit --llm oracle --out runs/a, then {cli.program()} compare runs/a runs/b"
+        )
     from parley.analysis.comparisons import compare as compared
 
     folder = results_folder(options, "compare")
@@ -103,7 +106,7 @@ def show_parser() -> Parser:
     )
     add_option(parser, "RUN", "the folder of a run; it may be unfinished or still going on", cli.recorded_run)
     add_option(parser, "--agent NAME", "the agent, by its name or its number", default="")
-    add_option(parser, "--room NAME", "the room of the agent, where several have its name", default="")
+    add_option(parser, "--room NAME", "the room of the agent, by its name or its number in the transcript", default="")
     return parser
 
 
@@ -125,10 +128,13 @@ def show(words: Sequence[str]) -> int:
 
 def _agents(tables: Tables, room: str) -> Iterable[str]:
     """Yield a line for each agent: number, name, seat, room."""
+    from parley.analysis.sent_prompts import room_called
     from parley.model.titles import seat_label
 
-    for row in tables.agents.to_dict("records"):
-        if room in ("", row["room"]):
+    rows = tables.agents.to_dict("records")
+    wanted = room and room_called(room, rows)
+    for row in rows:
+        if wanted in ("", row["room"]):
             yield f"{row['agent']:>5}  {row['name']}, {seat_label(row, tables.names)}, {row['room']}"
 
 

@@ -284,6 +284,10 @@ def _with_backend_hint(name: str, model: str, error: UserError) -> UserError:
     numbered = any(map(str.isdigit, name))
     if not str(error).startswith(f"unknown model {name!r}") or ("did you mean" in str(error) and not numbered):
         return error
+    if name.lower().endswith(".gguf"):
+        return UserError(f"unknown model {name!r}: a model in a file is gguf:{whole}")
+    if os.path.isfile(os.path.join(os.path.expanduser(name), "config.json")):
+        return UserError(f"unknown model {name!r}: a model in a folder is hf:{whole}")
     if "/" in name and not name.startswith((".", "/")):
         return UserError(
             f"unknown model {name!r}: did you mean hf:{whole} (a local model) or openai:{whole} (an endpoint)?"

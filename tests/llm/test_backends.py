@@ -43,6 +43,7 @@ def test_spec(spec: str, parts: tuple[str, str, dict[str, str]]) -> None:
         ("orcale", "unknown model 'orcale': did you mean oracle"),
         ("repl:runs/a", "unknown model 'repl': did you mean replay?"),
         ("../fake", "unknown model '../fake': did you mean fake?"),
+        ("/models/m.Q4.gguf", "unknown model '/models/m.Q4.gguf': a model in a file is gguf:/models/m.Q4.gguf"),
         ("gpt-4o", "unknown model 'gpt-4o': did you mean openai:gpt-4o"),
         ("llama3:8b", "unknown model 'llama3': did you mean openai:llama3:8b"),
         ("mistralai/Mistral-7B-v0.1", "unknown model 'mistralai/Mistral-7B-v0.1': did you mean hf:mistralai/"),
