@@ -59,6 +59,16 @@ def _written(value: Any) -> Any:
     return "" if value is None or value != value else value
 
 
+def is_own_set(personas: str) -> bool:
+    """Return whether people are the user's: of a table, of a line or of a folder by its path.
+
+    >>> is_own_set("people.csv"), is_own_set("20 nurses from Leeds"), is_own_set("./mine"), is_own_set("uk/voters")
+    (True, True, True, False)
+    """
+    own = GROUP.fullmatch(personas) or file_spec(personas).path.suffix.lower() in TABLES
+    return bool(own) or personas.startswith((".", "/", "~"))
+
+
 def people_folder(personas: str, society: Society) -> Path:
     """Return the folder of a set of personas, a table or a line, as a scenario of the society names it. Errors: UserError."""
     return own_people(personas, society) or persona_set(society.qualified(personas))

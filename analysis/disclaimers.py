@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from parley.agents.own_people import is_own_set
 from parley.agents.society import is_sentence
 from parley.llm.backends import identity_spec, split_spec
 from parley.model.events import Header
@@ -60,11 +61,19 @@ OWN_TOPIC = (
 )
 
 
+OWN_PEOPLE = (
+    "Of people of your own, the rule-based speaker knows only the party, and opinions that it can read. It ignores all else that "
+    "your file says of them, and makes up where they come from."
+)
+
+
 def _notes(header: Header, notes: Mapping[str, str]) -> str | None:
     speakers = dict.fromkeys(notes[name] for _, name in _speakers(header) if name in notes)
     topics = header.scenario.get("topic", ())
     if notes["oracle"] in speakers and any(is_sentence(topic) or topic.endswith(".toml") for topic in topics):
         speakers[OWN_TOPIC] = None
+    if notes["oracle"] in speakers and is_own_set(str(header.scenario.get("personas", ""))):
+        speakers[OWN_PEOPLE] = None
     surrogates = [
         f"On {surrogate['topic']} a **surrogate** took {surrogate['seats']:,} of {surrogate['of']:,} seats "
         f"({surrogate['seats'] / surrogate['of']:.0%}). No model was called for these seats: "

@@ -91,8 +91,10 @@ def _in_short(tables: Tables, results: Results, measured: Mapping[str, ModuleTyp
         return [*about_model, missing_ratings(tables)]
     lines, before = findings(tables, results, measured), 1 if about_model else 0
     cautions = [line for line in lines if line.startswith("**")]
-    others = [line for line in lines if line not in cautions]
-    return [*cautions, *about_model[:before], *_same_people(tables), *others, *about_model[before:]]
+    same, others = _same_people(tables), [line for line in lines if line not in cautions]
+    return [
+        *cautions, *about_model[:before], *same, *(others if same else _about_few_people(others, tables)), *about_model[before:]
+    ]  # fmt: skip
 
 
 def _same_people(tables: Tables) -> list[str]:
@@ -107,6 +109,25 @@ def _same_people(tables: Tables) -> list[str]:
         f"**The same people debate in all {alike['size'].max():,} rooms of a group**, so the intervals describe repeated debates "
         "of these people, and say nothing about other people."
     ]
+
+
+FEW_PEOPLE, INTERVAL = 10, "95% interval"
+"""With fewer different people of a party in all rooms, "In short" says that an interval is about these people."""
+
+
+def _about_few_people(lines: list[str], tables: Tables) -> list[str]:
+    """Add to the first sentence with an interval that it is about the few people of a party, who sit again and again."""
+    seats = tables.agents[tables.agents["group"].isin(tables.groups) & (tables.agents["party"] != DEFAULT)]
+    people = seats[seats["persona"] != ""].groupby(["topic", "group", "party"])[["persona", "room"]].nunique()
+    few = people.loc[(people["persona"] < FEW_PEOPLE) & (people["persona"] < people["room"]), "persona"]
+    place = next((place for place, line in enumerate(lines) if INTERVAL in line), None)
+    if few.empty or place is None:
+        return lines
+    about = (
+        f"{lines[place].removesuffix('.')}; {words.format_range(few)} people of a party sit in all rooms, so intervals are about "
+        "these people in other conversations, not about other people."
+    )
+    return [*lines[:place], about, *lines[place + 1 :]]
 
 
 def open_summary(tables: Tables, path: Path, done: str = "") -> Report:

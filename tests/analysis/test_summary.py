@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -15,12 +16,15 @@ from data_checks import check_each
 
 import run
 from parley.agents.topic import load_topic, topic_names
+from parley.analysis.disclaimers import disclaimer
 from parley.analysis.metrics import applies, metrics
 from parley.analysis.model_calls import model_names, used_tokens
-from parley.analysis.summary import _axis, caption, write_summary
+from parley.analysis.sent_prompts import room_called
+from parley.analysis.summary import _about_few_people, _axis, caption, write_summary
 from parley.analysis.tables import Tables, load
 from parley.llm.backends.fake import Fake
 from parley.llm.budget import Budget
+from parley.llm.errors import UserError
 from parley.llm.request import Reply, Request
 from parley.model.arguments import scenario_from_args
 from parley.model.scenario import load_preset
@@ -478,6 +482,40 @@ def test_copies_of_a_persona_in_one_room_are_reported(ran: Callable, tmp_path: P
     crowd = ran("network", repetitions=1, rounds=0, size=100, topic="racism")
     assert "100 agents have 80 personas, and up to 2 agents of a room have the same" in summary(load(crowd), tmp_path)
     assert "the same one" not in summary(load(ran("two_way")), tmp_path / "pair")
+
+
+@check_each(("people", "told"), [(3, True), (10, False), (12, False)])
+def test_an_interval_over_few_people_says_whom_it_is_about(people: int, told: bool) -> None:
+    """40 rooms of three people of a party: the sentence says it itself, so "In short" has no sixth sentence."""
+    seats = [("t", "g", f"t/g/{room}", "republican", f"r{room % people}") for room in range(40)]
+    frame = pd.DataFrame(seats, columns=["topic", "group", "room", "party", "persona"])
+    lines = ["0 are missing.", "Republicans moved 3.8 points (95% interval 3.7 to 4.0).", "Why (95% interval 1 to 2)."]
+    tables: Any = SimpleNamespace(agents=frame, groups=["g"])
+    first, moved, last = _about_few_people(lines, tables)
+    assert [first, last] == [lines[0], lines[2]]
+    assert ("; 3 people of a party sit in all rooms" in moved) is told
+    assert moved.endswith("in other conversations, not about other people." if told else "3.7 to 4.0).")
+
+
+@check_each(("personas", "told"), [("people.csv", True), ("./people", True), ("voters", False), ("uk/voters", False)])
+def test_the_caveat_of_the_oracle_names_own_people(personas: str, told: bool) -> None:
+    scenario = {"llm": "oracle", "topic": ["racism"], "personas": personas}
+    header: Any = SimpleNamespace(scenario=scenario, model={"backend": "oracle"}, branch={}, stand_ins=())
+    assert ("It ignores all else that your file says of them" in (disclaimer(header) or "")) is told
+
+
+@check_each(
+    ("name", "found"),
+    [("1", "a/g/000"), ("Room 2", "a/g/001"), ("a/g/001", "a/g/001"), ("3", "write one of"), ("9", "unknown room '9'")],
+)
+def test_a_room_is_named_by_its_number_in_the_transcript(name: str, found: str) -> None:
+    rooms = {"a/g/000": 0, "a/reference default/000": 0, "a/g/001": 1, "a/g/002": 2, "b/g/002": 2}
+    seats = [{"room": room, "repetition": repetition} for room, repetition in rooms.items()]
+    if found in rooms:
+        assert room_called(name, seats) == found
+    else:
+        with pytest.raises(UserError, match=found):
+            room_called(name, seats)
 
 
 @pytest.mark.thorough
