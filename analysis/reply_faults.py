@@ -330,6 +330,16 @@ def warnings(ratings: pd.DataFrame) -> Iterator[str]:
         )
 
 
+def improbable_ways(order: pd.DataFrame) -> Iterator[str]:
+    """Yield in which ways of asking the allowed answers were improbable. order: of a qualification (measures.planted_order)."""
+    for way, covered in order.groupby("way", sort=False)["covered"].median().items():
+        if covered < LOW:
+            yield (
+                f"**Asked in {way}, the allowed answers had only {_percent(covered)} of the model's probability** (median): the "
+                "model was mostly about to say something else, so a run that asks in this way has the same warning."
+            )
+
+
 def _instead(covered: pd.Series) -> str:
     if covered.empty:
         return (

@@ -221,8 +221,9 @@ def _without_tags(text: str) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Return a text as far as a row shows it: whole sentences, if the first one is not too long."""
+    """Return a text as far as a row shows it: whole sentences, if the first one is not twice too long."""
     if len(text) <= LONGEST:
         return text
-    ends = [end.start() for end in re.finditer(r"(?<=[.!?]) ", text[:LONGEST])]
-    return text[: ends[-1]] if ends else f"{text[: LONGEST - 1].rstrip()}…"
+    ends = [end.start() for end in re.finditer(r"(?<=[.!?])( |$)", text[: 2 * LONGEST])]
+    short = [end for end in ends if end <= LONGEST] or ends[:1]
+    return text[: short[-1]] if short else f"{text[: LONGEST - 1].rstrip()}…"

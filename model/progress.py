@@ -148,8 +148,8 @@ class Progress:
         from parley.model.run_plan import plan_run
 
         plan = plan_run(self.scenario)
-        self.rooms = plan.debates
-        self.bar = meter(self.title, plan.calls, postfix=f"{self.rooms} rooms")
+        self.rooms = f"{plan.debates} {'room' if plan.debates == 1 else 'rooms'}"
+        self.bar = meter(self.title, plan.calls, postfix=self.rooms)
         return self
 
     def calls(self, number: int) -> None:
@@ -161,7 +161,7 @@ class Progress:
             self.bar.write(f"model    {says}")
 
     def step(self, model: Any) -> None:
-        self.bar.set_postfix_str(f"{self.rooms} rooms, round {model.round + 1}/{self.scenario.rounds}")
+        self.bar.set_postfix_str(f"{self.rooms}, round {model.round + 1}/{self.scenario.rounds}")
 
     def __exit__(self, *_: object) -> None:
         self.bar.close()

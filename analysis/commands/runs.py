@@ -222,6 +222,7 @@ def print_plan(conditions: Mapping[str, Scenario], options: argparse.Namespace, 
 
     judge: the model that reads what was said, whose calls are not among them.
     """
+    from parley.analysis.formatting import count_phrase
     from parley.analysis.qualify.before_run import planned_checks
     from parley.model.cost_estimate import estimate_cost
     from parley.model.run_plan import plan_run
@@ -229,8 +230,9 @@ def print_plan(conditions: Mapping[str, Scenario], options: argparse.Namespace, 
     plans = {name: plan_run(scenario) for name, scenario in conditions.items()}
     width, total = max(28, *map(len, plans)), sum(plan.calls for plan in plans.values())
     for name, plan in plans.items():
-        print(f"{name:<{width}} {plan.rooms:>6,} rooms {plan.calls:>10,} calls")
-    print(f"{'in all':<{width}} {sum(plan.rooms for plan in plans.values()):>6,} rooms {total:>10,} calls")
+        print(f"{name:<{width}} {count_phrase(plan.rooms, 'room'):>12} {plan.calls:>10,} calls")
+    rooms = count_phrase(sum(plan.rooms for plan in plans.values()), "room")
+    print(f"{'in all':<{width}} {rooms:>12} {total:>10,} calls")
     prices = [prices_from_args(options, scenario) for scenario in conditions.values()]
     checks = planned_checks(list(conditions.values()), getattr(options, "no_qualify", True))
     print("\n".join(estimate_cost([(plan, 1) for plan in plans.values()], prices, checks)))

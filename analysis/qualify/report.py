@@ -18,6 +18,7 @@ from parley.analysis.qualify.kept import FILE, Qualification
 from parley.analysis.qualify.measures import planted_order, values
 from parley.analysis.qualify.questions import ASKED, UNSTATED, WAYS, Battery
 from parley.analysis.qualify.verdict import OwnVoice, ends_sentence, headline, way_sentence, way_verdicts
+from parley.analysis.reply_faults import improbable_ways
 from parley.analysis.report import Report
 from parley.analysis.statistics.intervals import FEWEST
 from parley.llm.backends import identity_spec
@@ -53,7 +54,7 @@ def write_qualification(
     report = Report(folder, NAME, f"Can {label} play people?")
     report.data(order=order)
     Qualification(tuple(verdicts), len(battery.topics), battery.short, lines).write(folder / FILE)
-    report.add(verdict, way_sentence(verdicts), ends_sentence(verdicts))
+    report.add(verdict, way_sentence(verdicts), ends_sentence(verdicts), *improbable_ways(order))
     report.disclaim_models(spec)
     figure = answers_figure(answers, label)
     report.figure(figure, "positions", "Mean answer by the position that the persona states, for each way of asking")

@@ -67,6 +67,17 @@ def test_a_server_on_this_machine_is_listed_with_the_options_that_use_it(
     assert "Ollama: " not in printed
 
 
+@pytest.mark.parametrize("there", [True, False])
+def test_the_oracle_is_listed_and_what_is_installed_is_not_asked_for(
+    there: bool, nowhere: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(models, "find_spec", lambda name: there or None)
+    assert run.main(["models"]) == 0
+    shown = capsys.readouterr().out
+    assert "\n  oracle  " in shown
+    assert ("needs pip install xllamacpp" in shown) is not there
+
+
 def test_a_model_to_fetch_is_named(nowhere: None) -> None:
     with pytest.raises(UserError, match="needs the name of a model: smollm2"):
         models.models(["get"])

@@ -37,6 +37,7 @@ from parley.analysis.qualify.verdict import (
     headline,
     way_verdicts,
 )
+from parley.analysis.reply_faults import improbable_ways
 from parley.llm.backends.oracle.dynamics import stated_level
 from parley.llm.backends.oracle.phrases import banks
 from parley.llm.budget import NO_LIMIT
@@ -176,6 +177,15 @@ def test_the_oracle_follows_and_the_deaf_oracle_does_not(tmp_path: Path, capsys:
     page = (tmp_path / "b" / "qualify.md").read_text()
     assert page.index("do not depend on who it plays") < page.index("## What was asked")
     assert (tmp_path / "a" / "positions.png").exists()
+    for shown in (follows, ignores):
+        assert shown.count("(36 pairs") == 1
+        assert "…" not in shown
+
+
+def test_a_way_in_which_the_allowed_answers_are_improbable_is_told() -> None:
+    order = pd.DataFrame({"way": ["numbers", "numbers", "phrases"], "covered": [0.9, 0.8, 0.0034]})
+    (line,) = improbable_ways(order)
+    assert line.startswith("**Asked in phrases, the allowed answers had only 0.34% of the model's probability**")
 
 
 def test_what_cannot_be_read_is_unknown(tmp_path: Path) -> None:

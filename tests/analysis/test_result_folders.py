@@ -102,6 +102,13 @@ def test_a_report_of_a_stranger_is_a_short_plain_text(tmp_path: Path) -> None:
     assert len(sentence) <= 280
 
 
+def test_a_long_first_sentence_is_shown_whole(tmp_path: Path) -> None:
+    """The verdict on a model has its figures in brackets, and was cut within them."""
+    sentence = f"The ratings follow a position ({'60 pairs of people, ' * 15}by chance 50% (P < 0.001))."
+    (tmp_path / "qualify.md").write_text(f"# Can it play?\n\n{sentence} Whether it plays a party is not tested.\n")
+    assert read_headline(tmp_path / "qualify.md")[1] == sentence
+
+
 def test_a_changed_report_is_read_anew(tmp_path: Path) -> None:
     page = tmp_path / "summary.md"
     for number, text in enumerate(("One.", "Two.")):
