@@ -149,10 +149,12 @@ def missing_part(spec: str) -> str:
     >>> missing_part("openai"), missing_part("openai,base_url=http://127.0.0.1:8000/v1"), missing_part("oracle")
     ('Enter the address of the server, test the server, and choose a model.', 'Test the server and choose a model.', '')
     """
+    if not spec:
+        return "Enter a model."
     try:
         name, model, options = split_spec(spec)
     except UserError:
-        return "" if spec else "Enter a model."
+        return ""
     if model or name not in ("openai", "gguf", "hf"):
         return ""
     if name == "openai":

@@ -127,7 +127,7 @@ def test_what_was_named_at_the_start_is_opened(start: Path, monkeypatch: pytest.
 )
 def test_what_to_add_sends_no_key_of_the_openai_api_elsewhere(start: Path, spec: str, way: str) -> None:
     """Who copies the option from the message for a server on this machine must not send it a key by that."""
-    with pytest.raises(UserError, match=re.escape(f" add --trust {way} (")):
+    with pytest.raises(UserError, match=re.escape(f" start the page again with --trust {way} (")):
         check_named({"llm": spec}, ADDRESS)
 
 
