@@ -1,4 +1,4 @@
-"""The share of a server's limits that this process may use, and what the workers of one run tell each other of its servers.
+"""The share of a server's limits that this process may use, and what workers tell each other of their servers.
 
 A worker opens its models with a part of each limit (backends.split_limits), one of as many parts as there were workers. When one
 ends, the others get its share: `growth` says how many parts a process may use now. When a server refuses the calls of one worker
