@@ -207,7 +207,7 @@ def test_a_run_is_started_and_stepped_by_keyboard_alone(visits: Callable[..., Vi
     page.keyboard.press("Space")
     visit.planned()
     page.keyboard.press("Tab")
-    if page.evaluate("document.activeElement.innerText") != "Start a new run":  # the plan, which scrolls where it is long
+    if page.evaluate("document.activeElement.innerText") != "Start a new run":  # a plan that scrolls
         page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     visit.status("Ready.")
