@@ -36,7 +36,7 @@ from parley.agents.scales import read_rating
 from parley.agents.social_choice import read_ranking
 from parley.agents.society import US, load_society
 from parley.analysis.judging import UNASKED
-from parley.analysis.qualify.before_run import needs_qualification
+from parley.llm.backends import needs_qualification
 from parley.model.missing_replies import MissingTally
 from parley.model.run_plan import plan_run
 

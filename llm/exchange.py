@@ -14,10 +14,13 @@ from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
+from parley.llm.errors import BudgetSpent
 from parley.llm.request import Backend, Network, Reply, Request, Wrapper, identity_text
 
 Posted = list[tuple[bytes, str]]
 """Replies as JSON, by the key of their question; of a meeting, its number and what a worker tells there."""
+STOPPED = b"stopped"
+"""The key under which a worker posts why it ended early, so that no other worker waits for it."""
 POLL = 0.0005
 """Seconds between two looks, while replies of the model and of other workers are awaited."""
 
@@ -32,8 +35,18 @@ class Desk(Protocol):
         """Return what has come from others since the last time. wait: wait for something."""
 
 
+def _check_going_on(posted: Posted) -> None:
+    """Errors: BudgetSpent where another worker ended early."""
+    for key, why in posted:
+        if key == STOPPED:
+            raise BudgetSpent(why)
+
+
 class Share(Wrapper):
-    """The backend of worker `number` of `of`. It sends the model the questions of this worker, and the desk its replies."""
+    """The backend of worker `number` of `of`. It sends the model the questions of this worker, and the desk its replies.
+
+    Errors: BudgetSpent where another worker ended early; own requests in flight land first, because they are paid for.
+    """
 
     def __init__(self, inner: Backend, number: int, of: int, desk: Desk):
         super().__init__(inner)
@@ -109,7 +122,15 @@ class Share(Wrapper):
             self.desk.post([(self._key(request), reply.to_json()) for request, reply in answered])
 
     def _take(self, wait: bool) -> None:
-        for key, text in self.desk.take(wait):
+        posted = self.desk.take(wait)
+        try:
+            _check_going_on(posted)
+        except BudgetSpent:
+            self._held.clear()
+            while self._flying:
+                self._receive_own(wait=True)
+            raise
+        for key, text in posted:
             reply = self._early[key] = Reply.from_json(text)
             if waiting := self._wanted.pop(key, []):
                 self._landed += [(request, reply) for request in waiting]
@@ -139,11 +160,16 @@ class Meeting:
         return agent % self.of == self.number
 
     def tell_all(self, values: list[Any]) -> list[Any]:
-        """Tell the other workers values of JSON, and wait for theirs; return those of all."""
+        """Tell the other workers values of JSON, and wait for theirs; return those of all.
+
+        Errors: BudgetSpent where another worker ended early.
+        """
         self.held += 1
         self.desk.post([(f"{self.held} {self.number}".encode(), json.dumps(values))])
         while len(self._told[self.held]) < self.of - 1:
-            for place, text in self.desk.take(wait=True):
+            posted = self.desk.take(wait=True)
+            _check_going_on(posted)
+            for place, text in posted:
                 meeting, teller = map(int, place.split())
                 if (
                     meeting >= self.held and teller != self.number

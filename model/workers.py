@@ -24,7 +24,7 @@ from parley.llm.backends import announce, max_splits, split_limits
 from parley.llm.budget import Budget, Ledger, Limits
 from parley.llm.driver import Progress
 from parley.llm.errors import BudgetSpent, Unreachable, UserError
-from parley.llm.exchange import Desk, Meeting, Share
+from parley.llm.exchange import STOPPED, Desk, Meeting, Share
 from parley.llm.journal import Journal, add_sitting, merge_journal, own_usage, shared_ledger
 from parley.llm.notices import notify
 from parley.llm.prices import is_batch, without_cache
@@ -137,7 +137,13 @@ class PartTask:
     def run(
         self, job: RunPart, ledger: Ledger | None = None, progress: Progress | None = None, desk: Desk | None = None
     ) -> CellResult:
-        """Run or resume a part. It raises no exception."""
+        """Run or resume a part. It raises no exception. One that ends early says so at the desk, where others may wait for it."""
+        result = self._try(job, ledger, progress, desk)
+        if result.stopped and self.together and desk:
+            desk.post([(STOPPED, result.stopped)])
+        return result
+
+    def _try(self, job: RunPart, ledger: Ledger | None, progress: Progress | None, desk: Desk | None) -> CellResult:
         use_gate(self.trusted)
         try:
             with divided_among(job.part.of):
@@ -213,8 +219,8 @@ def run_in_parts(spec: RunSpec, backend: Backend, workers: Workers, progress: Pr
     try:
         for _, result in _results(task, jobs, workers, ledger, progress):
             results.append(result)
-            if result.stopped and (task.together or not ledger or result.gone):
-                break  # only where a budget is spent, and no part waits for another one, do the others end by themselves
+            if result.stopped and (result.gone or not result.tally):
+                break  # where a budget is spent, the others keep the replies in flight and end by themselves
     finally:
         _merge_journals(spec.folder)  # first: a run that is killed here has its replies before it counts as finished
         record = _write_record(spec, backend, jobs, len(results) == len(jobs) and not any(map(_stopped, results)))

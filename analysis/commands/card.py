@@ -109,8 +109,8 @@ def make_card(options: argparse.Namespace, say: Say) -> Path:
     from parley.analysis.card.derivation import begin_design
     from parley.analysis.card.protocol import run_conditions
     from parley.analysis.human.report import read
-    from parley.analysis.qualify.before_run import needs_qualification, qualify_before
-    from parley.llm.backends import open_spec
+    from parley.analysis.qualify.before_run import qualify_before
+    from parley.llm.backends import needs_qualification, open_spec
     from parley.model.scenario_run import lock_folder
 
     people = read(options.data)[0] if options.data else None
@@ -192,8 +192,7 @@ def design(options: argparse.Namespace) -> tuple[Batch, Sections, int, list[Reme
 
 def base_from_args(options: argparse.Namespace, models: Sequence[str], judge: str = "") -> Scenario:
     """Return the scenario that all conditions of a card share. judge: its spec; empty: there is none. Errors: UserError."""
-    from parley.analysis.qualify.before_run import needs_qualification
-    from parley.llm.backends import check_spec, in_society
+    from parley.llm.backends import check_spec, in_society, needs_qualification
     from parley.model.scenario import load_preset, parse_settings
     from parley.model.validation import check_topics
 

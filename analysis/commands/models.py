@@ -156,7 +156,6 @@ def qualify(words: Sequence[str]) -> int:
     """Run `run.py qualify --llm SPEC`."""
     options = qualify_parser().parse_args(words)
     from parley.agents.topic import society_topics
-    from parley.analysis.qualify.before_run import needs_qualification
     from parley.analysis.qualify.debate import debate_sentences, run_debate
     from parley.analysis.qualify.kept import keep_qualification, spec_identity
     from parley.analysis.qualify.measures import planted_order
@@ -164,7 +163,7 @@ def qualify(words: Sequence[str]) -> int:
     from parley.analysis.qualify.questions import Battery, ask_planted, battery_topics, questions
     from parley.analysis.qualify.report import write_qualification
     from parley.analysis.qualify.verdict import best_way, way_verdicts
-    from parley.llm.backends import open_spec
+    from parley.llm.backends import needs_qualification, open_spec
 
     society = society_from_args(options)
     given = [society.qualified(name) for name in split_topics(options.topic or "")]

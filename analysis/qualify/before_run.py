@@ -20,7 +20,7 @@ from parley.analysis.qualify.kept import (
 from parley.analysis.qualify.measures import planted_order
 from parley.analysis.qualify.questions import ask_planted, questions
 from parley.analysis.qualify.verdict import headline, way_verdicts
-from parley.llm.backends import is_scripted, split_spec
+from parley.llm.backends import needs_qualification
 from parley.llm.budget import Budget, Ledger
 from parley.llm.driver import Bar
 from parley.llm.errors import UserError
@@ -37,17 +37,6 @@ from parley.model.sweep.design import SweepCell
 
 ASKED = "asked"
 """The field of a scenario that says in which way survey questions are asked."""
-OWN_SPEAKERS = ("oracle", "pocket", "organism", "replay", "chatter")
-"""Speakers of known bias, recordings, and a stand-in that answers by chance: nothing has to be found out about them."""
-
-
-def needs_qualification(spec: str) -> bool:
-    """Return whether a spec names a model of which it is not known whether it plays people.
-
-    >>> needs_qualification("oracle,kappa=0"), needs_qualification("fake"), needs_qualification("openai:llama3")
-    (False, False, True)
-    """
-    return not is_scripted(spec) and split_spec(spec).name not in OWN_SPEAKERS
 
 
 def qualify_before(

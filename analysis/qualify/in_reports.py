@@ -12,11 +12,11 @@ from pathlib import Path
 
 from parley.analysis.disclaimers import model_label
 from parley.analysis.formatting import escape_markdown
-from parley.analysis.qualify.before_run import ASKED, needs_qualification
+from parley.analysis.qualify.before_run import ASKED
 from parley.analysis.qualify.kept import FILE, Qualification, kept_qualification, read_qualification
 from parley.analysis.qualify.questions import NUMBERS, WAYS
 from parley.analysis.qualify.verdict import best_way, ends_sentence, headline, lines_sentence
-from parley.llm.backends import identity_spec, split_spec
+from parley.llm.backends import identity_spec, needs_qualification, split_spec
 from parley.llm.errors import UserError
 from parley.model.events import Header
 from parley.model.scenario import scenario_from_dict

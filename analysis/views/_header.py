@@ -12,7 +12,6 @@ import solara
 from parley.analysis.deliberation.consensus_report import deliberates
 from parley.analysis.formatting import count_phrase
 from parley.analysis.provenance import size_of
-from parley.analysis.qualify.before_run import needs_qualification
 from parley.analysis.views._address import place_of
 from parley.analysis.views._fields import plain_value
 from parley.analysis.views._form import draft_of
@@ -20,6 +19,7 @@ from parley.analysis.views._html import element
 from parley.analysis.views._replay import seconds_of_a_round
 from parley.analysis.views._session import Session
 from parley.analysis.views._words import model_of, run_title
+from parley.llm.backends import needs_qualification
 
 if TYPE_CHECKING:
     from parley.analysis.tables import Tables

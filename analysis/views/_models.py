@@ -137,10 +137,10 @@ def plays_people(spec: str) -> str:
     """Return the kept verdict on whether a model can play people, or that nothing is known; "" for speakers of known bias."""
     from parley.agents.society import US
     from parley.analysis.formatting import plain
-    from parley.analysis.qualify.before_run import needs_qualification
     from parley.analysis.qualify.kept import kept_qualification, short_battery, spec_identity
     from parley.analysis.qualify.questions import questions
     from parley.analysis.qualify.verdict import headline
+    from parley.llm.backends import needs_qualification
 
     try:
         check_named({"llm": spec}, "the form of this page")

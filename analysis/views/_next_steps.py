@@ -7,8 +7,8 @@ from typing import Any
 import solara
 
 from parley.agents.society import US
-from parley.analysis.qualify.before_run import needs_qualification
 from parley.analysis.views._address import place_of, use_go
+from parley.llm.backends import needs_qualification
 from parley.model.events import Header
 from parley.model.scenario import preset_names
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import solara
 
-from parley.analysis.qualify.before_run import needs_qualification
 from parley.analysis.views._repeated import use_repeated
 from parley.analysis.views._session import Session
+from parley.llm.backends import needs_qualification
 
 if TYPE_CHECKING:
     from parley.analysis.tables import Tables

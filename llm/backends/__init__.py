@@ -39,6 +39,8 @@ ANY_TOPIC = "*"
 PERSON = "person"
 SCRIPTED = ("fake", "yoked", PERSON)
 """Backends without a model: partners with fixed lines, and people, cost nothing."""
+OWN_SPEAKERS = ("oracle", "pocket", "organism", "replay", "chatter")
+"""Speakers of known bias, recordings, and a stand-in that answers by chance: nothing has to be found out about them."""
 
 
 def backend_names() -> list[str]:
@@ -67,6 +69,15 @@ def is_scripted(spec: str) -> bool:
     (True, False)
     """
     return split_spec(spec).name in SCRIPTED
+
+
+def needs_qualification(spec: str) -> bool:
+    """Return whether a spec names a model of which it is not known whether it plays people.
+
+    >>> needs_qualification("oracle,kappa=0"), needs_qualification("fake"), needs_qualification("openai:llama3")
+    (False, False, True)
+    """
+    return not is_scripted(spec) and split_spec(spec).name not in OWN_SPEAKERS
 
 
 def is_person(spec: str) -> bool:

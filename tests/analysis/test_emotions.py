@@ -114,7 +114,7 @@ def test_where_nothing_moves_nothing_is_said() -> None:
     frame = emotional_contagion.compute(ran("oracle", "network", **TALK | {"repetitions": "5", "rounds": "3"}))
     assert frame["contagion"].isna().all()
     assert frame["reason"].tolist() == ["observed: no rating changed"] * 2
-    assert "not known whether valence spread: no rating changed" in emotional_contagion.headline(frame)
+    assert "It is unknown whether valence spread, because no rating changed." in emotional_contagion.headline(frame)
 
 
 def test_tables_and_transcript_have_the_emotions() -> None:
@@ -149,7 +149,7 @@ def test_the_summary_says_valence_by_the_labels_of_parties() -> None:
     )
     frame = emotions.compute(run)
     told = " ".join(findings(run, {"emotions": frame}, {"emotions": emotions}))
-    assert re.search(r"last survey: CDU from \d\.\d to \d\.\d, SPD from \d\.\d to \d\.\d\.", told)
+    assert re.search(r"changed of CDU from \d\.\d to \d\.\d and of SPD from \d\.\d to \d\.\d\.", told)
     lost = frame.assign(valence=frame["valence"].where((frame["party"] != "cdu") | (frame["round"] < 2)))
     assert "CDU" not in " ".join(findings(run, {"emotions": lost}, {"emotions": emotions}))
 

@@ -64,12 +64,12 @@ def test_better_is_told_by_the_difference_room_by_room(
     assert row["gain"] == pytest.approx(row["unchanged"] - row["error"])
     assert row["gain_low"] > 0
     assert (
-        "1 of 1 party predicted their own answers better than a forecast of no change, and 0 worse"
+        "1 of 1 party predicted their own answers better than a forecast of no change, and 0 predicted them worse"
         in forecast.headline(found)
     )
     few = forecast.compute(told(record, header(forecast=True), people[:4]))
     assert (
-        "0 of 1 party predicted their own answers better than a forecast of no change, and 0 worse"
+        "0 of 1 party predicted their own answers better than a forecast of no change, and 0 predicted them worse"
         in forecast.headline(few)
     )
 

@@ -11,7 +11,8 @@ import pytest
 from together import Together, together
 
 from parley.llm.driver import Conversation, ask, drive
-from parley.llm.exchange import Meeting, Posted, Share
+from parley.llm.errors import BudgetSpent
+from parley.llm.exchange import STOPPED, Meeting, Posted, Share
 from parley.llm.request import Message, Reply, Request, Sampling
 
 
@@ -104,6 +105,20 @@ def test_a_worker_that_is_started_again_tells_the_same_again(monkeypatch: pytest
             again.came.put(replies)
         found = [meet(2, again, 4), *[other.result() for other in others]]
     assert found == [[[[1, held], [2, held], [2, held]] for held in range(4)]] * 3
+
+
+@pytest.mark.parametrize("in_flight", [0, 4])
+def test_where_one_worker_ends_early_another_keeps_its_replies_in_flight_and_ends(in_flight: int) -> None:
+    """Four rooms wait for replies: what was sent has landed (a journal below has it) before the worker ends."""
+    model, (desk, other) = Unordered(in_flight, 0), together(2)
+    other.post([(STOPPED, "the budget is spent")])
+    with pytest.raises(BudgetSpent, match="the budget is spent"):
+        drive([talk(room) for room in range(20)], Share(model, 0, 2, desk))
+    assert model.asked
+    assert not model._flying
+    other.post([(STOPPED, "no money")])
+    with pytest.raises(BudgetSpent, match="no money"):
+        Meeting(0, 2, desk).tell_all([1])
 
 
 def test_every_agent_has_one_worker() -> None:

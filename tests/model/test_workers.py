@@ -251,16 +251,16 @@ def test_a_model_that_is_another_one_on_a_worker_stops_the_run(tmp_path: Path) -
 
 
 def test_a_limit_ends_all_workers_that_wait_for_each_other(tmp_path: Path) -> None:
-    """One worker of a network stopped at the limit, and the others waited for its replies for ever."""
+    """One worker of a network stopped at the limit, and the others waited for its replies for ever, or lost those in flight."""
     scenario = small("network", repetitions=1)
     with one_worker():
         use_workers(Workers(2))
         stopped = run_scenario(RunSpec(scenario, tmp_path / "run", budget=Budget(calls=30)))
-    assert (stopped.asked <= 30, stopped.record.name) == (True, PARTIAL)
+    assert (stopped.asked, stopped.record.name) == (30, PARTIAL)
     assert "--max-calls 30" in str(stopped.stopped)
     ended, whole = run(scenario, tmp_path / "run", 1), run(scenario, tmp_path / "whole", 1)
     assert ended.record.read_bytes() == whole.record.read_bytes()
-    assert ended.asked + ended.replayed == whole.asked
+    assert (ended.asked, ended.replayed) == (whole.asked - 30, 30)
 
 
 def test_a_worker_of_a_divided_network_is_killed(tmp_path: Path) -> None:
@@ -340,7 +340,14 @@ def workers_of(parent: int) -> list[int]:
         below = children.get(queue.pop(), [])
         found += below
         queue += below
-    return [number for number in found if not children.get(number)]
+    return [number for number in found if not children.get(number) and not is_tracker(number)]
+
+
+def is_tracker(number: int) -> bool:
+    """Whether a process is Python's own that cleans up after workers, whose number may be above or below theirs."""
+    with suppress(OSError):
+        return b"resource_tracker" in Path(f"/proc/{number}/cmdline").read_bytes()
+    return False
 
 
 def test_a_part_is_written_in_blocks(tmp_path: Path) -> None:
