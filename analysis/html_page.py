@@ -42,10 +42,13 @@ class Chapter(NamedTuple):
     closed: bool = False
 
 
-def document(title: str, chapters: Sequence[Chapter], lead: Chapter | None = None, byline: str = "") -> str:
+def document(
+    title: str, chapters: Sequence[Chapter], lead: Chapter | None = None, byline: str = "", opening: str = ""
+) -> str:
     """Return the document. Several chapters get a table of contents: at the top, or folded after the `lead`.
 
-    A lead is below the title and has only the headings of its text. byline: the line below the title, as plain text.
+    A lead is below the title and has only the headings of its text. byline: the line below the title, as plain text. opening:
+    HTML of our own between the title and the lead.
     """
     contents = ""
     if len(chapters) > 1:
@@ -65,7 +68,8 @@ def document(title: str, chapters: Sequence[Chapter], lead: Chapter | None = Non
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f"<title>{escape(title)}</title>\n<style>\n{STYLE.read_text(encoding='utf-8')}</style>\n</head>\n"
-        f"<body>\n<header>{header}</header>\n<main>\n{first}{''.join(map(_section, chapters))}</main>\n</body>\n</html>\n"
+        f"<body>\n<header>{header}</header>\n<main>\n{opening}"
+        f"{first}{''.join(map(_section, chapters))}</main>\n</body>\n</html>\n"
     )
 
 

@@ -8,9 +8,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from parley.analysis.first_look import first_look
 from parley.analysis.html_page import Chapter, document
+from parley.analysis.result_folders import read_findings
 from parley.analysis.run_comparison_page import comparison_report, named_runs
 from parley.analysis.run_report import SUMMARY, write_report
+from parley.analysis.tables import load
 from parley.llm.errors import UserError
 from parley.model.scenario_run import record_of
 
@@ -43,10 +46,19 @@ def write(runs: Sequence[Path], out: Path, title: str = "", author: str = "") ->
                 rest += chapters
             else:
                 first, *rest = _as_lead(chapters[0]), *chapters[1:]
-            out.write_text(document(title or default_title, rest, first, byline), encoding="utf-8")
+            out.write_text(
+                document(title or default_title, rest, first, byline, "" if several else _opening(runs[0])),
+                encoding="utf-8",
+            )
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror}") from error
     return out
+
+
+def _opening(run: Path) -> str:
+    """Return the first look at a run whose report says what came out; "" for any other folder."""
+    findings = read_findings(run / SUMMARY) if record_of(run).exists() else []
+    return first_look(load(run), findings[0]) if findings else ""
 
 
 def chapters_of(folder: Path) -> list[Chapter]:

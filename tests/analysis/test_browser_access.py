@@ -136,17 +136,43 @@ def test_every_place_for_everyone(visits: Callable[..., Visit], scheme: str, wid
 
 @pytest.mark.thorough
 def test_a_report_is_for_everyone(home: Path, browser: Browser) -> None:
-    """The file that is sent to a colleague, on a wide screen and on a phone in the dark."""
-    report = write([home / "runs" / name for name in ("three_way", "echo_chamber")], home / "both.html")
-    for look in (
-        {"viewport": {"width": 1280, "height": 900}},
-        {"viewport": {"width": 390, "height": 900}, "color_scheme": "dark"},
-    ):
-        page = browser.new_page(**look)
-        page.goto(report.as_uri())
-        assert findings(page) == []
-        assert not wide(page)
-        page.close()
+    """The file that is sent to a colleague, of two runs and of one, on a wide screen and on a phone in the dark."""
+    runs = [home / "runs" / name for name in ("three_way", "echo_chamber")]
+    for report in (write(runs, home / "both.html"), write(runs[:1], home / "one.html")):
+        for look in (
+            {"viewport": {"width": 1280, "height": 900}},
+            {"viewport": {"width": 390, "height": 900}, "color_scheme": "dark"},
+        ):
+            page = browser.new_page(**look)
+            page.goto(report.as_uri())
+            page.evaluate("document.getAnimations().forEach(each => each.finish())")
+            assert findings(page) == []
+            assert not wide(page)
+            page.close()
+
+
+@pytest.mark.thorough
+def test_the_chart_of_a_report_moves_once_and_again_when_it_is_asked(home: Path, browser: Browser) -> None:
+    """A sheet covers the chart and moves aside; a reader who wants less motion sees the whole chart at once."""
+    report = write([home / "runs" / "three_way"], home / "moves.html")
+    covered, moving = (
+        "document.querySelector('.sheet').getBoundingClientRect().width",
+        "document.getAnimations().length",
+    )
+    page = browser.new_page()
+    page.goto(report.as_uri())
+    assert page.evaluate(moving) > 0
+    page.evaluate("document.getAnimations().forEach(each => each.finish())")
+    assert page.evaluate(covered) == 0
+    page.get_by_text("Play again").click()
+    assert page.evaluate(moving) > 0
+    page.close()
+    still = browser.new_page(reduced_motion="reduce")
+    still.goto(report.as_uri())
+    assert still.evaluate(moving) == 0
+    assert still.evaluate(covered) == 0
+    expect(still.get_by_text("Play again")).to_be_hidden()
+    still.close()
 
 
 def test_two_fingers_zoom_and_the_language_is_named(visits: Callable[..., Visit]) -> None:

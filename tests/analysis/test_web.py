@@ -6,6 +6,8 @@ import base64
 import itertools
 import os
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,10 @@ from typing import Any
 import pytest
 
 import run
+from parley.analysis.first_look import first_look
 from parley.analysis.html_page import Chapter, document
 from parley.analysis.html_report import examples, write
+from parley.analysis.tables import load
 from parley.llm.backends.fake import Fake
 from parley.llm.errors import UserError
 from parley.llm.request import Request
@@ -68,6 +72,7 @@ TAGS = {
         "hr",
     ),
     *("table", "thead", "tbody", "tr", "th", "td", "img", "br"),
+    *("figure", "figcaption", "svg", "path", "circle", "rect", "text", "input", "label"),
 }
 
 
@@ -155,6 +160,35 @@ def test_it_holds_figures_tables_and_the_command(held: Path) -> None:
     assert len(page.named("table")) >= 2
     assert "python run.py --scenario three_way" in page.text
     assert "Examples from the transcript, 1 of 4 rooms" in page.text
+
+
+def test_a_report_opens_with_what_came_out_a_chart_that_moves_and_three_buttons(held: Path) -> None:
+    """In this order, before the warnings and tables; a group's rating after each round is one point of its line; no script."""
+    html = write([held], held / "report.html").read_text(encoding="utf-8")
+    page = harmless(html)
+    order = [
+        html.index(part) for part in ("<h1", 'class="finding"', 'class="talk"', "<svg", 'class="steps"', "In short")
+    ]
+    assert order == sorted(order)
+    assert [tag["id"] for tag in page.named("input")] == ["again"]
+    lines = [tag["d"] for tag in page.named("path") if tag["class"] == "course"]
+    assert [line.count(",") for line in lines] == [4, 4, 4], "a survey before the debate and after each of three rounds"
+    buttons = ["Measure this model's bias", "Debate a question of my own", "Use a real model"]
+    assert [button for button in buttons if f"<summary>{button}</summary>" in html] == buttons
+
+
+def test_a_first_look_where_ratings_are_missing_or_people_many(ran: Callable[..., Path]) -> None:
+    """A rating that could not be read leaves no point; more than eight people are drawn as parties; no ratings, no opening."""
+    large, small = load(ran("network", size=12, repetitions=1)), load(ran("three_way", repetitions=1))
+    shown = first_look(large, "It <moved>.")
+    assert "It &lt;moved&gt;." in shown
+    assert shown.count('class="course"') == 2
+    assert "Mean private rating before" in shown
+    agent = small.attitudes["agent"].iloc[-1]
+    gone = (small.attitudes["agent"] == agent) & (small.attitudes["round"] == 1)
+    unread = replace(small, attitudes=small.attitudes.assign(attitude=small.attitudes["attitude"].mask(gone)))
+    assert first_look(small, "").count("<circle") - first_look(unread, "").count("<circle") == 1
+    assert first_look(replace(small, attitudes=small.attitudes.iloc[:0]), "") == ""
 
 
 def test_title_author_and_day_are_text_below_each_other(held: Path) -> None:
