@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,8 @@ from functools import cache
 from hashlib import file_digest
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.user_file import user_cache
@@ -34,8 +37,23 @@ def silence_hubs() -> None:
 
 
 def cached_files(model: str | Path) -> dict[str, bool]:
-    """Return the options of `from_pretrained`: the files of a folder are only read there, those of a hub id are downloaded."""
-    return {"local_files_only": True} if Path(model).is_dir() else {}
+    """Return the options of `from_pretrained`: the files of a folder are only read there, those of a hub id are downloaded.
+
+    Without a network only files that were downloaded before are looked for: the hub's library would try again for two minutes.
+    """
+    return {"local_files_only": True} if Path(model).is_dir() or not _reaches_hub() else {}
+
+
+@cache
+def _reaches_hub() -> bool:
+    """Return whether the name of the hub's host is known here; true behind a proxy, which may know more names."""
+    if getproxies():
+        return True
+    try:
+        socket.getaddrinfo(urlsplit(os.environ.get("HF_ENDPOINT") or "https://huggingface.co").hostname, 443)
+    except OSError:
+        return False
+    return True
 
 
 PACKAGE, HUB, EMBEDDED = "package", "hub", "embedded"

@@ -135,6 +135,14 @@ def with_base_url(specs: Sequence[str], base_url: str | None) -> list[str]:
     return [f"{spec},base_url={base_url}" if base_url and needs_address(spec) else spec for spec in specs]
 
 
+def named_model(spec: str) -> str:
+    """Return a value of --llm as it is. So an unknown model is refused before what reads it is imported. Errors: UserError."""
+    from parley.llm.backends import check_name
+
+    check_name(spec.removeprefix(f"{party}=") if (party := party_of(spec)) else spec)
+    return spec
+
+
 def party_of(spec: str) -> str:
     """Return the party, seat or share of a spec: `labour` of `labour=oracle`, "" of `oracle,kappa=0`."""
     from parley.model.model_shares import share_of

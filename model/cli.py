@@ -20,6 +20,7 @@ from typing import Any
 from parley.llm.errors import UserError, unknown_name
 from parley.llm.trust import FLAG
 from parley.llm.user_file import file_spec
+from parley.model.arguments import named_model
 from parley.model.files import PARTIAL, RECORD
 from parley.model.placement import Workers, use_workers
 
@@ -381,7 +382,7 @@ def model(
     kinds = f"{TRAINABLE if trained else MODELS}{PARTY if parties else ''}"
     spec = f"--llm {'[PARTY=]' if parties else ''}NAME[:MODEL][,KEY=VALUE]"
     note = "" if required else _default_note(usual)
-    add_option(group, spec, f"{about}{note}{kinds}", default=[], action="append", required=required)
+    add_option(group, spec, f"{about}{note}{kinds}", named_model, default=[], action="append", required=required)
     about = (
         "address of the server for each openai:MODEL that names no base_url, such as http://127.0.0.1:8000/v1; "
         "join several addresses with + to spread the calls over them (default: the OpenAI API)"

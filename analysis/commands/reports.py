@@ -36,6 +36,8 @@ def report_parser() -> Parser:
 def report(words: Sequence[str]) -> int:
     """Run `run.py report RUN...`."""
     options = report_parser().parse_args(words)
+    if missing := next((run for run in options.runs if not run.is_dir()), None):  # said before the slow imports
+        raise UserError(f"{missing} is not the folder of a run or a study")
     from parley.analysis.html_report import write
     from parley.analysis.run_report import draw_figures
 

@@ -23,7 +23,7 @@ from importlib import import_module
 from multiprocessing import parent_process
 from typing import Any
 
-from parley.llm.errors import UserError
+from parley.llm.errors import UserError, unknown_name
 from parley.llm.model_catalogue import fetched_names
 from parley.llm.registry import Checked, Registry
 from parley.llm.request import Backend, Usage
@@ -100,6 +100,13 @@ def open_spec(spec: str) -> Backend:
 def check_spec(spec: str) -> Checked:
     """Return backend and typed options of a spec; nothing is opened. Errors: as open_spec."""
     return _checked(spec, with_files=True)
+
+
+def check_name(spec: str) -> None:
+    """Refuse a spec whose backend is unknown, before anything of a backend is imported. Errors: UserError, with a hint."""
+    name, model, _ = split_spec(full_spec(spec))
+    if name not in BACKENDS:
+        raise _with_backend_hint(name, model, unknown_name(BACKENDS.what, name, BACKENDS.names()))
 
 
 def _checked(spec: str, with_files: bool) -> Checked:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from parley.llm import model_catalogue
 from parley.llm.model_catalogue import SILENT, cached_files
 
 ROOT = Path(__file__).parents[2]
@@ -46,10 +48,29 @@ def test_the_model_in_the_box_is_loaded_and_trained_without_a_connection(tmp_pat
     assert list((tmp_path / "tuned").rglob("adapter_model.safetensors"))
 
 
-def test_a_folder_is_never_looked_for_on_a_hub(tmp_path: Path) -> None:
-    """A model of a hub is still downloaded when it is asked for by its id."""
-    assert cached_files(tmp_path) == {"local_files_only": True}
+def test_a_folder_is_never_looked_for_on_a_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of a hub is downloaded when it is asked for by its id; where its host is unknown it is not waited for."""
+    hosts: list[str] = []
+
+    def known(host: str, port: int) -> None:
+        hosts.append(host)
+
+    def unknown(host: str, port: int) -> None:
+        raise socket.gaierror
+
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_ENDPOINT", "https://mirror.example/hub")
+    for look, options in ((known, {}), (unknown, {"local_files_only": True})):
+        monkeypatch.setattr(socket, "getaddrinfo", look)
+        model_catalogue._reaches_hub.cache_clear()
+        assert cached_files("mistralai/Mistral-7B-Instruct-v0.2") == options
+        assert cached_files(tmp_path) == {"local_files_only": True}
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy.example:8080")
+    model_catalogue._reaches_hub.cache_clear()
     assert cached_files("mistralai/Mistral-7B-Instruct-v0.2") == {}
+    assert hosts == ["mirror.example"]
+    model_catalogue._reaches_hub.cache_clear()
 
 
 def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
