@@ -114,7 +114,7 @@ def _reports(path: Path) -> str:
         return "Not counted: run `python benchmarks/control.py`."
     table = pd.read_csv(path)
     table = table[(table["line"] == "whole report") | (table["claimed"] > table["chance"])]
-    head = ["report", "rooms", "lines", "seeds", "false", "by chance", "share (95% interval over seeds)"]
+    head = ["report", "rooms", "results", "seeds", "false", "by chance", "share (95% interval over seeds)"]
     rows = []
     for row in table.to_dict("records"):
         share, low, high = (f"{100 * row[name]:.1f}" for name in ("share", "low", "high"))
@@ -125,16 +125,16 @@ def _reports(path: Path) -> str:
 
 
 def _columns() -> str:
-    """Return how many columns of reports there are, and what stands for them."""
+    """Return how many columns of reports there are, and what checks them."""
     columns = registered()
     kinds = [
         row.exam.partition(":")[0] if row.exam.startswith(("elsewhere:", "no claim:")) else "exam" for row in columns
     ]
     reports = len({row.report for row in columns})
     return (
-        f"{len(columns)} columns in {reports} reports: {kinds.count('exam')} are examined by a statistic of this exam, "
-        f"{kinds.count('elsewhere')} by a benchmark or a test of their own, and {kinds.count('no claim')} make no claim, "
-        "such as the range of a null beside a result."
+        f"Parley has {len(columns)} columns with an interval or a P value in {reports} reports. This exam tests "
+        f"{kinds.count('exam')} of the columns, and separate benchmarks or tests check {kinds.count('elsewhere')} columns. "
+        f"{kinds.count('no claim')} columns make no claim, such as the range of a control condition next to a result."
     )
 
 
@@ -160,12 +160,12 @@ def _result(counted: pd.DataFrame, table: pd.DataFrame) -> str:
     seen = [f"{100 * power(exact, rate / 100):.0f}% at a true rate of {rate}%" for rate in (8, 10, 15)]
     return (
         f"A *condition* is one statistic with one number of units on one kind of data. Over all conditions together, "
-        f"{pooled:.1f}% of the results miss the truth. The exam detects a condition that misses too "
-        f"often with this probability: {', '.join(seen)}. "
-        f"{table['statistic'].nunique()} statistics were examined in {len(table):,} conditions. In {silent:,} of these the "
-        "statistic says `unknown`, or has fewer than 30 results, because there are too few units. Of the other "
-        f"{len(counted):,} conditions, {len(counted) - len(wrong):,} are within the bar, {often} miss too often, and "
-        f"{len(wrong) - often} miss too seldom."
+        f"{pooled:.1f}% of the results miss the truth. The probability that the exam detects a condition with too many misses "
+        f"is {', '.join(seen)}. "
+        f"The exam tested {table['statistic'].nunique()} statistics in {len(table):,} conditions. In {silent:,} conditions with "
+        "few units, the statistic says `unknown` or has fewer than 30 results. Of the "
+        f"{len(counted):,} conditions with enough results, {len(counted) - len(wrong):,} are within the bar, {often} miss too "
+        f"often, and {len(wrong) - often} miss too seldom."
     )
 
 
