@@ -157,11 +157,12 @@ def _result(counted: pd.DataFrame, table: pd.DataFrame) -> str:
     often = int((wrong["verdict"] == "too often").sum())
     exact = counted[~counted["statistic"].isin([entry.name for entry in ENTRIES if entry.at_most])]
     pooled = 100 * (exact["missed"] * exact["known"]).sum() / exact["known"].sum()
-    seen = [f"{100 * power(exact, rate / 100):.0f}% at a true rate of {rate}%" for rate in (8, 10, 15)]
+    seen = [
+        f"a true miss rate of {rate}% with a probability of {100 * power(exact, rate / 100):.0f}%" for rate in (8, 10, 15)
+    ]
     return (
         f"A *condition* is one statistic with one number of units on one kind of data. Over all conditions together, "
-        f"{pooled:.1f}% of the results miss the truth. The probability that the exam detects a condition with too many misses "
-        f"is {', '.join(seen)}. "
+        f"{pooled:.1f}% of the results miss the truth. The exam detects {', '.join(seen)}. "
         f"The exam tested {table['statistic'].nunique()} statistics in {len(table):,} conditions. In {silent:,} conditions with "
         "few units, the statistic says `unknown` or has fewer than 30 results. Of the "
         f"{len(counted):,} conditions with enough results, {len(counted) - len(wrong):,} are within the bar, {often} miss too "
