@@ -55,7 +55,9 @@ def run_on_ray(
     needs = _needs(place_of, specs, ray.cluster_resources())
     if task.together:
         _check_room(needs, len(jobs), ray.cluster_resources())
-    desk = ray.remote(num_cpus=0)(_Desk).remote(ledger, min(workers, len(jobs)))
+    here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), False)
+    # on this machine, because every worker needs the desk: another machine may be lost
+    desk = ray.remote(num_cpus=0, scheduling_strategy=here)(_Desk).remote(ledger, min(workers, len(jobs)))
     remote = ray.remote(max_retries=0, **needs)(_run)
     briefing = Briefing(desk, _keys(specs), _versions(), ledger is not None)
     running: dict[Any, int] = {}
@@ -75,6 +77,10 @@ def run_on_ray(
                     yield place, CellResult(None, f"Ray: {str(error).splitlines()[-1]}")
                 except ray.exceptions.RayError as error:
                     yield from queue.lose(place, f"its worker was lost ({type(error).__name__})")
+    except ray.exceptions.RayActorError as error:
+        raise UserError(
+            f"the process of Ray that counts calls was lost ({error}): repeat the command to continue"
+        ) from error
     finally:
         ray.shutdown()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -16,6 +17,10 @@ from measuring import record
 import run
 from parley.llm.budget import Budget
 from parley.llm.errors import UserError
+from parley.llm.journal import query
+from parley.model import workers
+from parley.model.files import JOURNAL
+from parley.model.parts import PARTS
 from parley.model.placement import Workers, one_worker, use_workers
 from parley.model.run_folder import package_versions
 from parley.model.scenario import load_preset
@@ -90,7 +95,7 @@ SHARED = {"two_way": {"repetitions": 4, "rounds": 2}, "network": {"size": 20, "r
 
 @pytest.mark.parametrize("preset", SHARED)
 def test_the_parts_of_one_run_on_a_cluster(tmp_path: Path, preset: str) -> None:
-    """Rooms on two workers, and a network of which they share the questions: the record of one process; calls are counted."""
+    """Rooms on two workers, and a network of which each has a part of the agents: the record of one process."""
     scenario = load_preset(preset).with_settings({"topic": "racism", "llm": "oracle", **SHARED[preset]})
     whole, counted = run_scenario(RunSpec(scenario, tmp_path / "whole")), list[int]()
     with one_worker():
@@ -99,6 +104,59 @@ def test_the_parts_of_one_run_on_a_cluster(tmp_path: Path, preset: str) -> None:
     assert parts.record.read_bytes() == whole.record.read_bytes()
     assert parts.asked == whole.asked
     assert sum(counted) >= whole.asked  # workers that share questions count the replies of the others, too
+
+
+@pytest.mark.parametrize(
+    ("preset", "size"), [("two_way", {"repetitions": 40}), ("network", {"size": 150, "repetitions": 1})]
+)
+def test_a_machine_of_the_cluster_is_killed(
+    tmp_path: Path, preset: str, size: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the middle of a run in two parts: its part goes on elsewhere, the record is the same, and nothing is asked twice."""
+    from ray.cluster_utils import Cluster as Machines
+
+    scenario = load_preset(preset).with_settings({"topic": "racism", "llm": "oracle", "rounds": 40, **size})
+    whole = run_scenario(RunSpec(scenario, tmp_path / "whole"))
+    machines = Machines(initialize_head=True, head_node_args={"num_cpus": 0})
+    nodes, killed, told = [machines.add_node(num_cpus=1) for _ in range(3)], list[str](), list[str]()
+    monkeypatch.setattr(workers, "notify", told.append)
+
+    def kill_one(number: int) -> None:
+        free = ray._private.state.available_resources_per_node()
+        busy = [node for node in nodes if not free.get(node.node_id, {}).get("CPU")]
+        if busy and not killed and len([*(tmp_path / "ray" / PARTS).glob(f"*/{JOURNAL}")]) == 2:
+            killed.append(busy[0].node_id)
+            (raylet,) = busy[0].all_processes["raylet"]
+            for worker in children_of(raylet.process.pid):
+                os.kill(worker, signal.SIGKILL)  # with its machine; here it would live on for a while
+            machines.remove_node(busy[0], allow_graceful=False)
+
+    try:
+        with one_worker():
+            use_workers(Workers(2, machines.address))
+            parts = run_scenario(RunSpec(scenario, tmp_path / "ray"), kill_one)
+    finally:
+        machines.shutdown()
+    assert ["its worker was lost" in line for line in told] == [True]
+    assert parts.record.read_bytes() == whole.record.read_bytes()
+    counted = "SELECT COUNT(*), COUNT(DISTINCT key) FROM outcomes"
+    assert query(tmp_path / "ray" / JOURNAL, counted) == query(tmp_path / "whole" / JOURNAL, counted)
+
+
+def children_of(parent: int) -> list[int]:
+    """The processes that a process has started."""
+    text = Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="utf-8")
+    return [int(number) for number in text.split()]
+
+
+def test_a_limit_ends_the_parts_of_a_network_on_a_cluster(tmp_path: Path) -> None:
+    """A worker that waits for another one ends with it; the replies that were paid for are in the journal."""
+    scenario = load_preset("network").with_settings({"topic": "racism", "llm": "oracle", "size": 20, "repetitions": 1})
+    with one_worker():
+        use_workers(Workers(2, "local"))
+        stopped = run_scenario(RunSpec(scenario, tmp_path / "run", budget=Budget(calls=30)))
+    assert "--max-calls 30" in str(stopped.stopped)
+    assert query(tmp_path / "run" / JOURNAL, "SELECT COUNT(*) FROM outcomes") == [(30,)]
 
 
 def test_a_machine_with_another_version_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
