@@ -115,7 +115,7 @@ def test_a_run_under_way_in_every_view_and_stepped_into(visits: Callable[..., Vi
     for title in sorted(SHOWN["network"]):
         assert visit.view(title).inner_text(), title
     visit.view("Step in")
-    page.get_by_label("Text").fill("<b>Think</b> of the cost.")
+    page.get_by_label("Message", exact=True).fill("<b>Think</b> of the cost.")
     page.get_by_role("button", name="Send before the next round").click()
     page.get_by_text("Before round 2: Ann says to all agents: “<b>Think</b> of the cost.”").wait_for()
     visit.view("Interview")

@@ -125,7 +125,7 @@ def test_a_planned_intervention_is_in_words_and_can_be_taken_back(visits: Callab
     visit.first_round(SMALL)
     visit.view("Step in")
     for text in ("Think of the cost.", "Think of the cause."):
-        visit.page.get_by_label("Text").fill(text)
+        visit.page.get_by_label("Message", exact=True).fill(text)
         visit.page.get_by_role("button", name="Send before the next round").click()
         visit.page.get_by_text(f"Before round 2: Ann says to all agents: “{text}”").wait_for()
     visit.press("Take back: Before round 2: Ann says to all agents: “Think of the cost.”")
@@ -151,7 +151,7 @@ def test_a_branch_from_a_round_shows_its_cost_runs_and_shows_its_effect(
     page.get_by_label("Temperature").fill("0.2")
     page.get_by_label("Temperature").blur()
     page.get_by_text("Add an intervention before round 3").click()
-    page.get_by_label("Text").fill(PAYLOADS[1])
+    page.get_by_label("Message", exact=True).fill(PAYLOADS[1])
     page.get_by_role("button", name="Add", exact=True).click()
     changes = page.locator(".changes li")
     expect(changes).to_have_count(2, timeout=PATIENCE)
@@ -182,8 +182,8 @@ def test_the_form_of_a_branch_says_why_none_is_possible(visits: Callable[..., Vi
     visit.open("?runs")
     visit.press("Branch runs/seed7")
     visit.page.get_by_text("Add an intervention").click()
-    visit.page.get_by_label("By", exact=True).fill("<b>")
-    visit.page.get_by_label("Text").fill("x")
+    visit.page.get_by_label("Sender", exact=True).fill("<b>")
+    visit.page.get_by_label("Message", exact=True).fill("x")
     visit.page.get_by_role("button", name="Add", exact=True).click()
     expect(visit.page.locator(".start .wrong")).to_contain_text("must be a name of one to four words", timeout=PATIENCE)
     expect(visit.page.get_by_role("button", name="Start the branch", exact=True)).to_have_attribute(
