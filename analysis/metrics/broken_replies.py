@@ -70,8 +70,10 @@ REPETITIVE = {"copied", "looped"}
 KEYS = ("topic", "group", "round")
 COUNTS = ("turns", "replies", "compared")
 SHARES = tuple(dict.fromkeys(name for fault in FAULTS for name in (fault.share, fault.null) if name))
-FEWEST = 6
-"""The fewest replies of a run of which a share is a warning."""
+FEWEST, FEWEST_BROKEN = 6, 2
+"""A share is a warning only with so many replies of a run, so many of them broken: at a true share of 2%, one of eight replies is
+broken in 15% of runs, and two in 1%.
+"""
 BROKEN = "**These debates are not usable:**"
 
 
@@ -126,8 +128,9 @@ def _of(name: str) -> str:
 
 def _is_frequent(frame: pd.DataFrame, fault: Fault) -> bool:
     chance = run_share(frame, fault.null) if fault.null else 0.0
-    excess = run_share(frame, fault.share) - (0.0 if pd.isna(chance) else chance)
-    return bool(frame[_of(fault.share)].sum() >= FEWEST and excess >= fault.level)
+    share, replies = run_share(frame, fault.share), frame[_of(fault.share)].sum()
+    excess = share - (0.0 if pd.isna(chance) else chance)
+    return bool(replies >= FEWEST and excess >= fault.level and round(share * replies) >= FEWEST_BROKEN)
 
 
 def _in_words(frame: pd.DataFrame, fault: Fault) -> str:

@@ -91,6 +91,18 @@ def test_a_run_of_copies_is_called_broken(spoken: Callable[..., Tables]) -> None
     )
 
 
+def test_one_broken_reply_of_eight_condemns_no_run(spoken: Callable[..., Tables]) -> None:
+    """One reply of eight is above 10%, and says nothing of a run: a small first run of a real model was called not usable."""
+    cut = "Trains need money from the state, and they need it before the winter comes and"
+    frame = broken_replies.compute(spoken([cut, *LINES[1:4]], LINES[:4]))
+    assert frame["replies"].sum() == 8
+    for broken, said in ((1, False), (2, False), (4, True)):
+        told = broken_replies.headline(frame.assign(unended=broken / 8, recited=0.0, misnamed=0.0, looped=0.0))
+        assert ("not usable" in told) == said, broken  # 30% may be cut off
+    for broken, said in ((1, False), (2, True)):
+        assert ("not usable" in broken_replies.headline(frame.assign(recited=broken / 8, unended=0.0))) == said
+
+
 def test_the_page_of_a_study_says_that_debates_are_broken(spoken: Callable[..., Tables]) -> None:
     """All runs of a study count together: three replies that are cut off are too few in each of two runs, and enough in both."""
     cut = "Trains need money from the state, and they need it before the winter comes and"
