@@ -8,7 +8,7 @@ from parley.agents.own_people import is_own_set
 from parley.agents.society import is_sentence
 from parley.llm.backends import identity_spec, split_spec
 from parley.model.events import Header
-from parley.model.scenario import STAND_IN
+from parley.model.model_shares import STAND_IN
 
 NOTES = {
     "oracle": "The **rule-based speaker** (oracle, the known-truth speaker) wrote these debates. No language model "

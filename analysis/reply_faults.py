@@ -260,18 +260,22 @@ class _Names:
 
     def __init__(self, names: Iterable[object]):
         self.names = {name for name in names if isinstance(name, str)}
-        self.by_word = defaultdict[str, set[str]](set)
+        self.by_words = defaultdict[Phrase, set[str]](set)
         for name in self.names if len(self.names) > SEARCHED else ():
-            self.by_word[_WORD.findall(name)[0]].add(name)
+            self.by_words[tuple(_WORD.findall(name))].add(name)
+        self.longest = max(map(len, self.by_words), default=0)
 
     def met(self, text: str) -> set[str]:
-        """Return the names in a text. Of many names, those whose first word stands alone in it: there is no time to try all."""
-        tried = (
-            {name for word in _WORD.findall(text) for name in self.by_word.get(word, ())}
-            if self.by_word
-            else self.names
-        )
-        return {name for name in tried if name in text}
+        """Return the names in a text. Of many names, those whose words stand alone in it: there is no time to try all."""
+        if not self.by_words:
+            return {name for name in self.names if name in text}
+        said = _WORD.findall(text)
+        parts = {
+            tuple(said[start:end])
+            for end in range(1, len(said) + 1)
+            for start in range(max(0, end - self.longest), end)
+        }
+        return {name for part in parts for name in self.by_words.get(part, ()) if name in text}
 
 
 @cache

@@ -138,8 +138,11 @@ def with_base_url(specs: Sequence[str], base_url: str | None) -> list[str]:
 def named_model(spec: str) -> str:
     """Return a value of --llm as it is. So an unknown model is refused before what reads it is imported. Errors: UserError."""
     from parley.llm.backends import check_name
+    from parley.model.model_shares import STAND_IN
 
-    check_name(spec.removeprefix(f"{party}=") if (party := party_of(spec)) else spec)
+    named = spec.removeprefix(f"{party_of(spec)}=")
+    if not named.startswith(STAND_IN):
+        check_name(named)
     return spec
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from parley.model.casting import RoomSeating
     from parley.model.scenario import Scenario
 
+STAND_IN = "surrogate:"
+"""The beginning of a spec that names a surrogate instead of a model (model/surrogate_seats.py)."""
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)%")
 
 

@@ -36,9 +36,9 @@ from parley.model.events import SCHEMA, Header
 from parley.model.files import UNWRITTEN, file_errors, write_whole
 from parley.model.interventions import INTERVENTIONS
 from parley.model.kept_files import keep_files
-from parley.model.model_shares import called_models
+from parley.model.model_shares import STAND_IN, called_models
 from parley.model.people import people_of
-from parley.model.scenario import STAND_IN, Scenario
+from parley.model.scenario import Scenario
 from parley.model.surrogate_seats import surrogate_manifest
 from parley.model.titles import header_parties
 

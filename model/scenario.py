@@ -31,7 +31,7 @@ from parley.model.interventions import parse_interventions
 from parley.model.interventions.base import Intervention
 from parley.model.interventions.fact_check import FactCheck
 from parley.model.interventions.model import Model as ModelChange
-from parley.model.model_shares import SeatKey, check_shares, draw_shares, persona_models, share_of
+from parley.model.model_shares import STAND_IN, SeatKey, check_shares, draw_shares, persona_models, share_of
 from parley.model.scenario_blocks import (
     BLOCKS,
     FIELD_BLOCKS,
@@ -47,8 +47,6 @@ from parley.model.trait_assignment import TraitAssignment, assign_traits
 
 MEDIATOR, REPRESENTATIVE, EMBEDDER = "mediator", "representative", "embedder"
 """Names of the mediator, of representatives and of a model that embeds texts, where a field names a party or a seat."""
-STAND_IN = "surrogate:"
-"""The beginning of a spec that names a surrogate instead of a model (model/surrogate_seats.py)."""
 PRESETS = Path(__file__).parent / "scenarios"
 NO_SETTINGS: Mapping[str, Any] = {}
 
