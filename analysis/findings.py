@@ -216,7 +216,7 @@ def _from_to(row: Row) -> str:
 def _reason(row: Row) -> str:
     """Return the reason of a row within a sentence."""
     reason = row["reason"] if isinstance(row["reason"], str) else NO_AGENT
-    return reason.replace("the Default's level", OWN)
+    return reason.replace("the Default's first rating", OWN)
 
 
 def _span_of(values: pd.Series) -> str:

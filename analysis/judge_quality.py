@@ -316,7 +316,7 @@ def _add_gaps(report: Report, verdicts: pd.DataFrame, tables: Tables) -> None:
     titled = [(topic, group_title(str(group), tables.names), group_lines) for (topic, group), group_lines in parts]
     rows = [{"topic": topic, "group": group, **gap_row(group_lines, graders)} for topic, group, group_lines in titled]
     report.data(gaps=pd.DataFrame(rows))
-    report.section("Public lines and private ratings", GAPS)
+    report.section("Public replies and private ratings", GAPS)
     report.table(pd.DataFrame(rows), GAP_COLUMNS)
 
 

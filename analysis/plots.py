@@ -2,7 +2,7 @@
 
 An attitude figure shows attitude 0-10 by round, a panel per topic, each party in the colour of its society. Colour, marker and
 line style each identify a party, so that the figure can be read without colour. Bars are 95% intervals over rooms; a point of
-fewer than five rooms has none. The dashed line is the Default's level before the debates when no Default takes part (Figs 4 and 8
+fewer than five rooms has none. The dashed line is the Default's first rating when no Default takes part (Figs 4 and 8
 of Taubenfeld et al.). A group with many seats has a line per party, and a shade that encloses half of its agents (`party_means`).
 A vertical line with a letter is an intervention; the legend says which. A dotted line is where a stage begins. A figure with one
 panel per row is as wide as a column of a page, any other as wide as the page.

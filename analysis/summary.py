@@ -228,14 +228,14 @@ def _dependence(tables: Tables) -> str:
 
 
 def _default_levels(tables: Tables) -> str:
-    """Return where the Default's level of each group (the dashed line) comes from, and over how many agents per topic."""
+    """Return where the Default's first rating of each group (the dashed line) comes from, and over how many agents per topic."""
     counts: dict[tuple[str, str], list[int]] = defaultdict(list)
     for group in tables.groups:
         for topic in tables.topics:
             if level := default_level(tables, topic, group):
                 counts[_group(tables, group), _source(tables, group, level.source)].append(level.n)
     sources = [f"{group}: {source} (n = {words.format_range(n)} per topic)" for (group, source), n in counts.items()]
-    about = "The Default's level is the mean rating of Defaults before the debates."
+    about = "The Default's first rating is the mean rating of Defaults before the debates."
     return f"{about} {'; '.join(sources)}." if sources else ""
 
 

@@ -11,9 +11,9 @@ CLAUSES = {
     "no pairs that both have": "there are no pairs that both have",
     "not asked": "it was not asked",
     "all agents alike": "all agents have the same opinion",
-    "starts at the Default's level": "opinions start at the Default's level",
-    "whether it starts above or below the Default's level is unknown": (
-        "it is uncertain whether opinions start above or below the Default's level"
+    "starts at the Default's first rating": "opinions start at the Default's first rating",
+    "whether it starts above or below the Default's first rating is unknown": (
+        "it is uncertain whether opinions start above or below the Default's first rating"
     ),
     "fewer than 2 rated": "fewer than 2 agents were rated",
     "not two parties": "there are not two parties",

@@ -1,4 +1,4 @@
-"""Cells, the unit of most metrics: one topic, group and party, with its agents' attitudes and the Default's level."""
+"""Cells, the unit of most metrics: one topic, group and party, with its agents' attitudes and the Default's first rating."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ NO_AGENT = "no agent was rated in both the first and the last survey"
 NO_DEFAULT = "no Default agent was surveyed"
 UNREAD_DEFAULT = "no rating of the Default could be read"
 FLAT_DEFAULT = "no rating of the Default has a distribution"
-NO_GAP = "starts at the Default's level"
-UNSURE = "whether it starts above or below the Default's level is unknown"
+NO_GAP = "starts at the Default's first rating"
+UNSURE = "whether it starts above or below the Default's first rating is unknown"
 SMALLEST_GAP = 0.05
-"""Gap to the Default's level (points) below which a party has no direction toward it."""
+"""Gap to the Default's first rating (points) below which a party has no direction toward it."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Level(NamedTuple):
 
 
 def default_level(tables: Tables, topic: str, group: str) -> Level | None:
-    """Return the Default's level before the debates; None where no Default agent was surveyed, or none could be read.
+    """Return the Default's first rating; None where no Default agent was surveyed, or none could be read.
 
     It comes from the group itself where that seats a Default; else from a debating group with the same partisans
     (labour+labour takes it from labour+labour+default); else from the reference group, which does not
@@ -142,7 +142,7 @@ def _partisans(group: str) -> set[str]:
 
 
 def default_direction(cell: Cell, means: pd.DataFrame) -> tuple[float | None, str | None]:
-    """Return 1 if a higher attitude is nearer to the Default's level, -1 if a lower one is; else None and the reason.
+    """Return 1 if a higher attitude is nearer to the Default's first rating, -1 if a lower one is; else None and the reason.
 
     The direction is that of the cell's mean, and only where the gap at the start differs from zero by more than chance:
     if noise chose the direction, regression to the mean would look like drift.

@@ -22,7 +22,7 @@ NOTE = (
     "to another party or does not belong to its own party, or if it writes of itself in the third person. "
     "*Recites*: the reply has a phrase of the agent's persona in the second person. The value expected by "
     "chance uses phrases of another persona. *Cut off*: the reply ends within a sentence, for example at the "
-    'limit of tokens. *Lost*: the reply has no line of the agent (the section "What is missing" has the reasons).'
+    'limit of tokens. *Lost*: the reply has no message of the agent (the section "What is missing" has the reasons).'
 )
 LABELS = {
     "turns": "turns", "lost": "lost", "copied": "repeats", "copied_null": "repeats, expected by chance", "looped": "loops",
@@ -47,11 +47,11 @@ COPIES = Fault(
     "copied",
     "copied_null",
     0.2,
-    "repeat earlier lines of the debate",
-    "{} of the {} replies that followed an earlier line",
+    "repeat earlier replies of the debate",
+    "{} of the {} replies that followed an earlier reply",
 )
 FAULTS = (
-    Fault("lost", "", 0.1, "have no line of the agent"),
+    Fault("lost", "", 0.1, "have no message of the agent"),
     COPIES,
     Fault("looped", "", 0.1, "repeat their own phrases over and over"),
     Fault("misnamed", "", 0.1, "are written under another name or for another party"),

@@ -1,4 +1,4 @@
-"""Does a party cross the Default's line? (Taubenfeld et al.: partisan lines never do.)"""
+"""Does a party cross the Default's rating? (Taubenfeld et al.: partisan lines never do.)"""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from parley.analysis.unknown import unknown_sentence
 from parley.model.titles import join_phrases
 
 ORDER = 4
-TITLE = "Crossing of the Default's line"
+TITLE = "Crossing of the Default's rating"
 NOTE = (
-    "End beyond the line is the number of points by which a party ends on the other side of the Default's line, seen from the "
-    "party's start. A negative number means that the party ends short of the line. The line is the rating of the Default in the "
-    "same room and round; without a Default in the room, it is the Default's level before the debates. First crossing is the "
-    "first round after which the party's mean is beyond the line, by however little. Rooms beyond is the share of rooms that "
-    "end at least half a point beyond the line (Wilson interval)."
+    "The end beyond the Default's rating is the number of points by which a party ends on the other side of this "
+    "rating, seen from the party's start. A negative number means that the party ends short of the Default's rating. "
+    "The party is compared with the Default in the same room and round; without a Default in the room, the party is "
+    "compared with the Default's first rating. First crossing is the first round after which the party's mean is "
+    "beyond the Default's rating, by however little. Rooms beyond is the share of rooms that end at least half a point "
+    "beyond the Default's rating (Wilson interval)."
 )
 LABELS = {
-    "rooms": "rooms", "beyond": "end, beyond the line", "round": "first crossing", "share": "rooms beyond",
+    "rooms": "rooms", "beyond": "end, beyond the rating", "round": "first crossing", "share": "rooms beyond",
     "reason": "reason if missing",
 }  # fmt: skip
 MARGIN = 0.5
@@ -41,7 +42,7 @@ def headline(crossings: pd.DataFrame) -> str:
     beyond, short, uncertain = _cells.count_signs(crossings, "beyond")
     if not beyond + short:
         asked = "whether any party crossed the model's own opinion and ended on its other side"
-        return unknown_sentence(asked, _why(crossings)).replace("the Default's level", OWN)
+        return unknown_sentence(asked, _why(crossings)).replace("the Default's first rating", OWN)
     ends = [
         (beyond, f"crossed {OWN} and ended on its other side"),
         (short, f"ended before {OWN}"),

@@ -1,4 +1,4 @@
-"""How far and how fast does each party move toward the Default's level?
+"""How far and how fast does each party move toward the Default's first rating?
 
 Source: Taubenfeld et al. 2024.
 """
@@ -19,13 +19,14 @@ ORDER = 2
 TITLE = "Drift toward the Default"
 NOTE = (
     "Drift is the movement of a room's mean from the first to the last survey, in points: positive toward the "
-    "Default's level, negative away from it. The Default's level is the mean rating of the Defaults of the same group "
-    "before the debates. If the group has no Default, a group with the same parties gives the level; otherwise "
-    "Defaults that do not debate give the level. The intervals leave out the error of this level. Drift does not "
-    "prove that the model pulls opinions: agents who influence each other also meet near this level. Share of gap "
-    "closed is drift divided by the gap at the start, from 0 to 1. This share is empty if the drift is not "
-    "distinguishable from zero, if the gap is below 1 point, or if a party moves away or ends beyond the level. The "
-    "column *per round* is the mean of the agents' least-squares slopes."
+    "Default's first rating, negative away from this rating. The Default's first rating is the mean rating of the "
+    "Defaults of the same group before the debates. If the group has no Default, the Defaults of a group with the same "
+    "parties are used; otherwise Defaults that do not debate are used. The intervals leave out the error of the "
+    "Default's first rating. Drift does not prove that the model pulls opinions, because agents who influence each "
+    "other also meet near the Default's first rating. Share of gap closed is drift divided by the gap at the start, "
+    "from 0 to 1. This share is empty if the drift is not distinguishable from zero, if the gap is below 1 point, or "
+    "if a party moves away or ends beyond the Default's first rating. The column *per round* is the mean of the "
+    "agents' least-squares slopes."
 )
 LABELS = {
     "rooms": "rooms", "default": "Default", "start": "start", "end": "end", "drift": "drift",
@@ -81,9 +82,13 @@ def _closed_columns(moved: Floats, gaps: Floats) -> dict[str, Any]:
     if not _cells.direction(moved):
         return {"reason": "share: drift is not distinguishable from zero"}
     if gaps.mean() < SMALLEST_GAP:
-        return {"reason": f"share: less than {SMALLEST_GAP:g} point from the Default's level"}
+        return {"reason": f"share: less than {SMALLEST_GAP:g} point from the Default's first rating"}
     share = float(moved.mean() / gaps.mean())
-    outside = "share: ends beyond the Default's level" if share > 1 else "share: moves away from the Default's level"
+    outside = (
+        "share: ends beyond the Default's first rating"
+        if share > 1
+        else "share: moves away from the Default's first rating"
+    )
     return _cells.bounded("closed", share, interval(np.column_stack([moved, gaps]), ratio, None), outside)
 
 

@@ -24,16 +24,15 @@ from parley.llm.seeding import derive
 ORDER = 24
 TITLE = "Contagion of emotion"
 NOTE = (
-    "A person's change of emotion from one survey to the next is fitted by least squares in each room, over "
-    "persons and rounds. Observed is the effect, in points per point, of the authors whose lines the person "
-    "was shown. Observed uses how far these authors felt above or below their own average in the survey "
-    "before they wrote. Controls are the authors' average feeling, the person's own emotion and attitude "
-    "before, and the round. Shuffled is the mean effect if the people of a party swap places in the "
-    "network; the ties and lines stay with the places. Contagion is observed minus shuffled. So contagion "
-    "does not include that people follow others who feel alike. Numbers are means over rooms. The number p "
-    "in `tables/` is the share of shuffles whose mean effect is as far from the shuffles' average (the true "
-    "order counts as a shuffle). If only some circles of a party hear of a shock, the shock looks like "
-    "contagion. In a dense network many shuffled ties are true ones, so contagion is underestimated."
+    "A person's change of emotion from one survey to the next is fitted by least squares in each room, over persons "
+    "and rounds. Observed is the effect, in points per point, of the authors whose messages the person was shown. "
+    "Observed uses how far these authors felt above or below their own average in the survey before they wrote. "
+    "Controls are the authors' average feeling, the person's own emotion and attitude before, and the round. Shuffled "
+    "is the mean effect if the people of a party swap places in the network; the ties and messages stay in place. "
+    "Contagion is observed minus shuffled. So contagion does not include that people follow others who feel alike. "
+    "Numbers are means over rooms. The number p in `tables/` is the share of shuffles whose mean effect is as far from "
+    "the shuffles' average (the true order counts as a shuffle). If only some circles of a party hear of a shock, the "
+    "shock looks like contagion. In a dense network many shuffled ties are true ones, so contagion is underestimated."
 )
 LABELS = {
     "emotion": "emotion", "rooms": "rooms", "observed": "observed", "shuffled": "shuffled", "contagion": "contagion",
@@ -87,8 +86,8 @@ def _sentence(row: dict[str, Any]) -> str:
     spread, away = f"{name.capitalize()} spread", f"People moved away from the {name} of others"
     size = amount((row["contagion"], low, high), to_and_from("it"))
     return (
-        f"{spread if low > 0 else away}: for each point that the authors of the lines shown to a person "
-        f"felt above their own average, the feeling of the person moved {size}."
+        f"{spread if low > 0 else away}: for each point that the authors of the messages shown to a person felt above "
+        f"their own average, the feeling of the person moved {size}."
     )
 
 
@@ -129,7 +128,7 @@ def effect(felt: Floats, attitudes: Floats, lines: Lines) -> tuple[RoomMeasureme
     complete = np.isfinite(columns).all(axis=0)
     count = int(complete.sum())
     if count < LEAST:
-        return RoomMeasurement(None, f"fewer than {LEAST} changes of people who were shown lines"), count
+        return RoomMeasurement(None, f"fewer than {LEAST} changes of people who were shown messages"), count
     rounds = np.broadcast_to(np.arange(complete.shape[1]), complete.shape)[complete]
     # The slope of what the controls leave of the change on what they leave of the lines shown: that of the whole regression.
     both, controls = np.split(_within(columns[:, complete], rounds).T, [2], axis=1)

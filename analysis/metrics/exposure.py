@@ -14,12 +14,12 @@ from parley.analysis.statistics.intervals import POSITIVE, SHARE, Floats
 from parley.analysis.tables import Tables
 
 ORDER = 16
-TITLE = "Diversity of what is heard"
+TITLE = "Diversity of the messages heard"
 NOTE = (
-    "These numbers describe the lines that an agent hears in a round. Variance (n - 1) and entropy describe the speakers' "
-    "attitudes at the survey before. Entropy counts whole points: 0 if all attitudes are equal, 1 if all points are equally "
-    "frequent. Other parties is the share of lines from another party; the next column is this share if all agents heard all "
-    "others. Numbers are means over agents, then over rooms."
+    "The numbers describe the messages that an agent hears in a round. Variance (n - 1) and entropy describe the "
+    "speakers' attitudes at the survey before. Entropy counts whole points: 0 if all attitudes are equal, 1 if all "
+    "points are equally frequent. *Other parties* is the share of messages from another party. The next column is the "
+    "same share if all agents heard all other agents. Numbers are means over agents, then over rooms."
 )
 LABELS = {
     "rooms": "rooms", "variance": "variance", "entropy": "entropy", "cross": "other parties",

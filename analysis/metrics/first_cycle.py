@@ -72,7 +72,7 @@ def line(cell: Cell) -> dict[str, Any]:
     """Return the row of one topic, group and party."""
     if list(cell.rounds[:2]) != [0, 1] or len(cell.rounds) < 3:
         return cell_columns(cell, *cell.complete()) | {
-            "reason": "this needs surveys before round 1, after round 1 and later"
+            "reason": "the share needs surveys before round 1, after round 1 and later"
         }
     means, missing = cell.complete(1)
     row, values = cell_columns(cell, means, missing), means.to_numpy(dtype=float)

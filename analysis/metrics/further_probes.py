@@ -11,8 +11,8 @@ from parley.analysis.tables import Tables
 ORDER = 5
 TITLE = "Further questions by round"
 NOTE = (
-    "Mean rating of a seat over rooms, on the question's own scale; se = sd / sqrt(n); missing counts the ratings "
-    "that could not be read."
+    "The table has the mean rating of each role over rooms, on the question's own scale. The standard error is se = "
+    "sd / sqrt(n). The column *missing* counts the ratings that could not be read."
 )
 LABELS: dict[str, str] = {}
 KEYS = ["probe", "topic", "group", "seat", "party", "round", "iteration"]

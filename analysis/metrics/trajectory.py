@@ -10,7 +10,8 @@ from parley.analysis.tables import Tables
 ORDER = 1
 TITLE = "Attitude by round"
 NOTE = (
-    "Mean attitude of a seat over rooms (0-10); se = sd / sqrt(n); missing counts the ratings that could not be read."
+    "The table has the mean attitude (0-10) of each role, over rooms. The standard error is se = sd / sqrt(n). The "
+    "column *missing* counts the ratings that could not be read."
 )
 LABELS: dict[str, str] = {}
 KEYS = ["topic", "group", "seat", "party", "round"]

@@ -85,7 +85,7 @@ def cell_changes(tables: Tables) -> pd.DataFrame:
     """Return a row per topic, group and party: measure (`expected` or `rating`), rooms, missing (agents left out), start,
     end, change, sd (of the change, between rooms), default, gap, reason.
 
-    Over the agents rated first and last (0-10); default: the Default's level before the debates; gap: default less start.
+    Over the agents rated first and last (0-10); default: the Default's first rating; gap: default less start.
     """
     rows = [_change(cell) for cell in _cells.cells(tables)] if len(tables.attitudes) else []
     return _cells.frame(rows, **CHANGES)
@@ -131,7 +131,7 @@ def field_effects(cells: Sequence[SweepCell], changes: Mapping[int, CellMeasurem
     """Return a row per varied field, value, topic, group and party: the main effect.
 
     Each value is averaged over the other fields within a seed first. change: mean over seeds of the change of attitude from the
-    first survey to the last (points). toward: the same, positive toward the Default's level. difference: change minus that at
+    first survey to the last (points). toward: the same, positive toward the Default. difference: change minus that at
     the first value of the field, seed by seed. Each with its 95% interval over seeds and its standard deviation (`_sd`).
     left_out: seeds that lack a cell with the value in which these people debate, or its ratings. reason: why there is no change,
     or no difference.

@@ -125,7 +125,7 @@ def write(
         levels(lines, graders),
     )
     every = pd.concat(lines, names=["frame"]).reset_index("frame")
-    header, title = runs[NEUTRAL].header, "Public lines and private ratings"
+    header, title = runs[NEUTRAL].header, "Public replies and private ratings"
     data = {"effects": table, "levels": level, "gaps": every, "grader": quality, "known_lines": judged}
     report = conditions_report(folder, "honesty", title, CAPTION.format(judge), header, **data)
     report.note(judge_quality.warning(quality))

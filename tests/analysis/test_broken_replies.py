@@ -82,12 +82,12 @@ def test_a_run_of_copies_is_called_broken(spoken: Callable[..., Tables]) -> None
     rooms[0][1], rooms[1][1] = first[6:]
     said = broken_replies.headline(broken_replies.compute(spoken(*rooms)))
     assert said.startswith(
-        "**These debates are not usable:** 24 of the 26 replies that followed an earlier line repeat earlier lines of the debate "
-        "(0 expected by chance)"
+        "**These debates are not usable:** 24 of the 26 replies that followed an earlier reply repeat earlier replies "
+        "of the debate (0 expected by chance)"
     )
     sound = broken_replies.headline(broken_replies.compute(spoken(LINES, LINES[::-1])))
     assert sound == (
-        "0 of the 6 replies that followed an earlier line repeat earlier lines of the debate (4 expected by chance)."
+        "0 of the 6 replies that followed an earlier reply repeat earlier replies of the debate (4 expected by chance)."
     )
 
 

@@ -1,4 +1,4 @@
-"""Public lines and private ratings: gaps by hand, the grader's floor, and the metric that makes them."""
+"""Public replies and private ratings: gaps by hand, the grader's floor, and the metric that makes them."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_the_report_of_a_judge_has_the_gaps_of_the_run(tmp_path: Path) -> None:
     verdicts = grades.assign(score=judge_quality.on_scale(grades["grade"], grades["topic"]))
     report = Report(tmp_path, "judge", "Judge")
     judge_quality._add_gaps(report, verdicts, found)
-    assert "Public lines and private ratings" in report.write().read_text()
+    assert "Public replies and private ratings" in report.write().read_text()
     row = pd.read_csv(tmp_path / "gaps.csv").iloc[0]
     assert (row["rooms"], row["lines"], row["missing"]) == (5, 20, 0)
     assert row["floor"] == pytest.approx(0, abs=1e-9)

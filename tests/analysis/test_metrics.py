@@ -125,7 +125,7 @@ def test_without_any_default_start_and_end_are_there_and_drift_is_not(held: Call
 
 
 def test_a_default_that_was_asked_and_not_read_is_told_from_one_that_was_not_asked(held: Callable) -> None:
-    """A model that refuses leaves the Default's level missing: that is no design without a Default."""
+    """A model that refuses leaves the Default's first rating missing: that is no design without a Default."""
     tables = held({"republican": [2, 5]}, reference=[4, 4])
     tables.attitudes.loc[tables.attitudes["party"] == "default", "attitude"] = np.nan
     found = row(drift.compute(tables))
@@ -136,8 +136,8 @@ def test_a_default_that_was_asked_and_not_read_is_told_from_one_that_was_not_ask
 @check_each(
     ("starts", "level", "reason"),
     [
-        ((6, 6, 6, 6, 6), 6.02, "starts at the Default's level"),
-        ((4, 6, 8, 4, 8), 6.8, "whether it starts above or below the Default's level is unknown"),
+        ((6, 6, 6, 6, 6), 6.02, "starts at the Default's first rating"),
+        ((4, 6, 8, 4, 8), 6.8, "whether it starts above or below the Default's first rating is unknown"),
         ((2, 2, 3, 2), 8, "fewer than 5 rooms"),
     ],
 )
@@ -247,7 +247,7 @@ def test_first_cycle_by_hand(held: Callable) -> None:
         ([[5, 6, 6], [5, 4, 4], [5, 6, 4], [5, 5, 6], [5, 5, 5]], "no movement to share"),
         ([[5, 6, 7]], "fewer than 5 rooms"),
         ([[5, 6, 5.5]] * 5, "the change in round 1 was larger than the whole change"),
-        ([[5, None, 7], [5, None, 7]], "this needs surveys before round 1, after round 1 and later"),
+        ([[5, None, 7], [5, None, 7]], "the share needs surveys before round 1, after round 1 and later"),
     ],
 )
 def test_first_cycle_without_a_share_says_why(rooms: list, reason: str, held: Callable) -> None:
@@ -388,9 +388,9 @@ def test_nothing_moves_where_nothing_is_planted(ran: Callable) -> None:
 @check_each(
     ("end", "reference", "reason"),
     [
-        (9, 8, "share: ends beyond the Default's level"),
-        (1, 8, "share: moves away from the Default's level"),
-        (2.5, 2.8, "share: less than 1 point from the Default's level"),
+        (9, 8, "share: ends beyond the Default's first rating"),
+        (1, 8, "share: moves away from the Default's first rating"),
+        (2.5, 2.8, "share: less than 1 point from the Default's first rating"),
     ],
 )
 def test_an_impossible_share_of_the_gap_is_left_empty(

@@ -37,4 +37,4 @@ def test_the_page_has_every_table_with_its_columns() -> None:
     page, texts = tables_page.tables_page(), column_texts()
     assert [name for name in texts if name not in ("rows", "every") and f"\n### {name}\n" not in page] == []
     assert f"| `attitude` | {texts['attitudes']['attitude']} |" in page
-    assert "positive toward the Default's level" in page
+    assert "positive toward the Default's first rating" in page
