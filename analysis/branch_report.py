@@ -32,15 +32,13 @@ from parley.model.events import Header
 NAMES = "parent", "branch"
 ACT = ["room", "round", "what", "agents", "text", "by"]
 HOW = (
-    "The branch and its parent have the same rooms, agents and seeds, and are the same word for word before round {0} (checked). "
-    "The effect is the rating in the branch minus the rating in its parent, in the same room, averaged over the agents there. "
-    "Brackets and bars are 95% confidence intervals over rooms, not corrected for the number of rows. Replies from round {0} on "
-    "may be sampled again, so ratings differ by chance too; the intervals include this chance."
+    "The branch and its parent run have the same rooms, agents and seeds. Parley checked that both runs are the same "
+    "word for word before round {0}. The effect is the rating in the branch minus the rating in the parent run, in the "
+    "same room, averaged over the agents of the room. Brackets and bars are 95% confidence intervals over rooms, not "
+    "corrected for the number of rows. Replies from round {0} on may be sampled again, so ratings also differ by "
+    "chance; the intervals include such chance differences."
 )
-SAME = (
-    "**No difference:** from round {} on, every rating that exists in both the branch and its parent is the "
-    "same in both."
-)
+SAME = "**No difference:** from round {} on, every rating that both the branch and its parent run have is equal."
 NOTHING = "The branch and its parent have no rating after the same round, so they cannot be compared from round {} on."
 
 
@@ -129,11 +127,11 @@ def add_branch(report: Report, tables: Tables, folder: Path) -> None:
     report.data(**{"tables/branch": named(result.effects)})
     report.add(HOW.format(result.first))
     if result.untouched:
-        report.add(f"Rooms that no new intervention reached are left out: {result.untouched:,}.")
+        report.add(f"Number of rooms left out because no new intervention reached them: {result.untouched:,}.")
     if not comparison.same:
         report.table(*effects_table(result, result.effects))
     if missing := int(result.effects.loc[result.effects["measure"] == "attitude", "missing"].sum()):
-        report.add(f"Pairs of ratings left out because one is missing: {missing:,}.")
+        report.add(f"Number of pairs of ratings left out because one rating of the pair is missing: {missing:,}.")
 
 
 def _unchanged(parent: Tables, branch: Tables, first: int) -> bool:

@@ -21,21 +21,27 @@ NOTES = {
     "probabilities of pocket are real, but its opinions come from the training texts. Figures that resemble "
     "a paper's show that the pipeline works. The figures are not evidence about people or about large "
     "language models.",
-    "fake": "These debates were written by a **stand-in** that says a fixed line. The debates only show that the "
-    "pipeline runs.",
-    "chatter": "These debates were written by **chatter**, a stand-in that picks one of the offered answers by chance "
-    "and says it as chat models do. The debates only show that prompts can be followed and replies can be "
-    "read.",
+    "fake": (
+        "A **stand-in** that always says one fixed sentence wrote these debates. The debates only show that the "
+        "pipeline runs."
+    ),
+    "chatter": (
+        "The stand-in **chatter** wrote these debates. Chatter picks one of the offered answers by chance and words "
+        "the answer as chat models do. The debates only show that prompts can be followed and replies can be read."
+    ),
 }
 BRIEF = {
-    "oracle": "**A rule-based test speaker, no language model** (oracle, the known-truth speaker). The bias, "
-    "influence and pull of this speaker are set in advance, and nothing else is, such as a difference "
-    "between men and women. This page shows how the measurement works, but nothing about humans or language "
-    "models.",
+    "oracle": (
+        "**A rule-based test speaker, no language model** (oracle, the known-truth speaker). The bias, influence and "
+        "pull of this speaker are set in advance. Nothing else is set, for example no difference between men and "
+        "women. This page shows how the measurement works, but nothing about humans or language models."
+    ),
     "pocket": "**A model organism** (pocket, a small language model trained on texts of a rule-based speaker). The "
     "bias, influence and pull of this model come from its training texts. This page shows how the "
     "measurement works, but nothing about humans or large language models.",
-    "fake": "**A stand-in that says a fixed line, no language model.** This page only shows that the pipeline runs.",
+    "fake": (
+        "**A stand-in that says one fixed sentence, no language model.** This page only shows that the pipeline runs."
+    ),
     "chatter": "**A stand-in that answers by chance, no language model.** This page only shows that replies can be read.",
 }
 """The note at the top of a page."""
@@ -62,8 +68,8 @@ OWN_TOPIC = (
 
 
 OWN_PEOPLE = (
-    "Of people of your own, the rule-based speaker knows only the party, and opinions that it can read. It ignores all else that "
-    "your file says of them, and makes up where they come from."
+    "Of the people in your file, the rule-based speaker knows only the party and the opinions that it can read. The "
+    "rule-based speaker ignores the rest of the file, and makes up where the people come from."
 )
 
 
@@ -75,10 +81,10 @@ def _notes(header: Header, notes: Mapping[str, str]) -> str | None:
     if notes["oracle"] in speakers and is_own_set(str(header.scenario.get("personas", ""))):
         speakers[OWN_PEOPLE] = None
     surrogates = [
-        f"On {surrogate['topic']} a **surrogate** took {surrogate['seats']:,} of {surrogate['of']:,} seats "
-        f"({surrogate['seats'] / surrogate['of']:.0%}). No model was called for these seats: "
-        f"{surrogate['caption']}. Surrogates repeat lines of the run that they were fitted to, and change "
-        "their ratings by the fitted response (docs/populations.md)."
+        f"On {surrogate['topic']} a **surrogate** spoke for {surrogate['seats']:,} of {surrogate['of']:,} agents "
+        f"({surrogate['seats'] / surrogate['of']:.0%}). No model was called for these agents: {surrogate['caption']}. "
+        "Surrogates repeat replies of the run that they were fitted to, and change their ratings by the fitted "
+        "response (docs/populations.md)."
         for surrogate in header.stand_ins
     ]
     return "\n\n".join([*speakers, *surrogates]) or None

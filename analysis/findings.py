@@ -24,8 +24,8 @@ from parley.model.titles import group_title, join_phrases, seat_title
 
 MEANING = "The model's own opinion is the average first rating of Default agents, who have no party."
 CAUSES = (
-    "Either the model pulled agents to its own opinion, or agents influenced each other and met near this opinion; "
-    "`python run.py audit --llm MODEL` separates the two causes."
+    "Either the model pulled agents to its own opinion, or agents influenced each other and met near this opinion. "
+    "The command `python run.py audit --llm MODEL` separates the model's pull from the agents' influence."
 )
 MOST_TOPICS = 4
 """Up to this number of topics each is named with its numbers where there is no verdict."""
@@ -72,7 +72,7 @@ def missing_ratings(tables: Tables) -> str:
     lost = f"{unread:,} of {ratings:,} ratings are missing{f' ({unread / ratings:.1%})' if unread else ''}"
     flat = int((asked["reason"] == NO_DISTRIBUTION).sum())
     return (
-        f"{lost}; {flat:,} of {ratings:,} ratings have no distribution of answers, so all means leave them out."
+        f"{lost}; {flat:,} of {ratings:,} ratings have no distribution of answers and are left out of all means."
         if flat
         else f"{lost}."
     )
@@ -111,7 +111,8 @@ def _left_out(tables: Tables, drifts: pd.DataFrame) -> Iterator[str]:
     if unsure:
         yield escape_markdown(
             f"The computed movement of {join_phrases(unsure)} leaves out more than {MANY:.0%} of the agents, because a "
-            "rating is missing. With the missing ratings, the movement could also be zero or have the other direction."
+            "rating is missing. With the missing ratings, the movement could also be zero or have the opposite "
+            "direction."
         )
 
 
@@ -129,7 +130,11 @@ def _one_topic(who: str, row: Row) -> str:
     began = f"The opinions of {who} began {_short(gap)} points from {OWN}"
     if row["drift_low"] > 0:
         past = " and beyond it" if row["drift_low"] > gap else ""
-        unsure = "" if past or points <= gap else "; it is uncertain whether they moved beyond it"
+        unsure = (
+            ""
+            if past or points <= gap
+            else "; it is uncertain whether the opinions moved beyond the model's own opinion"
+        )
         return f"{began} and moved {amount(estimate, Sides(f'toward it{past}', ''), digits=1)}{unsure}."
     if row["drift_high"] < 0:
         return f"{began} and moved {amount(estimate, Sides('', 'away from it'), digits=1)}."

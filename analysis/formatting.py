@@ -184,16 +184,18 @@ def sentences_of(text: str) -> list[str]:
 def chance_note(intervals: int) -> str:
     """Return how many of so many 95% intervals (or tests at 5%) on a page mislead by chance; below one, that all may hold.
 
-    >>> chance_note(60)
-    'Of 100 intervals, about five miss the true value by chance. Of the 60 intervals here, expect about 3 to miss the true value.'
+    >>> chance_note(60).partition("chance. ")[2]
+    'Of the 60 intervals in this report, expect about 3 to miss the true value.'
     >>> chance_note(5)
-    'Of 100 intervals, about five miss the true value by chance. All 5 intervals here may well contain the true value.'
+    'Of 100 intervals, about five miss the true value by chance. All 5 intervals in this report may well contain the true value.'
     """
-    missed = f"Of the {intervals:,} intervals here, expect about {0.05 * intervals:.0f} to miss the true value."
+    missed = (
+        f"Of the {intervals:,} intervals in this report, expect about {0.05 * intervals:.0f} to miss the true value."
+    )
     here = (
         missed
         if intervals >= 20
-        else f"All {intervals} intervals here may well contain the true value."
+        else f"All {intervals} intervals in this report may well contain the true value."
         if intervals > 1
         else ""
     )

@@ -295,8 +295,8 @@ def _fit(tables: Tables, topic: str, grade: Grade, by_party: bool) -> list[dict]
         fit = fit_influence(passages)
     except Unidentified as error:
         raise UserError(
-            f"{topic}: influence and pull cannot be estimated separately from what agents read; the run needs "
-            "more rooms, or lines that can be graded"
+            f"{topic}: influence and pull cannot be estimated separately from what agents read; the run needs more "
+            "rooms, or replies whose opinion is known"
         ) from error
     sizes = {"transitions": len(passages.after), "rooms": fit.clusters, "how": how}
     if by_party:

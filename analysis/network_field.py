@@ -25,11 +25,12 @@ EDGES = np.arange(-0.25, 10.5, 0.5)
 """Cells of half a point, around 0, 0.5, ... 10."""
 TALL = 3.0
 ABOUT = (
-    "Cells of half a point: how many agents have an attitude (across), and hear agents of a mean attitude (up). On the dashed "
-    "line, agents hear their like."
+    "Each cell is half a point wide. The colour shows how many agents have an attitude (across) and hear agents with "
+    "a mean attitude (up). On the dashed line, agents hear agents with their own attitude."
 )
 CAPTION = (
-    "Agents by their attitude and the mean attitude of those they hear, before the debate and after the last round"
+    "Agents by their attitude and the mean attitude of the agents that they hear, before the debate and after the "
+    "last round"
 )
 
 
@@ -54,7 +55,7 @@ def field_figure(networks: Sequence[Population], titles: Sequence[str], title: s
                 shades = _draw(axis, table, most)
             for axis in pair[len(rounds) :]:
                 axis.set_visible(False)
-            pair[0].set_ylabel("Mean attitude of those heard")
+            pair[0].set_ylabel("Mean attitude of agents heard")
         for axis in grid[-1]:
             axis.set_xlabel(f"Own attitude{ends}")
         if shades is not None:

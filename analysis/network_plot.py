@@ -135,7 +135,7 @@ def _field(tables: Tables, networks: Sequence[Population], note: str) -> Figure:
     names = ["" if len(shown) == 1 else _room_name(tables, networks, place) for place in range(len(shown))]
     ends = {topic_ends(tables, network.room.topic) for network in shown}
     low, high = (ends.pop() or ("", "")) if len(ends) == 1 else ("", "")
-    title = f"Attitudes, and those of others who are heard: {figure_title(tables, groups)}"
+    title = f"Attitudes of agents, and of the agents that they hear: {figure_title(tables, groups)}"
     words = f"\n0: {low}\n10: {high}" if low and high else " (0 to 10)"
     return field_figure(shown, names, title, f"{note}{_which(networks)}", words)
 

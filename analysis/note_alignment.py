@@ -29,19 +29,19 @@ NOTES = ("latent", "bdi")
 TURN = ["room", "agent", "iteration"]
 MEASURES: Mapping[str, str] = {
     "note": "distance of the note from the agent's own rating",
-    "line": "distance of the line that follows from the agent's own rating",
+    "line": "distance of the reply after the note from the agent's own rating",
     "stranger": "distance of the note from the rating of a stranger: same topic, party and round, another room",
     "known": "stranger minus note: what the note says about this agent beyond its party",
-    "closer": "line minus note: how much nearer to the agent's rating the note is than the line",
+    "closer": "reply minus note: how much nearer to the agent's rating the note is than the reply",
 }
 DISTANCES = ("note", "line", "stranger")
 ABOUT = (
-    "A judge reads the first state of each note (stance or belief) and each line, from 1 to 7 on the "
-    "topic's claim. The scores of notes and lines are converted to the topic's axis from 0 to 10 and "
-    "compared with the agent's own rating in the survey before. Numbers are means over the turns of a room, "
-    "then over the rooms of a repetition (in which the same people meet on every topic), then over "
-    "repetitions. Brackets are 95% intervals over repetitions. A note that says nothing about its agent "
-    "beyond the party is as near to a stranger's rating as to the agent's own rating."
+    "A judge scores the first state of each note (stance or belief) and each reply, from 1 to 7 on the topic's claim. "
+    "The scores of notes and replies are converted to the topic's axis from 0 to 10 and compared with the agent's own "
+    "rating in the survey before. Numbers are means over the turns of a room, then over the rooms of a repetition (in "
+    "which the same people meet on every topic), then over repetitions. Brackets are 95% intervals over repetitions. A "
+    "note that says nothing about its agent beyond the party is as near to a stranger's rating as to the agent's own "
+    "rating."
 )
 
 
@@ -51,7 +51,7 @@ def with_notes(tables: Tables) -> Tables:
         tables.private[tables.private["purpose"].isin(NOTES)].set_index(TURN)["text"].map(stated, na_action="ignore")
     )
     if notes.notna().sum() == 0:
-        raise UserError("no agent of this run noted what it thinks: run the debates with --set think=latent")
+        raise UserError("no agent of this run wrote private notes: run the debates with --set think=latent")
     keys = pd.MultiIndex.from_frame(tables.utterances[TURN])
     noted_lines = tables.utterances[keys.isin(notes.index)]
     return replace(tables, utterances=noted_lines.assign(text=notes.reindex(keys[keys.isin(notes.index)]).to_numpy()))
@@ -120,9 +120,9 @@ def sentences(table: pd.DataFrame) -> list[str]:
             "the notes say anything about their agent beyond its party",
         ),
         "closer": (
-            "The notes are nearer to the agent's rating than the agent's lines are",
-            "The agent's lines are nearer to its rating than its notes are",
-            "the notes are nearer to the agent's rating than its lines",
+            "The notes are nearer to the agent's rating than the agent's replies are",
+            "The agent's replies are nearer to the agent's rating than the agent's notes are",
+            "the notes are nearer to the agent's rating than the agent's replies",
         ),
     }
     lines = []

@@ -87,11 +87,11 @@ class Outcome:
         study = declared_parts("tables")[self.source].study if self.source in all_rounds() else None
         if study and study_of(type(scenario.environment)) != study:
             name = scenario.environment_spec.name
-            raise UserError(f"outcome {self.label} is of {study.name}, and one arm has environment={name}")
+            raise UserError(f"outcome {self.label} is of {study.name}, and one condition has environment={name}")
         asked_probes = {name for probe in scenario.surveys.also for name in (probe, probe.rpartition(":")[0])}
         if self.source == "probes" and self.column not in asked_probes:
             raise UserError(
-                f"outcome {self.label} is not asked in any survey of one arm: add also={self.column} to settings"
+                f"outcome {self.label} is not asked in any survey of one condition: add also={self.column} to settings"
             )
         needed = "" if self.source in outcome_columns() else getattr(METRICS.find(self.source), "NEEDS", "")
         if needed and needed not in OF_REPLIES:
@@ -159,7 +159,7 @@ class Outcome:
         if not applies(metric, tables):
             needed = str(metric.NEEDS).replace("_", " ")
             raise UserError(
-                f"outcome {self.label} needs {needed}, which a run of one arm does not have: name another outcome"
+                f"outcome {self.label} needs {needed}, which a run of one condition does not have: name another outcome"
             )
 
 

@@ -135,7 +135,7 @@ def _about(tables: Tables) -> str:
     return (
         f"Mean attitude after each round, from 0{low} to 10{high}; round 0 is the survey before the debate. "
         "Points of one round are drawn a little apart, so that no bar covers another."
-        + (f" Dotted lines: where a stage begins ({', '.join(stages)})." if stages else "")
+        + (f" Dotted lines show where a stage begins ({', '.join(stages)})." if stages else "")
     )
 
 

@@ -33,10 +33,10 @@ from parley.model.survey_people import SurveyPeople, compare_means
 BINS = 50
 EDGES = np.linspace(*AXIS, BINS + 1)
 SUMMARY = "summary.md"
-LINES = "Shades are shares of people by attitude and step; lines are mean attitudes."
+LINES = "Shades show the share of people by attitude and step; lines show mean attitudes."
 ABOUT = (
     "An opinion-dynamics model moves numbers: no agent speaks, and no language model is called. The result follows "
-    "from the model, the graph and the first attitudes, so it is no evidence about people or language models."
+    "from the model, the graph and the first attitudes, so the result is no evidence about people or language models."
 )
 EVERYONE = "At every step, all agents see the attitudes of their neighbours in the graph. There is no feed and no intervention."
 CHANGES = {
@@ -223,12 +223,15 @@ def _add_acts(report: Report, scalars: pd.DataFrame, medium: PopulationMedium | 
     source = "fitted to the run" if getattr(law, "fit", None) else "planted"
     report.section(
         "Acts",
-        f"{visits:,} visits in all steps. The law of acts is {source}: the log odds of liking a post fall by "
-        f"{acts.homophily:.2f} with each point of distance, and rise by {acts.herd:.2f} with a score above 0.",
+        f"People visited the medium {visits:,} times in all steps. The law of acts is {source}: the log odds of liking "
+        f"a post fall by {acts.homophily:.2f} with each point of distance, and rise by {acts.herd:.2f} with a score "
+        "above 0.",
     )
     rows = [[act, f"{int(scalars[act].sum()):,}", f"{scalars[act].sum() / max(visits, 1):.3f}"] for act in medium.acts]
     report.table(rows, ["act", "times", "share of visits"])
-    report.add("The next table shows how far posts spread. The population is one network, so there is no interval.")
+    report.add(
+        "The next table shows how far posts spread. The population is one network, so the table has no intervals."
+    )
     last = scalars.iloc[-1]
     report.table([[words, _shown(last[name], 2)] for name, words in SPREAD.items()], ["", "last step"])
 

@@ -84,7 +84,9 @@ def rating_value_note(ratings: pd.DataFrame, measure: str = "mean") -> str:
         )
     left_out = int((ratings["reason"] == NO_DISTRIBUTION).sum())
     lacking = (
-        f" {left_out:,} of {len(ratings):,} ratings have no distribution and are left out of it." if left_out else ""
+        f" {left_out:,} of {len(ratings):,} ratings have no distribution of answers and are left out."
+        if left_out
+        else ""
     )
     return f"{MEASURE_NOTES[EXPECTED]}{lacking}"
 

@@ -55,8 +55,8 @@ def tree_summary(insights: pd.DataFrame) -> str:
     unknown = int(insights["depth"].isna().sum())
     levels = ", ".join(f"{count} of depth {depth}" for depth, count in depths.value_counts().sort_index().items())
     depth_sentence = (
-        f"{levels}. An insight of depth 1 cites only lines. An insight of depth 2 also cites an insight of "
-        "depth 1, and so on."
+        f"{levels}. An insight of depth 1 cites only replies. An insight of depth 2 also cites an insight of depth 1, "
+        "and so on."
     )
     return f"{count_phrase(len(insights), 'insight')}: {depth_sentence} {unknown} without a depth, because no memory was cited."
 
@@ -202,8 +202,8 @@ def sentences(effects: pd.DataFrame, null: Result) -> list[str]:
     if null.p < 0.05:
         lines.append(
             "Recall in the second of two interviews with all of the memory is "
-            f"{amount((null.estimate, null.low, null.high), HIGHER)}, although nothing was left out. "
-            "Differences of this size mean nothing here."
+            f"{amount((null.estimate, null.low, null.high), HIGHER)}, although nothing was left out. So a difference "
+            "of this size shows no effect of memory."
         )
     for row in effects.to_dict("records"):
         what = row["effect"].removeprefix("without ").capitalize()
@@ -212,7 +212,7 @@ def sentences(effects: pd.DataFrame, null: Result) -> list[str]:
             lines.append(f"{what}: without this part, recall is {estimate} in every repetition, so there is no test.")
         elif row["p_holm"] < 0.05:
             estimate = amount((row["estimate"], row["low"], row["high"]), HIGHER, "of 10 points")
-            lines.append(f"{what}: without it, recall is {estimate}.")
+            lines.append(f"{what}: without this part, recall is {estimate}.")
         else:
             lines.append(
                 f"{what}: recall without this part cannot be distinguished from recall with all of the memory."
@@ -234,12 +234,12 @@ def write_recall(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str
     report.data(recall=points, differences=effects)
     report.add(
         f"All agents of one run were interviewed after the last round, with all of their memory (`{FULL}`, and "
-        f"`{AGAIN}` with other random numbers) and with a part of it left out. {spec} scored from 0 to 10 how much of "
-        "the truth each answer tells: once against what the agent itself lived, and once against what a stranger in "
-        "the same seat of another room lived. Recall is the first score minus the second. If an answer says nothing "
-        "about the agent's own life, recall is 0 on average. Brackets are 95% intervals over repetitions, because the "
-        "same people live on every topic of a repetition. `all` covers the questions about what agents lived. `self` "
-        "asks about the persona, which every prompt contains, and is a control."
+        f"`{AGAIN}` with other random numbers) and with a part of the memory left out. {spec} scored from 0 to 10 how "
+        "much of the truth each answer tells: once against what the agent itself lived, and once against what a "
+        "stranger in the same role of another room lived. Recall is the first score minus the second. If an answer "
+        "says nothing about the agent's own life, recall is 0 on average. Brackets are 95% intervals over "
+        "repetitions, because the same people live on every topic of a repetition. `all` covers the questions about "
+        "what agents lived. `self` asks about the persona, which every prompt contains, and is a control."
     )
     report.disclaim(tables.header)
     report.lines(sentences(effects, null))
@@ -267,7 +267,7 @@ def _add_missing(report: Report, verdicts: pd.DataFrame, tables: Tables) -> None
     unasked = tables.interviews[tables.interviews["reason"] == "nothing_to_recall"]
     if len(unasked):
         report.add(
-            "These questions were not asked, because nothing of the kind had happened to the agent: "
+            "Some questions were not asked, because the agent had lived nothing that the question is about: "
             f"{count_table(unasked['question'])}."
         )
     unread = verdicts.loc[verdicts["recall"].isna(), "reasons"]
@@ -281,7 +281,8 @@ def plan_interviews(tables: Tables, run: Path) -> str:
         raise UserError(f"{run} has no interviews: run a scenario with interview=all, such as --scenario days")
     if answers.empty or not lived(answers):
         raise UserError(
-            f"{run} has no interviews about what agents lived: run it with interview=all, and with lines that can be read"
+            f"{run} has no interviews about what agents lived: run it with interview=all, and with a model whose "
+            "replies can be read"
         )
     if not tables.finished:
         raise UserError(f"{run} is not finished: repeat its command to finish it")

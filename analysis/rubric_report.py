@@ -37,9 +37,9 @@ HOW = (
     "of a repetition."
 )
 ROUNDS = (
-    "Statements of a room in a round are averaged first; numbers are means over rooms, with 95% intervals over rooms. Rooms "
-    "without a statement in a round count as 0 statements, and have no score there. A figure of several scores averages topics "
-    "and groups within repetitions first."
+    "Statements of a room in a round are averaged first; numbers are means over rooms, with 95% intervals over rooms. "
+    "Rooms without a statement in a round count as 0 statements, and have no score in that round. A figure of several "
+    "scores averages topics and groups within repetitions first."
 )
 PARTIES: Mapping[str, Column] = {
     "party": "party", "score": "score", "statements": "statements", "missing": "missing", "rooms": "rooms",

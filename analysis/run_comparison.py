@@ -74,7 +74,7 @@ def pairing(first: Tables, other: Tables) -> Pairing:
     rooms = set(both["room"])
     same = all(len(run[run["room"].isin(rooms)]) == len(both) for run in (mine, theirs))
     if not same or (both["persona_x"] != both["persona_y"]).any():
-        return Pairing(UNPAIRED, "different people sit in their rooms")
+        return Pairing(UNPAIRED, "different people debate in their rooms")
     return Pairing(PAIRED, "both have the same seed and the same people in each room")
 
 

@@ -45,18 +45,20 @@ MOST = 2
 """Differences of a run that have a sentence."""
 TITLE = "How the runs differ"
 HOW = (
-    "A difference is how much further up the axis agents moved than in {}, from the survey before the debate on. It is in points "
-    "of the axis from 0 to 10, averaged over rooms. Brackets and bars are 95% intervals over rooms. p is corrected by "
-    "Holm's method for the {} (every topic, group and party, after the last round that the runs have in common). The "
-    "sentences above name only differences with a corrected p below 0.05. {}"
+    "A difference is how many points further up the axis (0 to 10) agents moved than in {}, averaged over rooms. "
+    "Movement is counted from the survey before the debate. Brackets and bars are 95% intervals over rooms. p is "
+    "corrected by Holm's method for the {} (every topic, group and party, after the last round that the runs have in "
+    "common). The sentences above name only differences with a corrected p below 0.05. {}"
 )
 CAUSES = (
-    "These movements include the influence of agents on each other. So the movements do not show which model pulls "
-    "harder. To see that, compare the bias cards of the models (`python run.py audit --llm MODEL`)."
+    "The movements of opinions include the influence of agents on each other. So the movements do not show which model "
+    "pulls harder. To see which model pulls harder, compare the bias cards of the models (`python run.py audit --llm "
+    "MODEL`)."
 )
 BOUNDED = (
-    f"If a rating is missing for more than {MANY:.0%} of the agents of a difference, the table also has the lowest and "
-    "the highest value that the difference could have, wherever on the axis the missing ratings were."
+    f"If more than {MANY:.0%} of the agents of a difference lack a rating, the table also has the lowest and the "
+    "highest possible value of the difference. For these two values, the missing ratings may lie anywhere on the "
+    "axis."
 )
 MISSING: Mapping[str, Column] = {
     "run": "run", "missing ratings": lambda row: f"{row['missing']:,} of {row['ratings']:,}",
@@ -184,7 +186,7 @@ def _sentences(first: str, base: Tables, name: str, tables: Tables, last: pd.Dat
     if sure.empty:
         return [_none(first, base, name, tables, compared)]
     lines = [_difference(first, base, name, tables, row, compared) for row in sure.head(MOST).to_dict("records")]
-    named = f"; the {MOST} largest are named here" if len(sure) > MOST else ""
+    named = f"; the {MOST} largest differences are named above" if len(sure) > MOST else ""
     of = count_phrase(len(compared), "difference")
     rest = f"Of {of}, {len(sure)} can be distinguished from chance after correction{named}."
     return [*lines, rest] if len(compared) > len(lines) else lines
@@ -220,7 +222,9 @@ def _none(first: str, base: Tables, name: str, tables: Tables, compared: pd.Data
         )
     row = compared.loc[compared["difference"].abs().idxmax()].to_dict()
     largest = _difference(first, base, name, tables, row, compared)
-    return f"No difference between {first} and {name} can be distinguished from chance. The largest: {largest}"
+    return (
+        f"No difference between {first} and {name} can be distinguished from chance. The largest difference: {largest}"
+    )
 
 
 def _difference(
@@ -327,8 +331,8 @@ def _differences_text(runs: Runs, last: pd.DataFrame) -> str:
     section = Report(Path(), "differences")
     header, rows = difference_rows(runs, last)
     section.table(rows, header)
-    section.add("`compare.csv` has every round and the average attitudes.")
-    return section.text if len(last) else "There is nothing to compare."
+    section.add("The file `compare.csv` has every round and the average attitudes.")
+    return section.text if len(last) else "The runs have nothing in common that can be compared."
 
 
 def _p(value: float) -> str:

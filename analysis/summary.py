@@ -124,8 +124,8 @@ def _about_few_people(lines: list[str], tables: Tables) -> list[str]:
     if few.empty or place is None:
         return lines
     about = (
-        f"{lines[place].removesuffix('.')}; {words.format_range(few)} people of a party sit in all rooms, so intervals are about "
-        "these people in other conversations, not about other people."
+        f"{lines[place].removesuffix('.')}; {words.format_range(few)} people of a party debate in all rooms, so "
+        "intervals are about these people in other conversations, not about other people."
     )
     return [*lines[:place], about, *lines[place + 1 :]]
 
@@ -241,7 +241,7 @@ def _default_levels(tables: Tables) -> str:
 
 def _source(tables: Tables, group: str, source: str) -> str:
     if source == REFERENCE:
-        return "Defaults asked outside the debates"
+        return "Defaults surveyed outside the debates"
     return "its own Defaults" if source == group else f"the Defaults of {_group(tables, source)}"
 
 
@@ -336,7 +336,10 @@ def run_on(report: Report, tables: Tables, prices: Prices, changed: Mapping[str,
         "weights of links": "recorded; debates ignore them" if tables.links["weight"].notna().any() else "",
         "signs of links": "recorded; debates ignore them" if tables.links["sign"].notna().any() else "",
         "places and stages": str(scenario.get("options", {}).get("topology", "")),
-        "length": f"{scenario['rounds']} rounds; {len(tables.utterances):,} replies, {len(tables.attitudes):,} ratings",
+        "length": (
+            f"{words.count_phrase(scenario['rounds'], 'round')}; {len(tables.utterances):,} replies, "
+            f"{len(tables.attitudes):,} ratings"
+        ),
         "calls": f"{len(calls):,} asked ({_tokens(calls)}){_saved(tables.calls)}",
         "repeated tokens": _sent_before(calls),
         "cost": _cost(tables, prices),

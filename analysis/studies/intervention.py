@@ -306,7 +306,7 @@ def write_intervention(result: InterventionResult, folder: Path) -> Path:
     _add_rooms(report, result)
     attitudes = result.effects[result.effects["measure"] == "attitude"]
     if missing := int(attitudes["missing"].sum()):
-        report.add(f"Pairs of ratings left out because one is missing: {missing:,}.")
+        report.add(f"Number of pairs of ratings left out because one rating of the pair is missing: {missing:,}.")
     report.add(
         "`effects.csv` has every round. Each branch is a complete run in its own folder, with a summary and a transcript."
     )

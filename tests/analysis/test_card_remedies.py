@@ -236,7 +236,9 @@ def test_what_a_bad_judge_says_is_left_out_and_said_first(judged: Path) -> None:
     assert {one.quantity for one in found if one.known} <= {"judge_bias", "unscored"}
     assert all(one.reason for one in found if not one.known)
     (told,) = texts.warnings(found, first)
-    assert told.startswith("**Do not use what the judge (fake) says**: on racism it gives all statements one score")
+    assert told.startswith(
+        "**Do not use what the judge (fake) says**: on racism the judge gives all statements one score"
+    )
     fits = CardEstimate("aligned", ALL, 0.9, 0.8, 1.0, n=3)
     assert list(fidelity.sentences([fits], first))
     assert not list(fidelity.sentences([*found, fits], first))

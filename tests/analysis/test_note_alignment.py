@@ -60,7 +60,8 @@ def test_below_five_repetitions_and_without_notes_there_is_no_verdict(noted: Pat
     said = sentences(summary(alignment_table(tables, few, lines)))
     assert said == [
         "With fewer than 5 repetitions, it is unknown whether the notes say anything about their agent beyond its party.",
-        "With fewer than 5 repetitions, it is unknown whether the notes are nearer to the agent's rating than its lines.",
+        "With fewer than 5 repetitions, it is unknown whether the notes are nearer to the agent's rating than the "
+        "agent's replies.",
     ]
     with pytest.raises(UserError, match="no agent of this run noted what it thinks"):
         with_notes(replace(tables, private=tables.private.iloc[:0]))

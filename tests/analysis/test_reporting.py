@@ -59,7 +59,7 @@ def test_a_page_with_several_intervals_says_how_many_mislead(tmp_path: Path) -> 
     report = Report(tmp_path, "page", "T")
     report.lines(["Men 0.1 (-0.2 to 0.4), women -3% (-5% to -1%)."] * 3)
     page = report.write().read_text()
-    assert page.endswith("All 6 intervals here may well contain the true value.\n"), (
+    assert page.endswith("All 6 intervals in this report may well contain the true value.\n"), (
         "0.3 of 6 intervals is no number of intervals"
     )
     assert multiplicity(page) == ""

@@ -86,7 +86,12 @@ def test_a_finding_says_who_moved_how_far(held: Callable, tmp_path: Path) -> Non
     for default, gap, way in (
         (8, "5.0", "3.3 points toward it (95% interval 2.8 to 3.9)."),
         (4.5, "1.5", "3.3 points toward it and beyond it (95% interval 2.8 to 3.9)."),
-        (6, "3.0", "3.3 points toward it (95% interval 2.8 to 3.9); it is uncertain whether they moved beyond it."),
+        (
+            6,
+            "3.0",
+            "3.3 points toward it (95% interval 2.8 to 3.9); it is uncertain whether the opinions moved beyond the "
+            "model's own opinion.",
+        ),
         (1, "2.0", "3.3 points away from it (95% interval 2.8 to 3.9)."),
     ):
         rooms = [
@@ -534,7 +539,7 @@ def test_the_summary_says_where_the_dashed_line_comes_from(ran: Callable, tmp_pa
     text = summary(load(ran("echo_chamber")), tmp_path)
     assert "Two Republicans and a Default: its own Defaults (n = 3 per topic)" in text
     assert "Two Republicans: the Defaults of Two Republicans and a Default (n = 3 per topic)" in text
-    assert "A Republican and a Democrat: Defaults asked outside the debates (n = 3" in summary(
+    assert "A Republican and a Democrat: Defaults surveyed outside the debates (n = 3" in summary(
         load(ran("two_way")), tmp_path
     )
 

@@ -31,8 +31,8 @@ NOTE = (
     "points with the speaker's own rating in the survey before. If the survey asks for something else, such as the "
     "severity of a problem, only ranks are compared. An agent that speaks late in a round has heard others since that "
     "survey. A value exactly in the middle is on neither side. Known grades are the grades of sentences of Parley's "
-    "own speakers. A judge's scores on a topic are left out if their rank correlation with known grades is below 0.7. "
-    "A judge's scores are also left out if their mean is off by half a point of 1-7 or more."
+    "own speakers. A judge's scores on a topic are left out if their rank correlation with known true scores is below "
+    "0.7. A judge's scores are also left out if their mean is off by half a point of 1-7 or more."
 )
 NEEDS = (three,)
 OUTSIDE = (VERDICTS,)
@@ -41,7 +41,7 @@ QUANTITIES = {
     "text_apart": Quantity("distance of a line from the speaker's own rating", "points"),
     "text_toward": Quantity("line minus the speaker's own rating, toward the Default", "points"),
     "agreement": Quantity("rank correlation of lines with the rating after the round", "correlation"),
-    "judge_rank": Quantity("the judge's rank correlation with known grades", "correlation"),
+    "judge_rank": Quantity("the judge's rank correlation with known true scores", "correlation"),
     "judge_bias": Quantity("the judge's score minus the known grade (points of 1-7)", "points"),
     "unscored": Quantity("lines without a score of the judge", "share"),
 }
@@ -147,7 +147,7 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
 
 
 def judge_gate(claims: Sequence[CardEstimate], name: str) -> str:
-    """Return whether a judge may be used: on the topic where the lower end of its rank correlation with known grades is lowest.
+    """Return whether a judge may be used: on the topic where the lower end of its rank correlation is lowest.
 
     Nothing is returned if the judge is unchecked, or not to be used on a topic: other sentences say so.
     """
@@ -158,7 +158,7 @@ def judge_gate(claims: Sequence[CardEstimate], name: str) -> str:
         return ""
     least = min(ranks, key=lambda claim: claim.low if np.isfinite(claim.low) else -np.inf)
     where = f" (on {load_topic(least.topic).title}, the least sure topic)" if len(ranks) > 1 else ""
-    figure = f"its rank correlation with known grades{where}"
+    figure = f"its rank correlation with known true scores{where}"
     return gate_sentence(f"what {name} says", figure, least.estimate, least.low, least.high, least.reason)
 
 
