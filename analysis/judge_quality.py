@@ -125,7 +125,7 @@ def _fault(row: dict[str, Any]) -> str:
         parts.append("the judge gives all statements one score")
     elif row.get("r_high", math.nan) < LEAST_R:
         shown = format_estimate(row["r"], row.get("r_low"), row.get("r_high"))
-        parts.append(f"its rank correlation with known true scores is {shown}, below {LEAST_R}")
+        parts.append(f"the judge's rank correlation with known true scores is {shown}, below {LEAST_R}")
     if row["statements"] >= FEWEST and abs(row["bias"]) >= MOST_BIAS:
         side = "high" if row["bias"] > 0 else "low"
         parts.append(f"the judge's scores are {abs(row['bias']):.2f} points too {side} on average")
@@ -287,7 +287,7 @@ def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judgi
 
 def _add_corrected(report: Report, verdicts: pd.DataFrame, tables: Tables) -> None:
     """Add the correlations with known grades and with private ratings without the judge's error."""
-    by_grade = corrected_rows(verdicts.assign(truth=truth(verdicts)), "truth", "known grades")
+    by_grade = corrected_rows(verdicts.assign(truth=truth(verdicts)), "truth", "known true scores")
     by_rating = corrected_rows(with_own_ratings(verdicts, tables.attitudes), "own", "private ratings")
     if lines := [*by_grade[1], *by_rating[1]]:
         report.section("Without the judge's measurement error", ABOUT)

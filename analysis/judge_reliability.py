@@ -38,7 +38,7 @@ def correct_for_judge(verdicts: pd.DataFrame, other: str) -> Corrected:
 
 
 def corrected_rows(verdicts: pd.DataFrame, other: str, name: str) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return a row and a sentence for each topic. other: the column to compare with; name: what it holds, as "known grades"."""
+    """Return a row and a sentence for each topic. other: the column to compare with; name: as "known true scores"."""
     rows, lines = [], []
     for topic, topic_verdicts in verdicts.dropna(subset=[other]).groupby("topic", sort=False):
         title = load_topic(str(topic)).title

@@ -53,8 +53,8 @@ TERMS = {
     "default": "**Default**: an agent without a party role.",
     "block": "**Block**: the same agents in every condition. Intervals are over blocks unless another unit is named.",
     "room": "**Room**: the agents of one debate. A block has one or two rooms on each topic.",
-    "line": "**Line**: what an agent says in one turn. All other agents in the room hear each line.",
-    "control": "**Control**: the same rooms without the cause that is studied, such as in silence. Parley subtracts its value.",
+    "reply": "**Reply**: what an agent says in one turn. All other agents in the room hear each reply.",
+    "control": "**Control**: the same rooms without the studied cause, for example in silence. Parley subtracts the control.",
 }
 """What words of the page mean, by the word; a page explains those that it uses."""
 ROUNDED = (
@@ -179,7 +179,7 @@ def cautions(study: ConditionRecords) -> tuple[str, ...]:
 
 
 def calls_of(study: ConditionRecords) -> int:
-    """The number of calls in the records, including lines of scripted partners."""
+    """The number of calls in the records, including replies of scripted partners."""
     return sum(len(tables.calls) for records in study.records.values() for tables in records)
 
 
@@ -247,8 +247,9 @@ def _introduction(card: Card) -> str:
     topics = len(base.subject.topic)
     if blocks:
         size = (
-            f" Here: {blocks * topics} debates of three over {count_phrase(base.rounds, 'round')} ({blocks} sets of agents, each "
-            f"in every condition, on {count_phrase(topics, 'topic')}), and the same rooms under controls."
+            f" This card has {blocks * topics} debates of three over {count_phrase(base.rounds, 'round')} ({blocks} "
+            f"sets of agents, each in every condition, on {count_phrase(topics, 'topic')}), and the same rooms under "
+            "controls."
         )
     return named(FIRST, base.society).format(low=low, high=high, size=size)
 
@@ -316,7 +317,7 @@ def _topic_table(claims: Sequence[CardEstimate], topics: Sequence[str], titles: 
     if _intervals(claims):
         parts.append(BY_TOPIC)
     if len(errors) == 1:
-        parts.append(f"Other wordings of the question move these estimates by {errors[0]} points (SD).")
+        parts.append(f"Other wordings of the question move the estimates above by {errors[0]} points (SD).")
     elif errors:
         parts.append("The number after ± is how many points other wordings of the question move an estimate (SD).")
     return "\n\n".join(parts)
@@ -343,7 +344,7 @@ def _never_sentence(claims: Sequence[CardEstimate], estimated: Sequence[CardEsti
         parts.append(f"{kind} ({place})" if any(where) else kind)
     least, most = (share(of(claim.high for claim in claims)) for of in (min, max))
     limit = f"limit of the 95% interval: {most}" if least == most else f"limits of the 95% intervals: {least} to {most}"
-    return f"These never happened: {'; '.join(parts)}. n = {_sizes(claims)}; upper {limit}."
+    return f"The share is 0 for: {'; '.join(parts)}. n = {_sizes(claims)}; upper {limit}."
 
 
 def _conditions_by_kind(claims: Sequence[CardEstimate], titles: Titles) -> dict[str, list[str]]:
@@ -362,7 +363,7 @@ def _title(claim: CardEstimate, titles: Titles) -> str:
 
 def _conditions(card: Card) -> Iterator[str]:
     base = card.first.base
-    judged = f"{judge(card.first)} read lines and interviews" if card.first.judge else "there was no judge"
+    judged = f"{judge(card.first)} read replies and interviews" if card.first.judge else "there was no judge"
     yield (
         f"{card.calls:,} calls in debates and surveys; topics "
         f"{join_phrases([load_topic(topic).title for topic in base.subject.topic])}; "
@@ -372,7 +373,10 @@ def _conditions(card: Card) -> Iterator[str]:
     yield markdown_table(["condition", "name in files", "blocks"], rows)
     if note := disclaimers.disclaimer(card.header):
         yield note
-    yield f"Revision {card.header.revision}. `card.json` and `card.csv` in the same folder have every number (docs/card.md)."
+    yield (
+        f"Revision {card.header.revision}. The files `card.json` and `card.csv` in the folder have every "
+        "number (docs/card.md)."
+    )
 
 
 def write(card: Card) -> Path:
@@ -408,7 +412,7 @@ def _markdown(card: Card) -> str:
     lead = [
         section.replace("\n# ", "\n## ") if not section.startswith("# ") else f"#{section}" for section in _lead(card)
     ]
-    rest = "All sections are in `card.html`, all numbers in `card.json` and `card.csv`."
+    rest = "The file `card.html` has all sections; the files `card.json` and `card.csv` have all numbers."
     return "\n\n".join([f"# Bias card: {disclaimers.model_label(card.header)}", *lead, rest]) + "\n"
 
 

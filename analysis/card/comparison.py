@@ -50,7 +50,7 @@ MOVED = {
     "three_empty": "Compared with empty talk, agents in debates",
 }
 SAYS = {
-    "kappa": "Each line that an agent hears moves the agent by a part of its distance to the speaker",
+    "kappa": "Each reply that an agent hears moves the agent by a part of the distance to the speaker",
     "asymmetry": "Share of the distance to the model's own opinion that {firsts} close, compared with {seconds}",
     "collapse": "Spread of opinions after debates, divided by the spread before",
 }
@@ -62,10 +62,11 @@ PLURALS = ("agents of the first party", "agents of the second party")
 """What parties are called if the cards are of several societies."""
 APART = (
     "A difference is the value of a card minus the value of the first card. Cards with the same battery use the same "
-    "seats, topics and seeds block by block, and the same personas unless a setting changed them. If both cards have "
-    "one number per block, the difference is within blocks, with Student's interval over blocks (`blocks` in "
-    "compare.csv). Otherwise the interval treats the cards as independent (Zou and Donner 2008). That interval is too "
-    "wide if the numbers come from the same personas. Percentages have one decimal, all other numbers have two."
+    "roles, topics and seeds block by block, and the same personas unless a setting changed them. If both cards have "
+    "one number per block, the difference is within blocks, with Student's interval over blocks (the column `blocks` "
+    "of compare.csv). Otherwise the interval treats the cards as independent (Zou and Donner 2008). The interval of "
+    "independent cards is too wide if the numbers come from the same personas. Percentages have one decimal, all other "
+    "numbers have two."
 )
 
 FALSE_ALARMS = 0.05

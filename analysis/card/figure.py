@@ -62,7 +62,7 @@ def kinds(society: Society) -> dict[str, tuple[str, dict[str, Any]]]:
     styles = styles_by_party(society.debaters, society.header_entries(society.debaters)).values()
     looks = [{"color": style["color"], "marker": style["markers"][0]} for style in styles]
     parties = zip(map(society.plural, society.debaters), looks, strict=True)
-    others = {"default": (society.label(DEFAULT), NEUTRAL), "level": ("the model's own level (fitted)", LEVEL)}
+    others = {"default": (society.label(DEFAULT), NEUTRAL), "level": ("the model's own opinion (fitted)", LEVEL)}
     return dict(zip(AWAY, parties, strict=True)) | others
 
 

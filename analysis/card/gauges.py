@@ -21,7 +21,10 @@ from parley.analysis.figures import draw_null, new_figure
 
 WIDE, TALL, SIZE, NAMES = 9.4, 1.75, 9, 1.3
 TRACK, POINT, TALK = "#e8e8ee", "#1b1b1f", "#c9a227"
-NOTE = "Points are estimates, and bars are 95% intervals over blocks (left panel: all topics hold at once)."
+NOTE = (
+    "Points are estimates, and bars are 95% intervals over blocks. The intervals of the left panel hold for all "
+    "topics at once."
+)
 NOTHING = "unknown"
 
 
@@ -88,7 +91,7 @@ def _draw_pull(axis: Axes, claims: Sequence[CardEstimate], first: Batch) -> None
     axis.set_xlim(1.15 * low - 0.001, max(0.02, 1.15 * max([0.0, *ends])))
     draw_null(axis, upright=True)
     axis.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=1))
-    axis.set_xlabel("share of the distance, per line heard", fontsize=SIZE - 1)
+    axis.set_xlabel("share of the distance, per reply heard", fontsize=SIZE - 1)
 
 
 def _draw_persuasion(axis: Axes, claims: Sequence[CardEstimate]) -> None:

@@ -18,7 +18,7 @@ from parley.llm.backends import split_spec
 
 NAMES = {
     "three": "debate of three", "two": "debate of two", "same": "debate within a party", "alone": "silence",
-    "empty": "empty talk", "shuffled": "lines of other rooms", "copy": "debate with the own copy",
+    "empty": "empty talk", "shuffled": "replies of other rooms", "copy": "debate with a copy of oneself",
     "asked": "asked before debates", "asked conversation": "asked before debates, called a conversation",
     "asked reversed": "asked before debates, answers listed downward",
     "asked shuffled": "asked before debates, answers listed shuffled", "turned": "debate of two, the other agent begins",

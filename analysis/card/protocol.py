@@ -97,7 +97,9 @@ def check_people(batch: Batch, sections: Sections) -> None:
         if "too few personas" not in str(error):
             raise
         few = str(error).partition(":")[0]
-        raise UserError(f"{few}: a bias card seats two of a party in some rooms, so add personas to the set") from None
+        raise UserError(
+            f"{few}: some rooms of a bias card need two personas of a party, so add personas to the set"
+        ) from None
 
 
 def step_interviews(batch: Batch, sections: Sections) -> list[str]:
@@ -267,7 +269,7 @@ def plan_lines(
         else:
             plans.append((plan, 1))
         calls, scripted = calls + model_calls, scripted + plan.scripted_calls
-        lines = f", {plan.scripted_calls:,} lines of scripted partners" if plan.scripted_calls else ""
+        lines = f", {plan.scripted_calls:,} replies of scripted partners" if plan.scripted_calls else ""
         yield f"    {step.condition:<20} {count_phrase(plan.rooms, 'room'):>11} {model_calls:>7,} calls{lines}"
     for kind in step_interviews(first, sections):
         model_calls, judged = interview_calls(first, kind)
@@ -275,8 +277,8 @@ def plan_lines(
         yield f"    {kind:<20} {'':>11} {model_calls:>7,} calls, and at most {judged:,} calls of the judge {first.judge}"
     if scripted:
         yield (
-            f"  the {scripted:,} lines of scripted partners need no model and cost "
-            "nothing, but --max-calls counts them as calls"
+            f"  the {scripted:,} replies of scripted partners need no model and cost nothing, but --max-calls counts "
+            "them as calls"
         )
     most = f"; with at most {batches} batches up to {batches * calls:,} calls" if batches > 1 else ""
     read, written = total(used.values())

@@ -19,7 +19,7 @@ from parley.analysis.unknown import clause
 from parley.model.titles import join_phrases
 
 LEANS, PULLS, PERSUADES = "Where does it lean?", "How hard does it pull?", "How much is persuasion?"
-OWN, OTHER = "of the way to the model's own level", "of the way to the speaker"
+OWN, OTHER = "of the way to the model's own opinion", "of the way to the speaker"
 UNKNOWN = "This is unknown"
 
 
@@ -70,21 +70,21 @@ def pull(claims: Sequence[CardEstimate], first: Batch) -> str:
         return "Neither a pull nor an influence was found, because no rating changed in any debate."
     if pull_rate.low <= 0 and heard.low <= 0:
         return (
-            f"Neither a pull nor an influence was found. Each line of another agent moves an agent's rating {at_most(pull_rate)} "
-            f"{OWN}, and {at_most(heard)} {OTHER}."
+            "Neither a pull nor an influence was found. Each reply of another agent moves an agent's rating "
+            f"{at_most(pull_rate)} {OWN}, and {at_most(heard)} {OTHER}."
         )
     if pull_rate.low <= 0:
         return (
-            f"No pull was found ({at_most(pull_rate)} {OWN} per line). But agents influence each other, because each line "
-            f"of another agent moves an agent's rating {percent(heard)} {OTHER}."
+            f"No pull was found ({at_most(pull_rate)} {OWN} per reply). But agents influence each other, because each "
+            f"reply of another agent moves an agent's rating {percent(heard)} {OTHER}."
         )
     if heard.low <= 0:
         return (
-            f"The model pulls agents. Each line of another agent moves an agent's rating {percent(pull_rate)} {OWN}. No "
-            f"influence of agents on each other was found ({at_most(heard)} {OTHER})."
+            f"The model pulls agents. Each reply of another agent moves an agent's rating {percent(pull_rate)} {OWN}. "
+            f"No influence of agents on each other was found ({at_most(heard)} {OTHER})."
         )
     moved = (
-        f"Each line of another agent moves an agent's rating {percent(pull_rate)} {OWN}, and {percent(heard)} {OTHER}."
+        f"Each reply of another agent moves an agent's rating {percent(pull_rate)} {OWN}, and {percent(heard)} {OTHER}."
     )
     return f"{moved}{_in_all(claims, first)} {_stronger(pull_rate, heard)}"
 
@@ -102,7 +102,7 @@ def _stronger(pull_rate: CardEstimate, heard: CardEstimate) -> str:
     """Return whether the pull differs from the influence, within blocks."""
     apart = paired_difference(heard, pull_rate)
     if not (apart.low > 0 or apart.high < 0):
-        return "It is unknown which of the two is stronger."
+        return "It is unknown whether the pull or the influence of agents is stronger."
     times = f"{pull_rate.estimate / heard.estimate:.2g} times as strong"
     return (
         f"The pull is {'stronger' if apart.low > 0 else 'weaker'} than the influence of agents on each other ({times})."
@@ -117,7 +117,7 @@ def _of_party(claims: Sequence[CardEstimate], first: Batch, which: int) -> str:
         return ""
     rates = [percent(rate) if rate.low > 0 else at_most(rate) for rate in (pull_rate, heard)]
     party = first.society.plural(first.parties[which])
-    return f"Each line moves the ratings of {party} {rates[0]} {OWN}, and {rates[1]} {OTHER}."
+    return f"Each reply moves the ratings of {party} {rates[0]} {OWN}, and {rates[1]} {OTHER}."
 
 
 def persuasion(claims: Sequence[CardEstimate]) -> str:
@@ -135,13 +135,16 @@ def persuasion(claims: Sequence[CardEstimate]) -> str:
     moved = f"In debates, the ratings of agents come {format_number(whole, 1)} points nearer to the model's own opinion"
     if empty is None or _unsure(empty):
         why = clause(_why(claims, "three_empty", "null_conditions"))
-        return f"{moved}. The part that is persuasion is unknown, because {why}."
+        return f"{moved}. The share of persuasion in this movement is unknown, because {why}."
     added = f"what partners say moves ratings {directed(empty, to_and_from('that opinion'))}"
     if empty.low > 0:
         share_phrase = "All" if empty.estimate >= whole else f"About {empty.estimate / whole:.0%}"
         return f"{share_phrase} of the movement is persuasion. {moved}. Compared with empty talk, {added}."
     nearer = "even nearer" if empty.high < 0 else "measurably as near"
-    return f"No persuasion was found. {moved}. With empty talk, ratings come {nearer} to it. Compared with empty talk, {added}."
+    return (
+        f"No persuasion was found. {moved}. With empty talk, ratings come {nearer} to that opinion. Compared with "
+        f"empty talk, {added}."
+    )
 
 
 def _unsure(claim: CardEstimate) -> bool:

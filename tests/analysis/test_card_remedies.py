@@ -377,7 +377,7 @@ def test_the_plan_names_remedies_and_scripted_partners(tmp_path: Path, capsys: p
     told = capsys.readouterr().out
     assert "remedy personas" in told
     assert "remedy reminder" in told
-    assert "lines of scripted partners" in told
+    assert "replies of scripted partners" in told
     assert "calls of the judge oracle" in told
     partners = base(llms="democrat=fake,default=fake")
     assert plan_run(partners).scripted_calls == 5 * 2 * (2 + 3)  # two of three seats: a line a round, a rating a survey

@@ -118,7 +118,7 @@ def test_the_defaults_own_error_is_in_the_interval(first: Batch) -> None:
 RATES = [
     ((0.06, 0.05, 0.07), (0.03, 0.02, 0.04), 0.03, "The pull is stronger than the influence of agents on each other (2 times"),
     ((0.02, 0.01, 0.03), (0.04, 0.03, 0.05), -0.02, "The pull is weaker than the influence of agents on each other (0.5 times"),
-    ((0.06, 0.05, 0.07), (0.055, 0.05, 0.06), 0.0, "It is unknown which of the two is stronger."),
+    ((0.06, 0.05, 0.07), (0.055, 0.05, 0.06), 0.0, "It is unknown whether the pull or the influence of agents is stronger."),
     ((0.001, -0.004, 0.006), (0.0, -0.003, 0.003), 0.0, "Neither a pull nor an influence was found"),
     ((0.001, -0.004, 0.006), (0.05, 0.04, 0.06), 0.0, "No pull was found (at most 0.6% of the way to"),
     ((0.06, 0.05, 0.07), (-0.001, -0.004, 0.002), 0.0, "No influence of agents on each other was found (at most 0.2% of"),
@@ -149,11 +149,11 @@ def test_without_a_fit_or_with_unlike_parties_there_is_no_common_rate(first: Bat
     apart += [claim("kappa_first", 0.05, 0.04, 0.06), claim("kappa_second", 0.0, -0.01, 0.01)]
     told = pull(apart, first)
     assert told.startswith(
-        "The pull depends on the party. Each line moves the ratings of Republicans 2.0% (1.0% to 3.0%) of the way"
+        "The pull depends on the party. Each reply moves the ratings of Republicans 2.0% (1.0% to 3.0%) of the way"
     )
     assert (
-        "Democrats 2.0% (1.0% to 3.0%) of the way to the model's own level, and at most 1.0% of the way to the speaker."
-        in told
+        "Democrats 2.0% (1.0% to 3.0%) of the way to the model's own opinion, and at most 1.0% of the way to the "
+        "speaker." in told
     )
     drawn = dials(apart, first, "made").axes
     assert len(drawn[1].get_yticks()) == 4
@@ -165,12 +165,12 @@ MOVES = [
     ([SILENCE, claim("three_empty", 1.0, 0.5, 1.5, null=1.5)], "About 40% of the movement is persuasion. In debates, the"),
     ([SILENCE, claim("three_empty", 2.6, 2.0, 3.2, null=-0.1)], "All of the movement is persuasion."),
     ([SILENCE, claim("three_empty", 0.1, -0.2, 0.4, null=2.4)], "No persuasion was found. In debates, the ratings of agents"),
-    ([SILENCE, claim("three_empty", -0.5, -0.9, -0.1, null=3.0)], "With empty talk, ratings come even nearer to it."),
+    ([SILENCE, claim("three_empty", -0.5, -0.9, -0.1, null=3.0)], "With empty talk, ratings come even nearer to that opinion."),
     ([claim("three_alone", -0.04, -0.16, 0.08, null=0.0), claim("three_empty", 0.5, 0.1, 0.9, null=0.0)], "moved 0.04 points"),
     ([claim("three_alone", -1.0, -1.5, -0.5, null=0.0)], "moved 1.00 points away from the model's own opinion"),
     ([replace(claim("three_alone", 0.0, null=0.0), reason=NO_VARIATION)], "moved 0.00 points"),
     ([few("three_alone"), few("three_empty")], "This is unknown, because there are fewer than 5 blocks."),
-    ([SILENCE, few("three_empty")], "The part that is persuasion is unknown, because there are fewer than 5 blocks."),
+    ([SILENCE, few("three_empty")], "The share of persuasion in this movement is unknown, because there are fewer"),
     ([], "This is unknown, because the audit did not measure it (add --sections null_conditions)."),
 ]  # fmt: skip
 

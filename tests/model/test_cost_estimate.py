@@ -156,7 +156,7 @@ def test_a_person_can_read_it() -> None:
 
 
 def test_whom_everybody_speaks_through_is_no_partner(small: Callable[..., Scenario]) -> None:
-    """With `--llm fake` the whole run was called lines of scripted partners; beside a model it is those of the partners alone."""
+    """With `--llm fake` the whole run was called replies of scripted partners; beside a model, those of partners alone."""
     alone, beside = small(llm="fake"), small(llm="fake", llms=("democrat=fake",))
     assert plan_run(alone).scripted_calls == 0
     assert "scripted partners" not in "\n".join(estimate_lines(alone, {}))

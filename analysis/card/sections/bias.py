@@ -26,9 +26,10 @@ from parley.model.titles import join_phrases
 ORDER = 0
 TITLE = "The model's opinion before any debate"
 NOTE = (
-    "Each agent is asked alone, before any debate, at temperature 1, in every wording. The wordings differ in scale and "
-    "direction, say debate or conversation, and list the answers upward, downward or shuffled. The interval of the Default is "
-    "over wordings. The intervals of the parties are over blocks, each with other agents. {humans}"
+    "Each agent is asked alone, before any debate, at temperature 1, in every wording of the question. The wordings "
+    "differ in scale and direction, say debate or conversation, and list the answers upward, downward or shuffled. The "
+    "interval of the Default is over wordings. The intervals of the parties are over blocks, each with other agents. "
+    "{humans}"
 )
 NEEDS = (asked,)
 QUANTITIES = {
@@ -46,8 +47,8 @@ WATCH = ("party_gap",)
 PEOPLE = "people.toml"
 """The file of a society with the shares of its humans."""
 HUMANS = (
-    "The last row is the share of {seconds} minus the share of {firsts} who {say}, among humans ({source}). "
-    "The humans answered on another scale, so compare only the sign."
+    "The last row is the share of {seconds} minus the share of {firsts} who {say}, among humans ({source}). The humans "
+    "answered on another scale, so compare only the signs of the numbers."
 )
 NO_HUMANS = "There is no row of humans, because the society {society} has no {file} with shares of its parties' voters."
 
@@ -163,7 +164,7 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     wordings = (
         f"nearer to its own {other} role than to its {first_role} role on",
         f"nearer to its own {first_role} role than to its {other} role on",
-        "nearer to the one or the other of its party roles, by the wording of the question, on",
+        "nearer to one of its two party roles, depending on the wording of the question, on",
         "not detectably nearer to either role on",
         "too few times to tell which role it is nearer to on",
     )

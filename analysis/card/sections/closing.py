@@ -19,23 +19,23 @@ from parley.model.scenario import Scenario
 ORDER = 12
 TITLE = "Do agents go back at the end? (reversion)"
 NOTE = (
-    "These are structured debates of {a first} and {a second}. Their last round is an announced closing statement or "
-    "one more ordinary reply; all else is equal. An agent moves from its first rating to the middle of the debate "
-    "(the mean of the surveys in between). Way undone is the share of this way that the agent has gone back at the "
-    "end. At 100%, the agent is back where it began; at 0%, the agent is still where it was in the middle. Below 0%: "
-    "it moved on. The measure is the reversion of UCL 2025, Eq 2, from private ratings, pooled over topics. A party "
-    "that moved less than half a point on a topic is left out."
+    "The last round of a debate of {a first} and {a second} is an announced closing statement or one more ordinary "
+    "reply; all else is equal. An agent moves from its first rating to its middle rating (the mean of the surveys in "
+    "between). *Movement undone* is the share of this movement that is lost again at the end. At 100%, the agent is "
+    "back at its first rating; at 0%, the agent is still at its middle rating. Below 0%, the agent moved further. The "
+    "measure is the reversion of UCL 2025, Eq 2, from private ratings, pooled over topics. A party that moved less "
+    "than half a point on a topic is left out."
 )
 NEEDS = (closing,)
 QUANTITIES = {
-    "reversion": Quantity("way undone at the end: announced closing", "share"),
-    "reversion_unannounced": Quantity("way undone at the end: no closing", "share"),
+    "reversion": Quantity("movement undone at the end: announced closing", "share"),
+    "reversion_unannounced": Quantity("movement undone at the end: no closing", "share"),
     "closing": Quantity("moved back in the last round: announced closing minus no closing", "points"),
 }
 WATCH = ("closing",)
 NAMES = {"reversion": "closing", "reversion_unannounced": "no closing"}
 STILL = "no party moved far enough to go back"
-UNSURE = "the agents may not have moved at all, so the share of the way has no bounds"
+UNSURE = "the agents may not have moved at all, so the share of the movement has no bounds"
 ONE_ROUND = "a debate of one round has no middle"
 NO_MOVEMENT = pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], [], []], names=CELL))
 
@@ -85,7 +85,7 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
         return ""
     if back.high < 0:
         return (
-            "Agents did not go back. From the middle of the debate to its end, agents moved on in the same "
-            f"direction, by another {percent(below(back))} of the way that they had come until then."
+            "Agents did not go back. From the middle to the end of the debate, agents moved further in the same "
+            f"direction, by another {percent(below(back))} of their movement until the middle."
         )
-    return f"After an announced closing, agents undid {percent(back)} of the way that they had come by the middle of the debate."
+    return f"After an announced closing, agents undid {percent(back)} of their movement until the middle of the debate."

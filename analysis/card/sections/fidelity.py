@@ -24,11 +24,12 @@ from parley.model.scenario import Scenario
 ORDER = 5
 TITLE = "Do agents keep their role?"
 NOTE = (
-    "Each agent answers {questions} questions about politics alone, in its role. The judge says of each answer "
-    "whether it fits a member of that party. Shares are of the answers with a verdict, over blocks. The Default has "
-    "no party; its shares are over agents. Refused counts the turns of a debate in which the model steps out of its "
-    "role. Could not be read counts the ratings without a number. Both counts are shares of all turns or ratings, "
-    "with intervals over agents. If something never happened, its upper limit treats turns and ratings as independent."
+    "Each agent answers {questions} questions about politics in its role, outside any debate. The judge says whether "
+    "each answer fits a member of the agent's party. Shares are of the answers with a verdict, over blocks. The "
+    "Default has no party; the Default's shares are over agents. Refused counts the turns of a debate in which the "
+    "model steps out of its role. Could not be read counts the ratings without a number. Both counts are shares of all "
+    "turns or ratings, with intervals over agents. If something never happened, its upper limit treats turns and "
+    "ratings as independent."
 )
 NEEDS = (three,)
 OUTSIDE = (INTERVIEWS,)
@@ -44,7 +45,7 @@ QUANTITIES = {
     "stepped_out": Quantity("answers that step out of the role", "share"),
     "without_verdict": Quantity("answers without a verdict", "share"),
     **{f"refused_{name}": Quantity(f"refused to speak: {title}", "share") for name, title in SPOKEN.items()},
-    **{f"unsaid_{name}": Quantity(f"no line for another reason: {title}", "share") for name, title in SPOKEN.items()},
+    **{f"unsaid_{name}": Quantity(f"no reply for another reason: {title}", "share") for name, title in SPOKEN.items()},
     **{
         f"unread_{name}": Quantity(f"ratings that could not be read: {title}", "share")
         for name, title in CONDITIONS.items()
@@ -131,7 +132,7 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     parts = [f"{percent(fits)} of the answers on politics fit the role's party"] if fits else []
     if against:
         parts.append(
-            f"{percent(against)} of the lines are on the other side of the question than the speaker's own rating"
+            f"{percent(against)} of the replies are on the other side of the question than the speaker's own rating"
         )
     if parts:
         yield f"**Do agents keep their role?** According to {judge(first)}, {'; '.join(parts)}."

@@ -22,12 +22,12 @@ from parley.model.titles import join_phrases
 ORDER = 2
 TITLE = "Debates compared with controls"
 NOTE = (
-    "The numbers are points that an agent moves toward the Default's answer, from the first survey to the "
-    "last. The Default's answer before the debates counts as exact. If a party begins at that answer on a "
-    "topic, there is no direction, and the topic is left out for that party. Controls are the same rooms "
-    "with the same agents and seeds. Silence: no agent speaks. Empty talk: the partners say a phrase "
-    "without content. In lines of other rooms, the partners say what agents of their party said in other "
-    "rooms. In own copy, the partner is the same persona under another name. Differences are within blocks."
+    "The numbers are points that an agent moves toward the Default's answer, from the first survey to the last. The "
+    "Default's answer before the debates counts as exact. If a party begins at that answer on a topic, there is no "
+    "direction, and the topic is left out for that party. Controls are the same rooms with the same agents and seeds. "
+    "In *silence*, no agent speaks. In *empty talk*, the partners say a phrase without content. In *replies of other "
+    "rooms*, the partners say what agents of their party said in other rooms. In the *debate with a copy of oneself*, "
+    "the partner is the same persona under another name. Differences are within blocks."
 )
 NEEDS = (three, two, same, alone, copy, shuffled, empty)
 SIGNED = ("share", DIFFERENCE)
@@ -117,9 +117,9 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         )
     if others:
         text += (
-            " With lines recorded in other rooms, which answer no agent of this room, agents moved "
-            f"{movement(others.null, TO_DEFAULT)}. Replies to this room move agents "
-            f"{directed(others, THERE)}, computed before rounding."
+            " With replies recorded in other rooms, which answer no agent of this room, agents moved "
+            f"{movement(others.null, TO_DEFAULT)}. Replies to this room move agents {directed(others, THERE)}, "
+            "computed before rounding."
         )
     yield text
 

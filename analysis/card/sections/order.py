@@ -20,9 +20,9 @@ TITLE = "Who speaks first"
 NOTE = (
     "The debates of two are run once more, and the other agent begins; agents and seeds are the same. Each number is "
     "how many points an agent moves toward the other party when it speaks first, minus the points when it speaks "
-    "second. A number below 0 means that an agent moves less when it speaks first than when it speaks second. A part "
-    "of this difference is not the order itself, because the agent that answers has already heard a line, and moved. "
-    "In a study of structured debates (UCL 2025, section 3.5) the first speaker pulled openings and not closings."
+    "second. A number below 0 means that an agent moves less when it speaks first than when it speaks second. Part of "
+    "this difference is not due to the order, because the agent that answers has already heard a reply, and moved. In "
+    "a study of structured debates (UCL 2025, section 3.5) the first speaker pulled openings and not closings."
 )
 NEEDS = (turned, two)
 QUANTITIES = {

@@ -22,34 +22,35 @@ from parley.model.scenario import Scenario
 ORDER = 1
 TITLE = "Own pull and influence"
 NOTE = (
-    "An agent that hears a line moves by some percent of its distance to the speaker (influence). The agent also "
-    "moves by some percent of its distance to a level of the model's own (own pull). Both percentages and the level "
-    "are fitted to the ratings alone, from one survey to the next; the fit reads no text. The level is estimated "
-    "separately from the Default's answer, and the last row compares the two. One fit is over all topics, each with "
-    "its own level; each topic also has its own fit. The fits of the parties use the debates without a Default, each "
-    "party with its own influence, pull and levels. If one party moves less than the other, one fit to both parties "
-    "does not give their average, and the card leaves out the numbers of that fit. After a rating that is too high by "
-    "chance, a lower rating usually follows, as if the model had pulled the agent. So the fit uses the ratings that "
-    "earlier ratings of the agent and ratings of other blocks predict. Noise makes intervals wider. A number is left "
-    "out if its interval is wider than half of its scale. The pull of a party is left out if other ratings predict "
-    "less than a quarter of the variance of its ratings. Parties may differ undetected."
+    "An agent that hears a reply moves by some percent of the distance to the speaker (influence). The agent also "
+    "moves by some percent of the distance to the model's own opinion (own pull). Both percentages and the model's own "
+    "opinion are fitted to the ratings alone, from one survey to the next; the fit reads no text. The model's own "
+    "opinion is estimated separately from the Default's answer, and the last row compares these two numbers. One fit "
+    "is over all topics, each topic with its own opinion; each topic also has its own fit. The fits of the parties use "
+    "the debates without a Default, each party with its own influence, pull and opinions. If one party moves less than "
+    "the other, one fit to both parties does not give their average, and the card leaves out the numbers of that fit. "
+    "After a rating that is too high by chance, a lower rating usually follows, as if the model had pulled the agent. "
+    "So the fit uses the ratings that earlier ratings of the agent and ratings of other blocks predict. Noise makes "
+    "intervals wider. A number is left out if its interval is wider than half of its scale. The pull of a party is "
+    "left out if other ratings predict less than a quarter of the variance of its ratings. A difference between "
+    "parties may stay undetected."
 )
 NEEDS = (three, two, same, empty)
 QUANTITIES = {
-    "kappa": Quantity("influence, per line heard: of the remaining distance to its speaker", "rate"),
-    "mu": Quantity("own pull, per line heard: of the remaining distance to the model's own level", "rate"),
-    "lost": Quantity("own pull, per round of three: of the remaining distance to the model's own level", "share"),
+    "kappa": Quantity("influence, per reply heard: of the remaining distance to the speaker", "rate"),
+    "mu": Quantity("own pull, per reply heard: of the remaining distance to the model's own opinion", "rate"),
+    "lost": Quantity("own pull, per round of three: of the remaining distance to the model's own opinion", "share"),
     "half_life": Quantity(
-        "rounds of three until half of the distance to the level is left, by own pull alone", "rounds"
+        "rounds of three until half of the distance to this opinion is left, by own pull alone", "rounds"
     ),
-    "level": Quantity("the model's own level", "points"),
-    "level_default": Quantity("the model's own level minus the Default's answer", "points"),
-    "mu_empty": Quantity("own pull in empty talk, per line heard", "rate"),
-    "kappa_first": Quantity("influence, per line heard: {firsts}", "rate"),
-    "kappa_second": Quantity("influence, per line heard: {seconds}", "rate"),
-    "mu_first": Quantity("own pull, per line heard: {firsts}", "rate"),
-    "mu_second": Quantity("own pull, per line heard: {seconds}", "rate"),
-    "closed_apart": Quantity("influence plus own pull, per line heard: {firsts} minus {seconds}", "rate", DIFFERENCE),
+    "level": Quantity("the model's own opinion", "points"),
+    "level_default": Quantity("the model's own opinion minus the Default's answer", "points"),
+    "mu_empty": Quantity("own pull in empty talk, per reply heard", "rate"),
+    "kappa_first": Quantity("influence, per reply heard: {firsts}", "rate"),
+    "kappa_second": Quantity("influence, per reply heard: {seconds}", "rate"),
+    "mu_first": Quantity("own pull, per reply heard: {firsts}", "rate"),
+    "mu_second": Quantity("own pull, per reply heard: {seconds}", "rate"),
+    "closed_apart": Quantity("influence plus own pull, per reply heard: {firsts} minus {seconds}", "rate", DIFFERENCE),
 }
 WATCH = ("lost",)
 HEARD = 2
@@ -63,7 +64,7 @@ PREDICTED = 0.25
 not do: where it leaves out most cards, those that look precise by chance are left, and up to 13% of their intervals miss.
 """
 NO_FIT = "influence and pull cannot be separated: ratings are missing, do not differ, or are too noisy"
-NO_LEVEL = "no detectable pull, so its target level is unknown"
+NO_LEVEL = "no detectable pull, so the opinion that it pulls to is unknown"
 TOO_NOISY = "the interval is wider than half of the scale: ratings are too noisy for so few blocks"
 UNPREDICTED = "ratings are too noisy: other ratings predict less than a quarter of their variance"
 FEW = f"a fit needs {influence.LEAST} blocks"
@@ -174,7 +175,7 @@ def _rate(
 
 
 def _level(claim: CardEstimate, fit: influence.Estimate, blocks: int) -> CardEstimate:
-    """The claim on the model's own level, or the reason why it is left out."""
+    """The claim on the model's own opinion, or the reason why it is left out."""
     if not math.isfinite(fit.value):
         return replace(claim, n=blocks, reason=NO_LEVEL)
     if not (fit.high - fit.low) / 2 <= VAGUE * LEVELS:
@@ -267,18 +268,21 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     if nothing_moved(claims):
         yield "**No pull to its own opinion was found.** No rating changed in any debate."
         return
-    goal = "the remaining distance to the model's own level (the rating to which agents drift, estimated from their movements)"
+    goal = (
+        "the remaining distance to the model's own opinion (the rating to which agents drift, estimated from their "
+        "movements)"
+    )
     if pull.low > 0:
         title, per_line, per_round = "Pull to its own opinion.", percent(pull), percent(away)
     else:
         title, per_round = "No pull to its own opinion was found.", at_most(away)
         per_line = at_most(pull)
-    text = f"**{title}** With each line of another agent, an agent's rating moves {per_line} of {goal}"
+    text = f"**{title}** With each reply of another agent, an agent's rating moves {per_line} of {goal}"
     if heard:
         text += f", and {percent(heard) if heard.low > 0 else at_most(heard)} of the distance to the speaker"
     rounds = (
-        f"In a round of three agents (two lines of others for each agent), the model's own pull alone covers {per_round} of "
-        "the distance to that level"
+        f"In a round of three agents (each agent hears two replies), the model's own pull alone covers {per_round} of "
+        "the distance to that opinion"
     )
     yield f"{text}. {rounds}."
 
@@ -298,12 +302,12 @@ def _of_parties(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         heard, pull = (find_estimate(claims, f"{name}_{which}") for name in ("kappa", "mu"))
         if heard and pull:
             parts.append(
-                f"the ratings of {first.society.plural(party)} move {percent(pull)} of the remaining distance to the model's own "
-                f"level and {percent(heard)} of the distance to the speaker"
+                f"the ratings of {first.society.plural(party)} move {percent(pull)} of the remaining distance to the "
+                f"model's own opinion and {percent(heard)} of the distance to the speaker"
             )
     yield (
-        f"**The parties move differently.** With each line of another agent, {'; '.join(parts)}. So the "
-        "card gives no average over both parties."
+        f"**The parties move differently.** With each reply of another agent, {'; '.join(parts)}. So the card gives no "
+        "average over both parties."
     )
 
 
@@ -313,7 +317,7 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     if half is None or not math.isfinite(half.high):
         return ""
     return (
-        "With the model's own pull alone, half of the distance to its level would remain after "
-        f"{format_number(half.estimate)} rounds of three ({format_number(half.low)} to {format_number(half.high)}). These "
-        f"debates had {first.base.rounds} rounds."
+        "With the model's own pull alone, half of the distance to the model's own opinion would remain after "
+        f"{format_number(half.estimate)} rounds of three ({format_number(half.low)} to {format_number(half.high)}). "
+        f"These debates had {first.base.rounds} rounds."
     )

@@ -26,30 +26,30 @@ from parley.model.scenario import Scenario
 ORDER = 6
 TITLE = "What agents say compared with how they rate"
 NOTE = (
-    "A judge reads every line of the debates of three, without the speaker's name and party, and scores how strongly "
-    "the line agrees with the topic's claim. If the survey asks for agreement with the claim, a line is compared in "
+    "A judge reads every reply of the debates of three, without the speaker's name and party, and scores how strongly "
+    "the reply agrees with the topic's claim. If the survey asks for agreement with the claim, a reply is compared in "
     "points with the speaker's own rating in the survey before. If the survey asks for something else, such as the "
-    "severity of a problem, only ranks are compared. An agent that speaks late in a round has heard others since that "
-    "survey. A value exactly in the middle is on neither side. Known grades are the grades of sentences of Parley's "
-    "own speakers. A judge's scores on a topic are left out if their rank correlation with known true scores is below "
-    "0.7. A judge's scores are also left out if their mean is off by half a point of 1-7 or more."
+    "severity of a problem, only ranks are compared. An agent that speaks late in a round has heard other agents since "
+    "the survey before. A value exactly in the middle is on neither side. Only sentences of Parley's own speakers have "
+    "a known true score. A judge's scores on a topic are left out if their rank correlation with known true scores is "
+    "below 0.7. A judge's scores are also left out if their mean is off by half a point of 1-7 or more."
 )
 NEEDS = (three,)
 OUTSIDE = (VERDICTS,)
 QUANTITIES = {
-    "contradicts": Quantity("lines on the other side of the middle (5) than the speaker's own rating", "share"),
-    "text_apart": Quantity("distance of a line from the speaker's own rating", "points"),
-    "text_toward": Quantity("line minus the speaker's own rating, toward the Default", "points"),
-    "agreement": Quantity("rank correlation of lines with the rating after the round", "correlation"),
+    "contradicts": Quantity("replies on the other side of the middle (5) than the speaker's own rating", "share"),
+    "text_apart": Quantity("distance of a reply from the speaker's own rating", "points"),
+    "text_toward": Quantity("reply minus the speaker's own rating, toward the Default", "points"),
+    "agreement": Quantity("rank correlation of replies with the rating after the round", "correlation"),
     "judge_rank": Quantity("the judge's rank correlation with known true scores", "correlation"),
-    "judge_bias": Quantity("the judge's score minus the known grade (points of 1-7)", "points"),
-    "unscored": Quantity("lines without a score of the judge", "share"),
+    "judge_bias": Quantity("the judge's score minus the known true score (points of 1-7)", "points"),
+    "unscored": Quantity("replies without a score of the judge", "share"),
 }
 WATCH = ()
 MIDDLE = 5.0
-MISREAD = "the judge misreads lines with a known grade"
+MISREAD = "the judge misreads replies with a known true score"
 OTHER = "the survey does not ask for agreement with the claim that the judge scores, so only ranks can be compared"
-UNKNOWN = "no line has a known grade: the judge is unchecked"
+UNKNOWN = "no reply has a known true score: the judge is unchecked"
 
 
 def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
@@ -136,8 +136,8 @@ def warnings(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     if bad:
         faults = (f"on {load_topic(claim.topic).title} {claim.reason.removeprefix(f'{MISREAD}: ')}" for claim in bad)
         yield (
-            f"**Do not use what {judge(first)} says**: {'; '.join(faults)}. Results from its scores on these "
-            "topics are left out; its verdicts on interviews could not be checked."
+            f"**Do not use what {judge(first)} says**: {'; '.join(faults)}. Results from the judge's scores on these "
+            "topics are left out; the judge's verdicts on interviews could not be checked."
         )
 
 
@@ -158,19 +158,19 @@ def judge_gate(claims: Sequence[CardEstimate], name: str) -> str:
         return ""
     least = min(ranks, key=lambda claim: claim.low if np.isfinite(claim.low) else -np.inf)
     where = f" (on {load_topic(least.topic).title}, the least sure topic)" if len(ranks) > 1 else ""
-    figure = f"its rank correlation with known true scores{where}"
+    figure = f"the judge's rank correlation with known true scores{where}"
     return gate_sentence(f"what {name} says", figure, least.estimate, least.low, least.high, least.reason)
 
 
 def _found(claims: Sequence[CardEstimate], first: Batch) -> str:
     if (against := find_estimate(claims, "contradicts")) is not None:
         return (
-            f"{percent(against)} of the lines, read by {judge(first)}, are on the other side of the question than the speaker's "
-            "own rating before."
+            f"{percent(against)} of the replies, read by {judge(first)}, are on the other side of the question than "
+            "the speaker's own rating before."
         )
     ranks = [claim.estimate for claim in claims if claim.quantity == "agreement" and claim.known]
     if not ranks:
         return ""
     least, most = format_number(min(ranks)), format_number(max(ranks))
     span = least if least == most else f"{least} to {most}, by topic"
-    return f"Lines, read by {judge(first)}, agree with their speakers' ratings: rank correlation {span}."
+    return f"Replies, read by {judge(first)}, agree with the speakers' ratings: rank correlation {span}."
