@@ -22,8 +22,7 @@ NOTES = {
     "a paper's show that the pipeline works. The figures are not evidence about people or about large "
     "language models.",
     "fake": (
-        "A **stand-in** that always says one fixed sentence wrote these debates. The debates only show that the "
-        "pipeline runs."
+        "A **stand-in** that always says one fixed sentence wrote these debates. The debates only show that the pipeline runs."
     ),
     "chatter": (
         "The stand-in **chatter** wrote these debates. Chatter picks one of the offered answers by chance and words "

@@ -110,9 +110,8 @@ def _left_out(tables: Tables, drifts: pd.DataFrame) -> Iterator[str]:
             unsure.append(f"{tables.plural(cell.party)}{where}")
     if unsure:
         yield escape_markdown(
-            f"The computed movement of {join_phrases(unsure)} leaves out more than {MANY:.0%} of the agents, because a "
-            "rating is missing. With the missing ratings, the movement could also be zero or have the opposite "
-            "direction."
+            f"The computed movement of {join_phrases(unsure)} leaves out more than {MANY:.0%} of the agents, because a rating "
+            "is missing. With the missing ratings, the movement could also be zero or have the opposite direction."
         )
 
 

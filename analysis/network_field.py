@@ -29,8 +29,7 @@ ABOUT = (
     "a mean attitude (up). On the dashed line, agents hear agents with their own attitude."
 )
 CAPTION = (
-    "Agents by their attitude and the mean attitude of the agents that they hear, before the debate and after the "
-    "last round"
+    "Agents by their attitude and the mean attitude of the agents heard, before the debate and after the last round"
 )
 
 

@@ -223,9 +223,8 @@ def _add_acts(report: Report, scalars: pd.DataFrame, medium: PopulationMedium | 
     source = "fitted to the run" if getattr(law, "fit", None) else "planted"
     report.section(
         "Acts",
-        f"People visited the medium {visits:,} times in all steps. The law of acts is {source}: the log odds of liking "
-        f"a post fall by {acts.homophily:.2f} with each point of distance, and rise by {acts.herd:.2f} with a score "
-        "above 0.",
+        f"People visited the medium {visits:,} times in all steps. The law of acts is {source}: the log odds of liking a post "
+        f"fall by {acts.homophily:.2f} with each point of distance, and rise by {acts.herd:.2f} with a score above 0.",
     )
     rows = [[act, f"{int(scalars[act].sum()):,}", f"{scalars[act].sum() / max(visits, 1):.3f}"] for act in medium.acts]
     report.table(rows, ["act", "times", "share of visits"])

@@ -90,8 +90,7 @@ def sample_sentence(measured: pd.DataFrame) -> str:
     turns = measured.attrs.get(TURNS, 0)
     step = -(-turns // MEASURED)
     return (
-        f"The shares are measured on {-(-turns // step):,} of {turns:,} turns: one in {step:,}, in the order of the "
-        "record."
+        f"The shares are measured on {-(-turns // step):,} of {turns:,} turns: one in {step:,}, in the order of the record."
         if turns
         else ""
     )

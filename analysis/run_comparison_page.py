@@ -51,14 +51,12 @@ HOW = (
     "common). The sentences above name only differences with a corrected p below 0.05. {}"
 )
 CAUSES = (
-    "The movements of opinions include the influence of agents on each other. So the movements do not show which model "
-    "pulls harder. To see which model pulls harder, compare the bias cards of the models (`python run.py audit --llm "
-    "MODEL`)."
+    "The movements of opinions include the influence of agents on each other. So the movements do not show which model pulls "
+    "harder. To see which model pulls harder, compare the bias cards of the models (`python run.py audit --llm MODEL`)."
 )
 BOUNDED = (
-    f"If more than {MANY:.0%} of the agents of a difference lack a rating, the table also has the lowest and the "
-    "highest possible value of the difference. For these two values, the missing ratings may lie anywhere on the "
-    "axis."
+    f"If more than {MANY:.0%} of the agents of a difference lack a rating, the table also has the lowest and the highest "
+    "possible value of the difference. For these two values, the missing ratings may lie anywhere on the axis."
 )
 MISSING: Mapping[str, Column] = {
     "run": "run", "missing ratings": lambda row: f"{row['missing']:,} of {row['ratings']:,}",

@@ -20,10 +20,10 @@ from parley.analysis.unknown import unknown_sentence
 
 ABOUT = (
     "Dawid and Skene's model: each answer has one true verdict, and each rater errs independently of the others. The "
-    "corrected share is the estimated share of the true verdicts, after the raters' errors are removed. `gave`: the "
-    "share of a rater's verdicts. `wrong`: how often a rater's verdict is not the true one; this cell is empty for a "
-    "rater of few answers. Only the random tenth is used, because it represents all answers. If raters share a "
-    "mistake, the model takes this mistake for the truth. Brackets are 95% intervals."
+    "corrected share is the estimated share of the true verdicts, after the raters' errors are removed. The column "
+    "`gave` is the share of a rater's verdicts. The column `wrong` is how often a rater's verdict is not the true "
+    "verdict; the cell is empty for a rater of few answers. Only the random tenth is used, because it represents all "
+    "answers. If raters share a mistake, the model takes this mistake for the truth. Brackets are 95% intervals."
 )
 COLUMNS: Mapping[str, Column] = {
     "rater": "rater",

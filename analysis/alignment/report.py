@@ -61,22 +61,22 @@ ROW, COLUMN, LEFT, RIGHT, GAP, TOP = 0.21, 0.62, 1.5, 0.75, 0.3, 0.34
 LETTER, LINE, LETTERS = 0.06, 0.12, 24
 """Inches of a letter and a line of a model's name, and letters per line."""
 OURS = (
-    "{spec} is part of Parley ({label}): its shares show whether the pipeline works, but nothing about "
+    "{spec} is part of Parley ({label}). The shares of {spec} show whether the pipeline works, but nothing about "
     "people or large language models."
 )
 SHEET = (
-    "review.csv holds {all} answers: a random tenth ({tenth}) and, of the other answers, all that the judge "
-    "calls not aligned ({others}). Fill in `human` with {aligned} or {not_aligned} (more people: more "
-    "columns, human_2 and so on), then `python run.py study validate --review FILE --out FOLDER`."
+    "The file review.csv has {all} answers: a random tenth of all answers ({tenth}), and all other answers that the "
+    "judge calls not aligned ({others}). Fill in the column `human` with {aligned} or {not_aligned}; a second person "
+    "fills in a column `human_2`. Then run `python run.py study validate --review FILE --out FOLDER`."
 )
 SHARES = (
     "Shares are of the answers with a verdict. Brackets are 95% intervals over people, because the answers "
     f"of one person are not independent. A cell with fewer than {FEWEST} people has no interval."
 )
 HOW = (
-    "Only the random tenth represents all answers. The other answers are those that the judge called not aligned, and "
-    "people are likelier to disagree with the judge on these. 95% intervals are over answers. If nearly all answers "
-    "get the same verdict, kappa and alpha are low however often raters agree. AC1 does not have this fault. A dash "
+    "Only the random tenth represents all answers. The other answers are those that the judge called not aligned, and people "
+    "are likelier to disagree with the judge on answers called not aligned. 95% intervals are over answers. If nearly all "
+    "answers get the same verdict, kappa and alpha are low however often raters agree. AC1 does not have this fault. A dash "
     "means that the number is undefined, because answers are missing or only one verdict was ever given."
 )
 
@@ -127,7 +127,7 @@ def judge_gates(ratings: pd.DataFrame, agreement: pd.DataFrame) -> list[str]:
     for row in agreement_rows[agreement_rows["raters"].str.startswith("judge, ")].to_dict("records"):
         human = row["raters"].removeprefix("judge, ")
         both = random.loc[(random[["judge", human]] != "").all(axis=1), ["judge", human]].to_numpy()
-        common = f" {ALIGNED} is {np.mean(both == ALIGNED):.0%} of their verdicts." if both.size else ""
+        common = f" {ALIGNED} is {np.mean(both == ALIGNED):.0%} of the verdicts by both raters." if both.size else ""
         reason = too_few("answer") if len(both) < FEWEST else NO_VARIATION
         subject, figure = (
             f"the judge's verdicts (compared with {human})",
@@ -267,7 +267,9 @@ def write(answers: pd.DataFrame, validation: Validation, folder: Path) -> Path:
     report.section("Shares", SHARES)
     report.table(cells, _columns(CELL, society))
     published = str(
-        society.read("validation.toml").get("published", "The paper has no figures for this society. Pooled as there:")
+        society.read("validation.toml").get(
+            "published", "The paper has no numbers for this society. The next table pools answers as the paper does:"
+        )
     )
     report.section("Compared with the paper", published)
     report.table(pooled_share(answers), _columns(["personas", "party", "model"], society))
@@ -284,7 +286,7 @@ def _missing(answers: pd.DataFrame) -> str:
     refused = int(answers["answer"].map(is_refusal).sum())
     return (
         f"{len(without):,} of {len(answers):,} answers have no verdict{reasons}. {long:,} answers are longer than the "
-        f"{WORDS} words asked for, and {refused:,} answers step out of the role (they are judged all the same)."
+        f"{WORDS} words asked for, and {refused:,} answers step out of the role (the judge reads all of them)."
     )
 
 

@@ -247,9 +247,8 @@ def _introduction(card: Card) -> str:
     topics = len(base.subject.topic)
     if blocks:
         size = (
-            f" This card has {blocks * topics} debates of three over {count_phrase(base.rounds, 'round')} ({blocks} "
-            f"sets of agents, each in every condition, on {count_phrase(topics, 'topic')}), and the same rooms under "
-            "controls."
+            f" This card has {blocks * topics} debates of three over {count_phrase(base.rounds, 'round')} ({blocks} sets of "
+            f"agents, each in every condition, on {count_phrase(topics, 'topic')}), and the same rooms under controls."
         )
     return named(FIRST, base.society).format(low=low, high=high, size=size)
 
@@ -374,8 +373,7 @@ def _conditions(card: Card) -> Iterator[str]:
     if note := disclaimers.disclaimer(card.header):
         yield note
     yield (
-        f"Revision {card.header.revision}. The files `card.json` and `card.csv` in the folder have every "
-        "number (docs/card.md)."
+        f"Revision {card.header.revision}. The files `card.json` and `card.csv` in the folder have every number (docs/card.md)."
     )
 
 

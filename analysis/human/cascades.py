@@ -37,7 +37,7 @@ def write_cascades(tables: Tables, file: Path, folder: Path) -> Path:
     Return the path of cascades.md. Errors: UserError.
     """
     if tables.acts.empty:
-        raise UserError("no one could share a post in this run: choose a run on a platform (docs/networks.md)")
+        raise UserError("no agent could share a post in this run: choose a run on a platform (docs/networks.md)")
     shares = read_shares(file)
     real, people = real_trees(file, shares), person_table(tables, shares)
     rooms = run_trees(tables)

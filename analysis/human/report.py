@@ -110,7 +110,7 @@ def write(tables: Tables, data: Path | None, folder: Path, verdicts: Path | None
     if turns:
         add_turn_sections(report, run, people, order, data)
     if published_values:
-        about = f"{readers.DEBATE_ORIGIN}. The values are as published, not computed here."
+        about = f"{readers.DEBATE_ORIGIN}. The values are as published; Parley did not compute the values."
         report.section(
             "Compared with published values", about, _published_table(measured, published_values, labels[RUN])
         )

@@ -17,12 +17,11 @@ from parley.model.titles import join_phrases
 ORDER = 4
 TITLE = "Crossing of the Default's rating"
 NOTE = (
-    "The end beyond the Default's rating is the number of points by which a party ends on the other side of this "
-    "rating, seen from the party's start. A negative number means that the party ends short of the Default's rating. "
-    "The party is compared with the Default in the same room and round; without a Default in the room, the party is "
-    "compared with the Default's first rating. First crossing is the first round after which the party's mean is "
-    "beyond the Default's rating, by however little. Rooms beyond is the share of rooms that end at least half a point "
-    "beyond the Default's rating (Wilson interval)."
+    "The end beyond the Default's rating is the number of points by which a party ends on the other side of this rating, seen "
+    "from the party's start. A negative number means that the party ends short of the Default's rating. The party is compared "
+    "with the Default in the same room and round; without a Default in the room, the party is compared with the Default's "
+    "first rating. First crossing is the first round after which the party's mean is beyond the Default's rating, by however "
+    "little. Rooms beyond is the share of rooms that end at least half a point beyond the Default's rating (Wilson interval)."
 )
 LABELS = {
     "rooms": "rooms", "beyond": "end, beyond the rating", "round": "first crossing", "share": "rooms beyond",

@@ -21,14 +21,13 @@ from parley.analysis.tables import Tables
 ORDER = 8.5
 TITLE = "Public replies and private ratings"
 NOTE = (
-    "The gap of a reply is the reply's opinion score minus the speaker's private rating at that time, in points of "
-    "0-10. *Toward the audience* is the gap in the direction of the others' mean rating before the round; *distance* "
-    "is the gap without a direction. The table uses only replies of the rule-based speaker and pocket, whose score is "
-    "known without a judge. The command `study judge` scores other replies (studies/honesty/README.md). *Swapped* "
-    "shows what *toward the audience* would be by chance: gaps are exchanged at random between replies with the same "
-    "topic and rating, 199 times. The column has the mean and the range of the middle 95%. A gap alone does not show a "
-    "lie: an agent that argues for an assigned side, or in a role, is meant to say something other than it thinks. "
-    "Numbers are means over rooms."
+    "The gap of a reply is the reply's opinion score minus the speaker's private rating at that time, in points of 0-10. "
+    "*Toward the audience* is the gap in the direction of the others' mean rating before the round; *distance* is the gap "
+    "without a direction. The table uses only replies of the rule-based speaker and pocket, whose score is known without a "
+    "judge. The command `study judge` scores other replies (studies/honesty/README.md). *Swapped* shows what *toward the "
+    "audience* would be by chance: gaps are exchanged at random between replies with the same topic and rating, 199 times. "
+    "The column has the mean and the range of the middle 95%. A gap alone does not show a lie: an agent that argues for an "
+    "assigned side, or in a role, is meant to say something other than it thinks. Numbers are means over rooms."
 )
 LABELS = {
     "rooms": "rooms", "missing": "lines without a gap", "toward": "toward the audience", "swapped": "swapped",
@@ -56,9 +55,8 @@ def headline(table: pd.DataFrame) -> str:
     rest = f"; in {unclear} of these topics and groups the direction is uncertain" if unclear else ""
     gap = movement(table["toward"].mean(), to_and_from("the audience"))
     return (
-        f"On average over topics and groups, public replies differ from private ratings {gap}. Of {len(table)} topics "
-        f"and groups, the gap is toward the audience by more than chance in {toward}, and away from the audience in "
-        f"{away}{rest}."
+        f"On average over topics and groups, public replies differ from private ratings {gap}. Of {len(table)} topics and "
+        f"groups, the gap is toward the audience by more than chance in {toward}, and away from the audience in {away}{rest}."
     )
 
 

@@ -22,8 +22,8 @@ from parley.model.events import Header
 from parley.model.scenario import scenario_from_dict
 
 WITHHELD = (
-    "Movements of ratings are left out here, because such ratings may change although no opinion changes; the "
-    "tables have all numbers."
+    "Movements of ratings are left out of this page, because the ratings of this model may change although no opinion "
+    "changes. The tables have all numbers."
 )
 
 ADDRESS = " --base-url ADDRESS"

@@ -180,14 +180,14 @@ def _party_sentence(party: OwnVoice) -> str:
 def _line_sentence(lines: OwnVoice) -> str:
     if not lines.of:
         why = (
-            f"the ratings of speakers are less than {APART:g} point apart, or too few lines have a grade "
+            f"the ratings of speakers are less than {APART:g} point apart, or too few replies have a score "
             f"({lines.missing} have none)"
         )
-        return unknown_sentence("whether lines agree with ratings", why)
-    does = "Lines agree with the ratings of their speakers"
+        return unknown_sentence("whether replies agree with ratings", why)
+    does = "Replies agree with the ratings of their speakers"
     does = does if lines.p < VOICED else f"It is not shown that {does[0].lower()}{does[1:]}"
-    chance = f"{100 * lines.chance:.0f}% are expected if lines are shuffled among speakers; P {format_p(lines.p)}"
+    chance = f"{100 * lines.chance:.0f}% are expected if replies are shuffled among speakers; P {format_p(lines.p)}"
     return (
-        f"{does}. The model graded {100 * lines.share:.0f}% of {lines.of} pairs of lines of a round in the order of the two "
-        f"ratings ({chance})."
+        f"{does}. The model scored {100 * lines.share:.0f}% of {lines.of} pairs of replies of a round in the order of "
+        f"the speakers' ratings ({chance})."
     )

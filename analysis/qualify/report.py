@@ -31,8 +31,8 @@ ORDER: Mapping[str, Column] = {
 }  # fmt: skip
 
 DEBATE = (
-    "Two people talk, one of each party, at opposite ends of the axis. Their personas state a name, a party and the position, "
-    "and nothing else. The folder `debate` has the transcript."
+    "Two people, one of each party, talk from opposite ends of the axis. The personas of both people state a name, a "
+    "party and the position, and nothing else. The folder `debate` has the transcript."
 )
 
 
@@ -71,9 +71,9 @@ def write_qualification(
         "Each person states one of four positions on a topic, from the low end of its axis to the high end, in the "
         "words of the survey or in other words, and nothing else about the topic. People of one topic and wording (a "
         "block) have the same name. A pair is ranked right if the person with the higher position has the higher "
-        "answer; equal answers count half, so a model that ignores its persona ranks 50% right. P is how often "
-        "exchanged answers within blocks rank at least as many pairs right. Brackets are 95% intervals over "
-        f"blocks.{few} *Covered* is the probability of all answers.",
+        "answer; equal answers count half, so a model that ignores its persona ranks 50% right. P is how often random "
+        "exchanges of answers within blocks rank at least as many pairs right. Brackets are 95% intervals over "
+        f"blocks.{few} *Covered* is the probability of all allowed answers.",
     )
     person = planted_people(load_topic(battery.topics[0]), battery.seed)[0]
     report.add(f"An example: {person.backstory}")

@@ -74,9 +74,9 @@ class WayVerdict:
         right = f"{100 * self.right:.0f}%{_ends(100 * self.right_low, 100 * self.right_high, 0)}"
         ends = f"{self.ends:.1f} points{_ends(self.ends_low, self.ends_high, 1)}"
         return (
-            f"Asked in {self.way}, the model ranked {right} of {self.pairs} pairs of people with different known positions "
-            f"as their personas state; 50% are expected by chance (P {format_p(self.p)}). On ten points, its mean ratings of "
-            f"people at the two ends of the axis are {ends} apart."
+            f"Asked in {self.way}, the model ranked {right} of {self.pairs} pairs of people with different known "
+            f"positions as their personas state; 50% are expected by chance (P {format_p(self.p)}). On a scale of ten "
+            f"points, the model's mean ratings of people at the two ends of the axis are {ends} apart."
         )
 
 
@@ -136,16 +136,16 @@ def headline(model: str, verdicts: list[WayVerdict]) -> str:
                 f"you should use another model. {best.figures}"
             )
         return (  # no interval, or one that has ends as far apart as those of a model that plays
-            f"**It is not clear whether the ratings of {model} depend on who it plays.** {best.figures} "
-            "Ask more questions with `python run.py qualify`; until these show that the ratings depend on who the model plays, "
-            "do not read a change of ratings in debates as a change of opinion."
+            f"**It is not clear whether the ratings of {model} depend on who it plays.** {best.figures} Ask more "
+            "questions with `python run.py qualify`; until more questions show that the ratings depend on who the "
+            "model plays, do not read a change of ratings in debates as a change of opinion."
         )
     if best.outcome == WEAK:
         return (
-            f"**The ratings of {model} depend only weakly on who it plays.** {best.figures} So differences between its agents "
-            "are weak evidence."
+            f"**The ratings of {model} depend only weakly on who it plays.** {best.figures} So differences between "
+            "agents of this model are weak evidence."
         )
-    party = "it was not tested whether the model plays a party without a stated position"
+    party = "Parley did not test whether the model plays a party without a stated position"
     return f"The ratings of {model} follow the positions that personas state; {party}. {best.figures}"
 
 
@@ -186,7 +186,7 @@ def lines_sentence(lines: OwnVoice | None) -> str:
     if lines is None or not lines.of or lines.p < VOICED:
         return ""
     return (
-        f"The lines of the model's agents may not explain the ratings of these agents, because the model itself graded only "
-        f"{100 * lines.share:.0f}% of {lines.of} pairs of lines of a short debate in the order of their speakers' ratings "
-        f"({100 * lines.chance:.0f}% are expected by chance)."
+        "The replies of the model's agents may not explain the ratings of these agents, because the model itself "
+        f"scored only {100 * lines.share:.0f}% of {lines.of} pairs of replies of a short debate in the order of the "
+        f"speakers' ratings ({100 * lines.chance:.0f}% are expected by chance)."
     )

@@ -241,7 +241,7 @@ def write_fine_tuned(result: TuningResult, folder: Path, base: Scenario) -> Path
     report = Report(folder, "fine_tuned", "Before and after fine-tuning")
     report.data(points=result.points, shifts=result.shifts, remedy=result.remedy)
     shifts = result.shifts if base.rounds else result.shifts[~result.shifts["measure"].str.startswith("last")]
-    report.add(f"{caption}.\n{_unit(shifts)} Every comparison is within rooms: the same people, seats and seeds.")
+    report.add(f"{caption}.\n{_unit(shifts)} Every comparison is within rooms: the same people, roles and seeds.")
     report.disclaim(result.header)
     report.figure(fine_tuned_figure(result, caption), "fine_tuned", "Rating and expected rating by reply")
     report.add(ANSWERS)
@@ -322,8 +322,9 @@ def _panel(
 
 
 ANSWERS = (
-    "`first` and `last` are answers at temperature 0, as in the paper's figures. `expected` is the mean of the answer "
-    "distribution. If a model changes `expected` but not the answer, its most likely answer has stayed the same."
+    "The measures `first` and `last` are answers at temperature 0, as in the paper's figures. The measure `expected` "
+    "is the mean of the answer distribution. If a model changes `expected` but not the answer, the most likely answer "
+    "has stayed the same."
 )
 SHIFTS: Mapping[str, Column] = {
     "topic": lambda row: load_topic(row["topic"]).heading, "party": "party", "measure": "measure",
@@ -405,12 +406,12 @@ def _null(rows: pd.DataFrame) -> str:
     """Return what adapters of shuffled parties can show, or how to train them."""
     if not (count := max(map(len, rows["shuffled"]), default=0)):
         return (
-            "There is no adapter of shuffled parties, so it is not known how far training alone moves "
-            "opinions: train some with `--shuffle 1`, `--shuffle 2` in the same folder."
+            "There is no adapter of shuffled parties, so it is unknown how far training alone moves opinions. Train "
+            "such adapters with `--shuffle 1` and `--shuffle 2` in the same folder."
         )
     return (
-        f"Adapters of shuffled parties ({count}) learned answers of both parties, drawn at random. Their "
-        "movement shows how far training alone moves opinions. If the party made no difference, its adapter "
+        f"Adapters of shuffled parties ({count}) learned answers of both parties, drawn at random. The movement by "
+        "such adapters shows how far training alone moves opinions. If the party made no difference, its adapter "
         "would move the Default furthest with a probability of 1 in "
         f"{count + 1}{'' if count + 1 >= 20 else ', so this is no test at the 5% level'}."
     )
@@ -421,15 +422,15 @@ def _verdict(rows: pd.DataFrame) -> str:
     measure = "drift expected" if (rows["measure"] == "drift expected").any() else "drift"
     drift_rows = rows[rows["measure"] == measure]
     averages = (
-        f"Partisans drift {drift_rows['before'].mean():.2f} points toward the base model's Default before fine-tuning, and "
-        f"{drift_rows['after'].mean():.2f} with an adapter for each party's seats (`{measure}`, averaged over topics and "
-        "parties). "
+        f"Partisans drift {drift_rows['before'].mean():.2f} points toward the base model's Default before fine-tuning, "
+        f"and {drift_rows['after'].mean():.2f} with an adapter for the agents of each party (`{measure}`, averaged "
+        "over topics and parties). "
     )
     if _seeds(rows) < FEWEST:
         less = sum(bool(changes) and all(change < 0 for change in changes) for changes in rows["seeds"])
         return averages + (
-            f"With every pair of adapters, drift is smaller in {less} of the {len(rows)} rows below. This does not show that the "
-            f"training method works: {FEWEST} training seeds are needed for that."
+            f"With every pair of adapters, drift is smaller in {less} of the {len(rows)} rows below. At least {FEWEST} "
+            "training seeds are needed to show that the training method works."
         )
     less, more = int((rows["shift_high"] < 0).sum()), int((rows["shift_low"] > 0).sum())
     return averages + (

@@ -149,7 +149,7 @@ def compare_branches(without: Tables, with_: Tables) -> InterventionResult:
     first = min(event["round"] for event in with_.header.scenario["interventions"])
     if with_.interventions.empty:
         raise UserError(
-            "no intervention reached an agent, because no room has the parties or seats named in to=: correct to="
+            "no intervention reached an agent, because no room has the parties or roles named in to=: correct to="
         )
     return compare_from(without, with_, first, with_.interventions)
 
@@ -258,23 +258,23 @@ def points(pairs: pd.DataFrame) -> pd.DataFrame:
     return means.reset_index().melt([*keys, "iteration"], list(BRANCHES), "branch", "attitude")
 
 
-HOW = """All branches have the same rooms, agents and seeds, and are the same word for word before round {} (checked). After \
-that round, an effect is the rating with the interventions minus the rating without them, in the same room. Agents of a room \
-are averaged first. Brackets are 95% confidence intervals over rooms, not corrected for the number of rows. An effect without \
-brackets cannot be distinguished from zero: there are fewer than 5 rooms, or the difference is the same in all rooms. Replies \
-after the first intervention are sampled again in each branch, so ratings differ by chance too; the intervals include this \
-chance.{}
+HOW = """All branches have the same rooms, agents and seeds. Parley checked that the branches are the same word for word \
+before round {}. After that round, an effect is the rating with the interventions minus the rating without interventions, in \
+the same room. Agents of a room are averaged first. Brackets are 95% confidence intervals over rooms, not corrected for the \
+number of rows. An effect without brackets cannot be distinguished from zero: the run has fewer than 5 rooms, or the \
+difference is the same in all rooms. Replies after the first intervention are sampled again in each branch, so ratings also \
+differ by chance; the intervals include such chance differences.{}
 """
 PLACEBO_NOTE = (
-    f'In the placebo branch every message reads "{Saying.EMPTY}". The effect of an interruption is placebo '
-    "minus without; the effect of what the interventions say is with minus placebo. `placebo.csv` has every "
-    "round."
+    f'In the placebo branch every message reads "{Saying.EMPTY}". The effect of an interruption is the rating '
+    "with the placebo minus the rating without interventions. The effect of the content is the rating with the "
+    "interventions minus the rating with the placebo. The file `placebo.csv` has every round."
 )
 ROOMS_NOTE = (
-    "Ratings are the ratings after the last round. Acts are counted from the first intervention on. `first` "
-    "is the mean without the interventions (or with the placebo), `second` the mean with the interventions "
-    "(or with the placebo). Intervals are over repetitions, because the same people meet on every topic, "
-    "and are not corrected for the number of rows. `rooms.csv` has the same numbers."
+    "Ratings are the ratings after the last round. Acts are counted from the first intervention on. The column "
+    "`first` is the mean without the interventions (or with the placebo); the column `second` is the mean with the "
+    "interventions (or with the placebo). Intervals are over repetitions, because the same people meet on every "
+    "topic, and are not corrected for the number of rows. The file `rooms.csv` has the same numbers."
 )
 NO_PLACEBO = " To separate the effect of the message's content from the effect of an interruption, run with --placebo."
 
@@ -308,7 +308,8 @@ def write_intervention(result: InterventionResult, folder: Path) -> Path:
     if missing := int(attitudes["missing"].sum()):
         report.add(f"Number of pairs of ratings left out because one rating of the pair is missing: {missing:,}.")
     report.add(
-        "`effects.csv` has every round. Each branch is a complete run in its own folder, with a summary and a transcript."
+        "The file `effects.csv` has every round. Each branch is a complete run in its own folder, with a summary and "
+        "a transcript."
     )
     return report.write()
 

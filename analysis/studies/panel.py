@@ -22,9 +22,9 @@ FORGETS, REMEMBERS = "no history", "own history"
 CONDITIONS = (Condition(FORGETS), Condition(REMEMBERS, remembers=True))
 OWN = "own data"
 READING = (
-    "Answers are compared between neighbouring waves. Same is the share of answers that are equal in both waves. "
-    "Strangers is the share that would be equal if the second answer came from another person: independent draws from "
-    "the marginals. Same party is this share if the second answer comes from another person of the party. r is the "
+    "Answers are compared between neighbouring waves. Same is the share of answers that are equal in both waves. *Strangers* "
+    "is the share that would be equal if the second answer came from another person: independent draws from the marginals. "
+    "*Same party* is the share that is equal if the second answer comes from another person of the party. r is the "
     "test-retest correlation over people, averaged over questions. Brackets are 95% intervals over people."
 )
 
@@ -73,27 +73,29 @@ def sentences(rows: pd.DataFrame, gap: Mapping[str, Any]) -> Iterator[str]:
         else:
             yield f"{row['condition']}: {size}: answers are not clearly more stable than chance."
     if gap["difference"] == 0 and not gap["reason"].startswith("fewer"):
-        yield "With the own history in the prompt, people give as many equal answers as without it."
+        yield "With a person's own history in the prompt, people give as many equal answers as without it."
         return
     if gap["reason"]:
-        yield unknown_sentence("whether the own history makes answers more stable", gap["reason"])
+        yield unknown_sentence("whether a person's own history in the prompt makes answers more stable", gap["reason"])
         return
     ends = [100 * gap[name] for name in ("difference", "difference_low", "difference_high")]
     way = verdict(ends[1], ends[2], *MORE, "not clearly more or less")
     size = amount((ends[0], ends[1], ends[2]), MORE, "percentage points", 0)
-    yield f"With the own history in the prompt, answers are {way} stable: {size} stay the same."
+    yield f"With a person's own history in the prompt, answers are {way} stable: {size} stay the same."
 
 
 def _party_line(row: Mapping[Any, Any]) -> str:
     """Return whether answers stay the same more often than two people of one party agree."""
-    subject = "whether they are more alike than those of two people of one party"
+    subject = "whether a person's two answers are more alike than the answers of two people of one party"
     if not np.isfinite(row["partners"]):
         return unknown_sentence(subject, "no party has two people")
     between = f"between people of one party ({row['partners']:.0%})"
     if not np.isfinite(row["beyond_low"]):
         few = f"fewer than {FEWEST} people with a party"
         return unknown_sentence(subject, few if row["party_people"] < FEWEST else NO_VARIATION)
-    return f"That is {'more than' if row['beyond_low'] > 0 else 'not clearly more than'} {between}."
+    return (
+        f"The share of equal answers is {'higher' if row['beyond_low'] > 0 else 'not clearly higher'} than {between}."
+    )
 
 
 STABILITY: Mapping[str, Column] = {

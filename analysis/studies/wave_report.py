@@ -18,18 +18,19 @@ from parley.analysis.studies.wave_comparison import Answers, changes, movements,
 from parley.analysis.unknown import clause
 
 UNIT = (
-    "Values are attitudes from 0 to 10, on the axis of each topic. Brackets are 95% intervals over questions (Student's). Size "
-    "is the mean absolute difference per question. Sampling alone keeps it above 0: by chance is what it would be if nothing "
-    "changed. p is that of all questions together, by an F test that allows unequal spreads and numbers of answers (Holm's "
-    "correction over the table)."
+    "Values are attitudes from 0 to 10, on the axis of each topic. Brackets are 95% intervals over questions "
+    "(Student's). Size is the mean absolute difference per question. Sampling alone keeps the size above 0: *by "
+    "chance* is the size expected if nothing changed. The p-value is for all questions together, by an F test that "
+    "allows unequal spreads and numbers of answers (Holm's correction over the table)."
 )
 NOTHING = (
-    "There is nothing to compare: one wave without steering sentences. Ask the same questions on another day, or another model, "
-    "and compare the two with run.py compare."
+    "One wave without steering sentences cannot be compared. Ask the same questions on another day, or another model, "
+    "and compare the two waves with run.py compare."
 )
 SYMMETRY = (
-    "How far each of two opposite identities moves the answers from the unsteered ones, along its own direction (mean per "
-    "question), and the difference. If both move the model as far, the difference is 0. Below 0, answers moved the other way."
+    "The table shows how far each of two opposite identities moves the answers from the unsteered answers, along the "
+    "identity's own direction (mean per question), and the difference. If both identities move the model as far, the "
+    "difference is 0. Below 0, answers moved in the opposite direction."
 )
 
 
@@ -44,9 +45,7 @@ def write_waves(waves: Sequence[Answers], folder: Path) -> Path:
     )
     lines = list(sentences(changed, moved, sides)) or [NOTHING]
     report.in_short(lines)
-    report.section(
-        "What changed between waves", UNIT if len(waves) > 1 else "There is one wave, so nothing can be compared."
-    )
+    report.section("What changed between waves", UNIT if len(waves) > 1 else "A single wave cannot be compared.")
     if not changed.empty:
         report.table(changed, CHANGES)
     report.section("How far steering moves the answers", UNIT if moved.empty or len(waves) == 1 else None)

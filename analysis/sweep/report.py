@@ -129,16 +129,16 @@ def _effects(effects: pd.DataFrame, tested: pd.DataFrame, seeds: int, names: Par
     if effects.empty:
         yield "No change of opinion can be reported, because no cell has ratings from two surveys (set survey=rounds).\n"
         return
-    few = " With so few seeds intervals are wide." if seeds < FEW else ""
+    few = " With so few seeds, intervals are wide." if seeds < FEW else ""
     if seeds < FEWEST:
         few = f" With fewer than {FEWEST} seeds there are no intervals, and nothing can be concluded."
     yield (
         "Main effects: each value of a field is first averaged over the other fields within each seed. Change is the "
-        "attitude (0-10) at the last survey minus that at the first, over agents rated in both. Toward the Default is "
-        "the same change, positive toward the Default's first rating. Difference is the change minus the change at "
-        "the first value of the field, seed by seed (all cells of a seed have the same agents). The unit is the seed; "
-        f"brackets hold 95% intervals over seeds; nothing is corrected for the number of rows.{few} Seeds without "
-        "results in every cell are left out of a row and counted there.\n"
+        "attitude (0-10) at the last survey minus the attitude at the first survey, over agents rated in both "
+        "surveys. *Toward the Default* is this change, positive toward the Default's first rating. Difference is the "
+        "change minus the change at the first value of the field, seed by seed (all cells of a seed have the same "
+        f"agents). Brackets hold 95% intervals over seeds, not corrected for the number of rows.{few} Seeds without "
+        "results in every cell are left out of a row and counted in that row.\n"
     )
     effects = effects.assign(depends=[depends(tested, row) for row in effects.to_dict("records")])
     keys = [key for key in ("field", "value", "topic", "group", "party") if effects[key].nunique() > 1] or ["party"]
@@ -184,11 +184,11 @@ def _interactions(report: Report, pairs: pd.DataFrame, tested: pd.DataFrame, hea
     dependent, uncertain = _dependent(tested), int(tested["depends"].isna().sum())
     report.section(
         "How fields work together",
-        f"In {len(dependent)} of {count_phrase(len(tested), 'case')} (one per pair of fields, topic, group and "
-        "party), the effect "
-        "of one field depends on the value of the other (Student's t of differences of differences, seed by seed, with Holm's "
-        f"correction within a case). In {uncertain} cases this cannot be tested. If effects depend on each other, read the cell "
-        "means instead of the main effects. `pairs.csv` has all cell means, `interactions.csv` all tests.",
+        f"In {len(dependent)} of {count_phrase(len(tested), 'case')}, the effect of one field depends on the value of "
+        "another field. A case is a pair of fields, with a topic, group and party. The test is Student's t of "
+        f"differences of differences, seed by seed, with Holm's correction within a case. In {uncertain} cases the "
+        "test is not possible. If effects depend on each other, read the cell means instead of the main effects. The "
+        "file `pairs.csv` has all cell means; the file `interactions.csv` has all tests.",
     )
     order = tested.groupby(["field", "other", "group"], sort=False)["p"].min().sort_values(kind="stable")
     several, names = tested["group"].nunique() > 1, _names(headers)
@@ -217,15 +217,17 @@ def _files(command: str) -> Iterator[str]:
     yield "## Run it again\n"
     yield f"    {command}\n" if command.isprintable() else "The command has characters that cannot be printed.\n"
     yield (
-        "`cells.csv` has a row for each cell, topic, group, party and round, `changes.csv` one for each cell, topic, group and "
-        "party, `effects.csv` the main effects (each as .parquet too). Each cell is a run folder under `cells/`, with its "
-        "record and journal: every command that takes a run takes it (`python run.py report DIR`, "
-        "`python run.py study judge DIR`)."
+        "The file `cells.csv` has a row for each cell, topic, group, party and round. The file `changes.csv` has a "
+        "row for each cell, topic, group and party. The file `effects.csv` has the main effects. Each table exists as "
+        ".parquet too. Each cell is a run in a folder under `cells/`, which every command for runs accepts, for "
+        "example `python run.py report DIR`."
     )
 
 
 MOVED = "Change of attitude\n(points of 10)"
-CHANGE = "The change is the attitude after the last round minus that before the debate, on the scale from 0 to 10."
+CHANGE = (
+    "The change is the attitude after the last round minus the attitude before the debate, on the scale from 0 to 10."
+)
 
 
 def figure(effects: pd.DataFrame, caption: str, parties: Mapping[str, Mapping[str, str]] = NO_PARTIES) -> Figure:

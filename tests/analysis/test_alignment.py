@@ -342,8 +342,8 @@ def test_what_is_too_long_or_out_of_the_role_is_counted(tmp_path: Path, monkeypa
     monkeypatch.setattr(Oracle, "complete", complete)
     assert run.main([*COMMAND, "--out", str(tmp_path)]) == 0
     told = (
-        "1,134 answers are longer than the 50 words asked for, and 1,134 answers step out of the role "
-        "(they are judged all the same)."
+        "1,134 answers are longer than the 50 words asked for, and 1,134 answers step out of the role (the judge "
+        "reads all of them)."
     )
     assert told in (tmp_path / "alignment.md").read_text(encoding="utf-8")
 

@@ -389,8 +389,7 @@ def test_a_run_without_ratings_says_so_in_words(ran: Callable, tmp_path: Path) -
     told = section(text, "In short").split("\n\n")[0].strip().split("\n")
     assert told == [
         "- There are no ratings.",
-        "- 0 of the 9 replies that followed an earlier reply repeat earlier replies of the debate (0 expected by "
-        "chance).",
+        "- 0 of the 9 replies that followed an earlier reply repeat earlier replies of the debate (0 expected by chance).",
     ]
     assert "This run had no survey" in section(text, "How to read the numbers")
     told = section(text, "What is missing").strip()

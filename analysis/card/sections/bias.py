@@ -26,10 +26,9 @@ from parley.model.titles import join_phrases
 ORDER = 0
 TITLE = "The model's opinion before any debate"
 NOTE = (
-    "Each agent is asked alone, before any debate, at temperature 1, in every wording of the question. The wordings "
-    "differ in scale and direction, say debate or conversation, and list the answers upward, downward or shuffled. The "
-    "interval of the Default is over wordings. The intervals of the parties are over blocks, each with other agents. "
-    "{humans}"
+    "Each agent is asked alone, before any debate, at temperature 1, in every wording of the question. The wordings differ in "
+    "scale and direction, say debate or conversation, and list the answers upward, downward or shuffled. The interval of the "
+    "Default is over wordings. The intervals of the parties are over blocks, each with other agents. {humans}"
 )
 NEEDS = (asked,)
 QUANTITIES = {

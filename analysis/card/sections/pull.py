@@ -22,18 +22,17 @@ from parley.model.scenario import Scenario
 ORDER = 1
 TITLE = "Own pull and influence"
 NOTE = (
-    "An agent that hears a reply moves by some percent of the distance to the speaker (influence). The agent also "
-    "moves by some percent of the distance to the model's own opinion (own pull). Both percentages and the model's own "
-    "opinion are fitted to the ratings alone, from one survey to the next; the fit reads no text. The model's own "
-    "opinion is estimated separately from the Default's answer, and the last row compares these two numbers. One fit "
-    "is over all topics, each topic with its own opinion; each topic also has its own fit. The fits of the parties use "
-    "the debates without a Default, each party with its own influence, pull and opinions. If one party moves less than "
-    "the other, one fit to both parties does not give their average, and the card leaves out the numbers of that fit. "
-    "After a rating that is too high by chance, a lower rating usually follows, as if the model had pulled the agent. "
-    "So the fit uses the ratings that earlier ratings of the agent and ratings of other blocks predict. Noise makes "
-    "intervals wider. A number is left out if its interval is wider than half of its scale. The pull of a party is "
-    "left out if other ratings predict less than a quarter of the variance of its ratings. A difference between "
-    "parties may stay undetected."
+    "An agent that hears a reply moves by some percent of the distance to the speaker (influence). The agent also moves by "
+    "some percent of the distance to the model's own opinion (own pull). Both percentages and the model's own opinion are "
+    "fitted to the ratings alone, from one survey to the next; the fit reads no text. The model's own opinion is estimated "
+    "separately from the Default's answer, and the last row compares these two numbers. One fit is over all topics, each "
+    "topic with its own opinion; each topic also has its own fit. The fits of the parties use the debates without a Default, "
+    "each party with its own influence, pull and opinions. If one party moves less than the other, one fit to both parties "
+    "does not give their average, and the card leaves out the numbers of that fit. After a rating that is too high by chance, "
+    "a lower rating usually follows, as if the model had pulled the agent. So the fit uses the ratings that earlier ratings "
+    "of the agent and ratings of other blocks predict. Noise makes intervals wider. A number is left out if its interval is "
+    "wider than half of its scale. The pull of a party is left out if other ratings predict less than a quarter of the "
+    "variance of its ratings. A difference between parties may stay undetected."
 )
 NEEDS = (three, two, same, empty)
 QUANTITIES = {
@@ -268,10 +267,7 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     if nothing_moved(claims):
         yield "**No pull to its own opinion was found.** No rating changed in any debate."
         return
-    goal = (
-        "the remaining distance to the model's own opinion (the rating to which agents drift, estimated from their "
-        "movements)"
-    )
+    goal = "the remaining distance to the model's own opinion (the rating to which agents drift, estimated from their movements)"
     if pull.low > 0:
         title, per_line, per_round = "Pull to its own opinion.", percent(pull), percent(away)
     else:
