@@ -21,26 +21,18 @@ NOTES = {
     "probabilities of pocket are real, but its opinions come from the training texts. Figures that resemble "
     "a paper's show that the pipeline works. The figures are not evidence about people or about large "
     "language models.",
-    "fake": (
-        "A **stand-in** that always says one fixed sentence wrote these debates. The debates only show that the pipeline runs."
-    ),
-    "chatter": (
-        "The stand-in **chatter** wrote these debates. Chatter picks one of the offered answers by chance and words "
-        "the answer as chat models do. The debates only show that prompts can be followed and replies can be read."
-    ),
+    "fake": "A **stand-in** with one fixed sentence wrote these debates, which only show that the pipeline runs.",
+    "chatter": "The stand-in **chatter** wrote these debates. Chatter picks one of the offered answers by chance and words "
+    "the answer as chat models do. The debates only show that prompts can be followed and replies can be read.",
 }
 BRIEF = {
-    "oracle": (
-        "**A rule-based test speaker, no language model** (oracle, the known-truth speaker). The bias, influence and "
-        "pull of this speaker are set in advance. Nothing else is set, for example no difference between men and "
-        "women. This page shows how the measurement works, but nothing about humans or language models."
-    ),
+    "oracle": "**A rule-based test speaker, no language model** (oracle, the known-truth speaker). The bias, influence and "
+    "pull of this speaker are set in advance. Nothing else is set, for example no difference between men and "
+    "women. This page shows how the measurement works, but nothing about humans or language models.",
     "pocket": "**A model organism** (pocket, a small language model trained on texts of a rule-based speaker). The "
     "bias, influence and pull of this model come from its training texts. This page shows how the "
     "measurement works, but nothing about humans or large language models.",
-    "fake": (
-        "**A stand-in that says one fixed sentence, no language model.** This page only shows that the pipeline runs."
-    ),
+    "fake": "**A stand-in with one fixed sentence, no language model.** This page only shows that the pipeline runs.",
     "chatter": "**A stand-in that answers by chance, no language model.** This page only shows that replies can be read.",
 }
 """The note at the top of a page."""

@@ -129,11 +129,7 @@ def _one_topic(who: str, row: Row) -> str:
     began = f"The opinions of {who} began {_short(gap)} points from {OWN}"
     if row["drift_low"] > 0:
         past = " and beyond it" if row["drift_low"] > gap else ""
-        unsure = (
-            ""
-            if past or points <= gap
-            else "; it is uncertain whether the opinions moved beyond the model's own opinion"
-        )
+        unsure = "" if past or points <= gap else f"; it is uncertain whether opinions moved beyond {OWN}"
         return f"{began} and moved {amount(estimate, Sides(f'toward it{past}', ''), digits=1)}{unsure}."
     if row["drift_high"] < 0:
         return f"{began} and moved {amount(estimate, Sides('', 'away from it'), digits=1)}."

@@ -185,13 +185,11 @@ def chance_note(intervals: int) -> str:
     """Return how many of so many 95% intervals (or tests at 5%) on a page mislead by chance; below one, that all may hold.
 
     >>> chance_note(60).partition("chance. ")[2]
-    'Of the 60 intervals in this report, expect about 3 to miss the true value.'
+    'Expect about 3 of 60 intervals in this report to miss the true value.'
     >>> chance_note(5)
     'Of 100 intervals, about five miss the true value by chance. All 5 intervals in this report may well contain the true value.'
     """
-    missed = (
-        f"Of the {intervals:,} intervals in this report, expect about {0.05 * intervals:.0f} to miss the true value."
-    )
+    missed = f"Expect about {0.05 * intervals:.0f} of {intervals:,} intervals in this report to miss the true value."
     here = (
         missed
         if intervals >= 20

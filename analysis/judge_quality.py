@@ -273,9 +273,7 @@ def write(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str, judgi
         )
         report.section("How good is the judge?", compared)
         report.table(checked, _columns("against the grade"))
-        report.add(
-            "The table counts statements by true score (rows) and the judge's score (columns). All scores are rounded."
-        )
+        report.add("The table counts statements by true score (rows) and judge's score (columns), both rounded.")
         report.add(confusion_table(confusion(verdicts)))
     if len(agreement):
         report.section("Scores compared with agents' own ratings", THEMSELVES)

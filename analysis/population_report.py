@@ -228,9 +228,7 @@ def _add_acts(report: Report, scalars: pd.DataFrame, medium: PopulationMedium | 
     )
     rows = [[act, f"{int(scalars[act].sum()):,}", f"{scalars[act].sum() / max(visits, 1):.3f}"] for act in medium.acts]
     report.table(rows, ["act", "times", "share of visits"])
-    report.add(
-        "The next table shows how far posts spread. The population is one network, so the table has no intervals."
-    )
+    report.add("The next table shows how far posts spread, without intervals, because the population is one network.")
     last = scalars.iloc[-1]
     report.table([[words, _shown(last[name], 2)] for name, words in SPREAD.items()], ["", "last step"])
 

@@ -83,11 +83,7 @@ def rating_value_note(ratings: pd.DataFrame, measure: str = "mean") -> str:
             why="" if measure == RATING else ", because a model of this run gives no probabilities of its answers"
         )
     left_out = int((ratings["reason"] == NO_DISTRIBUTION).sum())
-    lacking = (
-        f" {left_out:,} of {len(ratings):,} ratings have no distribution of answers and are left out."
-        if left_out
-        else ""
-    )
+    lacking = f" {left_out:,} of {len(ratings):,} ratings have no distribution and are left out." if left_out else ""
     return f"{MEASURE_NOTES[EXPECTED]}{lacking}"
 
 

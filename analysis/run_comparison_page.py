@@ -220,9 +220,7 @@ def _none(first: str, base: Tables, name: str, tables: Tables, compared: pd.Data
         )
     row = compared.loc[compared["difference"].abs().idxmax()].to_dict()
     largest = _difference(first, base, name, tables, row, compared)
-    return (
-        f"No difference between {first} and {name} can be distinguished from chance. The largest difference: {largest}"
-    )
+    return f"No difference between {first} and {name} can be distinguished from chance. Largest difference: {largest}"
 
 
 def _difference(

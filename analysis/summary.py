@@ -235,7 +235,7 @@ def _default_levels(tables: Tables) -> str:
             if level := default_level(tables, topic, group):
                 counts[_group(tables, group), _source(tables, group, level.source)].append(level.n)
     sources = [f"{group}: {source} (n = {words.format_range(n)} per topic)" for (group, source), n in counts.items()]
-    about = "The Default's first rating is the mean rating of Defaults before the debates."
+    about = "The Default's first rating is the mean rating of Defaults before the debates. Defaults by group:"
     return f"{about} {'; '.join(sources)}." if sources else ""
 
 

@@ -372,9 +372,7 @@ def _conditions(card: Card) -> Iterator[str]:
     yield markdown_table(["condition", "name in files", "blocks"], rows)
     if note := disclaimers.disclaimer(card.header):
         yield note
-    yield (
-        f"Revision {card.header.revision}. The files `card.json` and `card.csv` in the folder have every number (docs/card.md)."
-    )
+    yield (f"Revision {card.header.revision}. The files `card.json` and `card.csv` have every number (docs/card.md).")
 
 
 def write(card: Card) -> Path:

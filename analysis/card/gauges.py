@@ -21,7 +21,7 @@ from parley.analysis.figures import draw_null, new_figure
 
 WIDE, TALL, SIZE, NAMES = 9.4, 1.75, 9, 1.3
 TRACK, POINT, TALK = "#e8e8ee", "#1b1b1f", "#c9a227"
-NOTE = "Points are estimates, and bars are 95% intervals over blocks. The intervals of the left panel hold for all topics at once."
+NOTE = "Points are estimates, and bars are 95% intervals over blocks. Intervals of the left panel hold for all topics at once."
 NOTHING = "unknown"
 
 

@@ -97,9 +97,7 @@ def check_people(batch: Batch, sections: Sections) -> None:
         if "too few personas" not in str(error):
             raise
         few = str(error).partition(":")[0]
-        raise UserError(
-            f"{few}: some rooms of a bias card need two personas of a party, so add personas to the set"
-        ) from None
+        raise UserError(f"{few}: some rooms need two personas of a party, so add personas to the set") from None
 
 
 def step_interviews(batch: Batch, sections: Sections) -> list[str]:

@@ -83,11 +83,7 @@ def _closed_columns(moved: Floats, gaps: Floats) -> dict[str, Any]:
     if gaps.mean() < SMALLEST_GAP:
         return {"reason": f"share: less than {SMALLEST_GAP:g} point from the Default's first rating"}
     share = float(moved.mean() / gaps.mean())
-    outside = (
-        "share: ends beyond the Default's first rating"
-        if share > 1
-        else "share: moves away from the Default's first rating"
-    )
+    outside = f"share: {'ends beyond' if share > 1 else 'moves away from'} the Default's first rating"
     return _cells.bounded("closed", share, interval(np.column_stack([moved, gaps]), ratio, None), outside)
 
 

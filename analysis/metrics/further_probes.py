@@ -10,10 +10,7 @@ from parley.analysis.tables import Tables
 
 ORDER = 5
 TITLE = "Further questions by round"
-NOTE = (
-    "The table has the mean rating of each role over rooms, on the question's own scale. The standard error is se = "
-    "sd / sqrt(n). The column *missing* counts the ratings that could not be read."
-)
+NOTE = "Numbers are mean ratings of roles over rooms, on the question's own scale. *Missing* counts unreadable ratings."
 LABELS: dict[str, str] = {}
 KEYS = ["probe", "topic", "group", "seat", "party", "round", "iteration"]
 

@@ -9,10 +9,7 @@ from parley.analysis.tables import Tables
 
 ORDER = 1
 TITLE = "Attitude by round"
-NOTE = (
-    "The table has the mean attitude (0-10) of each role, over rooms. The standard error is se = sd / sqrt(n). The "
-    "column *missing* counts the ratings that could not be read."
-)
+NOTE = "Numbers are mean attitudes (0-10) of roles over rooms. *Missing* counts ratings that could not be read."
 LABELS: dict[str, str] = {}
 KEYS = ["topic", "group", "seat", "party", "round"]
 

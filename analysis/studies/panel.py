@@ -93,9 +93,7 @@ def _party_line(row: Mapping[Any, Any]) -> str:
     if not np.isfinite(row["beyond_low"]):
         few = f"fewer than {FEWEST} people with a party"
         return unknown_sentence(subject, few if row["party_people"] < FEWEST else NO_VARIATION)
-    return (
-        f"The share of equal answers is {'higher' if row['beyond_low'] > 0 else 'not clearly higher'} than {between}."
-    )
+    return f"Equal answers are {'' if row['beyond_low'] > 0 else 'not clearly '}more frequent than {between}."
 
 
 STABILITY: Mapping[str, Column] = {

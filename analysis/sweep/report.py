@@ -225,9 +225,7 @@ def _files(command: str) -> Iterator[str]:
 
 
 MOVED = "Change of attitude\n(points of 10)"
-CHANGE = (
-    "The change is the attitude after the last round minus the attitude before the debate, on the scale from 0 to 10."
-)
+CHANGE = "The change is the attitude (0-10) after the last round minus the attitude before the debate."
 
 
 def figure(effects: pd.DataFrame, caption: str, parties: Mapping[str, Mapping[str, str]] = NO_PARTIES) -> Figure:

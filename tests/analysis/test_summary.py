@@ -89,8 +89,8 @@ def test_a_finding_says_who_moved_how_far(held: Callable, tmp_path: Path) -> Non
         (
             6,
             "3.0",
-            "3.3 points toward it (95% interval 2.8 to 3.9); it is uncertain whether the opinions moved beyond the "
-            "model's own opinion.",
+            "3.3 points toward it (95% interval 2.8 to 3.9); it is uncertain whether opinions moved beyond the model's own "
+            "opinion.",
         ),
         (1, "2.0", "3.3 points away from it (95% interval 2.8 to 3.9)."),
     ):
