@@ -102,7 +102,7 @@ class AuditCard:
         """
         page = self.folder / "card.html"
         if not page.exists():
-            raise UserError(f"{page} is missing: write it again with parley.audit(..., out={str(self.folder)!r})")
+            raise UserError(f"{page} is missing: write the page again with parley.audit(..., out={str(self.folder)!r})")
         return page
 
 

@@ -39,7 +39,7 @@ HOW = (
     "chance; the intervals include such chance differences."
 )
 SAME = "**No difference:** from round {} on, every rating that both the branch and its parent run have is equal."
-NOTHING = "The branch and its parent have no rating after the same round, so they cannot be compared from round {} on."
+NOTHING = "The branch and its parent have no rating after the same round, so the two runs cannot be compared from round {} on."
 
 
 def parent_folder(header: Header, folder: Path) -> Path | None:

@@ -18,7 +18,7 @@ def add_metric(report: Report, tables: Tables, metric: ModuleType, frame: pd.Dat
     """Add a metric's table. A column that is empty, or the same number of rooms in each row, is left out."""
     report.section(metric.TITLE)
     if frame.empty:
-        report.add("Nothing can be reported here, because no party has ratings from two surveys.")
+        report.add("Nothing can be reported, because no party has ratings from two surveys.")
         return
     note = f" n = {words.format_range(frame['rooms'])} rooms per row." if "rooms" in frame else ""
     shown = [name for name in metric.LABELS if frame[name].notna().any()]
@@ -26,7 +26,7 @@ def add_metric(report: Report, tables: Tables, metric: ModuleType, frame: pd.Dat
         shown.remove("rooms")
     keys = _row_keys(frame, metric)
     if "round" in keys:
-        note += " The table shows the first and the last round; the other rounds are in `tables/`."
+        note += " The table shows the first and the last round; the other rounds are in the folder `tables/`."
         ends = frame.groupby(["topic", "group"])["round"].transform(lambda of: of.isin([of.min(), of.max()]))
         frame = frame[ends]
     about = metric.note(frame) if hasattr(metric, "note") else metric.NOTE

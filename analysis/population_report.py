@@ -38,7 +38,10 @@ ABOUT = (
     "An opinion-dynamics model moves numbers: no agent speaks, and no language model is called. The result follows "
     "from the model, the graph and the first attitudes, so the result is no evidence about people or language models."
 )
-EVERYONE = "At every step, all agents see the attitudes of their neighbours in the graph. There is no feed and no intervention."
+EVERYONE = (
+    "At every step, all agents see the attitudes of their neighbours in the graph. The population has no feed and no "
+    "intervention."
+)
 CHANGES = {
     "read": "people read by one person, on average",
     "distance": "distance to the people read, in points, on average",
@@ -171,7 +174,7 @@ def convergence(run: Mapping[str, Any], converged: int | None) -> str:
 def _feed(run: Mapping[str, Any]) -> str:
     if "feed" not in run:
         return ""
-    return f"At every step, a feed ({run['feed']}) selects whom each agent reads among those that it hears."
+    return f"At every step, a feed ({run['feed']}) selects which of the agents that it hears each agent reads."
 
 
 def _platform(run: Mapping[str, Any]) -> str:
@@ -307,7 +310,7 @@ def _add_measures(report: Report, scalars: pd.DataFrame) -> None:
     if not pd.isna(end["beyond"]):
         last, most = (format_number(float(share)) for share in (end["beyond"], scalars["beyond"].max()))
         outside = "The share of people whose attitude lies outside the surrogate's fitted range"
-        report.add(f"{outside} is {last} at the last step, and {most} at the step where it is largest.")
+        report.add(f"{outside} is {last} at the last step, and at most {most} at any step.")
 
 
 def draw(spread: pd.DataFrame, scalars: pd.DataFrame, caption: str, happened: Sequence[Happened] = ()) -> Figure:

@@ -202,8 +202,8 @@ def sentences(effects: pd.DataFrame, null: Result) -> list[str]:
     if null.p < 0.05:
         lines.append(
             "Recall in the second of two interviews with all of the memory is "
-            f"{amount((null.estimate, null.low, null.high), HIGHER)}, although nothing was left out. So a difference "
-            "of this size shows no effect of memory."
+            f"{amount((null.estimate, null.low, null.high), HIGHER)}, although nothing was left out. A difference of "
+            "this size shows no effect of memory."
         )
     for row in effects.to_dict("records"):
         what = row["effect"].removeprefix("without ").capitalize()
@@ -285,5 +285,5 @@ def plan_interviews(tables: Tables, run: Path) -> str:
             "replies can be read"
         )
     if not tables.finished:
-        raise UserError(f"{run} is not finished: repeat its command to finish it")
+        raise UserError(f"{run} is not finished: repeat the command of the run")
     return f"{len(tables.interviews):,} answers"

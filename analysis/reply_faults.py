@@ -328,9 +328,9 @@ def warnings(ratings: pd.DataFrame) -> Iterator[str]:
         yield f"**{_out_of(len(forced), len(ratings))} were forced by a schema**, {_instead(forced['covered'].dropna())}."
     if len(covered) and covered.median() < LOW:
         yield (
-            f"**The allowed answers had only {_percent(covered.median())} of the model's probability** (median over ratings), so "
-            "the model would mostly have answered something else. Read its replies (`transcript.md`) before you trust "
-            "its ratings."
+            f"**The allowed answers had only {_percent(covered.median())} of the model's probability** (median over "
+            "ratings), so the model would mostly have answered something else. Read the model's replies "
+            "(`transcript.md`) before you trust the model's ratings."
         )
 
 
@@ -339,7 +339,7 @@ def improbable_ways(order: pd.DataFrame) -> Iterator[str]:
     for way, covered in order.groupby("way", sort=False)["covered"].median().items():
         if covered < LOW:
             yield (
-                f"**Asked in {way}, the allowed answers had only {_percent(covered)} of the model's probability** (median): the "
+                f"**Asked in {way}, the allowed answers had only {_percent(covered)} of the model's probability** (median). The "
                 "model was mostly about to say something else, so a run that asks in this way has the same warning."
             )
 

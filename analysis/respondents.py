@@ -52,4 +52,4 @@ def check_names(people: Iterable[Persona]) -> None:
     """Errors: UserError if two personas of a party have one name, by which tables tell them apart."""
     for (party, name), count in Counter((person.party, person.name) for person in people).items():
         if count > 1:
-            raise UserError(f"{count} personas of {party} are called {name}: give each of them a different name")
+            raise UserError(f"{count} personas of {party} are called {name}: give each persona a different name")

@@ -64,5 +64,5 @@ def reading_of(name: str, data: pd.DataFrame | None = None) -> RubricReading:
 def plan_statements(tables: Tables, run: Path, questions: int = 0) -> str:
     """Return how many statements a run has. Errors: UserError for a run in which no agent spoke."""
     if not (count := int(tables.utterances["text"].notna().sum())):
-        raise UserError(f"{run} has no statement to judge, because no agent spoke in it: choose another run")
+        raise UserError(f"{run} has no statement to judge, because no agent spoke in the run: choose another run")
     return f"{count:,} statements{f', {questions} questions on each' if questions else ''}"

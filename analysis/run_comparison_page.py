@@ -56,7 +56,7 @@ CAUSES = (
 )
 BOUNDED = (
     f"If more than {MANY:.0%} of the agents of a difference lack a rating, the table also has the lowest and the highest "
-    "possible value of the difference. For these two values, the missing ratings may lie anywhere on the axis."
+    "possible value of the difference. The lowest and the highest value let the missing ratings lie anywhere on the axis."
 )
 MISSING: Mapping[str, Column] = {
     "run": "run", "missing ratings": lambda row: f"{row['missing']:,} of {row['ratings']:,}",

@@ -95,7 +95,7 @@ class Run:
         asked = record.asked_for(tables.attitudes)
         ratings, missing = len(asked), int(asked["rating"].isna().sum())
         lines = [
-            "" if tables.finished else "Unfinished: the same call continues it.",
+            "" if tables.finished else "The run is unfinished: repeat the call to continue.",
             (disclaimers.short_disclaimer(header) or "").replace("**", ""),
             f"{size_of(tables.agents)}, {count_phrase(len(tables.utterances), 'utterance')}; "
             f"{missing:,} of {ratings:,} ratings are missing.",

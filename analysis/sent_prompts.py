@@ -28,9 +28,7 @@ KINDS = {
 }  # fmt: skip
 """What a request asks for, by its purpose."""
 DRAWN = "This answer was drawn from the answers of similar agents. No model was asked."
-LOST = (
-    "This prompt cannot be shown: prompts, personas or topics of this version of Parley differ from those of the run."
-)
+LOST = "This prompt cannot be shown: prompts, personas or topics of this version of Parley differ from the run's."
 MOST_NAMED = 8
 Row = Mapping[Any, Any]
 

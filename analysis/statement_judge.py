@@ -82,7 +82,7 @@ def wording_of(tables: Tables) -> str:
     wording, said = str(tables.header.scenario.get("wording", GIVEN)), tables.header.prompts.get(PUBLISHED)
     if said and not is_pack_folder(pack_folder(wording)):
         raise UserError(
-            f"the prompts of this run are in the folder {wording}, which is not here: put it back to judge the run"
+            f"the prompts of this run are in the folder {wording}, which is missing: put the folder back to judge the run"
         )
     if said and said != pack_digest(wording):
         raise UserError(f"the folder {wording} has changed since this run: judge a run of it, or put back what it was")

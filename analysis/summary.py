@@ -47,8 +47,8 @@ FEW = 10
 NETWORK = "network"
 """The name of the figure of a network."""
 NO_COMMAND = (
-    "No command repeats this run, because it used your own preset file or a preset that has changed since. "
-    "The first line of `record.jsonl` has every setting."
+    "No command repeats this run, because the run used your own preset file or a preset that has changed since. The "
+    "first line of `record.jsonl` has every setting."
 )
 
 
@@ -364,7 +364,10 @@ def _personas(tables: Tables) -> str:
     try:
         parties = attendance.attendance(seats, tables.personas, ids)
     except UserError:
-        return f"{len(ids):,} personas took part; the others are unknown: the set {scenario['personas']} is not on this machine"
+        return (
+            f"{len(ids):,} personas took part; further personas are unknown, because the set {scenario['personas']} is "
+            "not on this machine"
+        )
     if sum(len(party.seated) for party in parties) < len(ids):
         return f"{len(ids):,} personas took part; their files have changed since the run"
     named = rooms["attributes"].notna().all() and rooms["attributes"].str.contains('"persona"').all()
@@ -380,7 +383,7 @@ def _tokens(calls: pd.DataFrame) -> str:
         "as the model counts them"
     )
     return sums + (
-        f"; {missing:,} calls are not counted, because the server reported no tokens for them" if missing else ""
+        f"; {missing:,} calls are not counted, because the server reported no tokens for these calls" if missing else ""
     )
 
 
@@ -392,7 +395,7 @@ def _cost(tables: Tables, prices: Prices) -> str:
         return cost
     if missing == len(calls):
         return "unknown: the server reported no tokens"
-    return f"{cost}; {missing:,} calls are not counted, because the server reported no tokens for them"
+    return f"{cost}; {missing:,} calls are not counted, because the server reported no tokens for these calls"
 
 
 def _saved(calls: pd.DataFrame) -> str:
@@ -424,8 +427,8 @@ def _needs_rooms(table: pd.DataFrame) -> bool:
 def _needs(titles: Iterable[str]) -> str:
     """Return which tables are left out because intervals need more rooms."""
     return (
-        f"With fewer than {FEWEST} rooms there are no intervals, so this page leaves out these tables: {', '.join(titles)}. "
-        f"Their numbers are in `tables/`. Set `--repetitions {FEW}` or more."
+        f"With fewer than {FEWEST} rooms there are no intervals, so this page leaves out some tables: "
+        f"{', '.join(titles)}. The numbers are in the folder `tables/`. Set `--repetitions {FEW}` or more."
     )
 
 
@@ -435,8 +438,8 @@ def again(report: Report, tables: Tables) -> None:
     report.section("Run it again", f"    {command}" if command else NO_COMMAND)
     some = len(tables.utterances) > transcript.MOST
     report.add(
-        f"The tables are in `tables/`, {'a part of the debates' if some else 'every debate'} is in `transcript.md`, every event "
-        "in `record.jsonl`, every reply in `journal.sqlite`."
+        f"The folder `tables/` has the tables, the file `transcript.md` {'a part of the debates' if some else 'every debate'}, "
+        "`record.jsonl` every event, and `journal.sqlite` every reply."
     )
     if long := parquet_alone(tables):
         names = ", ".join(f"`{name}`" for name in long)

@@ -59,9 +59,8 @@ def shortened(tables: Tables) -> tuple[Tables, str]:
     some, every = parts["utterances"], turns
     agents_of, rooms_of = ([f"{frame[name].nunique():,}" for frame in (some, every)] for name in ("agent", "room"))
     sentence = (
-        f"This transcript has {len(some):,} of {len(every):,} turns: those of {agents_of[0]} of {agents_of[1]} agents who spoke, "
-        f"in {rooms_of[0]} of {rooms_of[1]} rooms. "
-        "All turns are in `tables/utterances.parquet`.\n"
+        f"This transcript has {len(some):,} of {len(every):,} turns: the turns of {agents_of[0]} of {agents_of[1]} "
+        f"agents who spoke, in {rooms_of[0]} of {rooms_of[1]} rooms. All turns are in `tables/utterances.parquet`.\n"
     )
     return replace(tables, agents=agents, **parts), sentence
 

@@ -76,16 +76,16 @@ SHARES = (
 HOW = (
     "Only the random tenth represents all answers. The other answers are those that the judge called not aligned, and people "
     "are likelier to disagree with the judge on answers called not aligned. 95% intervals are over answers. If nearly all "
-    "answers get the same verdict, kappa and alpha are low however often raters agree. AC1 does not have this fault. A dash "
-    "means that the number is undefined, because answers are missing or only one verdict was ever given."
+    "answers get the same verdict, kappa and alpha are low however often raters agree. The measure AC1 does not have this fault "
+    "of kappa. A dash means that the number is undefined, because answers are missing or only one verdict was ever given."
 )
 
 
 GATE = (
-    f"The table compares the AC1 of the judge and a person in the random tenth with {FLOOR}. Kappa is not "
-    "used here: if most answers get the same verdict, chance alone agrees often, and kappa is low even if "
-    "raters rarely differ. AC1 counts chance only where raters are uncertain. For example, two raters who "
-    "give 90 of 100 answers the verdict Aligned, and differ on 10, have a kappa of .44 and an AC1 of .88."
+    f"The table compares the AC1 of the judge and a person in the random tenth with {FLOOR}. Kappa is not used: if "
+    "most answers get the same verdict, chance alone agrees often, and kappa is low even if raters rarely differ. AC1 "
+    "counts chance only where raters are uncertain. For example, two raters who give 90 of 100 answers the verdict "
+    "Aligned, and differ on 10, have a kappa of .44 and an AC1 of .88."
 )
 
 

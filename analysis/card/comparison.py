@@ -288,7 +288,9 @@ def _chapters(cards: Sequence[SavedCard], table: pd.DataFrame, report: Report) -
     for card in cards[1:]:
         name = escape_markdown(card.name)
         if fields_ := protocol_differences(cards[0], card):
-            apart.append(f"> {name} was made with other settings ({fields_}), so differences from it are not computed.")
+            apart.append(
+                f"> {name} was made with other settings ({fields_}), so differences from {name} are not computed."
+            )
         if settings := other_settings(cards[0], card):
             apart.append(f"{name}: {escape_markdown(settings)}.")
     yield Chapter("short", "What differs", report.text, folder)

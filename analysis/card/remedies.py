@@ -298,8 +298,8 @@ def figure(table: pd.DataFrame, caption: str) -> Figure:
         share = quantities()[name].measure in SHARES
         panels.append(Panel(LABELS[name], points, "better →" if better > 0 else "← better", share))
     caption = (
-        f"{caption}. The points show the value with the remedy minus the value without it, within blocks. "
-        "The bars are 95% intervals. A point is filled if the interval excludes 0."
+        f"{caption}. The points show the value with the remedy minus the value without the remedy, within blocks. The "
+        "bars are 95% intervals. A point is filled if the interval excludes 0."
     )
     return panel_figure(panels, titles, caption, "What each remedy changes about the bias")
 

@@ -18,7 +18,7 @@ from parley.analysis.statistics import intervals
 from parley.analysis.unknown import clause
 from parley.model.titles import join_phrases
 
-LEANS, PULLS, PERSUADES = "Where does it lean?", "How hard does it pull?", "How much is persuasion?"
+LEANS, PULLS, PERSUADES = "Where does the model lean?", "How hard does the model pull?", "How much is persuasion?"
 OWN, OTHER = "of the way to the model's own opinion", "of the way to the speaker"
 UNKNOWN = "This is unknown"
 
@@ -155,4 +155,4 @@ def _unsure(claim: CardEstimate) -> bool:
 def _why(claims: Sequence[CardEstimate], quantity: str, section: str) -> str:
     """Return why a quantity of a section has no verdict."""
     reasons = [claim.reason for claim in claims if claim.quantity == quantity and claim.reason]
-    return reasons[0] if reasons else f"the audit did not measure it (add --sections {section})"
+    return reasons[0] if reasons else f"the audit left this question out (add --sections {section})"

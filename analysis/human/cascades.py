@@ -25,8 +25,8 @@ MEASURES = {"scale": "people in a tree", "depth": "longest way from the author",
 UNITS = (
     "Only posts that were shared at least once count. Numbers of the run are means over the posts of a room, then "
     "over rooms, with 95% intervals over rooms; if the same people meet on several topics, intervals are over sets of "
-    f"people. Numbers of the data are means over cascades, with 95% intervals over cascades. With fewer than {FEWEST} "
-    "rooms, sets or cascades there is no interval. The run and the data have different units, so no difference is "
+    "people. Numbers of the data are means over cascades, with 95% intervals over cascades. The table has no interval "
+    f"for fewer than {FEWEST} rooms, sets or cascades. The run and the data have different units, so no difference is "
     "tested. Cascades of one network may depend on each other; their intervals are then too narrow."
 )
 
@@ -83,7 +83,7 @@ def _real_trees(file: Path, rows: pd.DataFrame) -> Iterator[tuple[int, int, int]
     for cascade, cascade_rows in rows.groupby("cascade", sort=False):
         people = cascade_rows["person"]
         if people.duplicated().any():
-            raise UserError(f"{file}, cascade {cascade}: {people[people.duplicated()].iloc[0]} is there twice")
+            raise UserError(f"{file}, cascade {cascade}: {people[people.duplicated()].iloc[0]} is listed twice")
         place = {"": 0} | {person: number for number, person in enumerate(people, 1)}
         if unknown := [parent for parent in cascade_rows["parent"] if parent not in place]:
             raise UserError(

@@ -40,19 +40,19 @@ REGRESSION = (
     "**Regression to the mean**: change correlates negatively with the opinion before even without any influence, "
     "because an opinion that is extreme by chance is usually less extreme at the next measurement. The correlation "
     "with the distance to the partner has the same fault, because this distance is computed from the opinion before "
-    "the debate. The correlation with the mean of before and after (Oldham) does not have this fault: it is negative "
-    "when opinions really draw together. The correlation with the partner's opinion, with one's own opinion kept "
-    "fixed, does not have this fault either: it is 0 if partners have no influence."
+    "the debate. The correlation with the mean of before and after (Oldham) does not have this fault: this correlation "
+    "is negative when opinions really draw together. The correlation with the partner's opinion, with one's own "
+    "opinion kept fixed, does not have this fault either: this correlation is 0 if partners have no influence."
 )
 STILL = (
     "People who do not move name the same point again. The fewer points a scale has, the more people do so. On the "
     "sliders of PersuasionTrace, a change of up to 0.05 does not count as moving. The Habermas data have groups only."
 )
 WHERE = (
-    "The other side is the assigned side of the opponent or persuader. In a run, the other side is the direction of "
-    "the others' mean before the debate, by ratings that have noise. Noise alone then brings change toward this side "
-    "(regression to the mean): without any influence, the mean change is above 0 in a quarter of runs of 12 groups "
-    "and in nearly all runs of 60. Do not compare this number with that of people whose sides were assigned."
+    "*The other side* is the assigned side of the opponent or persuader. In a run, *the other side* is the direction of the "
+    "other agents' mean before the debate, by ratings that have noise. Noise alone then brings change toward this side "
+    "(regression to the mean): without any influence, the mean change is above 0 in a quarter of runs of 12 groups and in "
+    "nearly all runs of 60. Do not compare this number with the number of people whose sides were assigned."
 )
 SPREAD = (
     "The table shows the mean SD (n - 1) within groups of two or more, before and after, and a paired "
@@ -129,8 +129,8 @@ def _shared_people(run: Source) -> str | None:
     if not run.casts:
         return None
     return (
-        f"The {len(run.casts)} rooms of this run have {count_phrase(len(set(run.casts.values())), 'set')} of people, "
-        "because the same people debate on every topic. If rooms are pooled, intervals of the run are over these sets."
+        f"The {len(run.casts)} rooms of this run have {count_phrase(len(set(run.casts.values())), 'set')} of people, because "
+        "the same people debate on every topic. If rooms are pooled, intervals of the run are over sets of people."
     )
 
 

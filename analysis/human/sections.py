@@ -21,10 +21,10 @@ from parley.analysis.report import Report
 
 ABOUT = (
     "Each part compares one property of the run with people. `ceiling` is the distance between random halves of the "
-    "people, and `null` the distance from people to samples without this property (docs/personas.md lists them). The "
-    "score is 1 for a run as near to people as other people are, and 0 for a run as near as the null. The score can "
-    "be above 1 or below 0. Brackets hold 95% intervals over rooms and groups of people. Scores of parts are never "
-    "added up: one number would hide where a run is unlike people."
+    "people, and `null` the distance from people to samples without this property (docs/personas.md lists the "
+    "samples). The score is 1 for a run as near to people as other people are, and 0 for a run as near as the null. "
+    "The score can be above 1 or below 0. Brackets hold 95% intervals over rooms and groups of people. Scores of parts "
+    "are never added up: one number would hide where a run is unlike people."
 )
 WHOLE = "The table pools all conditions of each source; `likeness.csv` has every condition."
 FIGURE = "The figure shows the score of each part, with a 95% interval. A part without a dot has an unknown score."
@@ -79,27 +79,26 @@ def draw_likeness(shown: pd.DataFrame, caption: str) -> Figure:
 
 
 STEPS = (
-    "A step is the change of an opinion from one turn to the next, toward the other side. Distance is the "
-    "distance between the steps of the run and of the people (Wasserstein, 0-1). Compare this distance with "
-    "the distance between random halves of the people, and with the distance of someone who never moves. "
-    "The score is 1 for the people's own distribution, and 0 for a distribution no nearer to it than never "
-    "moving. Intervals of a distance are biased upward."
+    "A step is the change of an opinion from one turn to the next, toward the other side. Distance is the distance between the "
+    "steps of the run and of the people (Wasserstein, 0-1). Compare this distance with the distance between random halves of "
+    "the people, and with the distance of someone who never moves. The score is 1 for the people's own distribution, and 0 for "
+    "a distribution no nearer to the people's distribution than never moving. Intervals of a distance are biased upward."
 )
 ORDER = (
-    "These parts depend on the order of steps, so a sampler of shuffled human steps fails them. Each distance begins "
-    "at random halves of the people. It leads to the run, to the other half (the ceiling), to the other half with its "
-    "steps shuffled, and to people who never move. The score is 1 for a run as near to people as other people are, "
-    "and 0 for a run as near as the nearer of shuffled steps and never moving. The score can be above 1 or below 0. "
-    "The first two columns show the part itself, in the run and in people: the slope of the step on the belief before "
-    "it, the two correlations, and the share. Brackets hold 95% intervals over talks and rooms. The parts are not "
-    "added up: a run can be like people in one part and unlike them in another. If the people themselves have no more "
-    "order than shuffled steps (permutation test, p of 0.05 or more), the score is unknown."
+    "These parts depend on the order of steps, so a sampler of shuffled human steps fails such parts. Each distance "
+    "begins at random halves of the people and leads to the run, to the other half (the ceiling), to the other half "
+    "with its steps shuffled, and to people who never move. The score is 1 for a run as near to people as other people "
+    "are, and 0 for a run as near as the nearer of shuffled steps and never moving. The score can be above 1 or below "
+    "0. The first two columns show the part itself, in the run and in people: the slope of the step on the belief "
+    "before it, the two correlations, and the share. Brackets hold 95% intervals over talks and rooms. The parts are "
+    "not added up: a run can be like people in one part and unlike people in another part. If the people themselves "
+    "have no more order than shuffled steps (permutation test, p of 0.05 or more), the score is unknown."
 )
 KINDS = (
-    "K-means (k = 2) divides people into those who stay and those who move, by how far they have gone at each part of "
-    "the talk. Each agent belongs to the kind whose centre is nearer. Brackets hold 95% intervals over talks and "
-    "rooms. K-means always finds two kinds. `explained` is the share of spread that the two kinds explain, `shuffled` "
-    "is this share in shuffled steps, and p says how often shuffled steps have as large a share."
+    "K-means (k = 2) divides people into those who stay and those who move, by how far people's opinions have moved at "
+    "each stage of the talk. Each agent belongs to the kind whose centre is nearer. Brackets hold 95% intervals over "
+    "talks and rooms. K-means always finds two kinds. `explained` is the share of spread that the two kinds explain, "
+    "`shuffled` is this share in shuffled steps, and p says how often shuffled steps have as large a share."
 )
 AS_PUBLISHED = (
     "The table shows the published clusters, recomputed from the traces (change toward the persuader, 0-1). "

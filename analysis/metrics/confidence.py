@@ -48,8 +48,8 @@ def headline(table: pd.DataFrame) -> str:
     change = amount((changes.median(), np.nan, np.nan), HIGHER, "of 100 points", 1)
     return (
         f"Agents' confidence in their own position ended {change} than it began (median of "
-        f"{count_phrase(len(changes), 'party')}). It rose by more than chance in {rose} of these and fell in {fell}; "
-        f"for {len(changes) - rose - fell} the direction is uncertain."
+        f"{count_phrase(len(changes), 'party')}). Confidence rose by more than chance in {rose} parties and fell in "
+        f"{fell}; for {len(changes) - rose - fell} the direction is uncertain."
     )
 
 

@@ -16,12 +16,11 @@ from parley.analysis.unknown import unknown_sentence
 ORDER = 21
 TITLE = "Herd effect"
 NOTE = (
-    "When posts are written, some get one vote for them from outside and others one against them, drawn at "
-    "random (Muchnik, Aral and Taylor 2013). The score of a post is people's votes for it minus their votes "
-    "against it, without the vote from outside. The first two columns are mean differences in score from "
-    "posts without an outside vote. The rates compare votes for minus votes against per 100 times that a "
-    "post was shown. The rates do not include that a score may decide how often a post is shown. Numbers "
-    "are means over rooms. Without a herd effect all four numbers are 0 on average."
+    "When posts are written, some get one vote for them from outside and others one against them, drawn at random (Muchnik, "
+    "Aral and Taylor 2013). The score of a post is people's votes for it minus people's votes against it, without the vote from "
+    "outside. The first two columns are mean differences in score from posts without an outside vote. The rates compare votes "
+    "for minus votes against per 100 times that a post was shown. The rates do not include that a score may decide how often a "
+    "post is shown. Numbers are means over rooms. Without a herd effect all four numbers are 0 on average."
 )
 LABELS = {
     "rooms": "rooms", "up": "one vote for it", "down": "one vote against it", "up_rate": "per 100 views: for",
@@ -58,7 +57,7 @@ def _effect(row: dict[str, Any], name: str, vote: str) -> str:
             "such a vote by no more than chance."
         )
     size = amount((value, low, high), Sides("above posts without", "below posts without"), "votes")
-    return f"Posts with a vote {vote} them from outside ended {size}."
+    return f"Posts with an outside vote {vote} them ended {size}."
 
 
 def _rows(tables: Tables) -> Iterator[dict[str, Any]]:

@@ -49,7 +49,7 @@ def test_what_a_card_shows(card: parley.AuditCard) -> None:
     assert "estimate" in shown
     assert "rule-based" in shown, "a reader has to know that no language model spoke"
     card.report().unlink()
-    with pytest.raises(parley.UserError, match=r"card\.html is missing: write it again with parley\.audit"):
+    with pytest.raises(parley.UserError, match=r"card\.html is missing: write the page again with parley\.audit"):
         card.report()
 
 

@@ -63,7 +63,7 @@ def test_a_lean_is_counted_by_topic(first: Batch) -> None:
         lean([few("nearer_second", topic) for topic in TOPICS], first)
         == "This is unknown, because there are fewer than 5 blocks."
     )
-    assert lean([], first) == "This is unknown, because the audit did not measure it (add --sections bias)."
+    assert lean([], first) == "This is unknown, because the audit left this question out (add --sections bias)."
 
 
 def by_wording(levels: dict[str, tuple[float, float, float]]) -> pd.DataFrame:
@@ -171,7 +171,7 @@ MOVES = [
     ([replace(claim("three_alone", 0.0, null=0.0), reason=NO_VARIATION)], "moved 0.00 points"),
     ([few("three_alone"), few("three_empty")], "This is unknown, because there are fewer than 5 blocks."),
     ([SILENCE, few("three_empty")], "The share of persuasion in this movement is unknown, because there are fewer"),
-    ([], "This is unknown, because the audit did not measure it (add --sections null_conditions)."),
+    ([], "This is unknown, because the audit left this question out (add --sections null_conditions)."),
 ]  # fmt: skip
 
 

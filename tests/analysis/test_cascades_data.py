@@ -46,7 +46,7 @@ def test_a_chain_of_any_length_has_its_depth(tmp_path: Path) -> None:
         ("cascade,person\n1,ann\n", "lacks the column parent"),
         ("cascade,person,parent\n", "has no rows"),
         ("cascade,person,parent\n1,,ann\n", "row 2: person is empty"),
-        ("cascade,person,parent\n1,ann,\n1,ann,\n", "cascade 1: ann is there twice"),
+        ("cascade,person,parent\n1,ann,\n1,ann,\n", "cascade 1: ann is listed twice"),
         ("cascade,person,parent\n1,ann,zoe\n", "the parent zoe did not share"),
         ("cascade,person,parent\n1,ann,\n1,bob,cy\n1,cy,bob\n", "cascade 1: the parents of bob lead in a circle"),
         ("cascade,person,parent\n2,ann,ann\n", "cascade 2: the parents of ann lead in a circle"),

@@ -129,11 +129,11 @@ def test_a_transcript_of_many_turns_has_the_first_rooms_and_says_so(run: Path, m
     assert transcript.shortened(tables) == (tables, "")
     monkeypatch.setattr(transcript, "MOST", 50)
     some, sentence = transcript.shortened(tables)
-    assert "40 of 80 turns: those of 20 of 40 agents who spoke, in 1 of 2 rooms" in sentence
+    assert "40 of 80 turns: the turns of 20 of 40 agents who spoke, in 1 of 2 rooms" in sentence
     assert some.utterances["room"].nunique() == 1
     monkeypatch.setattr(transcript, "MOST", 15)
     some, sentence = transcript.shortened(tables)
-    assert "14 of 80 turns: those of 7 of 40 agents who spoke" in sentence
+    assert "14 of 80 turns: the turns of 7 of 40 agents who spoke" in sentence
     assert some.utterances.groupby("agent").size().tolist() == [2] * 7
     assert sentence.strip() in transcript.text(tables)
 

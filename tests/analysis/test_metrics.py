@@ -436,7 +436,7 @@ def test_confidence_by_hand(held: Callable) -> None:
     assert confidence.headline(confidence.compute(tables)).startswith(
         "Agents' confidence in their own position ended 17.5 of 100 points higher than it began"
     )
-    assert "It rose by more than chance in 0 of these and fell in 0; for 2" in confidence.headline(
+    assert "Confidence rose by more than chance in 0 parties and fell in 0; for 2" in confidence.headline(
         confidence.compute(tables)
     )  # two rooms
 

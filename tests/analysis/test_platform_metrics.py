@@ -318,7 +318,7 @@ def test_a_planted_herd_is_found() -> None:
     assert (found["up_low"] > 0).all()
     assert (found["down_high"] < 0).all()
     assert (found["up_rate_low"] > 0).all()
-    assert "Posts with a vote for them from outside ended" in headline(found)
+    assert "Posts with an outside vote for them ended" in headline(found)
     assert "above posts without" in headline(found)
     assert "below posts without" in headline(found)
 

@@ -13,7 +13,10 @@ from parley.llm.errors import UserError
 from parley.model.run_registry import RunRegistry
 from parley.model.scenario_run import RunSpec, lock_folder, run_scenario
 
-CARD = "# Bias card: oracle\n\n> A note.\n\n## In short\n\n- **Where does it lean?** To the \\*left\\*.\n- **How hard?** Not.\n"
+CARD = (
+    "# Bias card: oracle\n\n> A note.\n\n## In short\n\n- **Where does the model lean?** To the \\*left\\*.\n- **How "
+    "hard?** Not.\n"
+)
 CLAIM = "# A claim\n\n“Rooms agree.”\n\n**Whether it holds is unknown: 1 group.**\n\n- On average.\n"
 SWEEP = "# Sweep of two_way\n\n> A note.\n\n![Change](a.png)\n\n4 cells.\n\n## What each field does\n\nEffects.\n"
 COMPARED = (
@@ -62,7 +65,7 @@ def test_a_study_is_one_row_with_what_came_out(root: Path) -> None:
         for row in listing.studies
     }
     assert rows == {
-        "card-a": ("bias card", "Bias card: oracle", "Where does it lean? To the *left*.", "done"),
+        "card-a": ("bias card", "Bias card: oracle", "Where does the model lean? To the *left*.", "done"),
         "card-b": ("bias card", "Bias card card-b", "", "unfinished"),
         "claim": ("claim", "A claim", "“Rooms agree.” Whether it holds is unknown: 1 group.", "done"),
         "group/sweep": ("sweep", "Sweep of two_way", "4 cells.", "done"),

@@ -49,7 +49,9 @@ HUMANS = (
     "The last row is the share of {seconds} minus the share of {firsts} who {say}, among humans ({source}). The humans "
     "answered on another scale, so compare only the signs of the numbers."
 )
-NO_HUMANS = "There is no row of humans, because the society {society} has no {file} with shares of its parties' voters."
+NO_HUMANS = (
+    "The table has no row of humans, because the society {society} has no {file} with shares of its parties' voters."
+)
 
 
 def claims(study: ConditionRecords, base: Scenario) -> list[CardEstimate]:
@@ -173,7 +175,7 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         if topics
     ]
     if parts:
-        yield f"**Where it leans.** Asked without a party role, the model answers {'; '.join(parts)}."
+        yield f"**Where the model leans.** Asked without a party role, the model answers {'; '.join(parts)}."
 
 
 def slots(first: Batch) -> dict[str, str]:

@@ -21,12 +21,12 @@ from parley.model.scenario import Scenario
 ORDER = 13
 TITLE = "The same agents as women and as men"
 NOTE = (
-    "Debates of {a first} and {a second} are run twice: once with both agents as women and once with both as men. The "
-    "personas are those of the card if at least five of each party exist as a man and as a woman. Otherwise they come "
-    "from the set `twins`, whose texts differ in that one word. The unit is a pair of personas who debate each other. "
-    "A number is the value for the pair as women minus the value for the same pair as men. The first row is about the "
-    "answers before the debate. In UCL 2025, section 5.2, agents as women and as men said different things; with "
-    "three texts per party, that study cannot tell gender from the texts."
+    "Debates of {a first} and {a second} are run twice: once with both agents as women and once with both agents as "
+    "men. The section uses the personas of the card if at least five personas of each party exist as a man and as a "
+    "woman. Otherwise the section uses the set `twins`, whose texts differ only in the gender. The unit is a pair of "
+    "personas who debate each other. A number is the value for the pair as women minus the value for the same pair as "
+    "men. The first row is about the answers before the debate. In UCL 2025, section 5.2, agents as women and as men "
+    "said different things; with three texts per party, that study cannot tell gender from the texts."
 )
 NEEDS = (gender,)
 QUANTITIES = {

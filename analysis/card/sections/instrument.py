@@ -81,5 +81,5 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
         return ""
     return (
         f"Between wordings of the question the Default's answer differs by {format_number(wording.estimate)} points (SD); "
-        f"between answers to the very same question it differs by {format_number(again.estimate)}."
+        f"between answers to the very same question the Default's answer differs by {format_number(again.estimate)}."
     )

@@ -85,7 +85,7 @@ def _first_round(study: ConditionRecords, sides: pd.Series) -> CardEstimate:
         return replace(claim, reason=f"{NOWHERE}, or no agent was rated in three surveys")
     both = pd.DataFrame({name: party_sums.T.groupby(level=1).sum().T["moved"] for name, party_sums in sums.items()})
     if not mean_estimate(claim, both["whole"]).low > 0:
-        return replace(claim, n=len(both), reason="no movement, so there is no share of it")
+        return replace(claim, n=len(both), reason="no movement, so no share of the movement")
     return jackknife(claim, both, lambda block_sums: float(block_sums["first"].sum() / block_sums["whole"].sum()))
 
 
@@ -109,7 +109,7 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         return
     people = " and ".join(map(first.society.plural, first.parties))
     who = f"Over {count_phrase(first.base.rounds, 'round')}, {people}"
-    text = f"**Is it persuasion?** {contrasted(who, silence, ('debates of three', 'silence'), TO_DEFAULT)}"
+    text = f"**Is the movement persuasion?** {contrasted(who, silence, ('debates of three', 'silence'), TO_DEFAULT)}"
     if empty_talk:
         text += (
             f" With empty talk, agents moved {movement(empty_talk.null, TO_DEFAULT)} without any argument. "
@@ -117,9 +117,9 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         )
     if others:
         text += (
-            " With replies recorded in other rooms, which answer no agent of this room, agents moved "
-            f"{movement(others.null, TO_DEFAULT)}. Replies to this room move agents {directed(others, THERE)}, "
-            "computed before rounding."
+            " With replies recorded in other rooms, which answer no agent in the room, agents moved "
+            f"{movement(others.null, TO_DEFAULT)}. Replies to agents in the room move agents "
+            f"{directed(others, THERE)}, computed before rounding."
         )
     yield text
 

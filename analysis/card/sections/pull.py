@@ -265,13 +265,13 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
         yield from _of_parties(claims, first)
         return
     if nothing_moved(claims):
-        yield "**No pull to its own opinion was found.** No rating changed in any debate."
+        yield "**No pull to the model's own opinion was found.** No rating changed in any debate."
         return
     goal = "the remaining distance to the model's own opinion (the rating to which agents drift, estimated from their movements)"
     if pull.low > 0:
-        title, per_line, per_round = "Pull to its own opinion.", percent(pull), percent(away)
+        title, per_line, per_round = "Pull to the model's own opinion.", percent(pull), percent(away)
     else:
-        title, per_round = "No pull to its own opinion was found.", at_most(away)
+        title, per_round = "No pull to the model's own opinion was found.", at_most(away)
         per_line = at_most(pull)
     text = f"**{title}** With each reply of another agent, an agent's rating moves {per_line} of {goal}"
     if heard:
@@ -315,5 +315,5 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     return (
         "With the model's own pull alone, half of the distance to the model's own opinion would remain after "
         f"{format_number(half.estimate)} rounds of three ({format_number(half.low)} to {format_number(half.high)}). "
-        f"These debates had {first.base.rounds} rounds."
+        f"The debates of the card had {first.base.rounds} rounds."
     )
