@@ -38,10 +38,7 @@ ABOUT = (
     "An opinion-dynamics model moves numbers: no agent speaks, and no language model is called. The result follows "
     "from the model, the graph and the first attitudes, so the result is no evidence about people or language models."
 )
-EVERYONE = (
-    "At every step, all agents see the attitudes of their neighbours in the graph. The population has no feed and no "
-    "intervention."
-)
+EVERYONE = "At every step, all agents see the attitudes of their neighbours in the graph. There is no feed and no intervention."
 CHANGES = {
     "read": "people read by one person, on average",
     "distance": "distance to the people read, in points, on average",

@@ -387,7 +387,7 @@ def test_the_files_of_a_card(written: Path) -> None:
     assert all(one["estimate"] is not None or one["reason"] for one in told["claims"])
     page = (written / "card.html").read_text()
     assert page.index("no language model") < page.index(">In short<") < page.index("<nav") < page.index("<table")
-    assert "ull to the model's own opinion" in page or "No pull to an opinion of its own can be shown" in page
+    assert "ull to the model's own opinion" in page
     assert "the judge (oracle, which is also the audited model, so this is not independent evidence)" in page
     assert "data:image/svg+xml" in page
     assert 3 <= len(told["sentences"]) <= 5

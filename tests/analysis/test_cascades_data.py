@@ -73,7 +73,7 @@ def test_the_report_has_both_and_a_run_without_acts_is_refused(tmp_path: Path) -
     line = next(line for line in text.splitlines() if line.startswith("| people in a tree"))
     assert line.split("|")[3].strip() == "3.00"
     assert "to" in line.split("|")[2]
-    with pytest.raises(UserError, match="no one could share"):
+    with pytest.raises(UserError, match="no agent could share"):
         write_cascades(tables([make_header(load_preset("two_way"), (), model.backend)]), tmp_path / "c.csv", tmp_path)
 
 

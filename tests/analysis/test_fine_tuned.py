@@ -219,7 +219,7 @@ def test_the_report_says_it_in_words_and_pictures(found: TuningResult, tmp_path:
         )
     assert "The 95% interval over rooms is on that party's side on" in told
     assert "There is no adapter of shuffled parties" in told
-    assert "This does not show that the training method works" in told
+    assert "training seeds are needed to show that the training method works" in told
     drawn = fine_tuned_figure(found, "caption")
     assert len(drawn.axes) == 2 * 3 * 2, "what the paper draws and what is expected, by direction and topic"
     assert drawn.caption.startswith("Opinions in the same debates, before and after fine-tuning. ")

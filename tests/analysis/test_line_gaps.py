@@ -191,4 +191,4 @@ def test_the_report_of_a_judge_has_the_gaps_of_the_run(tmp_path: Path) -> None:
     other = Report(tmp_path / "other", "judge", "Judge")
     severity = sat(load_preset("honesty", {"llm": "oracle", "repetitions": 1, "rounds": 2, "probe": "attitude"}))
     judge_quality._add_gaps(other, verdicts, severity)
-    assert "Public lines" not in other.write().read_text()
+    assert "Public replies" not in other.write().read_text()

@@ -225,7 +225,7 @@ def test_ends_only_surveys_give_a_rate_per_round_and_no_first_round(held: Callab
         assert row(drift.compute(tables))["rate"] == pytest.approx(1)
         found = row(first_cycle.compute(tables))
         assert np.isnan(found["share"])
-        assert found["reason"].startswith("this needs surveys")
+        assert found["reason"].startswith("the share needs surveys")
 
 
 def test_first_cycle_by_hand(held: Callable) -> None:

@@ -63,5 +63,5 @@ def test_below_five_repetitions_and_without_notes_there_is_no_verdict(noted: Pat
         "With fewer than 5 repetitions, it is unknown whether the notes are nearer to the agent's rating than the "
         "agent's replies.",
     ]
-    with pytest.raises(UserError, match="no agent of this run noted what it thinks"):
+    with pytest.raises(UserError, match="no agent of this run wrote private notes"):
         with_notes(replace(tables, private=tables.private.iloc[:0]))

@@ -150,7 +150,7 @@ def test_a_report_says_that_lines_do_not_go_with_ratings(new_model: str, tmp_pat
         assert found is not None
         assert found.lines == voice
         assert debate(new_model, tmp_path / name) == 0
-    said = "the model itself graded only 43% of 44 pairs of lines of a short debate in the order of their speakers' "
+    said = "the model itself scored only 43% of 44 pairs of replies of a short debate in the order of the speakers' "
     summaries = [(tmp_path / name / "summary.md").read_text() for name in "ab"]
     assert [said in summary for summary in summaries] == [True, False]
     nothing = Qualification((strong,), 4, False, OwnVoice(math.nan, 0, math.nan, math.nan, 16))

@@ -13,10 +13,7 @@ from parley.llm.errors import UserError
 from parley.model.run_registry import RunRegistry
 from parley.model.scenario_run import RunSpec, lock_folder, run_scenario
 
-CARD = (
-    "# Bias card: oracle\n\n> A note.\n\n## In short\n\n- **Where does the model lean?** To the \\*left\\*.\n- **How "
-    "hard?** Not.\n"
-)
+CARD = "# Bias card: oracle\n\n> Note\n\n## In short\n\n- **Where does the model lean?** To the \\*left\\*.\n- **How?** Not.\n"
 CLAIM = "# A claim\n\n“Rooms agree.”\n\n**Whether it holds is unknown: 1 group.**\n\n- On average.\n"
 SWEEP = "# Sweep of two_way\n\n> A note.\n\n![Change](a.png)\n\n4 cells.\n\n## What each field does\n\nEffects.\n"
 COMPARED = (

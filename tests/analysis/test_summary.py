@@ -498,7 +498,7 @@ def test_an_interval_over_few_people_says_whom_it_is_about(people: int, told: bo
     tables: Any = SimpleNamespace(agents=frame, groups=["g"])
     first, moved, last = _about_few_people(lines, tables)
     assert [first, last] == [lines[0], lines[2]]
-    assert ("; 3 people of a party sit in all rooms" in moved) is told
+    assert ("; 3 people of a party debate in all rooms" in moved) is told
     assert moved.endswith("in other conversations, not about other people." if told else "3.7 to 4.0).")
 
 
@@ -506,7 +506,7 @@ def test_an_interval_over_few_people_says_whom_it_is_about(people: int, told: bo
 def test_the_caveat_of_the_oracle_names_own_people(personas: str, told: bool) -> None:
     scenario = {"llm": "oracle", "topic": ["racism"], "personas": personas}
     header: Any = SimpleNamespace(scenario=scenario, model={"backend": "oracle"}, branch={}, stand_ins=())
-    assert ("It ignores all else that your file says of them" in (disclaimer(header) or "")) is told
+    assert ("The rule-based speaker ignores the rest of the file" in (disclaimer(header) or "")) is told
 
 
 @check_each(
