@@ -37,10 +37,10 @@ MEASURES: Mapping[str, str] = {
 DISTANCES = ("note", "line", "stranger")
 ABOUT = (
     "A judge scores the first state of each note (stance or belief) and each reply, from 1 to 7 on the topic's claim. The "
-    "scores of notes and replies are converted to the topic's axis from 0 to 10 and compared with the agent's own rating in "
-    "the survey before. Numbers are means over the turns of a room, then over the rooms of a repetition (in which the same "
-    "people meet on every topic), then over repetitions. Brackets are 95% intervals over repetitions. A note that says "
-    "nothing about its agent beyond the party is as near to a stranger's rating as to the agent's own rating."
+    "scores of notes and replies are converted to the topic's axis from 0 to 10 and compared with the agent's own rating in the "
+    "survey before. The table shows means over the turns of a room, then over the rooms of a repetition (in which the same "
+    "people meet on every topic), then over repetitions. Brackets are 95% intervals over repetitions. A note that says nothing "
+    "about its agent beyond the party is as near to a stranger's rating as to the agent's own rating."
 )
 
 

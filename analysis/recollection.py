@@ -233,13 +233,13 @@ def write_recall(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str
     report = Report(folder, "recall", "What agents recall with parts of their memory left out")
     report.data(recall=points, differences=effects)
     report.add(
-        f"All agents of one run were interviewed after the last round, with all of their memory (`{FULL}`, and "
-        f"`{AGAIN}` with other random numbers) and with a part of the memory left out. {spec} scored from 0 to 10 how "
-        "much of the truth each answer tells: once against what the agent itself lived, and once against what a "
-        "stranger in the same role of another room lived. Recall is the first score minus the second. If an answer "
-        "says nothing about the agent's own life, recall is 0 on average. Brackets are 95% intervals over "
-        "repetitions, because the same people live on every topic of a repetition. `all` covers the questions about "
-        "what agents lived. `self` asks about the persona, which every prompt contains, and is a control."
+        f"All agents of one run were interviewed after the last round, with all of their memory (`{FULL}`, and `{AGAIN}` with "
+        f"other random numbers) and with a part of the memory left out. {spec} scored from 0 to 10 how much of the truth each "
+        "answer tells: once against what the agent itself lived, and once against what a stranger in the same role of another "
+        "room lived. Recall is the score for the own life minus the score for the stranger's life. If an answer says nothing "
+        "about the agent's own life, recall is 0 on average. Brackets are 95% intervals over repetitions, because the same "
+        "people live on every topic of a repetition. `all` covers the questions about what agents lived. `self` asks about the "
+        "persona, which every prompt contains, and is a control."
     )
     report.disclaim(tables.header)
     report.lines(sentences(effects, null))

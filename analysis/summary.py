@@ -234,7 +234,7 @@ def _default_levels(tables: Tables) -> str:
         for topic in tables.topics:
             if level := default_level(tables, topic, group):
                 counts[_group(tables, group), _source(tables, group, level.source)].append(level.n)
-    sources = [f"{group}: {source} (n = {words.format_range(n)} per topic)" for (group, source), n in counts.items()]
+    sources = [f"{group} ({source}, n = {words.format_range(n)} per topic)" for (group, source), n in counts.items()]
     about = "The Default's first rating is the mean rating of Defaults before the debates. Defaults by group:"
     return f"{about} {'; '.join(sources)}." if sources else ""
 
@@ -258,7 +258,7 @@ def _axis(topic: str, probe: str) -> str:
     scale = survey_question.scale
     labels = " to ".join(f"{end} ({scale.labels[end]})" for end in (scale.low, scale.high))
     low, high = (f"{survey_question.attitude(end):g}" for end in (scale.low, scale.high))
-    shown = "" if (low, high) == (f"{scale.low}", f"{scale.high}") else f", which are {low} and {high} here"
+    shown = "" if (low, high) == (f"{scale.low}", f"{scale.high}") else f", converted to {low} and {high}"
     return words.escape_markdown(f"{survey_question.construct}, asked from {labels}{shown}: {survey_question.question}")
 
 

@@ -128,7 +128,7 @@ def derive_card(folder: Path, out: Path) -> Iterator[str]:
     """
     design = read_design(folder)
     if design["people"]:
-        raise UserError("the human data of --data are not in the folder")
+        raise UserError("the human data given with --data are not in the folder")
     if (folder / QUALIFIED).exists():  # the card begins with it
         shutil.copy(folder / QUALIFIED, out / QUALIFIED)
     chosen = sections(design["sections"])

@@ -35,12 +35,12 @@ FEWEST_PEOPLE, FEWEST_CASCADES = 10, 5
 DEALS, HALVES = 999, 50
 LIMIT = 0.05
 ABOUT = (
-    "The people of the table are nodes of the run's network, so each person can be compared with the same person in "
-    "the run. *shared* is how many posts a person shared. *carried* is how often others shared a post that they got "
-    f"from this person. rho is Spearman's correlation of run and table over people. p is the share of {DEALS} random "
-    "assignments of the run's people to the nodes that give as high a correlation, times the number of measures "
-    "(Bonferroni). Halves is the mean correlation of one half of the table's cascades with the other half. This mean "
-    "correlation is the ceiling for rho. One network is one case, so the table says nothing about other networks."
+    "The people of the table are nodes of the run's network, so each person can be compared with the same person in the run. "
+    "*shared* is how many posts a person shared. *carried* is how often others shared a post that they got from this person. "
+    f"rho is Spearman's correlation of run and table over people. p is the share of {DEALS} random assignments of the run's "
+    "people to the nodes that give as high a correlation, times the number of measures (Bonferroni). *Halves* is the mean "
+    "correlation of one half of the table's cascades with the other half. This mean correlation is the ceiling for rho. One "
+    "network is one case, so the table says nothing about other networks."
 )
 
 

@@ -239,7 +239,7 @@ def draw(sources: Sequence[Source], measured: pd.DataFrame, published: Sequence[
         _draw_correlations(effects, persons, measured, published)
         people, runs = ([source for source in persons if (source.name == RUN) == mine] for mine in (False, True))
         _draw_traces(talks, people, "People: toward the other side", "Turn (hollow: after the talk)")
-        _draw_traces(rounds, runs, "Run: toward the others of the room", "Round (hollow: the last)")
+        _draw_traces(rounds, runs, "Run: toward the other agents of the room", "Round (hollow: the last)")
         rounds.sharey(talks)
         talks.autoscale()
     return figure

@@ -49,9 +49,9 @@ def of_run(tables: Tables) -> Source:
     pairs = first_partners(tables)
     who = "the partner is the first one" if pairs else "the partners are the others of a room, Defaults included"
     notes = (
-        f"Attitudes 0-10 on the topic's axis are converted to 0-1; {who}. The other side is the direction "
-        "of the partners' mean opinion before the debate. For an agent with an extreme opinion this side "
-        "lies toward the middle, so moves toward it include regression to the mean.",
+        f"Attitudes 0-10 on the topic's axis are converted to 0-1; {who}. The other side is the direction of the "
+        "partners' mean opinion before the debate. For an agent with an extreme opinion, the other side lies toward "
+        "the middle, so moves toward the other side include regression to the mean.",
     )
     moves, origin = toward_majority(people), "attitudes of agents, not of people"
     return Source(RUN, people, moves, "room", origin, notes=notes, casts=casts_of_rooms(tables))

@@ -13,9 +13,9 @@ from parley.analysis.tables import Tables
 ORDER = 10
 TITLE = "Attitude assortativity"
 NOTE = (
-    "Assortativity is Pearson's correlation of the attitudes at the two ends of a link, hearer and speaker (Newman "
-    "2003). Assortativity is 1 if links join agents who think alike, 0 if links do not depend on attitudes, and "
-    "negative if links join opposites. Links to an agent without a rating are left out. Numbers are means over rooms."
+    "Assortativity is Pearson's correlation of the attitudes at the two ends of a link, hearer and speaker (Newman 2003). "
+    "Assortativity is 1 if links join agents who think alike, 0 if links do not depend on attitudes, and negative if links join "
+    "opposites. Links to an agent without a rating are left out. The table shows means over rooms."
 )
 LABELS = {"rooms": "rooms", "assortativity": "assortativity", "reason": "reason if missing"}
 NEEDS = "links"

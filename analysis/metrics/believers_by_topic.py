@@ -25,11 +25,11 @@ from parley.analysis.unknown import unknown_sentence
 ORDER = 9.5
 TITLE = "Believers by topic"
 NOTE = (
-    "Believers are agents that believe the news (above 5 of 10). Their share is measured at the last survey, among agents rated "
-    "at the first and the last survey; gain is the change of this share between the two. Difference is the gain minus the mean "
-    "gain of all items in the same repetition, with the same people. The verdict says more or less than average only if p, "
-    "corrected by Holm for the number of items or subjects, is below 0.05. For a subject, the mean over its items is taken "
-    "first. The unit is the repetition."
+    "Believers are agents that believe the news (above 5 of 10). The share of believers is measured at the last "
+    "survey, among agents rated at the first and the last survey. Gain is the change of this share since the first "
+    "survey. Difference is the gain minus the mean gain of all items in the same repetition, with the same people. The "
+    "verdict says more or less than average only if p, corrected by Holm for the number of items or subjects, is below "
+    "0.05. For a subject, the mean over its items is taken first. The unit is the repetition."
 )
 LABELS = {
     "what": "item or subject", "rooms": "repetitions", "believers": "believers", "gain": "gain", "difference": "difference",

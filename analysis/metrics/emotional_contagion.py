@@ -29,8 +29,8 @@ NOTE = (
     "Observed uses how far these authors felt above or below their own average in the survey before they wrote. "
     "Controls are the authors' average feeling, the person's own emotion and attitude before, and the round. Shuffled "
     "is the mean effect if the people of a party swap places in the network; the ties and messages stay in place. "
-    "Contagion is observed minus shuffled. So contagion does not include that people follow others who feel alike. "
-    "Numbers are means over rooms. The number p in `tables/` is the share of shuffles whose mean effect is as far from "
+    "Contagion is observed minus shuffled. So contagion does not include that people follow others who feel alike. The "
+    "table shows means over rooms. The number p in `tables/` is the share of shuffles whose mean effect is as far from "
     "the shuffles' average (the true order counts as a shuffle). If only some circles of a party hear of a shock, the "
     "shock looks like contagion. In a dense network many shuffled ties are true ones, so contagion is underestimated."
 )

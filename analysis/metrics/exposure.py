@@ -19,7 +19,7 @@ NOTE = (
     "The numbers describe the messages that an agent hears in a round. Variance (n - 1) and entropy describe the "
     "speakers' attitudes at the survey before. Entropy counts whole points: 0 if all attitudes are equal, 1 if all "
     "points are equally frequent. *Other parties* is the share of messages from another party. The next column is the "
-    "same share if all agents heard all other agents. Numbers are means over agents, then over rooms."
+    "same share if all agents heard all other agents. The table shows means over agents, then over rooms."
 )
 LABELS = {
     "rooms": "rooms", "variance": "variance", "entropy": "entropy", "cross": "other parties",

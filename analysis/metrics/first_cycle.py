@@ -17,10 +17,10 @@ from parley.analysis.unknown import clause, unknown_sentence
 ORDER = 3
 TITLE = "Share of the movement in the first round"
 NOTE = (
-    "The share is the mean change in round 1 divided by the mean change in all rounds, from 0 to 1. If opinions moved evenly, "
-    "round 1 of 5 would hold 20% of the change. Only agents who were rated before round 1, after round 1 and in the last "
-    "survey are included. The share is empty if the whole change is not distinguishable from zero, or if the change in round 1 "
-    "was larger than the whole change or in the other direction."
+    "The share is the mean change in round 1 divided by the mean change in all rounds, from 0 to 1. If opinions moved "
+    "evenly, round 1 of 5 would hold 20% of the change. Only agents who were rated before round 1, after round 1 and "
+    "in the last survey are included. The share is empty if the whole change is not distinguishable from zero, or if "
+    "the change in round 1 was larger than the whole change or in the opposite direction."
 )
 LABELS = {"rooms": "rooms", "first": "round 1", "total": "all rounds", "share": "share", "reason": "reason if missing"}
 NO_AGENT = "no agent was rated before round 1, after round 1 and in the last survey"
@@ -87,6 +87,6 @@ def line(cell: Cell) -> dict[str, Any]:
     outside = (
         "the change in round 1 was larger than the whole change"
         if share > 1
-        else "opinions moved in the other direction in round 1"
+        else "opinions moved in the opposite direction in round 1"
     )
     return row | bounded("share", share, interval(changes, ratio, None), outside)

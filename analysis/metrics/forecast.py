@@ -21,12 +21,11 @@ from parley.analysis.tables import Tables
 ORDER = 6
 TITLE = "Forecasts of one's own answer"
 NOTE = (
-    "Before the debate an agent says which answer it expects to give afterwards. Error is the mean distance "
-    "(points) between the expected and the later answer. Unchanged is the mean distance if each agent "
-    "forecast no change. Gain is unchanged minus error, room by room: above 0, the forecasts are better "
-    "than a forecast of no change. The correlation r compares expected and later answers over agents. Bias "
-    "is the mean expected answer minus the mean later answer. Distance compares the two distributions "
-    "(Wasserstein): a group can be right while its agents are wrong."
+    "Before the debate an agent says which answer it expects to give afterwards. Error is the mean distance (points) between "
+    "the expected and the later answer. Unchanged is the mean distance if each agent forecast no change. Gain is *unchanged* "
+    "minus *error*, room by room. A gain above 0 means that forecasts are better than a forecast of no change. The correlation "
+    "r compares expected and later answers over agents. Bias is the mean expected answer minus the mean later answer. Distance "
+    "compares the two distributions (Wasserstein): a group can be right while its agents are wrong."
 )
 LABELS: dict[str, str] = {}
 FEWEST = 10

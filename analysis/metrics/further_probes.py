@@ -10,7 +10,7 @@ from parley.analysis.tables import Tables
 
 ORDER = 5
 TITLE = "Further questions by round"
-NOTE = "Numbers are mean ratings of roles over rooms, on the question's own scale. *Missing* counts unreadable ratings."
+NOTE = "The table shows mean ratings of roles over rooms, on the question's own scale. *Missing* counts unreadable ratings."
 LABELS: dict[str, str] = {}
 KEYS = ["probe", "topic", "group", "seat", "party", "round", "iteration"]
 

@@ -13,10 +13,9 @@ from parley.analysis.tables import Tables
 ORDER = 11
 TITLE = "Modularity"
 NOTE = (
-    "Modularity is the share of links within blocks, minus the share expected if links were redrawn with the same "
-    "number of links per agent (directed: Leicht and Newman 2008). Blocks are the parties, or the sides of the "
-    "question: ratings below, at and above the middle (5). Agents without a rating are on no side. Numbers are means "
-    "over rooms."
+    "Modularity is the share of links within blocks, minus the share expected if links were redrawn with the same number of "
+    "links per agent (directed: Leicht and Newman 2008). Blocks are the parties, or the sides of the question: ratings below, "
+    "at and above the middle (5). Agents without a rating are on no side. The table shows means over rooms."
 )
 LABELS = {"rooms": "rooms", "party": "by party", "side": "by side", "reason": "reason if missing"}
 NEEDS = "links"

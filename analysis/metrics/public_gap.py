@@ -25,9 +25,9 @@ NOTE = (
     "*Toward the audience* is the gap in the direction of the others' mean rating before the round; *distance* is the gap "
     "without a direction. The table uses only replies of the rule-based speaker and pocket, whose score is known without a "
     "judge. The command `study judge` scores other replies (studies/honesty/README.md). *Swapped* shows what *toward the "
-    "audience* would be by chance: gaps are exchanged at random between replies with the same topic and rating, 199 times. "
-    "The column has the mean and the range of the middle 95%. A gap alone does not show a lie: an agent that argues for an "
-    "assigned side, or in a role, is meant to say something other than it thinks. Numbers are means over rooms."
+    "audience* would be by chance: gaps are exchanged at random between replies with the same topic and rating, 199 times. The "
+    "column *swapped* has the mean and the middle 95% of the exchanges. A gap alone does not show a lie: an agent that argues "
+    "for an assigned side, or in a role, is meant to say something other than it thinks. The table shows means over rooms."
 )
 LABELS = {
     "rooms": "rooms", "missing": "lines without a gap", "toward": "toward the audience", "swapped": "swapped",

@@ -22,7 +22,7 @@ NOTE = (
     "The control is the random recommender, or the first recommender if no run uses the random one. Variance is the "
     "change of the variance of attitudes (0-10) from the first survey to the last, minus the change for the same "
     "people under the control. Distance is the same comparison for the gap between the two parties' mean attitudes. A "
-    "number above 0 means that people end further apart than under the control. Numbers are means over pairs of "
+    "number above 0 means that people end further apart than under the control. The table shows means over pairs of "
     "rooms. If opinions do not depend on what people read, both numbers are 0 on average."
 )
 LABELS = {"rooms": "pairs", "variance": "variance", "distance": "distance of parties", "reason": "reason if missing"}

@@ -9,7 +9,7 @@ from parley.analysis.tables import Tables
 
 ORDER = 1
 TITLE = "Attitude by round"
-NOTE = "Numbers are mean attitudes (0-10) of roles over rooms. *Missing* counts ratings that could not be read."
+NOTE = "The table shows mean attitudes (0-10) of roles over rooms. *Missing* counts ratings that could not be read."
 LABELS: dict[str, str] = {}
 KEYS = ["topic", "group", "seat", "party", "round"]
 

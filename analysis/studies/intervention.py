@@ -384,7 +384,7 @@ def headline(result: InterventionResult) -> str:
         )
     if few:
         sentences.append(
-            f"{few} of these effects are from fewer than {FEWEST} rooms: run more rooms with `--repetitions`."
+            f"{few} of the effects are from fewer than {FEWEST} rooms: run more rooms with `--repetitions`."
         )
     return "\n".join(f"- {sentence}" for sentence in sentences)
 

@@ -22,10 +22,10 @@ FORGETS, REMEMBERS = "no history", "own history"
 CONDITIONS = (Condition(FORGETS), Condition(REMEMBERS, remembers=True))
 OWN = "own data"
 READING = (
-    "Answers are compared between neighbouring waves. Same is the share of answers that are equal in both waves. *Strangers* "
+    "Answers are compared between neighbouring waves. *Same* is the share of answers that are equal in both waves. *Strangers* "
     "is the share that would be equal if the second answer came from another person: independent draws from the marginals. "
-    "*Same party* is the share that is equal if the second answer comes from another person of the party. r is the "
-    "test-retest correlation over people, averaged over questions. Brackets are 95% intervals over people."
+    "*Same party* is the share that is equal if the second answer comes from another person of the party. r is the test-retest "
+    "correlation over people, averaged over questions. Brackets are 95% intervals over people."
 )
 
 

@@ -19,7 +19,7 @@ from parley.analysis.unknown import clause
 
 UNIT = (
     "Values are attitudes from 0 to 10, on the axis of each topic. Brackets are 95% intervals over questions "
-    "(Student's). Size is the mean absolute difference per question. Sampling alone keeps the size above 0: *by "
+    "(Student's). *Size* is the mean absolute difference per question. Sampling alone keeps the size above 0: *by "
     "chance* is the size expected if nothing changed. The p-value is for all questions together, by an F test that "
     "allows unequal spreads and numbers of answers (Holm's correction over the table)."
 )
@@ -30,7 +30,7 @@ NOTHING = (
 SYMMETRY = (
     "The table shows how far each of two opposite identities moves the answers from the unsteered answers, along the "
     "identity's own direction (mean per question), and the difference. If both identities move the model as far, the "
-    "difference is 0. Below 0, answers moved in the opposite direction."
+    "difference is 0. A number below 0 means that answers moved in the opposite direction."
 )
 
 

@@ -135,10 +135,10 @@ def _effects(effects: pd.DataFrame, tested: pd.DataFrame, seeds: int, names: Par
     yield (
         "Main effects: each value of a field is first averaged over the other fields within each seed. Change is the "
         "attitude (0-10) at the last survey minus the attitude at the first survey, over agents rated in both "
-        "surveys. *Toward the Default* is this change, positive toward the Default's first rating. Difference is the "
-        "change minus the change at the first value of the field, seed by seed (all cells of a seed have the same "
-        f"agents). Brackets hold 95% intervals over seeds, not corrected for the number of rows.{few} Seeds without "
-        "results in every cell are left out of a row and counted in that row.\n"
+        "surveys. *Toward the Default* is the change, counted positive toward the Default's first rating. Difference "
+        "is the change minus the change at the first value of the field, seed by seed (all cells of a seed have the "
+        f"same agents). Brackets hold 95% intervals over seeds, not corrected for the number of rows.{few} Seeds "
+        "without results in every cell are left out of a row and counted in that row.\n"
     )
     effects = effects.assign(depends=[depends(tested, row) for row in effects.to_dict("records")])
     keys = [key for key in ("field", "value", "topic", "group", "party") if effects[key].nunique() > 1] or ["party"]

@@ -459,7 +459,7 @@ def test_the_axis_is_told_in_words_of_the_probe(topic: str, probe: str) -> None:
     """The scale that was asked, with the words of its ends, and which of them is 0 and 10 here; each probe and polarity."""
     asked = load_topic(topic).probe(probe)
     scale, ends = asked.scale, [asked.attitude(end) for end in (asked.scale.low, asked.scale.high)]
-    here = f", which are {ends[0]:g} and {ends[1]:g} here" * (ends != [scale.low, scale.high])
+    here = f", converted to {ends[0]:g} and {ends[1]:g}" * (ends != [scale.low, scale.high])
     told = (
         f"{scale.low} ({scale.labels[scale.low]}) to {scale.high} ({scale.labels[scale.high]}){here}: {asked.question}"
     )
@@ -479,7 +479,7 @@ def test_a_statement_turned_round_has_agreement_at_the_low_end() -> None:
     turned = replace(topic, probes={"turned": replace(topic.probe("agreement"), polarity=-1)})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("parley.analysis.summary.load_topic", lambda slug: turned)
-        assert "which are 10 and 0 here: How" in _axis("racism", "turned")
+        assert "converted to 10 and 0: How" in _axis("racism", "turned")
 
 
 def test_copies_of_a_persona_in_one_room_are_reported(ran: Callable, tmp_path: Path) -> None:
@@ -536,9 +536,9 @@ def test_rooms_that_share_personas_are_owned_up_to(ran: Callable, tmp_path: Path
 def test_the_summary_says_where_the_dashed_line_comes_from(ran: Callable, tmp_path: Path) -> None:
     """Of whom, and of how many."""
     text = summary(load(ran("echo_chamber")), tmp_path)
-    assert "Two Republicans and a Default: its own Defaults (n = 3 per topic)" in text
-    assert "Two Republicans: the Defaults of Two Republicans and a Default (n = 3 per topic)" in text
-    assert "A Republican and a Democrat: Defaults surveyed outside the debates (n = 3" in summary(
+    assert "Two Republicans and a Default (its own Defaults, n = 3 per topic)" in text
+    assert "Two Republicans (the Defaults of Two Republicans and a Default, n = 3 per topic)" in text
+    assert "A Republican and a Democrat (Defaults surveyed outside the debates, n = 3" in summary(
         load(ran("two_way")), tmp_path
     )
 

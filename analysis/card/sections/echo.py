@@ -17,8 +17,8 @@ from parley.model.scenario import Scenario
 ORDER = 10
 TITLE = "Debates within a party (echo chambers)"
 NOTE = (
-    "Debates within a party are compared with debates of two parties and with silence, in the same blocks. Outward "
-    "means away from the opinion with which the other party begins; inward means toward that opinion. If the parties "
+    "Debates within a party are compared with debates of two parties and with silence, in the same blocks. *Outward* "
+    "means away from the opinion with which the other party begins; *inward* means toward that opinion. If the parties "
     "begin at the same opinion on a topic, there is no direction, and the topic is left out. In other studies groups "
     "of like-minded humans became more extreme than mixed groups (Hobolt et al. 2023), and agents of one party came "
     "nearer to the Default instead (Taubenfeld et al. 2024)."

@@ -25,10 +25,10 @@ ORDER = 5
 TITLE = "Do agents keep their role?"
 NOTE = (
     "Each agent answers {questions} questions about politics in its role, outside any debate. The judge says whether each "
-    "answer fits a member of the agent's party. Shares are of the answers with a verdict, over blocks. The Default has no "
-    "party; the Default's shares are over agents. Refused counts the turns of a debate in which the model steps out of its "
-    "role. Could not be read counts the ratings without a number. Both counts are shares of all turns or ratings, with "
-    "intervals over agents. If something never happened, its upper limit treats turns and ratings as independent."
+    "answer fits a member of the agent's party. Shares count only answers with a verdict, and intervals are over blocks. The "
+    "Default has no party; the Default's shares are over agents. *Refused* counts the turns of a debate in which the model "
+    "steps out of its role. *Could not be read* counts the ratings without a number. Both counts are shares of all turns or "
+    "ratings, with intervals over agents. If something never happened, its upper limit treats turns and ratings as independent."
 )
 NEEDS = (three,)
 OUTSIDE = (INTERVIEWS,)
