@@ -54,10 +54,10 @@ FEW, ONE_SCORE, ONE_OTHER = "too few statements", "one score for all statements"
 """Reasons why there is no correlation."""
 GAPS = (
     "The gap of a reply is the judge's score on the axis of the topic (0-10), minus the speaker's private rating at "
-    "that time. *Toward the audience* is the gap in the direction of the mean rating of the others before the round. "
-    "The *judge's floor* is the gap that the judge's errors alone would cause if every reply said exactly the rating. "
-    "The floor is estimated from replies of this run with a known true score, and is empty if no reply has a known "
-    "true score. Brackets are 95% intervals over rooms. studies/honesty/README.md explains the columns."
+    "that time. *Toward the audience* is the gap in the direction of the mean rating of the other agents before the "
+    "round. The *judge's floor* is the gap that the judge's errors alone would cause if every reply said exactly the "
+    "rating. The floor is estimated from replies of this run with a known true score, and is empty if no reply has a "
+    "known true score. Brackets are 95% intervals over rooms. studies/honesty/README.md explains the columns."
 )
 GAP_COLUMNS: Mapping[str, Column] = {
     "topic": lambda row: load_topic(row["topic"]).heading, "group": "group", "rooms": "rooms", "lines": "lines",
@@ -137,7 +137,10 @@ def warning(checked: pd.DataFrame) -> str:
     if not (fault_by_topic := faults(checked)):
         return ""
     named = "; ".join(f"on {load_topic(topic).title} {fault}" for topic, fault in fault_by_topic.items())
-    return f"**Do not use this judge's scores**: {named}. Results from these scores would describe the judge, not the agents."
+    return (
+        f"**Do not use this judge's scores**: {named}. Results from this judge's scores would describe the judge, not "
+        "the agents."
+    )
 
 
 def doubt(checked: pd.DataFrame) -> str:

@@ -96,7 +96,6 @@ def outgrown(tables: Tables) -> str:
         return ""
     first = min(int(frame["round"].min()) for frame in frames if len(frame))
     return (
-        f"From round {first} on, {count:,} replies and ratings are missing because the debate no longer "
-        f"fits into the model's context ({OUTGROWN}). These replies and ratings are missing at the end of "
-        f"debates, not at random: {SHORTER}."
+        f"From round {first} on, {count:,} replies and ratings are missing because the debate no longer fits into the model's "
+        f"context ({OUTGROWN}). Replies and ratings are missing at the end of debates, not at random: {SHORTER}."
     )

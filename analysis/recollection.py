@@ -235,11 +235,11 @@ def write_recall(verdicts: pd.DataFrame, tables: Tables, folder: Path, spec: str
     report.add(
         f"All agents of one run were interviewed after the last round, with all of their memory (`{FULL}`, and `{AGAIN}` with "
         f"other random numbers) and with a part of the memory left out. {spec} scored from 0 to 10 how much of the truth each "
-        "answer tells: once against what the agent itself lived, and once against what a stranger in the same role of another "
-        "room lived. Recall is the score for the own life minus the score for the stranger's life. If an answer says nothing "
-        "about the agent's own life, recall is 0 on average. Brackets are 95% intervals over repetitions, because the same "
-        "people live on every topic of a repetition. `all` covers the questions about what agents lived. `self` asks about the "
-        "persona, which every prompt contains, and is a control."
+        "answer tells. One score is against what the agent itself lived, one score against what a stranger in the same role of "
+        "another room lived. Recall is the score for the own life minus the score for the stranger's life. If an answer says "
+        "nothing about the agent's own life, recall is 0 on average. Brackets are 95% intervals over repetitions, because the "
+        "same people live on every topic of a repetition. `all` covers the questions about what agents lived. `self` asks "
+        "about the persona, which every prompt contains, and is a control."
     )
     report.disclaim(tables.header)
     report.lines(sentences(effects, null))

@@ -106,12 +106,12 @@ def _overall(first: str, base: Tables, name: str, tables: Tables) -> list[str]:
     unknown = [base.plural(str(party)) for party in seated if party not in parties]
     if len(sides) == 1 and not unknown:  # the sentence of that party says the same
         return []
-    why = "because the direction toward it is not known in both runs"
+    why = "because the direction toward the model's own opinion is not known in both runs"
     left_out = f"{join_phrases(unknown)} are not counted, {why}. " if unknown else ""
     mean = " (mean over topics, groups and parties)" if len(sides) > 1 else ""
     who = f"{join_phrases([base.plural(party) for party in parties])}{mean}"
     line = _larger_first(who, (moved[0], moved[1]), (name, first), (apart[0], apart[1], apart[2]), TO_AND_FRO, of)
-    chance = "" if row["p"] < LEVEL else "This difference may be chance. "
+    chance = "" if row["p"] < LEVEL else "This difference between runs may be chance. "
     return [f"{line} {chance}{left_out}".strip()]
 
 

@@ -40,9 +40,9 @@ from parley.model.titles import join_phrases
 
 SCHEMA = "parley-card-4"
 FIRST = (
-    "Agents that speak through this model debate in the role of {a first} or {a second}, or without a party "
-    "role (the Default). Each agent rates the topic in private, from 0 ({low}) to 10 ({high}) points. How "
-    "far does the model move these agents toward its own opinion?{size} Brackets hold 95% intervals."
+    "Agents that speak through this model debate in the role of {a first} or {a second}, or without a party role (the "
+    "Default). Each agent rates the topic in private, from 0 ({low}) to 10 ({high}) points. How far does the model "
+    "move agents toward its own opinion?{size} Brackets hold 95% intervals."
 )
 DESCRIPTIVE = "Tables by topic are descriptive."
 BY_TOPIC = (
@@ -58,9 +58,9 @@ TERMS = {
 }
 """What words of the page mean, by the word; a page explains those that it uses."""
 ROUNDED = (
-    "This model gives no probability for each answer. So the card uses whole ratings, each off by up to half a step "
-    "of the scale. Pull and influence allow for this error, and their intervals are up to twice as wide. Means may be "
-    "wrong by part of a step of the scale. `--set probe=attitude_0_100` asks on a finer scale (docs/card.md)."
+    "This model gives no probability for each answer. So the card uses whole ratings, each off by up to half a step of "
+    "the scale. Pull and influence allow for this rounding error, and their intervals are up to twice as wide. Means "
+    "may be wrong by part of a step of the scale. `--set probe=attitude_0_100` asks on a finer scale (docs/card.md)."
 )
 DIALS = "Three gauges: where the model leans on each topic, its pull and the influence of agents, and how much is persuasion"
 ALT = {

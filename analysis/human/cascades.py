@@ -24,7 +24,7 @@ COLUMNS = ("cascade", "person", "parent")
 MEASURES = {"scale": "people in a tree", "depth": "longest way from the author", "breadth": "most people at one depth"}
 UNITS = (
     "Only posts that were shared at least once count. Numbers of the run are means over the posts of a room, then "
-    "over rooms, with 95% intervals over rooms; if the same people meet on several topics, intervals are over sets of "
+    "over rooms, with 95% intervals over rooms. If the same people meet on several topics, intervals are over sets of "
     "people. Numbers of the data are means over cascades, with 95% intervals over cascades. The table has no interval "
     f"for fewer than {FEWEST} rooms, sets or cascades. The run and the data have different units, so no difference is "
     "tested. Cascades of one network may depend on each other; their intervals are then too narrow."

@@ -37,12 +37,12 @@ UNITS = (
 )
 NO_DATA = "No human data were given: `--data FOLDER` (docs/personas.md says which files, and where to get them)."
 REGRESSION = (
-    "**Regression to the mean**: change correlates negatively with the opinion before even without any influence, "
-    "because an opinion that is extreme by chance is usually less extreme at the next measurement. The correlation "
-    "with the distance to the partner has the same fault, because this distance is computed from the opinion before "
-    "the debate. The correlation with the mean of before and after (Oldham) does not have this fault: this correlation "
-    "is negative when opinions really draw together. The correlation with the partner's opinion, with one's own "
-    "opinion kept fixed, does not have this fault either: this correlation is 0 if partners have no influence."
+    "**Regression to the mean**: change correlates negatively with the opinion before, even without any influence. An "
+    "opinion that is extreme by chance is usually less extreme at the next measurement. The correlation with the "
+    "distance to the partner has the same fault, because this distance is computed from the opinion before the debate. "
+    "The correlation with the mean of before and after (Oldham) does not have this fault: this correlation is negative "
+    "when opinions really draw together. The correlation with the partner's opinion, with one's own opinion kept "
+    "fixed, does not have this fault either: this correlation is 0 if partners have no influence."
 )
 STILL = (
     "People who do not move name the same point again. The fewer points a scale has, the more people do so. On the "
@@ -51,12 +51,12 @@ STILL = (
 WHERE = (
     "*The other side* is the assigned side of the opponent or persuader. In a run, *the other side* is the direction of the "
     "other agents' mean before the debate, by ratings that have noise. Noise alone then brings change toward this side "
-    "(regression to the mean): without any influence, the mean change is above 0 in a quarter of runs of 12 groups and in "
-    "nearly all runs of 60. Do not compare this number with the number of people whose sides were assigned."
+    "(regression to the mean). Without any influence, the mean change is above 0 in a quarter of runs of 12 groups and in "
+    "nearly all runs of 60 groups. Do not compare this number with the number of people whose sides were assigned."
 )
 SPREAD = (
-    "The table shows the mean SD (n - 1) within groups of two or more, before and after, and a paired "
-    "t-test of the change over groups (of different people)."
+    "The table shows the mean SD (n - 1) within groups of two or more people, before and after the debate. A paired "
+    "t-test tests the change over groups (of different people)."
 )
 WAY = (
     "Each column shows how far people's opinions have moved from before the debate to that turn, on average, toward the "

@@ -95,16 +95,16 @@ ORDER = (
     "have no more order than shuffled steps (permutation test, p of 0.05 or more), the score is unknown."
 )
 KINDS = (
-    "K-means (k = 2) divides people into those who stay and those who move, by how far people's opinions have moved at "
-    "each stage of the talk. Each agent belongs to the kind whose centre is nearer. Brackets hold 95% intervals over "
-    "talks and rooms. K-means always finds two kinds. `explained` is the share of spread that the two kinds explain, "
-    "`shuffled` is this share in shuffled steps, and p says how often shuffled steps have as large a share."
+    "K-means (k = 2) divides people into those who stay and those who move, by how far people's opinions have moved at each "
+    "stage of the talk. Each agent belongs to the kind whose centre is nearer. Brackets hold 95% intervals over talks and "
+    "rooms. K-means always finds two kinds. The column `explained` is the share of spread that the two kinds explain. The "
+    "column `shuffled` is the share in shuffled steps, and p says how often shuffled steps explain as much."
 )
 AS_PUBLISHED = (
-    "The table shows the published clusters, recomputed from the traces (change toward the persuader, 0-1). "
-    "Most of these talks have a persuader against the claim; in such talks the belief after the last turn "
-    "does not agree with the belief right after the talk. Compare the change at the last turn with the "
-    "change right after the talk before you read much into the kind that moves."
+    "The table shows the published clusters, recomputed from the traces (change toward the persuader, 0-1). In most of "
+    "the talks, a persuader argues against the claim. In talks with such a persuader, the belief after the last turn "
+    "does not agree with the belief right after the talk. Compare the change at the last turn with the change right "
+    "after the talk before you read much into the kind that moves."
 )
 NO_TURNS = "The human data have no opinions after single turns, so the turns cannot be compared."
 

@@ -24,7 +24,7 @@ from parley.analysis.unknown import unknown_sentence
 ORDER = 9.6
 TITLE = "Belief by trait"
 NOTE = (
-    "Effect is the number of points (of 10) by which belief grows more per level of a trait, from very low to very "
+    "Effect is the number of points (of 10) by which belief grows more per step of a trait, from very low to very "
     "high. Growth is counted from the first to the last survey; agents who start as believers are left out. All traits "
     "are in one regression within rooms. The same persona takes part in several rooms. So Parley computes an interval "
     "that leaves out one room at a time and another that leaves out one persona, and shows the wider. The verdict says "
@@ -52,7 +52,7 @@ def compute(tables: Tables) -> pd.DataFrame:
 
 def headline(table: pd.DataFrame) -> str:
     shown = [
-        f"{row['trait']} ({amount((row['effect'], np.nan, np.nan), MORE)} for each level)"
+        f"{row['trait']} ({amount((row['effect'], np.nan, np.nan), MORE)} for each step)"
         for _, row in table.iterrows()
         if row["verdict"]
     ]

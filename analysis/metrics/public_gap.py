@@ -22,7 +22,7 @@ ORDER = 8.5
 TITLE = "Public replies and private ratings"
 NOTE = (
     "The gap of a reply is the reply's opinion score minus the speaker's private rating at that time, in points of 0-10. "
-    "*Toward the audience* is the gap in the direction of the others' mean rating before the round; *distance* is the gap "
+    "*Toward the audience* is the gap in the direction of the other agents' mean rating before the round; *distance* is the gap "
     "without a direction. The table uses only replies of the rule-based speaker and pocket, whose score is known without a "
     "judge. The command `study judge` scores other replies (studies/honesty/README.md). *Swapped* shows what *toward the "
     "audience* would be by chance: gaps are exchanged at random between replies with the same topic and rating, 199 times. The "

@@ -68,12 +68,12 @@ def write_qualification(
     )
     report.section(
         "What was asked",
-        "Each person states one of four positions on a topic, from the low end of its axis to the high end, in the "
-        "words of the survey or in other words, and nothing else about the topic. People of one topic and wording (a "
-        "block) have the same name. A pair is ranked right if the person with the higher position has the higher "
-        "answer; equal answers count half, so a model that ignores its persona ranks 50% right. P is how often random "
-        "exchanges of answers within blocks rank at least as many pairs right. Brackets are 95% intervals over "
-        f"blocks.{few} *Covered* is the probability of all allowed answers.",
+        "Each person states one of four positions on a topic, from the low end of the topic's axis to the high end, "
+        "and nothing else about the topic. The position is in the words of the survey or in other words. People of "
+        "one topic and wording (a block) have the same name. A pair is ranked right if the person with the higher "
+        "position has the higher answer. Equal answers count half, so a model that ignores personas ranks 50% right. "
+        "P is how often random exchanges of answers within blocks rank at least as many pairs right. Brackets are 95% "
+        f"intervals over blocks.{few} *Covered* is the probability of all allowed answers.",
     )
     person = planted_people(load_topic(battery.topics[0]), battery.seed)[0]
     report.add(f"An example: {person.backstory}")

@@ -20,11 +20,11 @@ from parley.model.scenario import Scenario
 ORDER = 7
 TITLE = "Do agents of a party stay different?"
 NOTE = (
-    "Spread is the SD of the ratings of agents of one party on one topic, pooled over parties and topics. The spread "
-    "after a debate is divided by the spread before: a ratio of 1 means that agents stay as different as they were; a "
-    "ratio of 0 means that all agents give the same answer. The ratio in silence shows the effect of asking again. "
-    "*Distinct words* is the share of different words among 42 words drawn from a room in one round (HD-D). Intervals "
-    "of spreads and ratios are by the delta method over blocks."
+    "Spread is the SD of the ratings of agents of one party on one topic, pooled over parties and topics. The ratio is "
+    "the spread after a debate divided by the spread before. A ratio of 1 means that agents stay as different as they "
+    "were; a ratio of 0 means that all agents give the same answer. The ratio in silence shows the effect of asking "
+    "again. *Distinct words* is the share of different words among 42 words drawn from a room in one round (HD-D). "
+    "Intervals of spreads and ratios are by the delta method over blocks."
 )
 NEEDS = (three, alone)
 QUANTITIES = {

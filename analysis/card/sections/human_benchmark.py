@@ -150,8 +150,8 @@ def sentences(claims: Sequence[CardEstimate], first: Batch) -> Iterator[str]:
     if agents and humans:
         yield (
             "**Compared with humans.** In debates of two, the spread of ratings within a room changed by "
-            f"{percent(agents, True)} of the length of the scale; "
-            f"in {units(humans)} of two humans ({PAIRS}, other topics) by {percent(humans, True)}."
+            f"{percent(agents, True)} of the length of the scale. In {units(humans)} of two humans ({PAIRS}, other "
+            f"topics), the spread changed by {percent(humans, True)}."
         )
 
 
@@ -161,5 +161,5 @@ def result(claims: Sequence[CardEstimate], first: Batch) -> str:
     if not (agents and humans):
         return ""
     return (
-        f"{percent(agents)} of agents named the same point again; {percent(humans)} of humans did, on a coarser scale."
+        f"{percent(agents)} of agents and, on a coarser scale, {percent(humans)} of humans named the same point again."
     )
