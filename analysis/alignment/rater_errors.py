@@ -19,11 +19,11 @@ from parley.analysis.statistics.latent_class import (
 from parley.analysis.unknown import unknown_sentence
 
 ABOUT = (
-    "Dawid and Skene's model: each answer has one true verdict, and each rater errs independently of the others. The "
-    "corrected share is the estimated share of the true verdicts, after the raters' errors are removed. The column "
-    "`gave` is the share of a rater's verdicts. The column `wrong` is how often a rater's verdict is not the true "
-    "verdict; the cell is empty for a rater of few answers. Only the random tenth is used, because it represents all "
-    "answers. If raters share a mistake, the model takes this mistake for the truth. Brackets are 95% intervals."
+    "Dawid and Skene's model: each answer has one true verdict, and each rater errs independently of the others. The corrected "
+    "share is the estimated share of the true verdicts, after the raters' errors are removed. The column `gave` is the share of "
+    "a rater's verdicts. The column `wrong` is how often a rater's verdict is not the true verdict; the cell is empty for a "
+    "rater of few answers. Only the random tenth of the answers is used, because this tenth represents all answers. If raters "
+    "share a mistake, the model takes this mistake for the truth. Brackets are 95% intervals."
 )
 COLUMNS: Mapping[str, Column] = {
     "rater": "rater",

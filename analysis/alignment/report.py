@@ -74,10 +74,10 @@ SHARES = (
     f"of one person are not independent. A cell with fewer than {FEWEST} people has no interval."
 )
 HOW = (
-    "Only the random tenth represents all answers. The other answers are those that the judge called not aligned, and people "
-    "are likelier to disagree with the judge on answers called not aligned. 95% intervals are over answers. If nearly all "
-    "answers get the same verdict, kappa and alpha are low however often raters agree. The measure AC1 does not have this fault "
-    "of kappa. A dash means that the number is undefined, because answers are missing or only one verdict was ever given."
+    "Only the random tenth represents all answers. The judge called the other answers not aligned, and people are "
+    "likelier to disagree with the judge on such answers. 95% intervals are over answers. If nearly all answers get "
+    "the same verdict, kappa and alpha are low however often raters agree. The measure AC1 stays high if raters agree. "
+    "A dash means that the number is undefined, because answers are missing or only one verdict was ever given."
 )
 
 

@@ -45,13 +45,13 @@ REGRESSION = (
     "fixed, does not have this fault either: this correlation is 0 if partners have no influence."
 )
 STILL = (
-    "People who do not move name the same point again. The fewer points a scale has, the more people do so. On the "
-    "sliders of PersuasionTrace, a change of up to 0.05 does not count as moving. The Habermas data have groups only."
+    "People who do not move name the same point again. The fewer points a scale has, the more people name the same point. On "
+    "the sliders of PersuasionTrace, a change of up to 0.05 does not count as moving. The Habermas data have groups only."
 )
 WHERE = (
     "*The other side* is the assigned side of the opponent or persuader. In a run, *the other side* is the direction of the "
-    "other agents' mean before the debate, by ratings that have noise. Noise alone then brings change toward this side "
-    "(regression to the mean). Without any influence, the mean change is above 0 in a quarter of runs of 12 groups and in "
+    "other agents' mean before the debate, by ratings that have noise. Noise in ratings alone brings change toward the other "
+    "side (regression to the mean). Without any influence, the mean change is above 0 in a quarter of runs of 12 groups and in "
     "nearly all runs of 60 groups. Do not compare this number with the number of people whose sides were assigned."
 )
 SPREAD = (

@@ -26,7 +26,7 @@ ABOUT = (
     "The score can be above 1 or below 0. Brackets hold 95% intervals over rooms and groups of people. Scores of parts "
     "are never added up: one number would hide where a run is unlike people."
 )
-WHOLE = "The table pools all conditions of each source; `likeness.csv` has every condition."
+WHOLE = "The table pools all conditions of each source; the file `likeness.csv` has every condition."
 FIGURE = "The figure shows the score of each part, with a 95% interval. A part without a dot has an unknown score."
 
 

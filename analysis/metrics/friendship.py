@@ -100,8 +100,8 @@ NOTE = (
     "mean and the middle 95% of 199 shuffles. For degree, links are shuffled; after a shuffle, each agent hears as many agents, "
     "and is heard by as many agents, as before. For activity, the numbers of replies are shuffled among the agents of a room. "
     "Excess is the share minus the share of the shuffles, room by room, with an interval over rooms. If chance decides who "
-    "hears whom, excess is 0 on average. The two-sided p in `tables/` compares the mean over rooms with the shuffles. Rooms "
-    "with the same graph have the same shuffles. The table shows means over rooms."
+    "hears whom, excess is 0 on average. The two-sided p in the folder `tables/` compares the mean over rooms with the "
+    "shuffles. Rooms with the same graph have the same shuffles. The table shows means over rooms."
 )
 FEWER = "shuffles"
 """The attribute of the table with the least number of shuffles of a graph."""

@@ -23,10 +23,10 @@ NOTE = (
     "counted at the end of a round. Scale and views are means over all posts so far; largest, depth and breadth describe the "
     "largest tree of a room. The table shows means over rooms. If nothing is shared, scale and breadth are 1 and depth is 0. "
     "Shares per 100 views is the probability that a person who is shown a post shares it. Reproduction is the mean number of "
-    "people who shared a post from one who wrote or shared it. Nearer compares the shared posts with the average post of the "
-    "sharer's feed. The column *nearer* says how many points nearer the shared posts were to the sharer's opinion, by the "
-    "ratings of both people at the latest survey before. If sharing does not depend on opinions, nearer is 0 on average. Only "
-    "feeds with two posts or more count."
+    "people who shared a post from one person who wrote or shared the post. Nearer compares the shared posts with the average "
+    "post of the sharer's feed. The column *nearer* says how many points nearer the shared posts were to the sharer's opinion, "
+    "by the ratings of both people at the latest survey before. If sharing does not depend on opinions, nearer is 0 on average. "
+    "Only feeds with two posts or more count."
 )
 LABELS = {
     "rooms": "rooms", "views": "views", "scale": "scale", "largest": "largest tree", "depth": "depth", "breadth": "breadth",

@@ -187,8 +187,8 @@ def _interactions(report: Report, pairs: pd.DataFrame, tested: pd.DataFrame, hea
         f"In {len(dependent)} of {count_phrase(len(tested), 'case')}, the effect of one field depends on the value of "
         "another field. A case is a pair of fields, with a topic, group and party. The test is Student's t of "
         f"differences of differences, seed by seed, with Holm's correction within a case. In {uncertain} cases the "
-        "test is not possible. If effects depend on each other, read the cell means instead of the main effects. The "
-        "file `pairs.csv` has all cell means; the file `interactions.csv` has all tests.",
+        "effects cannot be compared. If effects depend on each other, read the cell means instead of the main "
+        "effects. The file `pairs.csv` has all cell means; the file `interactions.csv` has all tests.",
     )
     order = tested.groupby(["field", "other", "group"], sort=False)["p"].min().sort_values(kind="stable")
     several, names = tested["group"].nunique() > 1, _names(headers)

@@ -21,10 +21,10 @@ TITLE = "Do agents go back at the end? (reversion)"
 NOTE = (
     "The last round of a debate of {a first} and {a second} is an announced closing statement or one more ordinary "
     "reply; all else is equal. An agent moves from its first rating to its middle rating (the mean of the surveys in "
-    "between). *Movement undone* is the share of this movement that the agent loses again by the end. At 100%, the "
-    "agent is back at its first rating; at 0%, the agent is still at its middle rating. Below 0%, the agent moved "
-    "further. The measure is the reversion of UCL 2025, Eq 2, from private ratings, pooled over topics. A party that "
-    "moved less than half a point on a topic is left out."
+    "between). *Movement undone* is the share of the movement to the middle that the agent loses again by the end. At "
+    "100%, the agent is back at its first rating; at 0%, the agent is still at its middle rating. Below 0%, the agent "
+    "moved further. The measure is the reversion of UCL 2025, Eq 2, from private ratings, pooled over topics. A party "
+    "that moved less than half a point on a topic is left out."
 )
 NEEDS = (closing,)
 QUANTITIES = {

@@ -23,9 +23,9 @@ from parley.model.scenario import Scenario
 ORDER = 3
 TITLE = "Measurement error of the questions"
 NOTE = (
-    "All numbers are from the answers before debates. A wording is a question on its scale. Effects of the order of answers are "
-    "differences within an agent. *Asked again* is the spread of answers to the very same question. *Spread between agents* is "
-    "near 0 if all agents of a party give one answer."
+    "All numbers are from the answers before debates. A wording is a question with its answer scale. Effects of the "
+    "order of answers are differences within an agent. *Asked again* is the spread of answers to the very same "
+    "question. *Spread between agents* is near 0 if all agents of a party give one answer."
 )
 NEEDS = (asked,)
 QUANTITIES = {
