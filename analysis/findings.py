@@ -24,8 +24,8 @@ from parley.model.titles import group_title, join_phrases, seat_title
 
 MEANING = "The model's own opinion is the average first rating of Default agents, who have no party."
 CAUSES = (
-    "Either the model pulled agents to its own opinion, or agents influenced each other and met near this opinion. "
-    "The command `python run.py audit --llm MODEL` separates the model's pull from the agents' influence."
+    "Movement toward the model's own opinion can come from the model or from agents who influence each other; `python "
+    "run.py audit --llm MODEL` separates these two causes."
 )
 MOST_TOPICS = 4
 """Up to this number of topics each is named with its numbers where there is no verdict."""

@@ -339,8 +339,8 @@ def improbable_ways(order: pd.DataFrame) -> Iterator[str]:
     for way, covered in order.groupby("way", sort=False)["covered"].median().items():
         if covered < LOW:
             yield (
-                f"**Asked in {way}, the allowed answers had only {_percent(covered)} of the model's probability** (median). The "
-                "model was mostly about to say something else, so a run that asks in this way has the same warning."
+                f"**Asked in {way}, the allowed answers had only {_percent(covered)} of the model's probability** "
+                "(median), so a run that asks in this way has the same warning."
             )
 
 

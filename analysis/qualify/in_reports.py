@@ -23,7 +23,7 @@ from parley.model.scenario import scenario_from_dict
 
 WITHHELD = (
     "Movements of ratings are left out of this page, because the ratings of this model may change although no opinion "
-    "changes. The tables have all numbers."
+    "changes; the tables have all numbers."
 )
 
 ADDRESS = " --base-url ADDRESS"

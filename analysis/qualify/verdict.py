@@ -137,7 +137,7 @@ def headline(model: str, verdicts: list[WayVerdict]) -> str:
             )
         return (  # no interval, or one that has ends as far apart as those of a model that plays
             f"**It is not clear whether the ratings of {model} depend on who it plays.** {best.figures} Ask more "
-            "questions with `python run.py qualify`. Until more questions show that the ratings depend on who the "
+            "questions with `python run.py qualify`; until more questions show that the ratings depend on who the "
             "model plays, do not read a change of ratings in debates as a change of opinion."
         )
     if best.outcome == WEAK:
@@ -186,7 +186,7 @@ def lines_sentence(lines: OwnVoice | None) -> str:
     if lines is None or not lines.of or lines.p < VOICED:
         return ""
     return (
-        "The replies of the model's agents may not explain the ratings of the agents. The model itself scored only "
-        "{100 * lines.share:.0f}% of {lines.of} pairs of replies of a short debate in the order of the "
-        f"speakers' ratings ({100 * lines.chance:.0f}% are expected by chance)."
+        "The replies of the model's agents may not explain the ratings of the agents, because the model itself scored only "
+        f"{100 * lines.share:.0f}% of {lines.of} pairs of replies of a short debate in the order of the speakers' ratings "
+        f"({100 * lines.chance:.0f}% are expected by chance)."
     )

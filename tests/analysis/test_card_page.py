@@ -90,9 +90,7 @@ def test_what_never_happened_is_told_once() -> None:
     table, never = _tables(found, told, TOPICS)
     assert "25.0 (20.0 to 30.0)" in table
     assert "refused" not in table
-    assert never.startswith(
-        "These never happened: refused (in all 2 conditions); unread (a). n = 400 turns; upper limit"
-    )
+    assert never.startswith("The share is 0 for: refused (in all 2 conditions); unread (a). n = 400 turns; upper limit")
     assert never.endswith("1.0%.")
     flat = replace(claim("moved", ALL, 0.0), reason=NO_VARIATION)
     assert "no variation" in next(_tables([flat], {"moved": POINTS}, TOPICS)), "no movement at all is a result"

@@ -437,7 +437,7 @@ def test_the_card_says_whether_its_judge_may_be_used() -> None:
     sure, unsure = (CardEstimate("judge_rank", "racism", value, value - 0.1, value + 0.1) for value in (0.85, 0.75))
     bare = CardEstimate("judge_rank", "abortion", 0.9, reason="fewer than 5 rooms")
     assert texts.judge_gate([sure], "the judge").startswith("What the judge says may be used")
-    assert "because its rank correlation" in texts.judge_gate([unsure, sure], "the judge")
+    assert "because the judge's rank correlation" in texts.judge_gate([unsure, sure], "the judge")
     assert "fewer than 5 rooms" in texts.judge_gate([sure, bare], "the judge")
     assert texts.judge_gate([CardEstimate("judge_rank", reason=texts.UNKNOWN)], "the judge") == ""
     assert (
