@@ -48,7 +48,7 @@ def headline(table: pd.DataFrame) -> str:
     better, worse, uncertain = count_signs(table, "gain")
     return (
         f"{better} of {count_phrase(len(table), 'party')} predicted their own answers better than a forecast of no "
-        f"change, and {worse} predicted worse; {uncertain} are uncertain. On average, predictions differed from the "
+        f"change, and {worse} predicted them worse; {uncertain} are uncertain. On average, predictions differed from the "
         f"later answers by {table['error'].mean():.2f} points."
     )
 
