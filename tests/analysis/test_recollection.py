@@ -111,7 +111,7 @@ def test_the_oracle_forgets_what_is_left_out(ran: Callable[..., Path], tmp_path:
     assert points.loc[("plan", "without planning"), "own"] == 0 < points.loc[("plan", "full"), "own"] == 10
     assert points.loc[("insight", "without reflection"), "own"] == 0 < points.loc[("insight", "full"), "own"] == 10
     text = (tmp_path / "recall.md").read_text()
-    assert "Memory: without it, recall is" in text
+    assert "Memory: without this part, recall is" in text
     assert "full again: 0.00 (expected: 0)" in text
     assert (tmp_path / "recall.png").exists()
     assert tree_lines(load(folder).insights)[1].startswith("  - ")
