@@ -118,7 +118,7 @@ def test_the_replies_of_a_large_run_are_measured_on_a_stated_sample(run: Path, m
     part = reply_faults.reply_faults(tables)
     assert len(whole) == 80
     pd.testing.assert_frame_equal(part, whole.iloc[::3].reset_index(drop=True))
-    sentence = "Measured on 27 of 80 turns: one in 3, in the order of the record."
+    sentence = "The shares are measured on 27 of 80 turns: one in 3, in the order of the record."
     measured = broken_replies.compute(tables)
     assert broken_replies.headline(measured).endswith(sentence)
     assert broken_replies.note(measured).endswith(sentence)
