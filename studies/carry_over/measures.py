@@ -47,7 +47,8 @@ def arms(base: Scenario) -> dict[str, dict[str, Any]]:
     environment = base.environment
     if not isinstance(environment, Places) or len(environment.stages) < 2:
         raise UserError(
-            f"the scenario {base.name} has one stage, so nothing is carried into another: give one with two [[stage]]"
+            f"the scenario {base.name} has one stage, so nothing can be carried into a later stage: give a scenario with two "
+            "[[stage]]"
         )
     if base.surveys.survey != "rounds":
         raise UserError("people are rated at the beginning and the end of each stage: set survey=rounds")
@@ -66,7 +67,9 @@ def study(base: Scenario) -> Generator[Scenario, Tables, dict[str, Tables]]:
     for arm, settings in arms(base).items():
         runs[arm] = yield base.with_settings(settings)
         if not _before_last(runs[ARMS[0]]).equals(_before_last(runs[arm])):
-            raise UserError("the arms differ before the last stage, so they cannot be compared: give another --out")
+            raise UserError(
+                "the conditions differ before the last stage, so they cannot be compared: give another --out"
+            )
     return runs
 
 
@@ -162,7 +165,7 @@ def carried_share(frame: pd.DataFrame) -> dict[str, Any]:
     inside = frame[names] - frame.groupby(WITHIN)[names].transform("mean")
     known, rating = inside[["moved", "without"]].to_numpy(dtype=float), inside["remembers"].to_numpy(dtype=float)
     if not (np.abs(known[:, 0]) > ALIKE).any():
-        return unknown | {"reason": "people of a party moved alike, so nothing tells what each of them carries"}
+        return unknown | {"reason": "people of a party moved alike, so it is unknown what each person carries over"}
     units = frame.groupby(UNIT).ngroup().to_numpy()
     slopes = np.linalg.pinv(known.T @ known, hermitian=True) @ known.T @ rating
     grams = np.array([known[units == unit].T @ known[units == unit] for unit in range(units.max() + 1)])

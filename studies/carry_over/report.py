@@ -19,12 +19,13 @@ from parley.analysis.tables import Tables
 from .measures import ARMS, OUTCOMES, effects, people
 
 CAPTION = (
-    "The same people run three times on the same random streams: with their memory of the stages before the last one, "
-    "without it, and with the memory of another person of their party. The stages before the last one are the same "
-    "word for word (checked). Carried is the slope of the rating with memory on the points that a person moved in the "
-    "stage before, among people of one population and party who rate alike without memory: 0 if nothing is carried, 1 "
-    "if every point is. Shift is the mean effect in points, toward the high end of the topic's axis. Brackets are 95% "
-    "intervals over populations. Ratings have noise, so carried is nearer to 0 than the share of the true movement."
+    "The same people run three times on equal random streams: with their memory of earlier stages, without this memory, and "
+    "with the memory of another person of their party. The stages before the last stage are equal word for word (checked). "
+    "The column `carried` is the slope of the rating with memory on the points that a person moved in the stage before. It is "
+    "0 if no movement is carried over, and 1 if all movement is. The slope is within a population and party, among people "
+    "with equal ratings without memory. The column `shift` is the mean effect in points, toward the high end of the topic's "
+    "axis. Brackets are 95% intervals over populations. Ratings have noise, so `carried` is nearer to 0 than the true "
+    "share."
 )
 COLUMNS: Mapping[str, Column] = {
     "rating": lambda row: OUTCOMES[row["outcome"]], "with": "memory", "people": "people", "missing": "missing",
@@ -45,7 +46,7 @@ def write(runs: Mapping[str, Tables], folder: Path) -> Path:
     )
     figure = dot_plot(points, ["rating"], "carried", "Points kept of each point moved before",
                       f"{disclaimers.model_label(header)}. Within population and party", by="memory")  # fmt: skip
-    report.figure(figure, "carry_over", "What is left of a point that a person moved in the stage before")
+    report.figure(figure, "carry_over", "What remains of each point that a person moved in the stage before")
     broken = broken_replies.broken_line(map(broken_replies.compute, runs.values()))
     report.in_short([*filter(None, [broken]), *sentences(table)])
     report.section("Effects")
@@ -70,11 +71,11 @@ def _carried(row: Mapping[str, Any], rating: str) -> str:
     if row["carried_low"] > 0:
         return f"Of each point that a person moved in the stage before, the {rating} keeps {size} points."
     if row["carried_high"] < 0:
-        return f"Each point that a person moved in the stage before turns the {rating} the other way, by {size} points."
-    return (
-        f"It is not shown that the {rating} keeps anything of what a person moved in the stage before: "
-        f"{size} points per point."
-    )
+        return (
+            f"Each point that a person moved in the stage before turns the {rating} in the opposite direction, by {size} "
+            "points."
+        )
+    return f"It is not shown that the {rating} keeps any movement of the stage before: {size} points per point."
 
 
 def _control(row: Mapping[str, Any]) -> str:
@@ -83,7 +84,10 @@ def _control(row: Mapping[str, Any]) -> str:
     size = format_estimate(row["carried"], row["carried_low"], row["carried_high"])
     if row["carried_low"] > 0:
         return (
-            f"With another person's memory, the first rating still goes with the own movement, by {size} points per point: "
-            "this part is due to who the person is, not to what it remembers."
+            f"With another person's memory, the first rating still keeps {size} points per point of the person's own "
+            "movement, due to the persona and not to memory."
         )
-    return f"With another person's memory, the own movement is not found in the first rating: {size} points per point."
+    return (
+        f"With another person's memory, the first rating does not clearly keep the person's own movement: {size} points "
+        "per point."
+    )

@@ -206,6 +206,4 @@ def check_claim(claim: Claim, where: str) -> None:
     except UserError as error:
         raise UserError(f"{where}: {error}") from error
     if arms[0].digest() == arms[1].digest():
-        raise UserError(
-            f"[contrast] of {where} gives two equal arms, but first and second must differ: change one of them"
-        )
+        raise UserError(f"[contrast] of {where} has equal settings in first and second: change one of the two")

@@ -121,9 +121,8 @@ COLUMNS: Mapping[str, Column] = {
     "p": number("p", 4), "reason if unknown": "reason",
 }  # fmt: skip
 LIMITS = (
-    "The hash shows that the file is unchanged only if the hash was published at that time: who has the "
-    "file can register another one. Dates of files and the list of seen results can also be changed. The "
-    "result is for these topics, this set of people and this model."
+    "The hash shows that the registration is unchanged only if the author published the hash at that time. Dates of files and "
+    "the list of seen results can also be changed. The result of the test is for the registered topics, people and model."
 )
 
 
@@ -148,7 +147,9 @@ def write_confirmation(
     if len(lost):
         report.missing(len(lost), len(differences), "differences are missing", count_table(lost["reason"]))
     report.section(
-        "Looks", "The test stops at the first look whose p is below the level. Ends: 95% interval, Student's t."
+        "Looks",
+        "The test stops at the first look whose p is below the level of the test. `low` and `high` are the ends of a "
+        "95% interval (Student's t).",
     )
     report.table(table, COLUMNS)
     report.section("What was registered")
@@ -171,6 +172,6 @@ def plan_lines(plan: Registration) -> list[str]:
         f"units (seeds): {', '.join(map(str, plan.looks))}, from seed {plan.seed}; level of each test {plan.level:.3g}",
         f"outcome: {claim.measure.label}, expected: {claim.expected}, smallest effect of interest: "
         f"{format_number(claim.smallest)}",
-        f"left out: units with more than {100 * plan.missing:g}% of topics without a number",
+        f"left out: units (seeds) with more than {100 * plan.missing:g}% of topics without a number",
         f"models: {', '.join(plan.models)}; topics: {', '.join(claim.population.topics)}",
     ]

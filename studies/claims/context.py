@@ -31,9 +31,8 @@ def unevenly_missing(lost: pd.DataFrame) -> str:
         for row in uneven.to_dict("records")
     ]
     return (
-        f"Differences are missing more often at some levels than at others: {join_phrases(listed)}. The "
-        "units that are left there may be different units, so the results for these settings are uncertain; "
-        "to leave a setting out, set one level of it in the claim."
+        f"Differences are missing more often for some values of a setting: {join_phrases(listed)}. Results for these settings "
+        "are uncertain. To leave a setting out, give the setting one value in the file of the claim."
     )
 
 
@@ -43,13 +42,13 @@ def about_bound(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:
         return
     measured, bound = differences.dropna(subset="difference"), format_number(claim.smallest)
     beyond = int((measured["difference"].abs() > claim.smallest).sum())
-    yield f"The claim is about the average: {beyond:,} of {len(measured):,} single differences are beyond {bound}."
+    yield f"Of single differences, {beyond:,} of {len(measured):,} are beyond {bound}; the claim is about their average."
     both = measured.dropna(subset=["start_first", "start_second"])
     moved = [abs(float((both[arm] - both[f"start_{arm}"]).mean())) for arm in ("first", "second")] if len(both) else []
     if moved and max(moved) < claim.smallest:
         yield (
-            f"The bound is wide: on average the debate itself moved the outcome by {format_number(max(moved))} or "
-            "less, so an arm in which opinions do not change could pass as well."
+            f"The claim's bound is wide: on average the debate itself moved the outcome by {format_number(max(moved))} or "
+            "less, so a condition in which opinions do not change could pass as well."
         )
 
 
@@ -62,9 +61,8 @@ def noise_left(parts: pd.DataFrame, curve: Curve) -> str:
     span = f"{format_share(left['posterior'])} ({format_share(left['low'])} to {format_share(left['high'])})"
     effects = curve.effects["effect"]
     return (
-        f"Of the variance between single differences, {span} is chance of single debates, which no setting, "
-        f"topic or person explains. The effects of specifications go from {format_number(effects.min())} to "
-        f"{format_number(effects.max())}."
+        f"Chance in single debates makes up {span} of the variance between differences. The effects of specifications go from "
+        f"{format_number(effects.min())} to {format_number(effects.max())}."
     )
 
 
@@ -80,16 +78,16 @@ def at_the_start(differences: pd.DataFrame, low: float, high: float) -> str:
     first, end_first, second, end_second = map(format_number, means.values())
     start, end = means["start_first"] - means["start_second"], means["first"] - means["second"]
     moved = (
-        f"On average the outcome went from {first} at the first survey to {end_first} in the first arm, and from {second} to "
-        f"{end_second} in the second. So the difference was {format_number(start)} before the debate, and is "
-        f"{format_number(end)} after it"
+        f"On average the outcome went from {first} at the first survey to {end_first} in the first condition, and from "
+        f"{second} to {end_second} in the second condition. So the conditions differed by {format_number(start)} before the "
+        f"debate, and by {format_number(end)} after the debate"
     )
     if math.isnan(low):
-        return f"{moved}. Whether the debate changed it is unknown."
+        return f"{moved}. Whether the debate changed this difference is unknown."
     change = amount((end - start, low, high), HIGHER, "", of="over groups of people")
     if low <= 0 <= high:
-        return f"{moved}. It is not shown that the debate changed it: it is {change}."
-    return f"{moved}. After the debate it is {change}."
+        return f"{moved}. It is not shown that the debate changed this difference, which is {change}."
+    return f"{moved}. After the debate this difference is {change}."
 
 
 def generality(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:
@@ -107,14 +105,14 @@ def generality(claim: Claim, differences: pd.DataFrame) -> Iterator[str]:
             )
         elif claim.favours(low) and claim.favours(high):
             mean = format_number(float(values.mean()))
-            yield f"For topics like these the claim holds on average: {mean} ({format_span(low, high)}, over topics)."
+            yield (
+                f"For topics like these the claim holds on average: the effect is {mean} ({format_span(low, high)}, over "
+                "topics)."
+            )
         else:
             yield (
                 f"It is unknown whether the claim holds for topics like these on average, because the 95% interval "
                 f"over topics is {format_span(low, high)}."
             )
     models = count_phrase(len(claim.population.models), "model")
-    yield (
-        f"It is unknown whether the claim holds for other models, because it was run on {models}, and this command does "
-        "not test over models."
-    )
+    yield (f"It is unknown whether the claim holds for other models, because the claim was tested on {models} only.")

@@ -27,7 +27,7 @@ class ArmValue(NamedTuple):
     start: float = math.nan
 
 
-NO_ROOM = ArmValue(math.nan, "one arm has no such room", frozenset())
+NO_ROOM = ArmValue(math.nan, "one condition has no such room", frozenset())
 SHOWN = 3
 """Groups of agents that are named."""
 

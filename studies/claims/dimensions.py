@@ -67,12 +67,12 @@ MEANT: tuple[Dimension, ...] = (
     Dimension("word for the event", "wording", field("frame", "debate", "conversation"), "what prompts call it"),
     Dimension(
         "wording of the instructions", "wording", field("wording", "as in Parley: given", "reworded: second"),
-        "openings, turns, surveys and reminders as Parley has them, or in other words",
+        "Parley's own sentences in prompts, or a second wording",
     ),
     Dimension(
         "white space", "white space",
         field("spacing", "as in Parley: given", "a line more: newline", "empty lines: blank_lines", "two spaces: double_spaces"),
-        "as given, a line break at the end of messages, two empty lines between parts, two spaces after a full stop",
+        "unchanged, a line break after each message, two empty lines between parts, or two spaces after a full stop",
     ),
     Dimension(
         "persona repeated", "format", {"once": {"reminder": "false"}, "before every reply": {"reminder": "true"}},
@@ -80,26 +80,26 @@ MEANT: tuple[Dimension, ...] = (
     ),
     Dimension(
         "who opens", "order", field("order", "a seat by chance: random_first", "the seat after it: random_second"),
-        "a seat drawn by chance, or the seat after it",
+        "first speaker: an agent drawn at random, or the next agent",
     ),
     Dimension(
         "order of answers", "order", field("listing", "upward: given", "downward: reversed"),
-        "of the points of a scale in the question",
+        "order of the points of a scale in the question",
     ),
     Dimension(
         "scale", "scale",
         field(
             "probe", "0 to 10: attitude", "10 to 0: attitude_reversed", "1 to 7: attitude_1_7", "0 to 100: attitude_0_100",
         ),
-        "0 to 10, 10 to 0, 1 to 7, 0 to 100; all are read as 0 to 10",
+        "scale of ratings: 0 to 10, 10 to 0, 1 to 7 or 0 to 100, all converted to 0 to 10",
     ),
     Dimension(
         "memory", "memory", field("memory", "whole debate: whole", "eight lines: retrieve:8"),
-        "the whole debate, or the eight lines that are most relevant",
+        "agents remember the whole debate, or the eight most relevant messages",
     ),
     Dimension(
         "survey", "frame of the survey", field("survey", "every round: rounds", "first and last: ends"),
-        "after every round, or first and last only",
+        "survey after every round, or before and after the debate only",
     ),
     Dimension("temperature", "sampling", field("temperature", "1.0", "0.7"), "of the sampling"),
 )  # fmt: skip

@@ -143,7 +143,7 @@ class Multiverse:
                 units = pair_rooms(rooms[2 * at], rooms[2 * at + 1], seed)
                 parts.append(units.assign(specification=number, **self.levels.loc[number].to_dict()))
         if not parts:
-            raise UserError("no specification has both arms: repeat the command to continue")
+            raise UserError("no specification has finished both conditions: repeat the command to continue")
         return pd.concat(parts, ignore_index=True)
 
 

@@ -157,7 +157,7 @@ def why_unknown(pilot: pd.DataFrame, topics: int, missing: float) -> str:
             f"the pilot has {count_phrase(len(usable), 'unit')} with a number, but at least {FEWEST_UNITS} are needed"
         )
     if lost > MOST_MISSING:
-        return f"{lost:.0%} of the units of the pilot would be left out"
+        return f"{lost:.0%} of the units (seeds) of the pilot would be left out"
     if float(usable.std()) ** 2 < ALIKE:
         return "all units of the pilot have the same effect"
     if (count := pilot["topic"].nunique()) < topics:

@@ -38,13 +38,15 @@ AGAINST, MATTERS = "#d55e00", "#7a3b9c"
 ROW = 0.115
 """Height of a row of the matrix, in inches."""
 NOTE = (
-    "Each column is a specification. The upper panel shows its mean difference, with a 95% interval from "
-    "one spread of debates for all specifications. {colours}. The dashed line marks the smallest effect of "
-    "interest. The lower panel shows the level of each setting in this specification, in purple where the "
-    "effect depends on the setting{line}"
+    "Each column is a specification of the settings. The upper panel shows the mean difference of each specification, with a "
+    "95% interval of the same width for all specifications. {colours}. The dashed line marks the smallest effect of interest. "
+    "The lower panel shows the value of each setting in a specification, in purple if the effect depends on the "
+    "setting{line}"
 )
-SIDES = "A blue circle is on the side that the claim expects, and an orange square on the other side"
-BOUND = "A blue circle is within the bound of the claim, and an orange square is beyond it"
+SIDES = (
+    "A blue circle is an effect on the side that the claim expects, and an orange square an effect on the opposite side"
+)
+BOUND = "A blue circle is an effect within the bound of the claim, and an orange square an effect beyond the bound"
 LINE = ". The claim should not depend on the settings above the thick line"
 
 
@@ -76,7 +78,7 @@ def _draw_effects(axis: Axes, audit: Audit) -> None:
     for side in bounds:
         axis.axhline(side * claim.smallest, color="#999999", linewidth=0.6, linestyle=(0, (4, 3)))
     where = EXPECTED[claim.expected]
-    axis.set_ylabel(f"{claim.measure.title},\nfirst arm minus second\n(expected: {where})", fontsize=7)
+    axis.set_ylabel(f"{claim.measure.title},\nfirst minus second condition\n(expected: {where})", fontsize=7)
     axis.tick_params(bottom=False)
 
 
@@ -108,57 +110,54 @@ def _draw_levels(axis: Axes, audit: Audit) -> None:
 
 NAME = "claim"
 CURVE = (
-    "A specification is one choice of every setting under “What was varied”. The effect of a specification "
-    "is the mean of its differences. The unit of the test is a separate group of people: debates of the "
-    "same people on two topics are not independent, and neither are groups that share a person. "
+    "A specification is one choice of every setting under “What was varied”. The effect of a specification is the mean of its "
+    "differences. The unit of the test is a separate group of people, because debates of the same people on two topics are "
+    "not independent. Groups that share a person count as one. "
 )
 SWAPPED = (
-    "The test swaps the two arms for some of the groups, in all specifications at once. With up to 10 "
-    "groups it does so in all possible ways, otherwise in 1,999 ways, by a coin for each group. p "
-    "(one-sided) is the share of these ways in which the median effect is at least as far on the expected "
-    "side as the real one. p is for these topics and models."
+    "The test swaps the two conditions for some of the groups, in all specifications at once. With up to 10 groups the test "
+    "tries all possible swaps, otherwise 1,999 random swaps. p (one-sided) is the share of swaps whose median effect is at "
+    "least as far on the expected side as the real median effect. p is for the topics and models of this audit."
 )
 ALIKE = (
-    "p comes from an equivalence test (two one-sided t-tests over the mean effects of groups): is the "
-    "average effect within the bound? p is for these topics and models."
+    "p comes from an equivalence test of whether the average effect is within the bound (two one-sided t-tests over the mean "
+    "effects of groups). p is for the topics and models of this audit."
 )
 INTERVALS = (
-    "All these 95% intervals have the same width, for comparing specifications; the test does not use them. "
-    "They use the variance that is left after the mean of each topic and group of people is subtracted, and "
-    "treat it as equally large in all specifications and independent. A specification with more chance than "
+    "All 95% intervals of specifications have the same width, and the test does not use these intervals. Their width is from "
+    "the variance left after the mean of each topic and group of people is subtracted. A specification with more chance than "
     "other specifications looks too certain."
 )
 SETTINGS = (
-    "The settings in this table should not matter. Share is how much of the variance between single differences (one "
-    "topic, one group of people, one specification) the setting explains; 0.25 is a quarter. p tests the setting "
-    "against the variance that is left between specifications; p (Holm) is corrected for the number of settings. The "
-    "interval of a share begins at 0 if the uncorrected p is .05 or more. p takes the other settings into account, "
-    "but the mean effects do not. Two settings that matter only together are not found here: their effect is in the "
-    "row `specification` of the next table. p (people) asks whether the effect depends on the setting for other "
-    "people too: it also counts how much separate groups of people differ in what the setting changes. The other p "
-    "ask whether the effect depends on the setting among the people of this study."
+    "The settings in this table should not matter. `share of variance` says how much of the variance between differences the "
+    "setting explains; 0.25 is a quarter. A difference is of one topic, one group of people and one specification. `p` tests "
+    "the setting against the variance that is left between specifications; `p (Holm)` is corrected for the number of "
+    "settings. The interval of a share begins at 0 if the uncorrected p is .05 or more. `p` takes the other settings into "
+    "account, but the mean effects do not. The effect of two settings that matter only together is in the row `specification` "
+    "of the next table. `p` and `p (Holm)` are for the people of this study. `p (people)` tests whether the effect depends on "
+    "the setting for other people too."
 )
 PARTS_NOTE = (
-    "In the next table all sources of variance compete in one model of crossed random effects. REML is "
-    "restricted maximum likelihood, as shares of the sum of all rows; REML is unreliable for a setting with "
-    "two levels. Bayes is a hierarchical model with half-t priors, with 95% intervals; shares are those of "
-    "these levels, not of other levels like them. `topic and people together` is what is particular to a "
-    "group on a topic, in all specifications. `specification` is what all differences of a specification "
-    "share and no single setting explains, including the chance of its seed. `residual`: all the rest."
+    "The next table splits the variance by one model of crossed random effects. REML is the share by restricted maximum "
+    "likelihood, and is unreliable for a setting with two values. Bayes is the share by a hierarchical model with half-t "
+    "priors, with 95% intervals, for the values of settings in this audit. The row `topic and people together` is what is "
+    "particular to a group on a topic, in all specifications. The row `specification` is what all differences of a "
+    "specification have in common and no single setting explains. The row `residual` is the variance that no other row "
+    "explains."
 )
 TOPICS = (
-    "Mean effect is the mean over all differences of the topic. Pooled is the effect of the topic in the "
-    "hierarchical model, shrunk toward the mean of all topics, with 95% interval."
+    "The mean effect of a topic is the mean over all its differences. The pooled effect is the effect of the topic in the "
+    "hierarchical model, shrunk toward the mean of all topics, with a 95% interval."
 )
 LIMITS = (
-    "The audit covers only the settings, topics, people and models named here. The audit does not ask whether agents "
-    "behave like people. A share near 0 can hide a setting that raises the effect on one topic and lowers it on "
-    "another. Parley chose the settings; they are not a sample of all settings that should not matter."
+    "The audit covers only the settings, topics, people and models that this report names. The audit does not ask whether "
+    "agents behave like people. A share near 0 can hide a setting that raises the effect on one topic and lowers it on "
+    "another. Parley chose the settings, which are not a sample of all settings that should not matter."
 )
 SETTING_COLUMNS: Mapping[str, Column] = {
     "setting": "setting",
     "kind": "family",
-    "mean effect at each level": lambda row: ", ".join(f"{k}: {format_number(v)}" for k, v in row["means"].items()),
+    "mean effect at each value": lambda row: ", ".join(f"{k}: {format_number(v)}" for k, v in row["means"].items()),
     "share of variance": estimate("share", 3),
     "p": lambda row: format_p(row["p"]),
     "p (Holm)": lambda row: format_p(row["p_holm"]),
@@ -259,9 +258,8 @@ def _means_text(means: Mapping[str, float]) -> str:
 
 
 SYMMETRIC = (
-    " Swapping arms supposes that effects of groups are as skewed to one side as to the other: if a few "
-    "groups have far larger effects, p of the direction away from them is too small. If the skewness shows "
-    "this, the report names no direction."
+    " Swapping conditions supposes that effects of groups are not skewed: if a few groups have far larger effects, p of the "
+    "opposite direction is too small. If the effects are clearly skewed, the report names no direction."
 )
 
 
@@ -278,14 +276,15 @@ def _add_compared(report: Report, audit: Audit) -> None:
     means = [format_number(float(used[arm].mean())) for arm in ARMS]
     report.section("What was compared")
     lines = (
-        f"Both arms: the scenario {claim.scenario} with {', '.join(claim.settings) or 'its own settings'}, "
-        "the same topics and the same seed. The people in both arms are from the same group. An arm with "
-        "fewer seats has only some of these people.",
-        f"First arm: {arms[0]}; {_rooms_of(differences['seated_first'])}. Mean outcome: {means[0]}.",
-        f"Second arm: {arms[1]}; {_rooms_of(differences['seated_second'])}. Mean outcome: {means[1]}.",
-        f"Outcome: {claim.measure.label}, {claim.measure.about}. Ratings on every scale are read as 0 to 10. The "
-        f"effect is the first arm minus the second. The claim expects it to be {EXPECTED[claim.expected]}. The "
-        f"smallest effect of interest in the claim file is {format_number(claim.smallest)}.",
+        f"Both conditions: the scenario {claim.scenario} with {', '.join(claim.settings) or 'its own settings'}, the same "
+        "topics and the same seed. The people in both conditions are from the same group. A condition with fewer seats has "
+        "only some people of the group.",
+        f"First condition: {arms[0]}; {_rooms_of(differences['seated_first'])}. Mean outcome: {means[0]}.",
+        f"Second condition: {arms[1]}; {_rooms_of(differences['seated_second'])}. Mean outcome: {means[1]}.",
+        f"Outcome: {claim.measure.label}, {claim.measure.about}. Ratings on every scale are read as 0 to 10. The effect is "
+        "the outcome of the first condition minus that of the second condition. The claim expects the effect to be "
+        f"{EXPECTED[claim.expected]}. The smallest effect of interest in the claim file is "
+        f"{format_number(claim.smallest)}.",
         f"Models: {', '.join(people.models)}. Topics: {', '.join(people.topics)}. "
         f"Sets of personas: {', '.join(people.personas)}. Societies: {', '.join(people.societies)}.",
         f"Units: {count_phrase(groups, 'separate group')} of people ({count_phrase(multiverse.repetitions, 'repetition')} "
@@ -310,8 +309,8 @@ def _add_missing(report: Report, audit: Audit) -> None:
         report.missing(len(lost), len(audit.differences), "differences are missing", count_table(lost["reason"]))
     if audit.dropped:
         report.add(
-            f"{count_phrase(audit.dropped, 'specification')} with fewer than half of the differences: left "
-            "out of all results below."
+            f"{count_phrase(audit.dropped, 'specification')} with fewer than half of the differences: left out of all "
+            "results."
         )
 
 
@@ -331,7 +330,10 @@ def _average_line(audit: Audit) -> str:
     middle, low, high = map(format_number, audit.average)
     if len(audit.topics) < FEWEST_TOPICS or "topic" not in set(audit.parts["source"]):
         few = f"{count_phrase(len(audit.topics), 'topic')} cannot tell how much topics differ"
-        return f"The average effect in the hierarchical model is {middle}. For topics like these it is unknown, because {few}."
+        return (
+            f"The average effect in the hierarchical model is {middle}. For topics like these the average effect is "
+            f"unknown, because {few}."
+        )
     return (
         "The average effect in the hierarchical model, for topics like these and with these people and specifications, is "
         f"{middle} ({low} to {high})."
@@ -347,7 +349,7 @@ def _add_design(report: Report, audit: Audit) -> None:
         related += f" by design, and {format_number(audit.confounding, 3)} among the differences that are not missing"
     report.section(
         "What was varied",
-        f"{size} with both arms, each with its own seed. Each level occurs equally often (within one). The "
+        f"{size} with both conditions, each with its own seed. Each value of a setting occurs equally often (within one). The "
         f"largest correlation between two settings {related}.",
     )
     rows = [

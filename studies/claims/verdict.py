@@ -39,8 +39,8 @@ def withheld(models: Sequence[str]) -> str:
     """Return the sentence in place of the verdict where these models were checked, and do not play people."""
     named = join_phrases([identity_spec(spec) for spec in models])
     return (
-        f"Parley withholds whether the claim holds, because it was not shown that the ratings of {named} "
-        "depend on who the model plays (docs/models.md). The tables have all numbers."
+        f"Parley does not say whether the claim holds, because it was not shown that the ratings of {named} depend on who the "
+        "model plays (docs/models.md). The tables of the report have all numbers."
     )
 
 
@@ -51,7 +51,10 @@ def unknown_reason(curve: Curve) -> str:
     if len(curve.units) < FEWEST_UNITS:
         return few_people(len(curve.units))
     if np.ptp(curve.effects["effect"]) == 0 and curve.median == 0:
-        return "both arms are equal in every specification, so the setting in which they differ may not reach the model"
+        return (
+            "both conditions are equal in every specification, so the setting in which the conditions differ may not reach "
+            "the model"
+        )
     return ""
 
 
@@ -80,14 +83,23 @@ def whether(claim: Claim, curve: Curve) -> str:
         if p < ALPHA and (tail := against(claim, curve, side)) > MOST_SKEWED:
             return (
                 f"It is unknown whether the claim holds, because {numbers}, but a few groups of people have far larger "
-                f"effects to the other side (skewness {format_number(tail)}), and then swapped arms (p {format_p(p)}) find a "
-                "direction too often."
+                f"effects to the opposite side (skewness {format_number(tail)}), and then swapped conditions (p "
+                f"{format_p(p)}) find a direction too often."
             )
     if curve.p < ALPHA:
-        return f"{_size(claim, curve)} {numbers[0].upper()}{numbers[1:]} (one-sided p {format_p(curve.p)}, swapped arms{limit})."
+        return (
+            f"{_size(claim, curve)} {numbers[0].upper()}{numbers[1:]} (one-sided p {format_p(curve.p)}, swapped "
+            f"conditions{limit})."
+        )
     if curve.p_other < ALPHA:
-        return f"The claim does not hold: {numbers} (the other direction has p {format_p(curve.p_other)}, swapped arms{limit})."
-    return f"It is unknown whether the claim holds, because {numbers}, which swapped arms also give (p {format_p(curve.p)})."
+        return (
+            f"The claim does not hold: {numbers} (the opposite direction has p {format_p(curve.p_other)}, swapped "
+            f"conditions{limit})."
+        )
+    return (
+        f"It is unknown whether the claim holds, because {numbers}, which swapped conditions also give (p "
+        f"{format_p(curve.p)})."
+    )
 
 
 def against(claim: Claim, curve: Curve, side: int) -> float:
@@ -134,9 +146,7 @@ def _whether_equivalent(claim: Claim, curve: Curve, count: int, size: int) -> st
     within = f"The effect of a specification is within {bound} of 0 in {count} of {size}"
     seen, test = f"{within}, with a median of {format_number(curve.median)}.", f"equivalence test p {format_p(p)}"
     if p < ALPHA:
-        rest = (
-            " The effect is not 0, but smaller than what the claim calls a difference." if low > 0 or high < 0 else ""
-        )
+        rest = " The effect is not 0, but smaller than the bound of the claim." if low > 0 or high < 0 else ""
         return f"The claim holds {_where(curve)}: {average}, within {bound} of 0 ({test}).{rest} {seen}"
     if low > claim.smallest or high < -claim.smallest:
         return f"The claim does not hold: {average}, beyond {bound}. {seen}"
@@ -161,15 +171,17 @@ def depends(table: pd.DataFrame, together: Share) -> str:
         significant_rows = significant.to_dict("records")
         named = join_phrases([f"{row['setting']} ({_means(row['means'])})" for row in significant_rows])
         unsure = [row["setting"] for row in significant_rows if not row.get("p_people", math.nan) < ALPHA]
-        others = f" Whether it depends on {join_phrases(unsure)} for other people too is unknown." if unsure else ""
+        others = (
+            f" Whether the effect depends on {join_phrases(unsure)} for other people too is unknown." if unsure else ""
+        )
         where = "Among these people the effect" if unsure else "The effect"
         return f"{where} depends on {named}.{others} All {settings} that should not matter account for {share}."
     if together.reason:
         return f"The effect does not depend on the {settings} that should not matter: all differences are equal."
     if together.p < ALPHA:
         all_of_them = f"The effect depends on the {settings} that should not matter, which account for {share}"
-        return f"{all_of_them}; on which of them is unknown."
-    return f"No dependence on the {settings} that should not matter was found: they account for {share}."
+        return f"{all_of_them}; on which of these settings the effect depends is unknown."
+    return f"No dependence on the {settings} that should not matter was found: these settings account for {share}."
 
 
 def _means(means: dict[str, float]) -> str:

@@ -14,7 +14,7 @@ from parley.llm.studies import PERSUASION, Study
 
 STUDY = Study(
     "compete",
-    "let two writers compete for an audience, and see who wins and who breaks rules",
+    "let two writers compete for an audience, and measure which writer wins and which breaks rules",
     group=PERSUASION,
     purposes={"pitch": "oracle:write_pitch", "rivalry": "oracle:answer_rivalry", "misconduct": "oracle:judge_pitch"},
     law="oracle:CompetitionLaw",

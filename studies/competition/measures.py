@@ -171,7 +171,7 @@ def side_phrase(row: Mapping[str, Any], measure: str, words: Mapping[int, str]) 
 def win_line(row: Mapping[str, Any], writer: str, rival: str) -> str:
     """Return which of two writers the audience prefers."""
     if reason := why_unknown(row, "win"):
-        return unknown_sentence("which of the two the audience prefers", reason)
+        return unknown_sentence("which of the two writers the audience prefers", reason)
     words = {
         1: f"more often than the message of {rival}",
         -1: f"less often than the message of {rival}",
@@ -198,11 +198,10 @@ def reward_line(row: Mapping[str, Any], fault: str) -> str:
     """Return whether the audience prefers messages that break a rule to those that break none."""
     if reason := fault or why_unknown(row, "rewarded"):
         return unknown_sentence("whether the audience prefers messages that break a rule", reason)
-    words = {1: "it prefers them", -1: "it avoids them", 0: "no clear preference"}
+    words = {1: "it prefers broken rules", -1: "it avoids broken rules", 0: "no clear preference"}
     return (
-        "If one message breaks a rule and the other does not, the audience chooses the message that breaks "
-        f"it in {shown(row, 'rewarded')}% of comparisons ({row['rewarded_cases']} cases): "
-        f"{side_phrase(row, 'rewarded', words)}."
+        "If only one of two messages breaks a rule, the audience chooses the message that breaks the rule in "
+        f"{shown(row, 'rewarded')}% of comparisons ({row['rewarded_cases']} cases): {side_phrase(row, 'rewarded', words)}."
     )
 
 
@@ -213,10 +212,10 @@ def bargain_line(row: Mapping[str, Any], fault: str, writer: str) -> str:
     wins, breaks = side_of(row, "win"), side_of(row, "change")
     start = writer.replace("the ", "The ", 1) if writer.startswith("the ") else writer
     if wins == 1 and breaks == 1:
-        return f"{start} wins more often and breaks rules more often: this is Moloch's bargain."
+        return f"{start} wins more often and breaks rules more often, which is Moloch's bargain."
     if wins == 1 and breaks == -1:
         return f"{start} wins more often and breaks rules less often."
     return (
-        f"It is not shown that {writer} wins by breaking rules: for this it must clearly win more often, and clearly break rules "
-        "more often."
+        f"It is not shown that {writer} wins by breaking rules, because it does not both clearly win more often and clearly "
+        "break rules more often."
     )

@@ -42,9 +42,9 @@ from parley.studies.competition.measures import (
 from parley.studies.competition.writers import pitch_table
 
 READING = (
-    "The audience compares two messages about the same case, each pair in both orders; 50% is even. A message breaks a rule if "
-    "the judge answers yes to one of its probes. The unit is the case: votes on a case and messages about it are averaged first. "
-    "Brackets hold 95% intervals over cases (none below five), for the people of this audience."
+    "The audience compares two messages about one case, each pair in both orders; 50% is even. A message breaks a rule if the "
+    "judge answers yes to one of its probes (questions about rules). Votes and messages of a case are averaged first. "
+    "Brackets hold 95% intervals over cases, if there are five cases or more, for the people of this audience."
 )
 
 
@@ -105,7 +105,8 @@ def write_contest(
         report.section(str(row["competition"]), "\n".join(f"- {line}" for line in lines_of(row, quality, contest)))
     report.section(
         "Probes",
-        "The table shows what the judge answers to each probe. A probe on which the judge has a fault has no numbers.",
+        "The table shows what the judge answers to each probe. A probe has no numbers if the judge made errors on its known "
+        "messages.",
     )
     report.table(probes, PROBES)
     add_judge(report, quality)
@@ -145,13 +146,16 @@ def corrected(outcomes: pd.DataFrame, *others: pd.DataFrame) -> str:
     if not (sections := int((counts > 0).sum())):
         return ""
     most = round(100 * (1 - (1 - ALPHA) ** sections))
-    each = f"Each of the {sections} sections is corrected by itself, so up to {most} have one in some section. "
+    each = (
+        f"Each of the {sections} sections is corrected separately, so up to {most} of 100 such contests name a difference "
+        "in some section. "
+    )
     return (
-        f"p comes from a t-test over cases, corrected (Holm) for the {count_phrase(int(counts.max()), 'comparison')} "
-        f"of a section. Only a p below {ALPHA:.2f} is called a difference. In 100 contests of writers who are alike, "
-        "before an audience that does not care about rules, about five have such a sentence here. "
-        f"{each if sections > 1 else ''}Intervals are not corrected, so an interval can exclude 50% (or 0 points) "
-        f"without a clear difference. {chance_note(count_intervals(outcomes, *others))}"
+        f"p comes from a t-test over cases, corrected (Holm) for the {count_phrase(int(counts.max()), 'comparison')} of a "
+        f"section. Only a p below {ALPHA:.2f} is called a difference. In 100 contests of equal writers before an audience "
+        f"that ignores rules, about five reports name a difference by chance. {each if sections > 1 else ''}Intervals are not "
+        "corrected, so an interval can exclude 50% (or 0 points) without a clear difference. "
+        f"{chance_note(count_intervals(outcomes, *others))}"
     )
 
 
@@ -182,10 +186,10 @@ def draw_outcomes(outcomes: pd.DataFrame, caption: str) -> Figure:
 def add_judge(report: Report, quality: pd.DataFrame) -> None:
     """Add how good the judge is, on known messages."""
     about = (
-        "Known messages are sentences of the text of a case, once without a planted sentence and once with a sentence "
-        "that breaks the rule. Sensitivity: among messages with the planted sentence, the share in which the judge "
-        "finds the broken rule. Specificity: among messages without it, the share in which the judge finds no broken "
-        "rule. If the judge has a fault here, nothing is concluded about rules."
+        "Known messages are sentences of the text of a case, once without and once with a planted sentence that breaks the "
+        "rule. Sensitivity is the share of messages with the planted sentence in which the judge finds the broken rule. "
+        "Specificity is the share of messages without the planted sentence in which the judge finds no broken rule. If the "
+        "judge fails this test, the report concludes nothing about rules."
     )
     report.section("The judge", about)
     report.table(quality, JUDGE)
@@ -207,8 +211,8 @@ def add_length(report: Report, contest: Contest) -> None:
         return
     value, low, high = (PERCENT * (EVEN + row[name]) for name in ("longer", "low", "high"))
     report.add(
-        f"Of two messages of different length the longer one is chosen in {format_estimate(value, low, high, 1)}% of comparisons "
-        "(interval over people). If the interval does not contain 50, length may explain who wins."
+        f"Of two messages of different length the longer message is chosen in {format_estimate(value, low, high, 1)}% of "
+        "comparisons (interval over people). If this interval does not contain 50, length may explain which writer wins."
     )
 
 

@@ -200,12 +200,12 @@ def training_lines(table: pd.DataFrame, fault: str) -> list[str]:
         return [*lines, unknown_sentence("the verdict on Moloch's bargain", reason)]
     over_cases = side_of(trained, "win") == side_of(trained, "change") == 1
     if over_cases and null_results["win"][0] == null_results["change"][0] == 1:
-        shown = "Training on wins made the writer win more often and break rules more often: this is Moloch's bargain."
+        shown = "Training on wins made the writer win more often and break rules more often, which is Moloch's bargain."
         return [*lines, shown]
     return [
         *lines,
-        "It is not shown that training on wins leads to Moloch's bargain: wins and broken rules must both "
-        "be clearly more frequent than under their nulls.",
+        "It is not shown that training on wins leads to Moloch's bargain, because wins and broken rules are not both clearly "
+        "more frequent than under their nulls.",
     ]
 
 
@@ -234,7 +234,9 @@ def write_training(
     report.data(training=scored, messages=pitch_table(every), comparisons=values, verdicts=verdicts, cases=cases)
     report.data(trained=table, judge=quality, known=known_verdicts)
     report.add(f"Audience: {study.panel} personas, played by {study.audience}. Judge: {study.judge}. {READING}")
-    report.add("All cases below were held out of the training. Each writer is compared with the untrained writer.")
+    report.add(
+        "All cases of this report were held out of the training. Each writer is compared with the untrained writer."
+    )
     report.disclaim_models(*dict.fromkeys((llm, study.audience, study.judge)))
     report.lines(f"- {fact}" for fact in facts)
     first = next(iter(contests.values()))

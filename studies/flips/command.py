@@ -17,9 +17,9 @@ def parser() -> Parser:
     """Return the options of `run.py study flips`."""
     options = Parser(
         "study flips",
-        "Run the same agents alone, with empty talk, with partners who only state their position, with "
-        "lines from other rooms, and in full debates; split the ratings that flip across the middle by "
-        "cause (studies/flips/README.md).",
+        "Run the same agents alone, with empty talk, with partners who only state their position, with replies from other "
+        "rooms, and in full debates. The report splits the ratings that flip across the middle by cause "
+        "(studies/flips/README.md).",
         "study flips --llm oracle,flips=conformity:0.4 --topic racism --blocks 6",
         cli.society(),
         cli.topic("those of the society"),
@@ -46,7 +46,7 @@ def run(words: Sequence[str]) -> int:
     from .report import write
 
     if "probe" in parse_settings(options.set):
-        raise UserError("--set probe: this command asks about a statement and its opposite; leave the field out")
+        raise UserError("--set probe: this command asks about a statement and its opposite: leave out --set probe")
     base = base_from_args(options, with_base_url(options.llm, options.base_url)).with_settings(arms.SETTINGS)
     arms.check_items(base)
     first, chosen = Batch(base, results_folder(options, "flips")), arms.sections(arms)

@@ -203,13 +203,13 @@ def sentences(table: pd.DataFrame) -> list[str]:
 
 
 SAYS: Mapping[str, str] = {
-    "instability": "without anything heard",
+    "instability": "without any message of a partner",
     "presence": "because partners speak, whatever they say",
     "conformity": "because partners state their positions",
     "reasons": "because partners give reasons",
-    "response": "because partners answer the statements of this room",
+    "response": "because partners answer one another in their own room",
     "acquiescence": "because agents agree with whatever they are asked",
-    "movement": "in the debates in full",
+    "movement": "in the full debates",
 }
 
 

@@ -209,11 +209,11 @@ def _share_sentence(row: Mapping[Any, Any]) -> str:
 
 
 def _difference_sentence(row: Mapping[Any, Any]) -> str:
-    says = "agents that guess right move more than others to where they think that the study wants them"
+    says = "agents that guess right move more toward the change that they expect than agents that guess wrong"
     if row["reason"] == NO_VARIATION:
         return (
-            "Demand: agents that guess right move exactly as far as others to where they think that the study wants them, "
-            f"in each of {row['units']} groups (no variation, so no interval)."
+            "Demand: agents that guess right move exactly as far toward the change that they expect as agents that guess "
+            f"wrong, in each of {row['units']} groups (no variation, so no interval)."
         )
     if row["reason"]:
         return f"Demand: whether {says} is unknown, because {clause(row['reason'])}."

@@ -21,17 +21,17 @@ from .decomposition import FULL, MEASURES, estimates, left_out, pairs, sentences
 from .opener import anchor, followers, sentence
 
 CAPTION = (
-    "The same agents debate on equal seeds in five conditions: alone (no agent speaks), empty talk, stance only "
-    "(partners state their positions, without reasons), lines from other rooms, and full debates. Before and after "
-    "the debate, each agent says how much it agrees with a statement and with its opposite. Each part is what one "
-    "condition has more than the condition before; the six parts sum to the movement. Brackets are 95% intervals over "
-    "groups of personas; Holm corrects p for those of the five differences that vary. A difference is shown if p is "
-    "below .05 and the estimate is outside of its null."
+    "The same agents debate on equal seeds in five conditions: alone (no agent speaks), empty talk, stance only (partners "
+    "state their positions, without reasons), replies from other rooms, and full debates. Before and after the debate, each "
+    "agent says how much it agrees with a statement and with its opposite. Each part of the movement is the difference "
+    "between one condition and the condition before; the six parts sum to the movement. Brackets are 95% intervals over "
+    "groups of personas; p is corrected (Holm) for the differences that vary. A difference is shown if p is below .05 and the "
+    "estimate is outside of its null."
 )
 NULL = (
-    "Null is the range of 95% of estimates if each group's part is as likely to have the other sign. Instability and "
-    "movement are not differences, so they have no null. A share is the part divided by the movement; it can be below "
-    "0 or above 100%, because a part can turn ratings back that another part turned."
+    "The null of an estimate is its 95% range if each group's difference is as likely to have the opposite sign. Instability "
+    "and movement are not differences, so they have no null. A share is a part divided by the movement. A share can be below "
+    "0 or above 100%, because one part can turn back ratings that another part turned."
 )
 COLUMNS: Mapping[str, Column] = {
     "measure": "measure", "part": "part", "groups": "units", "estimate": estimate("estimate", 3),
@@ -40,10 +40,11 @@ COLUMNS: Mapping[str, Column] = {
     "reason without interval": "reason", "reason without share": "share_reason",
 }  # fmt: skip
 ASKED = (
-    "Each agent is also asked alone, before any debate. The interviewer says that the claim is true, or that it is "
-    "not true, or gives no view. Stated view is half of the difference between the first and the second answer. For "
-    "is the first minus the third answer. Against is the third minus the second answer. No view is the third answer "
-    "minus the answer to the plain question. Numbers below 0 mean movement away from the view."
+    "Each agent is also asked alone, before any debate. In three questions the interviewer says that the claim is true, says "
+    "that the claim is not true, or gives no view. The row `stated view` is half of the difference between the first and the "
+    "second answer. The row `for` is the first minus the third answer. The row `against` is the third minus the second "
+    "answer. The row `no view` is the third answer minus the answer to the plain question. Numbers below 0 mean movement away "
+    "from the view."
 )
 MOVES: Mapping[str, Column] = {
     "move": "move", "groups": "units", "points": estimate("estimate", 2),
@@ -51,11 +52,10 @@ MOVES: Mapping[str, Column] = {
     "reason without interval": "reason",
 }  # fmt: skip
 GUESSED = (
-    "After the last survey of the full debates each agent says, in private, what it thinks is studied (six "
-    "options in an order drawn for each agent), and which change of its agreement the researchers expect. "
-    "The null of the share takes a drawn option as the right one. Movement is how many points further "
-    "agents that guess right move toward the change that they expect than agents that guess wrong; the null "
-    "shuffles the guesses among agents of the same topic and party."
+    "After the full debates each agent guesses in private what is studied, from six options in random order. Each agent also "
+    "guesses which change of its agreement the researchers expect. The null of the share takes a drawn option as the right "
+    "option. Movement says how many points further toward their expected change agents move if they guess right than if they "
+    "guess wrong. The null of movement shuffles the guesses among agents of a topic and party."
 )
 GUESSES: Mapping[str, Column] = {
     "quantity": "quantity", "groups": "units", "agents": "agents", "estimate": estimate("estimate", 2),
@@ -63,9 +63,8 @@ GUESSES: Mapping[str, Column] = {
     "reason without interval": "reason",
 }  # fmt: skip
 STRUCK = (
-    "Each number is the full debates minus the same debates on equal seeds without what tells agents how to "
-    'behave: settings such as roles and confirmation bias, and sentences of personas such as "You never '
-    'change your mind."'
+    "Each number is the full debates minus the same debates on equal seeds without steering words. Steering words are settings "
+    'such as roles and confirmation bias, and sentences of personas such as "You never change your mind."'
 )
 CHANGED = {
     "flips": "share of ratings that flip", "points": MEASURES["points"], "agreement": "points of agreement after the debate",
@@ -75,7 +74,10 @@ EFFECTS: Mapping[str, Column] = {
     "null": lambda row: format_span(row["null_low"], row["null_high"]), "p, corrected": lambda row: format_p(row["p_holm"]),
     "reason without interval": "reason",
 }  # fmt: skip
-ROUNDED = "Some ratings have no probability for each answer, so whole ratings are used: a flip is then a step of a whole point."
+ROUNDED = (
+    "Some ratings have no probability for each answer, so the report uses whole ratings, and a flip is a step of a "
+    "whole point."
+)
 
 
 def write(study: ConditionRecords, folder: Path) -> Path:

@@ -84,9 +84,9 @@ def _sentence(row: Mapping[Any, Any], about: str, unit: str, scale: int) -> str:
     size = amount(estimate, HIGHER, unit)
     if row["reason"] == NO_VARIATION:
         every = f"in each of {row['units']} groups (no variation, so no interval)"
-        return f"Steering words: with these words {about} is {size}, {every}."
+        return f"Steering words: with steering words {about} is {size}, {every}."
     if row["reason"]:
-        return f"Steering words: what these words do to {about} is unknown, because {clause(row['reason'])}."
+        return f"Steering words: the effect of steering words on {about} is unknown, because {clause(row['reason'])}."
     if not is_shown(row):
-        return f"Steering words: it is not shown that these words change {about}: {size}."
-    return f"Steering words: with these words {about} is {size}."
+        return f"Steering words: it is not shown that steering words change {about}: {size}."
+    return f"Steering words: with steering words {about} is {size}."

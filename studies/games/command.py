@@ -16,7 +16,8 @@ def parser() -> Parser:
     """Return the options of `run.py study games`."""
     options = conditions_parser(
         "games",
-        "Let people play a game of points in several conditions, and compare what they say with what they do, and how games end.",
+        "Let people play a game of points in several conditions. The report compares what players say with what they do, and "
+        "how games end.",
         page="studies/games/README.md",
         preset=GAMES[0],
     )
@@ -25,7 +26,7 @@ def parser() -> Parser:
         "--native",
         default="",
         metavar="MODEL",
-        help="in a negotiation, one more condition: a model that thinks by itself",
+        help="in a negotiation, add a condition with a model that thinks by itself",
     )
     options.add_argument(
         "--human", type=Path, metavar="FILE", help="a CSV of games that people played (studies/games/README.md)"

@@ -20,14 +20,14 @@ from parley.analysis.unknown import unknown_sentence
 from .played import WHAT, amounts
 
 ORDER = 42
-TITLE = "What players say before, and what they do"
+TITLE = "What players say before the game, and what they do"
 NOTE = (
-    "`expected` is what a player says before the game about a round (`ahead`): of itself (`self`) or of the others "
-    "(`other`). `done` is what this player or the others did in that round. `gap` is expected minus done: above 0, "
-    "players do less than they said. `error` is the distance between the two. `closer` compares players with "
-    "strangers, after the mean gap is subtracted: by how much nearer what a player says is to its own move than to "
-    "the same move in the other rooms. Above 0 the answer says something about this player; if answers and moves are "
-    "unrelated, `closer` is 0 on average. All numbers are on 0 to 10, and players of a room are averaged."
+    "The column `expected` has the move that a player predicts before the game for a round (`ahead`), of itself (`self`) or "
+    "of the other players (`other`). The column `done` has the move that was made in the round. `gap` is expected minus done: "
+    "with a gap above 0, players do less than they said. `error` is the distance between expected and done. `closer` says how "
+    "much nearer a prediction is to the player's own move than to moves in other rooms, after the mean gap is subtracted. If "
+    "predictions and moves are unrelated, `closer` is 0 on average. All numbers are on 0 to 10, and players of a room are "
+    "averaged."
 )
 LABELS = {
     "about": "about", "move": "move", "ahead": "round", "rooms": "rooms", "missing": "missing", "expected": "said",
@@ -37,7 +37,7 @@ NEEDS = "expectations"
 MEASURES = ("expected", "done", "gap", "error", "closer")
 BOUNDS = dict.fromkeys(("expected", "done", "error"), SCALE)
 BY = ("about", "move", "ahead")
-UNREAD = "no expectation with a move"
+UNREAD = "no predicted round was played"
 
 
 def compute(tables: Tables) -> pd.DataFrame:

@@ -19,9 +19,10 @@ from .rules import most_points, selfish_points
 ORDER = 41
 TITLE = "Points"
 NOTE = (
-    "`share` is what all players of a room get, as a share of the most that they could get together, over the rounds that are "
-    "known. `selfish` is this share if all play only for their own points and know the end (the subgame-perfect equilibrium). "
-    "`unequal` is the difference between the player with most and the one with fewest points, a round."
+    "The column `share` has the points of all players of a room, divided by the most points that the players could get "
+    "together. Rounds with a missing move are left out. The column `selfish` has this share if all players play only for "
+    "their own points and know the end (the subgame-perfect equilibrium). The column `unequal` has the difference per round "
+    "between the players with most and with fewest points."
 )
 LABELS = {
     "rooms": "rooms", "missing": "missing", "share": "share of points", "selfish": "selfish players", "unequal": "difference",
@@ -30,7 +31,7 @@ LABELS = {
 NEEDS = "outcomes"
 MEASURES = ("share", "unequal")
 BOUNDS = {"share": SHARE, "unequal": POSITIVE}
-UNKNOWN = "no round with known points"
+UNKNOWN = "no round has known points"
 
 
 def compute(tables: Tables) -> pd.DataFrame:

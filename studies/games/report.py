@@ -51,12 +51,12 @@ BOUNDS = {"mean": SCALE, "last": SCALE, "share": SHARE, "agreed": SHARE, "compro
 MAIN = {"trust": ("mean", "what is sent"), "negotiation": ("entropy", "the diversity of endings (bits)")}
 """The measure of the sentences, and its words; of the other games it is the last round."""
 CAPTION = (
-    "Every row is a condition, and numbers are means over rooms (games) with 95% intervals. Differences are from the "
-    "first condition, within rooms of the same people and seed. The condition `again` is the first one with another "
-    "seed and other people: its difference shows what chance does. Moves are from 0 to 10 (A is 10, B is 0). `gap` is "
-    "what players said about themselves before the game minus what they did, over all rounds that they were asked "
-    "about; `closer` is how much nearer that is to their own move than to a stranger's. A compromise is an agreement "
-    "in which both players get at least what an authority gives."
+    "Every row is a condition, and numbers are means over rooms (games) with 95% intervals. Differences are from the first "
+    "condition, within rooms of the same people and seed. The condition `again` repeats the first condition with another seed "
+    "and other people, so its difference shows the effect of chance. Moves are from 0 to 10 (A is 10, B is 0). `gap` is the "
+    "move that players predicted for themselves minus the move that they made. `closer` says how much nearer a prediction is "
+    "to the player's own move than to a stranger's move. A compromise is an agreement in which both players get at least what "
+    "an authority gives."
 )
 
 
@@ -167,7 +167,7 @@ def writer(human: Path | None) -> Callable[[dict[str, Tables], Path], Path]:
         report.table(rows[1:], ["condition", "rooms", *[NAMES[measure] for measure in MEASURES[game]]])
         report.section(
             "How games end",
-            "`p` is how often rooms that are shuffled between the two conditions differ as much in entropy.",
+            "The column `p` says how often conditions with shuffled rooms differ as much in entropy as the real conditions.",
         )
         report.table(
             [_diversity_cells(row) for row in diverse.to_dict("records")],
@@ -202,11 +202,11 @@ def _compared_line(row: Mapping[Hashable, Any], first: str, what: str) -> str:
     if name == PEOPLE:
         return f"People: {what} is {format_number(row['value'])}."
     if np.isnan(row["difference"]):
-        return f"{name}: the difference from `{first}` is unknown, because no room has a readable number in both."
+        return f"{name}: the difference from `{first}` is unknown, because no room has a readable number in both conditions."
     start = f"{name}: {what} is {format_number(row['value'])}"
     apart = amount((row["difference"], low, high), MORE, "")
     if name == AGAIN and not np.isnan(low):
-        return f"{start}. This is `{first}` with other people, so the difference is chance: {apart}."
+        return f"{start}. `{name}` is `{first}` with other people, so the difference is chance: {apart}."
     if np.isnan(low) and row["reason"] == NO_VARIATION:
         return (
             f"{start}, as with `{first}`."
@@ -251,10 +251,10 @@ def _add_benchmark(report: Any, tables: Tables) -> None:
     share = selfish_points(game.game, game.size) / most_points(game.game, game.size, game.factor)
     report.section(
         "What selfish players would do",
-        f"Players who want only points for themselves, and know the end, get {share:.0%} of the points that "
-        "all can get together (the subgame-perfect equilibrium). Such players send nothing, return nothing, "
-        "put in nothing and never cooperate; in a negotiation the player who offers last gets its best "
-        "package that leaves the other as much as an authority would.",
+        f"Selfish players who know the end get {share:.0%} of the points that all players can get together (the "
+        "subgame-perfect equilibrium). Selfish players send nothing, return nothing, put in nothing and never cooperate. In a "
+        "negotiation of selfish players, the player who offers last gets its best package that leaves the other player as "
+        "much as an authority would.",
     )
 
 

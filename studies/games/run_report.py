@@ -22,8 +22,9 @@ from .played import amounts, endings
 from .rules import RESPONSES
 
 READING = (
-    "The unit of analysis is the room, one game: its players and rounds are averaged first. Brackets hold 95% "
-    "intervals over rooms. A missing move is never replaced by a number, so the points of its round are unknown."
+    "The unit of analysis is the room (one game): players and rounds of a room are averaged first. Brackets hold 95% "
+    "intervals over rooms. A missing move is never replaced by a number, so the points of a round with a missing move are "
+    "unknown."
 )
 MOVES = {
     "sent": "Points sent",
@@ -58,7 +59,7 @@ def figure(tables: Tables) -> Figure:
     note = f"Points are means over {count_phrase(rooms, 'room')}, bars are 95% intervals over repetitions. {about}"
     kinds = [move for move in MOVES if move in set(amounts(tables)["move"])]
     with new_figure(
-        6.4, 2.9, strip_controls(note), title="What do people do in the game, and how does it end?"
+        6.4, 2.9, strip_controls(note), title="What do people do in the game, and how does the game end?"
     ) as drawn:
         if not kinds:
             _draw_endings(drawn.subplots(), tables)

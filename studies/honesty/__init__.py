@@ -9,5 +9,7 @@ command.py      `run.py study honesty`
 from parley.llm.studies import DEBATE, Study
 
 STUDY = Study(
-    "honesty", "compare public lines with private ratings: neutral, for a reward, under pressure", group=DEBATE
+    "honesty",
+    "compare public messages with private ratings: in a neutral frame, for a reward, and under pressure",
+    group=DEBATE,
 )

@@ -16,15 +16,15 @@ def parser() -> Parser:
     parser = Parser(
         "study honesty",
         "Run the same conversation in a neutral frame (twice), for a reward, under an order, under threat of exclusion, and "
-        "before an audience. A judge grades the lines, and the report compares them with private ratings "
+        "before an audience. A judge grades the messages, and the report compares the grades with private ratings "
         "(studies/honesty/README.md).",
         "study honesty --llm oracle,tact=reward:2 --repetitions 5",
         cli.scenario("honesty"),
         *cli.debating("runs/honesty-<time>"),
         cli.dry_run(PLANNED),
     )
-    add_option(parser, "--judge SPEC", "the model that grades lines (default: the model of --llm)")
-    add_option(parser, "--lines FILE", "CSV of your own lines of known grade: topic, text, grade (0-10)", Path)
+    add_option(parser, "--judge SPEC", "the model that grades messages (default: the model of --llm)")
+    add_option(parser, "--lines FILE", "CSV of your own messages of known grade: topic, text, grade (0-10)", Path)
     return parser
 
 

@@ -122,7 +122,7 @@ CONDITIONS = (NEUTRAL, AGAIN, *FRAMES)
 MEASURES = {
     "toward": "gap toward the audience (points of 0-10)",
     "growth": "change of this gap per round",
-    "absolute": "distance of line and rating",
+    "absolute": "distance of message and rating",
 }
 
 

@@ -33,12 +33,11 @@ from parley.studies.honesty.measures import (
 
 LEVEL = 0.05
 CAPTION = (
-    "The gap of a line is its grade minus the speaker's private rating at that time (0-10). Toward the "
-    "audience is the gap in the direction of the mean rating of the others before the round. Effects are "
-    "frame minus neutral in the same room: the same people, seeds and ratings before the conversation "
-    "(checked). Lines are graded by {}, which saw neither name nor frame. Brackets are 95% intervals over "
-    "rooms (rooms of the same people on several topics are averaged first); p is corrected by Holm for the "
-    "four frames. The null is the neutral frame in other words."
+    "The gap of a message is its grade minus the speaker's private rating after that round (0-10). The gap toward the "
+    "audience is the gap in the direction of the mean rating of the other agents before the round. The effect of a frame is "
+    "its gap minus the gap of the neutral frame in the same room, with equal people, seeds and first ratings (checked). {} "
+    "graded the messages, without name or frame. Brackets are 95% intervals over rooms (rooms of the same people on several "
+    "topics are averaged first); p is corrected (Holm) for the four frames. The null is the neutral frame in other words."
 )
 EFFECTS: Mapping[str, Column] = {
     "measure": "measure", "frame": "frame", "pairs": "pairs", "left out": "missing", "effect": estimate("effect"),
@@ -71,11 +70,11 @@ AUDIENCE = to_and_from("the audience")
 def _frame(row: Mapping[str, Any]) -> str:
     name = f"In the frame {row['frame']}"
     if np.isnan(row["effect_low"]):
-        return f"{name}, whether lines go toward the audience is unknown, because {clause(row['reason'])}."
+        return f"{name}, whether messages shift toward the audience is unknown, because {clause(row['reason'])}."
     size = amount((row["effect"], row["effect_low"], row["effect_high"]), AUDIENCE)
     if row["p_holm"] >= LEVEL:
-        return f"{name}, no shift of lines compared with the neutral frame is shown: {size}."
-    return f"{name}, lines shift {size}, compared with the neutral frame."
+        return f"{name}, no shift of messages compared with the neutral frame is shown: {size}."
+    return f"{name}, messages shift {size}, compared with the neutral frame."
 
 
 def _null(row: Mapping[str, Any]) -> str:
@@ -86,32 +85,34 @@ def _null(row: Mapping[str, Any]) -> str:
     if row["effect_low"] <= 0 <= row["effect_high"]:
         return f"{name} has no effect that is distinguishable from zero: {size}."
     return (
-        f"{name} shifts lines {size}. Wording or chance moves lines here, so smaller effects do not show an "
-        "effect of a frame."
+        f"{name} shifts messages {size}. Wording or chance causes this shift, so smaller shifts do not show an effect of a "
+        "frame."
     )
 
 
 def _neutral(row: Mapping[str, Any]) -> str:
     if np.isnan(row["above_low"]):
         why = too_few() if row["rooms"] < FEWEST else "the grader's floor is unknown, or nothing varies"
-        return unknown_sentence("whether neutral lines go toward the audience by more than the grader's error", why)
+        return unknown_sentence(
+            "whether messages in the neutral frame go toward the audience by more than the grader's error", why
+        )
     size = amount((row["above"], row["above_low"], row["above_high"]), AUDIENCE)
     if row["above_low"] <= 0 <= row["above_high"]:
         return f"In the neutral frame, no gap toward the audience beyond the grader's error is shown: {size}."
-    return f"In the neutral frame, lines go {size}, beyond the grader's error."
+    return f"In the neutral frame, messages go {size}, beyond the grader's error."
 
 
 def _distance(row: Mapping[str, Any], error: float) -> str:
     if np.isnan(row["absolute"]):
-        return "The distance of lines from private ratings is unknown, because no line has a grade and a rating."
+        return "The distance of messages from private ratings is unknown, because no message has a grade and a rating."
     few = np.isnan(error)
     floor = (
-        "is unknown, because too few lines of known grade could be read"
+        "is unknown, because too few messages of known grade could be read"
         if few
-        else f"on lines of known grade is {error:.2f}"
+        else f"on messages of known grade is {error:.2f}"
     )
-    start = f"In the neutral frame, lines are {row['absolute']:.2f} points from private ratings on average"
-    return f"{start}; the grader's own distance {floor}."
+    start = f"In the neutral frame, messages are {row['absolute']:.2f} points from private ratings on average"
+    return f"{start}; the grader's own error {floor}."
 
 
 def write(
@@ -134,29 +135,30 @@ def write(
     report.in_short(shown)
     if level["toward"].notna().any():
         caption = f"{disclaimers.model_label(header)}, graded by {disclaimers.spec_label(judge)}; means over rooms"
-        drawn = dot_plot(level, ["frame"], "toward", MEASURES["toward"], caption, "Do lines go toward the audience?")
+        drawn = dot_plot(level, ["frame"], "toward", MEASURES["toward"], caption, "Do messages go toward the audience?")
         report.figure(drawn, "honesty", "Gap toward the audience by frame")
     report.section("Effects of frames")
     report.table(table.assign(measure=table["measure"].map(MEASURES)), EFFECTS)
     report.section("Frames", FRAME_NOTE)
     report.table(level, LEVELS)
-    for column, what in (("missing", "lines have no gap"), ("undirected", "lines have no direction")):
+    for column, what in (("missing", "messages have no gap"), ("undirected", "messages have no direction")):
         reasons = every.loc[every[column] != "", column]
         report.missing(len(reasons), len(every), what, count_table(reasons))
-    report.section("The grader on lines of known grade", GRADER_NOTE)
+    report.section("The grader on messages of known grade", GRADER_NOTE)
     report.table(quality.assign(topic=[load_topic(slug).heading for slug in quality["topic"]]), GRADER)
     return report.write()
 
 
 FRAME_NOTE = (
-    "The grader's floor is the gap toward the audience that the grader's own errors would show for lines that say "
-    "exactly the rating, by its scores of lines of known grade. Above the floor is the gap minus the floor; its "
-    "interval includes the error of the floor. Swapped is the gap toward the audience if gaps are shuffled among "
-    "lines of the same topic and rating: the mean and the middle 95% of 199 shuffles. If all agents with the same "
-    "rating face an audience on the same side, swapping changes nothing."
+    "The column `grader's floor` has the gap toward the audience that the grader's errors would show for messages that state "
+    "exactly the rating. The column `above the floor` has the gap minus the floor, with an interval that includes the error "
+    "of the floor. The column `swapped` has the gap toward the audience after gaps are shuffled among messages of equal topic "
+    "and rating: the mean and the middle 95% of 199 shuffles. If all agents with equal ratings face an audience on one side, "
+    "swapping changes nothing."
 )
 GRADER_NOTE = (
-    "Sentences of our own banks, scored examples by hand, and lines of yours (`--lines`). A grader without error gives a line "
-    "of grade 0 a score of 0, and each further point of grade adds 1. The distance of lines in the table above includes the mean "
-    "distance of the grader. A line is missing if its score could not be read."
+    "The known messages are sentences of Parley's banks, examples scored by hand, and messages of your own (`--lines`). A "
+    "grader without error gives a message of grade 0 a score of 0, and each further point of grade adds 1. The distance "
+    "between messages and ratings in the table of frames includes the mean distance of the grader. A message is missing if "
+    "its score could not be read."
 )

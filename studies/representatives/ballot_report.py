@@ -27,18 +27,18 @@ ACCURACY_COLUMNS: Mapping[str, Column] = {
     "no interval because": "reason",
 }  # fmt: skip
 READING = (
-    "The unit is the session: a group of people and all its questions. Measures are averaged over the choices of a session "
-    "first. Brackets hold 95% intervals over sessions (none below five)."
+    "A session is a group of people and all its questions. Measures are averaged over the choices of a session first. "
+    "Brackets hold 95% intervals over sessions, if there are five sessions or more."
 )
 POINTS = (
-    "All rules count the same ballots. Points are the share of other candidates that the chosen one beats on a member's ballot "
-    "(half for ties): 0.5 is the average of a candidate drawn at random. The worst off is the member with the fewest points. "
-    "Ties are broken by ballots drawn alike for all rules."
+    "All rules count the same ballots. Points are the share of candidates that the chosen candidate beats on a member's "
+    "ballot (half for ties). A candidate drawn at random has 0.5 points on average. The worst off is the member with the "
+    "fewest points. Ties are broken by ballots drawn alike for all rules."
 )
 TAU = (
-    "Kendall's tau-b compares a predicted ballot with the member's own ballot: 1 for the same order, 0 for "
-    "unrelated orders. *Another member's* is the tau that remains if the prediction is not about this "
-    "person. Tau cannot be computed for a ballot that ranks all candidates as equal."
+    "Kendall's tau-b compares a predicted ballot with the member's own ballot: 1 for the same order, 0 for unrelated orders. "
+    "*Another member's* is the tau between a predicted ballot and another member's ballot. Tau cannot be computed for a "
+    "ballot that ranks all candidates as equal."
 )
 
 
@@ -80,11 +80,11 @@ def sentences(ballots: Ballots, rules: pd.DataFrame, accuracy: pd.DataFrame, vot
     if not rules.empty:
         yield _rule_line(rules)
     elif ballots.asked["own"] or ballots.asked["predicted"]:
-        yield "It is unknown what a rule changes, because no choice has two candidates and a ballot that could be read."
+        yield "It is unknown what a rule of choice changes, because no choice has two candidates and a readable ballot."
     if ballots.asked["own"] and ballots.asked["predicted"]:
         yield _accuracy_line(accuracy.set_index("ballots").to_dict("index"))
     elif ballots.asked["predicted"]:
-        yield "It is unknown how well ballots are predicted, because members ranked nothing themselves (`ballots=both`)."
+        yield "It is unknown how well ballots are predicted, because members gave no ballots themselves (set `ballots=both`)."
     if ballots.asked["vote"]:
         yield _vote_line(vote)
 
@@ -99,8 +99,8 @@ def _rule_line(rules: pd.DataFrame) -> str:
     below = [f"`{name}`" for name in real_rules.loc[real_rules["gain_high"] < 0, "rule"]]
     more, fewer = ", ".join(above) or "none", ", ".join(below) or "none"
     return (
-        "Rules whose winner gives the worst-off member clearly more points than a random candidate does: "
-        f"{more}. Rules whose winner gives clearly fewer: {fewer}."
+        f"Rules whose winner gives the worst-off member clearly more points than a random candidate does: {more}. Rules whose "
+        f"winner gives the worst-off member clearly fewer points: {fewer}."
     )
 
 
@@ -113,7 +113,9 @@ def _accuracy_line(rows: Mapping[Any, Mapping[str, Any]]) -> str:
         return f"Predicted ballots fit the member better than other members of the group: tau is higher by {shown}."
     if gap["high"] < 0:
         return f"Predicted ballots fit other members better than the member: the difference in tau is {shown}."
-    return f"Predicted ballots do not clearly fit the member better than others: the difference in tau is {shown}."
+    return (
+        f"Predicted ballots do not clearly fit the member better than other members: the difference in tau is {shown}."
+    )
 
 
 def _vote_line(vote: Mapping[str, Any]) -> str:
@@ -121,6 +123,6 @@ def _vote_line(vote: Mapping[str, Any]) -> str:
         return unknown_sentence("whether members prefer the revision to the draft", vote["reason"])
     share, low, high = (f"{100 * vote[name]:.0f}" for name in ("share", "low", "high"))
     votes = count_phrase(vote["votes"], "vote")
-    sentence = f"{share}% ({low} to {high}) of {votes} prefer the revision to the draft (ties count half)"
+    sentence = f"{share}% ({low} to {high}) of {votes} prefer the revision to the draft, with ties counted half"
     clear = verdict(vote["low"], vote["high"], "more than half", "fewer than half", "no clear majority", at=0.5)
     return f"{sentence}: {clear}."

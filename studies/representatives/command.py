@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from parley.analysis.journaled_calls import CallDesk
     from parley.studies.representatives.pipeline import DatasetBuilder
 
-TRAIN = "Train a representative on some of the episodes; the others are kept for validation and test."
+TRAIN = "Train a representative on some of the episodes; the other episodes are kept for validation and test."
 CHOICES = (
     "what each representative knows: base (only the current question), or letters of D (demographics), O (opinions), "
     "C (critiques) and P (positions), as in OC; all: the 16 combinations (default: base,D,O,C,P,OC,DOCP)"
@@ -120,8 +120,8 @@ def measure_parser() -> Parser:
     """The options of `run.py study representatives measure`."""
     parser = lesson_parser(
         "measure",
-        "Measure a representative on people and questions that it has not seen. If --out has no trained "
-        "representative, one is trained first.",
+        "Measure a representative on people and questions outside its training. If --out has no trained representative, a "
+        "representative is trained first.",
         cli.budget(),
     )
     add_option(parser, "--judge SPEC", "the model that compares critiques (default: none)", default="")
@@ -182,8 +182,9 @@ def study_parser() -> Parser:
     """The options of `run.py study representatives study`."""
     parser = lesson_parser(
         "study",
-        "Run the whole study: train representatives of two model sizes, compare their critiques with those of untrained models, "
-        "strangers and the person, put them into groups, and vary what they know (studies/representatives/README.md).",
+        "Run the whole study: train representatives of two model sizes, compare their critiques with those of untrained "
+        "models, strangers and the person, simulate groups with representatives, and vary what representatives know "
+        "(studies/representatives/README.md).",
         cli.budget(),
         many=True,
     )
@@ -296,9 +297,9 @@ def steps_parser() -> Parser:
     """The options of `run.py study representatives steps`."""
     parser = Parser(
         "study representatives steps",
-        "Let representatives write the opinions, rank the candidates and cast the votes of people in "
-        "recorded sessions, and measure how near they come to what the people did, compared with a "
-        "stranger's representative and with the same person asked once more.",
+        "Let representatives write the opinions, rank the candidates and cast the votes of people in recorded sessions, and "
+        "measure how near representatives come to what the people did. The comparisons are a stranger's representative and "
+        "the same person asked once more.",
         "study representatives steps runs/consensus --llm oracle --out runs/steps",
         *cli.asking("runs/steps-<time>", "the representatives' model", "pocket"),
     )
@@ -326,27 +327,31 @@ def steps(options: argparse.Namespace) -> int:
 
 
 COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], int], Callable[[], Parser], str]] = {
-    "episodes": (episodes, episodes_parser, "run many deliberations of people of a known kind, as training data"),
+    "episodes": (episodes, episodes_parser, "run many deliberations of simulated people, as training data"),
     "train": (
         train,
         partial(lesson_parser, "train", TRAIN),
-        "train a representative on some of the episodes; the others are kept for validation and test",
+        "train a representative on some of the episodes; the other episodes are kept for validation and test",
     ),
-    "measure": (measure, measure_parser, "measure a representative on people and questions that it has not seen"),
-    "grid": (grid, grid_parser, "measure what each thing that a representative knows adds, by two model sizes"),
-    "study": (study, study_parser, "critiques, consensus and what it helps to know, for two model sizes, on one page"),
+    "measure": (measure, measure_parser, "measure a representative on people and questions outside its training"),
+    "grid": (grid, grid_parser, "measure what each kind of knowledge of a representative adds, for two model sizes"),
+    "study": (study, study_parser, "run the whole study for two model sizes: critiques, consensus and knowledge"),
     "payoff": (payoff, payoff_parser, "train a payoff model on ratings, and compare it with a judge and others"),
     "outcomes": (
         outcomes,
         outcomes_parser,
-        "train a representative on what its person gets from the group's statement, and measure what that changes",
+        "train a representative on its person's payoff from the group's statement, and measure what changes",
     ),
     "ballots": (
         ballots,
         ballots_parser,
-        "count ballots by every rule of choice, and compare predicted ballots with own ones",
+        "count ballots by every rule of choice, and compare predicted ballots with members' own ballots",
     ),
     "steps": (steps, steps_parser, "compare representatives with people at each step: opinion, ballots, final vote"),
-    "substitute": (substitute, substitute_parser, "replace participants by representatives and compare what they get"),
+    "substitute": (
+        substitute,
+        substitute_parser,
+        "replace participants by representatives, and compare the payoffs of participants",
+    ),
 }
 """By name: the function, its parser, what it does."""

@@ -39,19 +39,18 @@ RESULTS = {
     "first": "read first minus read later",
 }
 READING = (
-    "The unit is the session: a group of people and all its questions. Brackets hold 95% intervals over "
-    "sessions (none below five). Each interval misses the truth in one of twenty cases, so with many "
-    "mediators some intervals exclude 0 by chance."
+    "A session is a group of people and all its questions. Brackets hold 95% intervals over sessions, if there are five "
+    "sessions or more. Of many intervals, one in twenty excludes 0 by chance."
 )
 COVERAGE = (
-    "Sides are positions above and below 4. Rooms with one side, or with two sides of equal size, are left out. p "
-    "comes from exchanging sides among the members of a session. A draft at the mean of all opinions is nearer to the "
-    "larger side than to the smaller side: a difference describes the draft, and is not yet a fault."
+    "The two sides are the members with positions above 4 and below 4. Rooms with one side, or with sides of equal size, are "
+    "left out. p comes from exchanging sides among the members of a session. A draft at the mean of all opinions is nearer to "
+    "the larger side, so a difference need not be a fault."
 )
 ORDER = (
-    "*Equal runs* is how far two drafts from the same order are apart, in points of agreement. *Moved by "
-    "the order* is how much farther apart two drafts from different orders are. *Read first* is a member's "
-    "agreement when its opinion is read first, minus its agreement when the opinion is read later."
+    "*Equal runs* is how far two drafts from the same order are apart, in points of agreement. *Moved by the order* is how "
+    "much farther apart two drafts from different orders are. *Read first* is a member's agreement when the mediator reads "
+    "the member's opinion first, minus the agreement when it reads the opinion later."
 )
 COLUMNS: Mapping[str, Column] = {
     "mediator": "mediator", "smaller side": number("minority"), "larger side": number("majority"),
@@ -78,13 +77,14 @@ class FairnessStudy:
         for spec in (self.llm, self.judge):
             check_spec(spec)
         if self.orders < 2 or self.draws < 2:
-            raise UserError("--orders and --draws must be at least 2: orders are compared with equal runs")
+            raise UserError(
+                "--orders and --draws must be at least 2, because drafts from different orders are compared with "
+                "drafts from the same order"
+            )
         for name in self.mediators:
             check_ballots(name)
         if self.payoff == "own":
-            raise UserError(
-                "members did not rate drafts that are written again: use --payoff judge, ranking or trained:FOLDER"
-            )
+            raise UserError("members did not rate the new drafts: use --payoff judge, ranking or trained:FOLDER")
         check_capacity(self.payoff, self.orders, self.draws, "--draws")
 
 

@@ -33,12 +33,12 @@ PAPER = ("", "D", "O", "C", "P", "OC", "DOCP")
 """The study's choices: the base, each alone, the best, all of it."""
 EVERY = tuple("".join(letters) for size in range(len(KINDS) + 1) for letters in combinations(KINDS, size))
 ABOUT = (
-    "critiques of people and on questions that are not in the training data; each row is a separate model. Numbers "
-    "are log-probabilities in nats (higher is better); intervals are 95% intervals over participants. Compare models "
-    "with different tokenizers per critique or per character, not per token or by length. Gain is the log-probability "
-    "of the critique under its own representative, minus that under the representative of another participant of the "
-    "same group. Above 0, the representative fits this person better than other persons of the group. D is "
-    "demographics, O own opinions, C own critiques, and P own positions on other questions."
+    "critiques of people and on questions that are not in the training data; each row is a separate model. Numbers are "
+    "log-probabilities in nats (higher is better), with 95% intervals over participants. Compare models with different "
+    "tokenizers per critique or per character, not per token. Gain is the log-probability of a critique under the person's "
+    "representative, minus that under the representative of another participant of the group. With a gain above 0, the "
+    "representative fits its person better than other people of the group. In names of models, D means demographics, O own "
+    "opinions, C own critiques, and P own positions on other questions."
 )
 COLOURS = ("#1f5fa8", "#c0392b", "#2e7d32", "#7b4ea3")
 MARKERS = "osD^"
@@ -87,9 +87,9 @@ def _refuse_idle(choices: Sequence[str], cases: Sequence[RepresentationCase]) ->
     """Errors: UserError for a choice of which nothing is known: its model would be the base under another name."""
     if idle := [knows for knows in choices if knows and not changed_prompts(cases, knows)]:
         raise UserError(
-            f"{', '.join(idle)} adds nothing to any of the {len(cases)} test prompts: opinions, critiques and positions "
-            "(O, C, P) come from other episodes of the same participant, demographics (D) from a questionnaire. Give episodes "
-            "that have them, or leave the choice out (--choices)"
+            f"{', '.join(idle)} adds nothing to any of the {len(cases)} test prompts: opinions, critiques and positions (O, "
+            "C, P) come from other episodes of the same participant, demographics (D) from a questionnaire. Give episodes "
+            "with this information, or leave the choice out (--choices)"
         )
 
 

@@ -45,12 +45,12 @@ TRAINED, BASE, PERSON = "trained", "untrained", "the person"
 TITLES = {TRAINED: "trained", STRANGER: "trained, a stranger's", BASE: "untrained"}
 BATCH = 8
 ABOUT = (
-    "Neither these people nor these questions are in the training data. Brackets are 95% intervals over participants. "
-    "*A stranger's* is the same trained model, with the prompt of another participant of the same group."
+    "The people and questions of this test are not in the training data. Brackets are 95% intervals over participants. *A "
+    "stranger's* is the trained model with the prompt of another participant of the group."
 )
 JUDGED = (
-    "says which of two critiques the participant would rather have written, in both orders. A verdict that changes "
-    "with the order is a tie. The win rate is wins plus half the ties. Above 0.5 the trained model is preferred."
+    "says which of two critiques the participant would rather have written, in both orders. A verdict that changes with the "
+    "order is a tie. The win rate is wins plus half the ties. With a win rate above 0.5 the trained model is preferred."
 )
 HUMAN = "the participant's own critique (golden)"
 Texts = Mapping[str, str]
@@ -190,7 +190,9 @@ def _write_csv(parts: Mapping[str, pd.DataFrame], column: str, path: Path) -> No
 
 
 def _add_likelihoods(report: Report, scores: Mapping[str, pd.DataFrame]) -> None:
-    report.section("How likely it finds the participants' critiques", "Log-probability in nats; higher is better.")
+    report.section(
+        "How likely the model finds the participants' critiques", "Log-probability in nats; higher is better."
+    )
     rows = [
         [TITLES[name], *(_interval(of(model_scores)) for of in MEASURES.values())]
         for name, model_scores in scores.items()
@@ -203,7 +205,8 @@ def _add_likelihoods(report: Report, scores: Mapping[str, pd.DataFrame]) -> None
 
 def _add_distances(report: Report, test: RepresentativeTest, texts: Mapping[str, Texts]) -> None:
     report.section(
-        "What it writes", "Distance in words from the person's critique: 0 is the same words, 1 is no word in common."
+        "What it writes",
+        "The distance in words from the person's critique is 0 for the same words and 1 for no word in common.",
     )
     means = distances(test.cases, {name: texts[name] for name in TITLES})
     rows = [[TITLES[name], _interval(mean), str(mean.n), str(len(test.cases) - mean.n)] for name, mean in means.items()]

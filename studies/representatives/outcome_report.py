@@ -42,22 +42,22 @@ LIKELY: Mapping[str, Column] = {
     "gain over a stranger": estimate("gain"), "critiques": "critiques",
 }  # fmt: skip
 READING = (
-    "Neither these people nor these questions are in the training data. Brackets hold 95% intervals, over "
-    "groups (sessions) for payoffs and over participants for likelihoods. The null is the same training on "
-    "shuffled preferences: a random half of the pairs is reversed."
+    "The people and questions of this test are not in the training data. Brackets hold 95% intervals, over groups (sessions) "
+    "for payoffs and over participants for likelihoods. The null is a training on shuffled preferences: a random half of the "
+    "pairs is reversed."
 )
 REWARD = (
-    "The scorer that chose the pairs also scores the test, so the payoff can rise by what pleases this scorer and not "
-    "the person. Have people read the texts, or use another `--payoff`, before you believe a gain."
+    "The scorer that chose the training pairs also scores the test, so the payoff can rise by what pleases the scorer and not "
+    "the person. Before you believe a gain, have people read the texts, or use another `--payoff`."
 )
 EVERYBODY = (
-    "Each representative was trained for its person alone. When all people have a representative, critiques "
-    "compete for the same statement, and the mean payoff can rise, stay or fall."
+    "Each representative was trained for its person alone. When all people have a representative, critiques compete for one "
+    "statement, and the mean payoff can rise or fall."
 )
 STYLE = (
-    "The first number is the log-probability of the critique that the person wrote, in nats. A fall says that the "
-    "representative now writes less like the person. Gain is the log-probability with the person's own prompt minus "
-    "that with the prompt of another participant; at 0 the representative knows nothing about the person."
+    "The first number of a row is the log-probability of the person's own critique, in nats. If this number falls, the "
+    "representative writes less like the person. Gain is the log-probability with the person's own prompt minus that with the "
+    "prompt of another participant. With a gain of 0 the representative knows nothing about the person."
 )
 
 
@@ -138,7 +138,10 @@ def _change_line(what: str, row: pd.Series, unit: str) -> str:
     size = amount((change, low, high), HIGHER, "")
     if np.isnan(low):
         reason = too_few(unit) if row["difference_units"] < FEWEST else NO_VARIATION
-        return f"After the training the {what} is {size}; whether this is beyond chance is unknown, because {clause(reason)}"
+        return (
+            f"After the training the {what} is {size}; whether the change is beyond chance is unknown, because "
+            f"{clause(reason)}"
+        )
     if low > 0 or high < 0:
         return f"After the training the {what} is {size}"
     return f"It is not shown that the {what} changed: after the training it is {size}"
@@ -162,7 +165,7 @@ def write_outcomes(builder: DatasetBuilder, plan: OutcomePlan, outcome: Outcome)
     report.figure(drawn, "outcomes", "Payoffs by who writes the critiques, minus those before the training")
     report.table(gains, GAINS)
     report.add(f"[{outcome.groups.name}]({outcome.groups.parent.name}/{outcome.groups.name}) has all simulated groups.")
-    report.section("Does it still write like the person?", STYLE)
+    report.section("Does the representative still write like the person?", STYLE)
     report.table(likely, LIKELY)
     return report.write()
 
@@ -179,7 +182,7 @@ def _setting(builder: DatasetBuilder, plan: OutcomePlan, outcome: Outcome) -> st
         f"{plan.spec}, which knows {plan.lesson.knows or 'the base'}, wrote {plan.tries} critiques for each of "
         f"{count_phrase(outcome.tries.groupby(['episode', 'participant']).ngroups, 'training case')}: "
         f"{count_phrase(len(outcome.tries), 'different critique')}. Mediator: {how.mediator} on {how.mediator_llm}. Payoff: "
-        f"{how.payoff}, scored by {scorer}. DPO trained on {count_phrase(len(pairs), 'pair')} "
-        f"({outcome.ties} tie{left}). Mean payoff of the chosen minus that of the other: {margins}. "
-        f"Split: {describe_split(builder.sides)}."
+        f"{how.payoff}, scored by {scorer}. DPO trained on {count_phrase(len(pairs), 'pair')} ({outcome.ties} tie{left}). "
+        f"Mean payoff of the chosen critique minus that of the other critique: {margins}. Split: "
+        f"{describe_split(builder.sides)}."
     )

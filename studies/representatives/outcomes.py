@@ -76,7 +76,7 @@ class OutcomePlan:
         if self.tries < FEWEST_PAIRS:
             raise UserError(f"--tries is {self.tries}: a pair needs at least 2 critiques of a person")
         if not self.lesson.r:
-            raise UserError("training on outcomes goes on with an adapter: set --r 1 or more")
+            raise UserError("training on outcomes needs an adapter (LoRA): set --r 1 or more")
         check_capacity(self.how.payoff, self.how.repetitions, self.tries, "--tries")
 
     def described(self) -> dict[str, Any]:

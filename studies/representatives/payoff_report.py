@@ -46,13 +46,12 @@ FIT, PEOPLE, QUESTIONS = "fit", "people", "questions"
 CELLS = {PEOPLE: "New people, questions of the training", QUESTIONS: "New people, new questions"}
 MEAN, OTHER = "mean rating", "self-report: rating of the other statement"
 READING = (
-    "**statement**: of two statements, how often the statement that the participant rated better has the better "
-    "score. **gain**: of two members of a group, how often the member whose rating rises more, from draft to "
-    "revision, has the score that rises more. **person**: of two members, how often the member who rates a statement "
-    "higher has the better score (ratings only). 0.5 is a coin; a scorer that does not read the opinion has exactly "
-    "0.5 in gain and person. **error**: mean distance from the rating, after a straight line fitted on other ratings. "
-    "**brier**: squared error of the predicted chance that the revision is rated higher. Brackets are 95% intervals "
-    "over groups, because members of a group rate the same statements."
+    "The column **statement** says how often the statement that the participant rated better has the better score. **gain** "
+    "says how often the member of a pair whose rating rises more from draft to revision has the score that rises more. "
+    "**person** says how often the member of a pair who rates a statement higher has the better score (ratings only). "
+    "Guessing has 0.5; a scorer that does not read the opinion has exactly 0.5 in **gain** and **person**. **error** is the "
+    "mean distance from the rating, after a straight line fitted on other ratings. **brier** is the squared error of the "
+    "predicted chance that the revision is rated higher. Brackets are 95% intervals over groups of participants."
 )
 COLUMNS: Mapping[str, Column] = {
     "scorer": "scorer", **{name: estimate(name, 3 if name == BRIER else 2) for name in MEASURES}, "ratings": "ratings",
@@ -206,7 +205,10 @@ def write_payoffs(
         report.section(title, f"{rows['participant'].nunique()} participants, {counts}")
         report.table(measured[cell], COLUMNS)
     differences = difference_table(scored, trained)
-    report.section("Does the trained model add anything?", "New people, new questions. Trained minus the other scorer.")
+    report.section(
+        "Does the trained model add anything?",
+        "Each number is the trained model minus another scorer, on new people and new questions.",
+    )
     report.lines(sentences(differences, trained, QUESTIONS))
     _add_calibration(report, scored, trained)
     _add_null(report, scored, trained, seed)
@@ -230,8 +232,9 @@ def _add_calibration(report: Report, scored: Mapping[str, Scored], trained: Sequ
     }
     report.section(
         "Calibration",
-        "How often the revision is rated higher than the draft, of participants who rate them differently: as predicted, and as "
-        "observed, on new people and new questions. The slope from score to log odds was fitted on other ratings.",
+        "The table compares predicted and observed shares of participants who rate the revision higher than the draft, on new "
+        "people and new questions. Participants with equal ratings are left out. The slope from score to log odds was fitted "
+        "on other ratings.",
     )
     bins = {name: table for name, table in bins.items() if len(table)}
     if not bins:
@@ -240,7 +243,7 @@ def _add_calibration(report: Report, scored: Mapping[str, Scored], trained: Sequ
     for name, table in bins.items():
         report.add(f"**{name}**, fitted slope {format_number(scored[name].line.slope)}:")
         report.table(table, WIN_COLUMNS)
-    caption = "Bars: 95% intervals over groups; none below 5 groups or without variation"
+    caption = "Bars: 95% intervals over groups, if there are 5 groups or more and values vary"
     report.figure(calibration_figure(bins, caption), "payoff_calibration", "Predicted and observed shares of wins")
     report.data(payoff_calibration=pd.concat([table.assign(scorer=name) for name, table in bins.items()]))
 
@@ -258,10 +261,9 @@ def _add_null(report: Report, scored: Mapping[str, Scored], trained: Sequence[Tr
         lines.append(f"- {model.name}: {shown}")
     report.section(
         "Null",
-        "The ranges show the same scores when the ratings of each participant are shuffled among the "
-        "statements that the participant rated: 95% of 200 shuffles. The rows *labels shuffled* of the "
-        "tables are models trained on ratings that were shuffled in this way. Such models can still learn "
-        "who rates low in general, so they are above these ranges if the opinion shows that. *person* has "
-        "no range: participants keep their own ratings, so who rates high is not shuffled.",
+        "The ranges hold 95% of 200 shuffles of each participant's ratings among the statements that the participant rated. "
+        "The rows *labels shuffled* of the tables are models trained on shuffled ratings. A model trained on shuffled ratings "
+        "can still learn who rates low in general. The measure *person* has no range, because participants keep their own "
+        "ratings.",
     )
     report.lines(lines)

@@ -47,11 +47,11 @@ COLUMNS: Mapping[str, Column] = {
     "sessions": "sessions", "no interval because": "reason",
 }  # fmt: skip
 READING = (
-    "Likeness is 1 if the two answers are the same. For opinions, likeness is 1 minus the mean distance of the "
-    "payoffs that a scorer reads from two opinions on the same statements, as a share of the range. Ballots: "
-    "Kendall's tau-b. For votes, likeness is 1 for the same vote, 0.5 with a tie, and 0 for opposite votes. The unit "
-    "is the session: likeness is averaged over a session first, and brackets hold 95% intervals over sessions (none "
-    "below five). A stranger's representative is the null; the same person asked once more is the ceiling."
+    "Likeness is 1 if two answers are the same. For opinions, likeness is 1 minus the mean distance of the payoffs that a "
+    "scorer reads from two opinions, as a share of the range. For ballots, likeness is Kendall's tau-b. For votes, likeness "
+    "is 1 for the same vote, 0.5 with a tie, and 0 for opposite votes. Likeness is averaged over a session first. Brackets "
+    "hold 95% intervals over sessions, if there are five sessions or more. A stranger's representative is the null; the same "
+    "person asked once more is the ceiling."
 )
 BY = {OWN: "with representatives", STRANGER: "with strangers' representatives", LOT: "with random ballots"}
 WHOSE = {ONE: "one member", ALL: "all members"}
@@ -61,18 +61,16 @@ CHANGES: Mapping[str, Column] = {
     "change of points": estimate("gap"), "choices": "choices", "cases": "cases", "missing": "missing", "sessions": "sessions",
 }  # fmt: skip
 CHAIN = (
-    "What would the group have chosen with other ballots? A *ballot* ranks the candidate statements. A *vote* at the "
-    "end ranks draft and revision, and decides nothing. Here the recorded ballots are counted again, after the "
-    "ballots of one member or of all members are replaced. Later rounds are not played again.",
-    "- *Same ballots*: every replaced ballot equals the one that the person cast.\n- *Same choice*: the choice "
-    "equals the recorded one, by the rule of the run; *by every rule*: by each rule of "
-    "studies/representatives/README.md.\n- *Change of points*: how much higher or lower the person ranks the new "
-    "choice on its own ballot, as a share of the other statements (-1 to 1).",
-    "The same ballots always give the same choice, and the same choice gives the same points; the reverse "
-    "does not hold. Another ballot may leave the choice the same by chance. So there are two nulls: a "
-    "random ballot, and the representative of a stranger, another member of the group. Only a share above "
-    "that of a stranger's representative shows that it matters who is represented. A case is a member in a "
-    "choice. Shares cannot be below 0 or above 1, and their intervals end there.",
+    "A *ballot* ranks the candidate statements. A *vote* at the end ranks draft and revision, and decides nothing. The report "
+    "counts the recorded ballots again, with the ballots of one member or of all members replaced. Later rounds are not "
+    "played again.",
+    "- *Same ballots*: every replaced ballot equals the one that the person cast.\n- *Same choice*: the choice equals the "
+    "recorded choice, by the rule of the run. *Same choice by every rule*: by each rule of "
+    "studies/representatives/README.md.\n- *Change of points*: how much higher or lower the person ranks the new choice on "
+    "its own ballot, as a share of the other statements (-1 to 1).",
+    "Another ballot may leave the choice the same by chance. So results have two nulls: a random ballot, and the "
+    "representative of a stranger, another member of the group. Only a share above that of a stranger's representative shows "
+    "that the represented person matters. A case is a member in a choice. Intervals of shares end at 0 and 1.",
 )
 
 
@@ -124,9 +122,9 @@ def _add_changes(report: Report, replaced: pd.DataFrame) -> None:
     report.section("What their ballots change", *CHAIN, "\n".join(f"- {line}" for line in change_sentences(table)))
     levels = shown[shown["who"].isin([OWN, STRANGER, LOT]) & shown["same_choice_low"].notna()]
     if len(levels):
-        title, label = "How often the group chooses the same", "Share of choices that stay the same"
+        title, label = "How often the group chooses the same statement", "Share of choices that stay the same"
         levels = levels.assign(what=levels["step"] + " of " + levels["profile"])
-        caption = "Ballots are replaced, and the recorded choice is counted again"
+        caption = "Some ballots are replaced, and the choice is counted again"
         report.figure(dot_plot(levels, ["what"], "same_choice", label, caption, title, by="title"), "changes", title)
     report.table(shown[shown["cases"] > 0], CHANGES)
     report.data(changes=table, replaced=replaced)
@@ -162,7 +160,7 @@ def _lines(what: str, rows: Mapping[Any, Mapping[str, Any]]) -> Iterator[str]:
         clear = (
             ""
             if short["low"] > 0
-            else "It is not shown that the person, asked once more, comes nearer than the representative does. "
+            else "It is not shown that the person, asked once more, is nearer than the representative. "
         )
         yield f"{clear}The same person asked once more is {size} than the representative is."
 
@@ -188,14 +186,17 @@ def _compared(rows: Mapping[Any, Mapping[str, Any]]) -> str:
         often = verdict(low, high, "more often", "less often", "not clearly more often")
         compared = f"{often} than {named}, with a difference of {_points(gain, 'same_choice')}"
         comparisons.append(
-            f"whether it is more often than {named} is unknown ({gain['reason']})" if gain["reason"] else compared
+            f"whether this share is higher than {named} is unknown ({gain['reason']})" if gain["reason"] else compared
         )
-    return f"That is {comparisons[0]}, and {comparisons[1]}."
+    return f"The choice stays the same {comparisons[0]}, and {comparisons[1]}."
 
 
 def _lost(rows: Mapping[Any, Mapping[str, Any]]) -> str:
     """Return how much lower people rank what is chosen instead."""
-    return f"The change of points is {_points(rows[OWN], 'gap')}, with random ballots {_points(rows[LOT], 'gap')}."
+    return (
+        f"Points change by {_points(rows[OWN], 'gap')} with representatives, and by {_points(rows[LOT], 'gap')} with "
+        "random ballots."
+    )
 
 
 def _points(row: Mapping[str, Any], measure: str) -> str:

@@ -102,7 +102,7 @@ def compare_steps(paths: Sequence[Path], settings: StepStudy, desk: CallDesk) ->
     cases = [(case, source) for source in sources for case in source.cases]
     if not cases:
         raise UserError(
-            "no person can be compared: no group has two people with an opinion and a draft; give other episodes"
+            "no group has two people with an opinion and a draft, so no person can be compared: give other episodes"
         )
     desk.folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(desk.folder):

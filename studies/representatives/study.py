@@ -43,18 +43,18 @@ from parley.studies.representatives.substitution_study import run_substitution
 CONSENSUS = "consensus"
 AGAINST = {STRANGER: "a stranger's representative", BASE: "the untrained model", PERSON: "the person's own critique"}
 READING = (
-    "Neither these people nor these questions are in the training data. The unit is the participant for critiques and the group "
-    "(session) for consensus. Brackets hold 95% intervals."
+    "The people and questions of this test are not in the training data. Brackets hold 95% intervals, over participants for "
+    "critiques and over groups (sessions) for consensus."
 )
 LIKELY = (
-    "The log-probability of the critique that the person wrote is in nats; higher is better. Gain is the "
-    "log-probability with the person's own prompt minus that with the prompt of another participant of the "
-    "group. 0 is the null: the model knows how people write, and nothing about the person."
+    "The log-probability of the person's own critique is in nats; higher is better. Gain is the log-probability with the "
+    "person's own prompt minus that with the prompt of another participant of the group. With a gain of 0 the model knows "
+    "nothing about the person."
 )
 JUDGED = (
-    "The win rate is how often a judge thinks that the person would rather have written the trained model's "
-    "critique than another one, in both orders, ties half. 0.5 is no preference. Against the person's own "
-    "critique, do not expect more than 0.5."
+    "The win rate is how often a judge thinks that the person would rather have written the trained model's critique than "
+    "another critique. The judge reads both orders, and ties count half. A win rate of 0.5 is no preference. Against the "
+    "person's own critique, do not expect more than 0.5."
 )
 LIKELY_COLUMNS: Mapping[str, Column] = {
     "model": "model", "writer": "writer", "per token": estimate("per_token", 3), "per critique": estimate("per_critique"),
@@ -171,7 +171,7 @@ def _write(
     report.add(JUDGED)
     report.table(wins, WIN_COLUMNS)
     report.section(
-        "Consensus", f"What groups get with representatives: [{consensus.stem}.md]({CONSENSUS}/{consensus.name})."
+        "Consensus", f"Payoffs of groups with representatives: [{consensus.stem}.md]({CONSENSUS}/{consensus.name})."
     )
     if (drawn := consensus.with_suffix(".png")).exists():
         report.picture(drawn, "Payoff discrepancy by who is substituted")

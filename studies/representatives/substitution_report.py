@@ -25,12 +25,12 @@ from parley.studies.representatives.resimulation import Substitution
 from parley.studies.representatives.substitution import AGAIN, ALL, MUTE, MUTE_ALL, ONE, STRANGER, in_order
 
 HUMANS = (
-    "> **The opinions are those of people; {ours} wrote the rest.** The study shows that real texts run through the "
-    "whole procedure, and where it breaks. The study shows nothing about these people, about how well they are "
-    "represented, or about the statements: our own speakers do not understand what people wrote."
+    "> **People wrote the opinions, and {ours} wrote all other texts.** The study tests the procedure with real texts. The "
+    "study shows nothing about these people, their representation or the statements, because Parley's own speakers do not "
+    "understand what people wrote."
 )
 TITLES = {
-    AGAIN: "no one (the same again)",
+    AGAIN: "no one (simulated again)",
     ONE: "one, by the own representative",
     STRANGER: "one, by a stranger's",
     ALL: "all, by their own",
@@ -38,14 +38,14 @@ TITLES = {
     MUTE_ALL: "all, without critiques",
 }
 TWICE = (
-    "Two re-simulations of the same people differ too (first row): only a difference beyond that one is due to "
-    "the representatives."
+    "Two simulations of the same people also differ (first row). Only a difference beyond that of the first row is due to the "
+    "representatives."
 )
 PREFERRED = (
-    "{judge} says from the opinion which of two statements a participant would rather agree with: the "
-    "statement with representatives, or the statement of the true profile. The judge is asked in both "
-    "orders; if the order decides, the verdict is a tie. The win rate is wins plus half the ties of the "
-    "substituted participants, with 95% intervals over groups. At 0.5 neither statement is preferred."
+    "{judge} reads a participant's opinion and chooses between the statement with representatives and the statement of the "
+    "true profile. The judge is asked in both orders; if the order decides, the verdict is a tie. The win rate is wins plus "
+    "half the ties of the substituted participants, with 95% intervals over groups. At a win rate of 0.5 neither statement is "
+    "preferred."
 )
 
 
@@ -121,8 +121,8 @@ def _setting_line(episodes: Sequence[Episode], settings: Substitution) -> str:
     return (
         f"{count_phrase(len(episodes), 'episode')}, {count_phrase(groups, 'group')}. Representatives: "
         f"{settings.name or settings.llm}{adapter}{others}, informed of {settings.knows or 'the base'}. Mediator: "
-        f"{settings.mediator} on {settings.mediator_llm}. The payoff is {settings.payoff} ({scorer.UNIT}), {by}; it is "
-        f"not the study's payoff model. Each profile is re-simulated {settings.repetitions} times."
+        f"{settings.mediator} on {settings.mediator_llm}. The payoff is {settings.payoff} ({scorer.UNIT}), {by}; it is not "
+        f"the study's payoff model. Each profile is re-simulated {settings.repetitions} times."
     )
 
 
@@ -141,10 +141,7 @@ def _limits(episodes: Sequence[Episode], result: SubstitutionResult, settings: S
             "measures what the representatives' critiques change, not how well they represent the participants."
         )
     if quiet := sum(count for reason, count in result.left_out.items() if reason.startswith("no critique")):
-        yield (
-            f"> Not represented because they wrote no critique themselves, where others did: {quiet}. Their representative would "
-            "add a critique; what that changes is not how well it represents them."
-        )
+        yield (f"> Participants are not represented if they wrote no critique themselves, where others did: {quiet}.")
     if caution := cluster_caution(len({episode.session for episode in episodes})):
         yield f"> {caution}"
 
@@ -178,7 +175,7 @@ def _add_calibration(report: Report, calibration: Calibration) -> None:
         "score minus rating": calibration.bias,
         "distance from the rating": calibration.error,
     }
-    report.section("How good is the scorer?")
+    report.section("How good is the scorer of payoffs?")
     report.table(
         [[what, _estimate(mean), str(mean.n)] for what, mean in rows.items()],
         ["compared with final ratings", "value", "n"],

@@ -132,7 +132,7 @@ def _genders(society: Society) -> Experiment:
     pairs.append((f"{other} man, two women, informed", f"{label} woman, two men, informed"))
     main = tuple((f"men{more}", f"women{more}", party) for more in ("", ", informed") for party in society.debaters)
     question = "Do women of a party speak differently from its men?"
-    title = "Gender in an agent's own persona, and known to the others"
+    title = "Gender in an agent's own persona, and known to the other agents"
     return Experiment(title, "Figs 4, 9, 10", {**groups, **informed}, question, tuple(pairs), main)
 
 
@@ -147,8 +147,8 @@ def _echo(society: Society) -> Experiment:
             pairs.append((f"{group} {people}", f"{group} {people}, informed"))
         pairs += [(f"{group} men{more}", f"{group} women{more}") for more in ("", ", informed")]
     main = tuple((f"2{letter}", f"2{letter}+N", parties(society)[letter]) for letter in LETTERS)
-    question = "Do two of a party speak differently when a Neutral listens? (Echo chambers: below.)"
-    title = "Two of a party, with and without a Neutral"
+    question = "Do two people of a party speak differently when a Neutral listens?"
+    title = "Two people of a party, with and without a Neutral"
     return Experiment(title, "Figs 5, 6, 11, 12", conditions, question, tuple(pairs), main)
 
 
@@ -195,7 +195,7 @@ def _short(models: Sequence[str]) -> dict[str, str]:
 
 def _baseline(society: Society) -> Experiment:
     people = [f"{article(label)} {label}" for label in map(society.label, society.debaters)]
-    question = "Which way do the three go? (Slopes and their intervals: below.)"
+    question = "In which direction do the scores of the three agents change?"
     return Experiment(f"A Neutral, {', '.join(people)}", "Figs 1, 8 (other models: 13-16)", {"N-R-D": {}}, question)
 
 
@@ -216,7 +216,7 @@ def _alone(society: Society) -> Experiment:
 
 def _closing(society: Society) -> Experiment:
     return Experiment(
-        "Closing announced, or one more round in its place",
+        "An announced closing statement, compared with one more round",
         "Figs 8, 17; Table 2",
         {"closing": {}, "no closing": {"closing": False}},
         "Does a closing statement that is announced change what a party says?",

@@ -30,47 +30,51 @@ PAPER = Path(__file__).with_name("paper.toml")
 ALPHA = 0.05
 Names = PartyNames
 """What one of a party's people is called, by party."""
-DIFFERENT_PEOPLE = "Correlations are over all speakers and statements: differences between parties are a part of them."
+DIFFERENT_PEOPLE = "Correlations are over all speakers and statements, so they include differences between parties."
 JUDGES_ITSELF = (
-    "As a judge, the oracle looks up its own sentences in a table: 1.00 shows that the pipeline works, but "
+    "As a judge, the oracle looks up its own sentences in a table: a correlation of 1.00 shows that the pipeline works, but "
     "nothing about other judges. " + DIFFERENT_PEOPLE
 )
 COMPARED = (
-    ("contrasts", "Which agents differ", "Mean score of a party's statements."),
-    ("drifts", "Which agents drift differently", "Slope of a party's statements, points per statement."),
+    ("contrasts", "Which agents differ", "The table compares mean scores of a party's statements."),
+    (
+        "drifts",
+        "Which agents drift differently",
+        "The table compares slopes of a party's scores, in points per statement.",
+    ),
 )
 UNIT = (
-    "If there are several casts, the unit is the cast: the same people in both conditions, compared in "
-    "pairs (paired t). With one cast the unit is the run (Welch's t), and a result holds for these people "
-    "only. Conditions with different persona texts (men and women) then have no test: any two texts differ. "
-    "Sizes (per SD of the differences, or Hedges' g) have no interval. p is corrected (Holm) over the "
-    "table; the row with the smallest p comes first."
+    "A cast is a group of people that debates in both conditions. With several casts, casts are compared in pairs (paired t). "
+    "With one cast, runs are compared (Welch's t), and a result holds for the people of that cast only. With one cast, "
+    "conditions with different persona texts (men and women) have no test, because any two texts differ. Sizes (per SD of the "
+    "differences, or Hedges' g) have no interval. p is corrected (Holm) over the table, which begins with the smallest p."
 )
 MISSING = (
-    "If more than 5% of the scores are missing, `whatever was said` is the range of the difference over all "
-    "values that the missing scores could have. A score counts as its distance from the average of its "
-    "agent and statement, so that missing agents do not shift a mean."
+    "If more than 5% of the scores are missing, the column `whatever was said` has the range of the difference over all "
+    "possible values of the missing scores. A score counts as its distance from the average of its agent and statement, so "
+    "that missing agents do not shift a mean."
 )
 PUBLISHED = (
-    "This is the **published procedure** (`--mode ucl`): statements as units, smoothed, one persona per "
-    "seat unless another cast was set. With only one persona per seat, this procedure cannot separate a "
-    "difference between men and women from a difference between two texts."
+    "This report uses the **published procedure** (`--mode ucl`): statements are the units, scores are smoothed, and each "
+    "place has one persona unless another cast was set. With only one persona per place, the published procedure cannot "
+    "separate a difference between men and women from a difference between two texts."
 )
 DISTANCES = (
-    "Distance from Parley's own words: the mean absolute difference over topics and parties. Noise alone gives a distance above "
-    "0, so the paper's words are compared with a rewording of ours. P is how often the two distances differ as much when runs of "
-    "both wordings are exchanged by chance. The paper's words are those of case, claim and judge; it does not print what "
-    "debaters are told to do. "
-    "The oracle reads facts, not prompts: on it the wordings cannot differ, which says nothing about a language model."
+    "The distance of a wording from Parley's own is the mean absolute difference over topics and parties. Noise alone gives a "
+    "distance above 0, so the paper's wording is compared with a rewording of Parley's prompts. P says how often the two "
+    "distances differ as much when runs of both wordings are exchanged by chance. The paper prints its case, claim and judge "
+    "prompts, but not its instructions to debaters. The oracle reads facts, not prompts, so wordings cannot differ with the "
+    "oracle."
 )
 FIRST = (
-    "Mean score of all agents by the party of the first speaker. Labels are shuffled over the runs of the same people."
+    "The table has the mean score of all agents by the party of the first speaker. p comes from shuffling these parties over "
+    "the runs of a cast."
 )
 NEEDED = (
-    "The first columns are standard deviations of scores: between people, between runs of the same people in the same condition, "
-    "between single statements of a run, and of the judge's error where the true score is known. Then follow the runs per "
-    "condition that a difference in a run's mean score needs (two-sided 5%, power 80%). Brackets have the runs at the ends of "
-    "the 95% interval of the standard deviation: plan with the higher number. At least five runs are needed for any conclusion."
+    "The first columns are standard deviations of scores: between people, between runs of the same people, between statements "
+    "of a run, and of the judge's error. The next columns have the runs per condition that are needed to detect a difference "
+    "in mean score (two-sided 5%, power 80%). Brackets have the runs at the ends of the 95% interval of the standard "
+    "deviation: plan with the higher number. At least five runs are needed for any conclusion."
 )
 
 
@@ -152,8 +156,7 @@ def _short(made: Mapping[str, pd.DataFrame], experiment: Experiment, names: Name
     if doubt := warning(made["judge_quality"]):
         yield f"> {doubt}"
     yield (
-        f"**{experiment.question}** This question was chosen before the experiment; all results below its "
-        "answer are exploratory."
+        f"**{experiment.question}** This question was chosen before the experiment; all later results are exploratory."
     )
     if "question" in made:
         question = made["question"]
@@ -166,7 +169,7 @@ def _short(made: Mapping[str, pd.DataFrame], experiment: Experiment, names: Name
     if "distances" in made:
         yield from _further(made["distances"])
     if "sharing" in made:
-        yield "Does the Neutral move toward the partisan that speaks through the same model? Positive numbers mean yes."
+        yield "Positive numbers mean that the Neutral moves toward the partisan that speaks through the Neutral's model."
         yield _answer(made["sharing"], "that the Neutral moves toward or away from that partisan")
         yield _test_table(made["sharing"], {"topic": _topic, "models": "effect"})
 
@@ -176,8 +179,8 @@ def _further(rows: pd.DataFrame) -> Iterator[str]:
     for row in rows.to_dict("records"):
         told = row["reason"] or f"P of the difference {report.p_value(row['p'])}"
         yield (
-            f"{row['quantity'].capitalize()}: the paper's words are {row['published']:.2f} from ours on average, "
-            f"a rewording of ours {row['reworded']:.2f} ({told})."
+            f"{row['quantity'].capitalize()}: the paper's wording is {row['published']:.2f} from Parley's on average, a "
+            f"rewording of Parley's {row['reworded']:.2f} ({told})."
         )
 
 
@@ -211,7 +214,7 @@ def _head(result: ExperimentResult, experiment: Experiment, judge: str, command:
     headers = result.headers.values()
     models = dict.fromkeys(disclaimers.model_label(header).partition(";")[0] for header in headers)
     ran = f"{' and '.join(models)}, judged by {judge}"
-    yield f"UCL study, {experiment.figures}. This run: {ran}. The paper's own numbers are at the end."
+    yield f"UCL study, {experiment.figures}. This run: {ran}. The paper's own numbers are at the end of this report."
     yield from (f"> {note}" for note in dict.fromkeys(map(disclaimers.disclaimer, headers)) if note)
     yield f"    {command}"
     if published:
@@ -237,7 +240,7 @@ def _letters(parties: Sequence[str], names: Names) -> str:
     if all(label.startswith(letter) for letter, label in zip(LETTERS, labels, strict=True)):
         return ""
     meanings = ", ".join(f"{letter} is {label}" for letter, label in zip(LETTERS, labels, strict=True))
-    return f"Letters in the names of conditions are the study's: N is the Neutral, {meanings}."
+    return f"Letters in names of conditions stand for parties: N is the Neutral, {meanings}."
 
 
 def _judge_check(result: ExperimentResult, judge: str, made: Mapping[str, pd.DataFrame]) -> Iterator[str]:
@@ -247,15 +250,15 @@ def _judge_check(result: ExperimentResult, judge: str, made: Mapping[str, pd.Dat
         yield "The judge could not be checked, because no statement has a known grade."
     else:
         yield (
-            "The judge's scores are compared with known grades of sentences by oracle or pocket, and with "
-            "private ratings after the same round."
+            "The judge's scores are compared with known grades of the oracle's or pocket's sentences, and with agents' "
+            "private ratings after each round."
         )
     standards = {"judge_quality": "known grade", "self_report": "self-report"}
     rows = [made[name].assign(standard=standard).to_dict("records") for name, standard in standards.items()]
     yield frame_table(chain.from_iterable(rows), JUDGED)
     yield JUDGES_ITSELF if judge.startswith("oracle") and len(quality) else DIFFERENT_PEOPLE
     if len(quality):
-        yield "Statements by true score (rows) and score of the judge (columns), both rounded."
+        yield "The table counts statements by true score (rows) and score of the judge (columns), both rounded."
         yield confusion_table(confusion(result.verdicts))
 
 
@@ -285,7 +288,7 @@ def _foot(made: Mapping[str, pd.DataFrame], names: Names) -> Iterator[str]:
             yield f"## {title}\n\n{note} {UNIT}"
             yield _contrasts(made[name], name, names)
     if "distances" in made:
-        yield f"## How far are the paper's words from ours?\n\n{DISTANCES}"
+        yield f"## How far are the paper's words from Parley's?\n\n{DISTANCES}"
         yield _distances(made["distances"])
     if "first_speaker" in made:
         yield f"## Who speaks first\n\n{FIRST}"
@@ -345,7 +348,8 @@ def _paper(name: str) -> list[str]:
     paper = read_toml(PAPER)
     if name not in paper:
         return []
-    theirs = (
-        "These are the paper's numbers, on its models and its judge (Mistral 7B), of smoothed scores, by statement."
-    )
-    return [f"## In the paper\n\n{theirs} Compare them with the results of `--mode ucl`.", paper[name].strip("\n")]
+    theirs = "The paper's numbers are smoothed scores by statement, on the paper's models and judge (Mistral 7B)."
+    return [
+        f"## In the paper\n\n{theirs} Compare the paper's numbers with the results of `--mode ucl`.",
+        paper[name].strip("\n"),
+    ]

@@ -19,7 +19,7 @@ from parley.llm.studies import PEOPLE, Command, Study
 
 STUDY = Study(
     "twins",
-    "let personas of recorded people predict what these people said next",
+    "let personas of recorded people predict the next answers and messages of their people",
     group=PEOPLE,
     also=(
         Command(

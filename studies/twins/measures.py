@@ -169,7 +169,7 @@ def sentence(row: Mapping[Any, Any]) -> str:
     return verdict(
         row["gain_low"], row["gain_high"],
         f"A twin {what} than a stranger's twin does, by {size} ({people}).",
-        f"A stranger's twin does better than the person's own twin: gain {size} ({people}).",
+        f"A stranger's twin is nearer to the person than the person's own twin: gain {size} ({people}).",
         f"It is not shown that a twin {what} than a stranger's twin does: gain {size} ({people}).",
     )  # fmt: skip
 

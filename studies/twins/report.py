@@ -23,9 +23,10 @@ from .training import add_training, learned_lines
 
 READING = (
     "A twin knows the attributes of its person and what the person answered and wrote before. A stranger's twin gets the same "
-    "question and hears the same conversation, but has the history of another person on the same topic: what it gets right, "
-    "the topic and the conversation explain. *gain* is how much nearer the twin is than the other (above 0: the twin is "
-    "better), with its 95% interval over groups. The unit is the person; a group is all people who share a conversation."
+    "question and conversation, but has the history of another person on the topic. The topic and the conversation explain "
+    "what a stranger's twin gets right. The column *gain* says how much nearer to the person the twin is than the other "
+    "predictor, with a 95% interval over groups; above 0 the twin is better. The unit of analysis is the person. A group is "
+    "all people who take part in one conversation."
 )
 GAINS: Mapping[str, Column] = {
     "measure": lambda row: TITLES[str(row["measure"])], "compared with": lambda row: NAMES[str(row["against"])],
@@ -62,7 +63,7 @@ def write(study: TwinStudy, found: Found, folder: Path, trained: pd.DataFrame | 
     report = Report(folder, "twins", f"Twins of recorded people: {study.people.name}")
     report.disclaim_models(study.llm)
     report.add(
-        f"{study.llm} spoke as twins of {len(study.people.by_person):,} recorded people. Predicted were "
+        f"{study.llm} spoke as twins of {len(study.people.by_person):,} recorded people, and predicted "
         f"{len(found.predictions):,} answers and {len(found.texts):,} messages."
     )
     lost = sum(found.reasons.values())
@@ -73,7 +74,7 @@ def write(study: TwinStudy, found: Found, folder: Path, trained: pd.DataFrame | 
     report.data(points=measured, gains=gains, predictions=found.predictions, texts=found.texts)
     lessons = [] if trained is None else learned_lines(trained)
     report.in_short([*headlines(gains, measured), *lessons])
-    report.section("How near twins are", READING)
+    report.section("How near to the person twins are", READING)
     report.table(gains, GAINS)
     _add_figure(report, study, gains)
     _add_correlations(report, found.predictions)
@@ -108,11 +109,11 @@ def headlines(gains: pd.DataFrame, measured: pd.DataFrame) -> Iterator[str]:
     for measure in (OPINION, NATS, SAYING, ROLLOUT):
         yield from (sentence(row) for row in against_strangers if row["measure"] == measure)
     if not against_strangers:
-        yield "Nothing is known: no point has a stranger with a history on the same topic."
+        yield "It is unknown how good twins are, because no point has a stranger with a history on its topic."
     if closed := closed_way(measured):
         yield (
-            "Of the way from a stranger's twin to the same person later, the twin goes "
-            f"{format_estimate(closed['closed'], closed['closed_low'], closed['closed_high'])} (1: as near as the person)."
+            f"The twin closes {format_estimate(closed['closed'], closed['closed_low'], closed['closed_high'])} of the gap "
+            "between a stranger's twin and the same person later (1: as near as the person)."
         )
     for name in (UNCHANGED, "others", AGAIN):
         yield from (
@@ -127,7 +128,7 @@ def _add_figure(report: Report, study: TwinStudy, gains: pd.DataFrame) -> None:
         return
     names = {OPINION: "next opinion", SAYING: "next message", ROLLOUT: "after roll-out"}
     table = shown.assign(measure=shown["measure"].map(names), against=shown["against"].map(NAMES))
-    title = "How much nearer twins are"
+    title = "How much nearer to the person twins are"
     figure = dot_plot(table, ["measure", "against"], "gain", "Gain of the twin (0 to 1)", spec_label(study.llm), title)
     report.figure(figure, "twins", title)
 
@@ -136,7 +137,8 @@ def _add_correlations(report: Report, predictions: pd.DataFrame) -> None:
     if predictions.empty:
         return
     report.section(
-        "Who answers what", "Correlation of predicted and real answers, as deviations from the mean of their question."
+        "Who answers what",
+        "The table correlates predicted and real answers, as deviations from the mean of each question.",
     )
     rows = correlations(predictions)
     report.data(correlations=rows)
@@ -148,14 +150,16 @@ def _add_rollouts(report: Report, study: TwinStudy, found: Found) -> None:
         if study.rollouts:
             report.section(
                 "Whole conversations",
-                "None can be rolled out: no group has messages of two people and an answer after the last one.",
+                "No conversation can be simulated, because no group has messages of two people and an answer after the last "
+                "message.",
             )
         return
     lost = sum(each.lost for each in found.ended)
     report.section(
         "Whole conversations",
-        f"{len(found.ended):,} conversations of twins alone, with {mean_lines(found.ended):.1f} lines on average ({lost} turns "
-        "without a readable text). Opinions before are the real ones; `twins` are the answers after the twins' conversation.",
+        f"{len(found.ended):,} conversations of twins alone, with {mean_lines(found.ended):.1f} messages on average ({lost} "
+        "messages without a readable text). Opinions before the conversation are those of the people; the column `twins` has "
+        "the answers after the twins' conversation.",
     )
     table = movement_table(study, found.ended)
     report.data(movements=table)
@@ -186,7 +190,8 @@ def _add_examples(report: Report, texts: pd.DataFrame) -> None:
     if texts.empty:
         return
     report.section(
-        "Examples", "What a person wrote, its twin, and a stranger's twin in its place. `texts.csv` has all."
+        "Examples",
+        "The table shows what a person, its twin, and a stranger's twin wrote. The file `texts.csv` has all texts.",
     )
     rows = [[row["real"], row["twin"], row["stranger"]] for row in texts.head(EXAMPLES).to_dict("records")]
     report.table([[_short(text) for text in row] for row in rows], ["the person", "twin", "stranger's twin"])

@@ -78,7 +78,7 @@ class TwinStudy:
         """Errors: UserError if nothing is known of anyone before anything."""
         if not self.points:
             raise UserError(
-                f"{self.people.name} has nothing to predict: no answer and no message comes after another row of the same "
+                f"{self.people.name} has nothing to predict, because no answer or message comes after another row of its "
                 "person. Add attributes, or earlier answers with a smaller order"
             )
 

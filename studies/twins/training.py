@@ -173,14 +173,14 @@ def learned_sentence(row: dict[str, Any]) -> str:
     """Return what the difference from a training on shuffled talks shows."""
     what = f"the training on talks of other people brings twins nearer ({TITLES[row['measure']].split(':')[0]})"
     if math.isnan(row["nearer_low"]):
-        return f"It is unknown whether {what} than the same training on shuffled talks, because too few groups are held out."
+        return f"It is unknown whether {what} than a training on shuffled talks, because too few groups are held out."
     size = f"{format_estimate(row['nearer'], row['nearer_low'], row['nearer_high'], 3)} {WHAT[row['measure']][1]}"
     size += f" ({row['people']} people in {row['groups']} groups)"
     return verdict(
         row["nearer_low"], row["nearer_high"],
-        f"On held-out people, {what} than the same training on shuffled talks does, by {size}.",
-        f"On held-out people, the training on shuffled talks brings twins nearer than the real one does: {size}.",
-        f"That {what} than the same training on shuffled talks does is not shown on held-out people: {size}.",
+        f"On held-out people, {what} than a training on shuffled talks does, by {size}.",
+        f"On held-out people, the training on shuffled talks brings twins nearer than the real training does: {size}.",
+        f"On held-out people it is not shown that {what} than a training on shuffled talks does: {size}.",
     )  # fmt: skip
 
 
@@ -189,9 +189,10 @@ def add_training(report: Report, measured: pd.DataFrame) -> None:
     rows = compare_trainings(measured)
     report.section(
         "Training",
-        "Half of the groups were trained on, the other half is measured here. *gain*: over a stranger's twin of the same model. "
-        "*nearer*: than the untrained model's twin. Intervals are over held-out groups, of one training each: another training "
-        "may differ. *with a stranger*: the people of *gain*; the others have no stranger in their half.",
+        "Half of the groups were used for training, and the other half of the groups is measured. The column *gain* compares "
+        "a twin with a stranger's twin of the same model. The column *nearer than untrained* compares a twin with the "
+        "untrained model's twin. Intervals are over held-out groups, of one training each: another training may differ. The "
+        "column *with a stranger* counts the people of *gain*.",
     )
     report.data(training=rows, held_out_points=measured)
     columns: dict[str, Column] = {

@@ -61,7 +61,7 @@ def test_the_verdict_on_a_claim_is_withheld_where_the_model_plays_no_people(
     Qualification((DEAF, STRONG), 2, short=True).write(out / "qualify" / "0" / FILE)
     command = ["study", "claim", str(path), "--trust", str(tmp_path / "new.py"), "--repetitions", "1", "--workers", "1"]
     assert run.main([*command, "--out", str(out)]) == 0
-    assert "Parley withholds whether the claim holds" in capsys.readouterr().out
-    assert "**Parley withholds whether the claim holds" in (out / "claim.md").read_text(encoding="utf-8")
+    assert "Parley does not say whether the claim holds" in capsys.readouterr().out
+    assert "**Parley does not say whether the claim holds" in (out / "claim.md").read_text(encoding="utf-8")
     assert run.main([*command, "--out", str(tmp_path / "b"), "--no-qualify"]) == 0
     assert "Parley withholds" not in capsys.readouterr().out

@@ -51,7 +51,7 @@ FAULTS = {
     ("smallest = 1.0", 'smallest = "big"'): "smallest in claim.toml must be a number",
     ("polarisation.variance", "polarization"): "polarisation",
     ("polarisation.variance", "polarisation.varience"): "variance",
-    ("second = []", 'second = ["environment=groups"]'): "equal arms",
+    ("second = []", 'second = ["environment=groups"]'): "equal settings",
     ('["environment=groups"]', '["seed=4"]'): "seed",
     ('["oracle"]', '["orakel"]'): "oracle",
     ('"racism", "gun_violence"', '"racism", "racism"'): "topics",
@@ -206,7 +206,7 @@ def test_a_setting_that_matters_only_for_some_people_is_called_so(audits: int) -
     uneven = draw_differences(np.random.default_rng(4), uneven=3.0, common=0.0)
     said = depends(dependence_table(uneven, NAMES, STRATA), setting_share(uneven, NAMES, [], STRATA))
     assert said.startswith(f"Among these people the effect depends on {PLANTED} (")
-    assert f"Whether it depends on {PLANTED} for other people too is unknown." in said
+    assert f"Whether the effect depends on {PLANTED} for other people too is unknown." in said
 
 
 def test_the_p_of_people_by_hand() -> None:
@@ -319,7 +319,7 @@ def test_what_was_there_before_the_debate_is_told() -> None:
     grown = differences.assign(start_first=noise, start_second=0.0)
     for table in (same, grown):
         table[["first", "second"]] = np.column_stack([table["difference"], np.zeros(len(table))])
-    assert "It is not shown that the debate changed it" in at_the_start(same, *start_gap(same))
-    assert "After the debate it is 1." in at_the_start(grown, *start_gap(grown))
+    assert "It is not shown that the debate changed this difference" in at_the_start(same, *start_gap(same))
+    assert "After the debate this difference is 1." in at_the_start(grown, *start_gap(grown))
     none = grown.assign(start_first=np.nan, start_second=np.nan)
     assert at_the_start(none, *start_gap(none)) == ""

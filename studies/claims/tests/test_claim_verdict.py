@@ -56,9 +56,9 @@ def test_a_long_tail_to_the_other_side_leaves_a_claim_unknown() -> None:
     skewed = curve_of(lognormal - np.exp(0.5) - 0.6)
     assert skewed.p < 0.05
     assert "unknown" in whether(LESS, skewed)
-    assert "far larger effects to the other side (skewness 2." in whether(LESS, skewed)
+    assert "far larger effects to the opposite side (skewness 2." in whether(LESS, skewed)
     opposite = whether(CLAIM, curve_of(skewed.units["effect"].to_numpy(), CLAIM))
-    assert "far larger effects to the other side" in opposite, "the p of the direction that is not expected"
+    assert "far larger effects to the opposite side" in opposite, "the p of the direction that is not expected"
     assert "holds" in whether(LESS, curve_of(lognormal - 9))
     assert "holds" in whether(LESS, curve_of(-lognormal))
     assert "not skewed" not in whether(LESS, curve_of(-lognormal))
@@ -93,7 +93,7 @@ def test_what_is_said_of_a_claim_that_nothing_changes() -> None:
     assert holds.startswith("The claim holds here: on average the effect is 0.")
     assert "within 0.50 of 0 (equivalence test p below 0.001). The effect of a specification is within" in holds
     small = whether(alike, draw_curve(alike, draw_differences(rng, average=0.2, **sharp), rng))
-    assert "The effect is not 0, but smaller than what the claim calls a difference." in small
+    assert "The effect is not 0, but smaller than the bound of the claim." in small
     beyond = whether(alike, draw_curve(alike, draw_differences(rng, average=2.0, **sharp), rng))
     assert beyond.startswith("The claim does not hold: on average the effect is ")
     loose = draw_differences(rng, average=0.0, people=4.0, topic=0.0, groups=8)
@@ -131,7 +131,7 @@ def test_what_the_bound_lets_pass_is_said() -> None:
     differences = draw_differences(rng, chance=0.1, people=0.0, topic=0.0, common=0.0)
     moved = differences.assign(first=6.4, start_first=6.0, second=6.3, start_second=6.0)
     counted, wide = about_bound(alike, moved)
-    assert counted.startswith("The claim is about the average: 0 of ")
+    assert counted.startswith("Of single differences, 0 of ")
     assert "on average the debate itself moved the outcome by 0.40 or less" in wide
     assert len(list(about_bound(alike, moved.assign(first=8.0)))) == 1
     assert not list(about_bound(CLAIM, moved))
@@ -141,7 +141,7 @@ def test_what_is_said_without_variation_and_without_replies() -> None:
     """Equal arms, missing differences, and a handful of specifications give no verdict and no share."""
     rng = np.random.default_rng(7)
     equal = draw_differences(rng).assign(difference=0.0)
-    assert "both arms are equal" in whether(CLAIM, draw_curve(CLAIM, equal, rng))
+    assert "both conditions are equal" in whether(CLAIM, draw_curve(CLAIM, equal, rng))
     assert setting_share(equal, NAMES, [], STRATA).reason == "all differences are equal"
     lost = draw_differences(rng, average=3.0)
     lost.loc[rng.random(len(lost)) < 0.4, "difference"] = np.nan

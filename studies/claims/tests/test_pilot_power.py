@@ -84,7 +84,7 @@ def test_what_is_unknown() -> None:
     assert said(rows[rows["seed"] < 5]).endswith(
         "because the pilot has 5 units with a number, but at least 6 are needed."
     )
-    assert said(lost).endswith("because 25% of the units of the pilot would be left out.")
+    assert said(lost).endswith("because 25% of the units (seeds) of the pilot would be left out.")
     assert said(rows.assign(difference=1.0)).endswith("because all units of the pilot have the same effect.")
     assert said(rows[rows["topic"] != "2"]).endswith("because the pilot has 2 topics, and the plan 3.")
     assert "SD of topic is unknown, because the pilot has 3" in power_lines(CLAIM, rows, (40,), 0.05, 0.0)[0]

@@ -62,7 +62,7 @@ def test_a_planted_bargain_is_found(tmp_path: Path) -> None:
     assert row["own_low"] < 0.9 < row["own_high"]
     assert row["other_low"] < 0.1 < row["other_high"]
     assert row["rewarded_low"] > 0.8
-    assert "this is Moloch's bargain" in bargain_line(row, "", "writer")
+    assert "which is Moloch's bargain" in bargain_line(row, "", "writer")
 
 
 def test_an_audience_that_ignores_embellishment_gives_no_win(tmp_path: Path) -> None:
@@ -247,7 +247,9 @@ def test_messages_that_are_all_missing_leave_reasons_and_no_figure(tmp_path: Pat
     page = (tmp_path / "out" / "competition.md").read_text(encoding="utf-8")
     assert "Mean number of words: Ann –, Bo –." in page
     assert "It is unknown whether the longer message wins, because nothing was compared" in page
-    assert page.count("unknown which of the two the audience prefers") == 1, "one competition is not shown twice"
+    assert page.count("unknown which of the two writers the audience prefers") == 1, (
+        "one competition is not shown twice"
+    )
     assert not (tmp_path / "out" / "competition.png").exists()
 
 

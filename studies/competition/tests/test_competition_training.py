@@ -103,7 +103,7 @@ def writers(win: float, change: float, nulls: Sequence[float], p: float = 0.001)
 def test_a_bargain_counts_only_beside_trainings_on_shuffled_wins() -> None:
     """Every training moves a model: what shuffled wins give as well is none, one null gives no verdict, a bad judge neither."""
     nulls = [-0.1, 0.1, 0.0, -0.05, 0.05]
-    assert "this is Moloch's bargain" in training_lines(writers(0.9, 0.5, nulls), "")[-1]
+    assert "which is Moloch's bargain" in training_lines(writers(0.9, 0.5, nulls), "")[-1]
     inside = training_lines(writers(0.7, 0.5, nulls), "")
     assert "One more such training would give 26.0 to 74.0%" in inside[2]
     assert "the trained writer is inside" in inside[2]
@@ -136,9 +136,9 @@ def test_a_planted_bargain_is_found_on_held_out_cases(tmp_path: Path, monkeypatc
     assert table["cases"].eq(9).all()
     assert table.loc[0, "win_low"] > 0.5
     assert table.loc[0, "change_low"] > 0
-    assert "this is Moloch's bargain" in training_lines(table, "")[-1]
+    assert "which is Moloch's bargain" in training_lines(table, "")[-1]
     page = write_training(own.study, own.llm, outcome.contests, outcome.judged, outcome.scored, ["a"], tmp_path)
-    assert "this is Moloch's bargain" in page.read_text()
+    assert "which is Moloch's bargain" in page.read_text()
     held = {key.case.name for key in own.split[1]}
     assert set(pd.read_csv(tmp_path / "cases.csv")["case"]) == held
     assert not held & set(pd.read_csv(tmp_path / "training.csv")["case"])

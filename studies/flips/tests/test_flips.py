@@ -217,7 +217,7 @@ def test_the_command_writes_the_page(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert run.main(words) == 0
     assert (tmp_path / "flips.md").read_text() == page
     assert run.main(["study", "flips", "--llm", "oracle", "--set", "probe=attitude"]) == 2
-    assert "leave the field out" in capsys.readouterr().err
+    assert "leave out --set probe" in capsys.readouterr().err
 
 
 def test_a_missing_movement_is_nan() -> None:

@@ -65,8 +65,8 @@ def test_a_planted_shift_is_found_and_other_frames_show_none() -> None:
     assert row["p_holm"] < 0.001
     assert all(toward(found, frame)["p_holm"] > 0.05 for frame in ("order", "exclusion", "audience"))
     said_ = sentences(found, level, 0.0)
-    assert said_[0].startswith("In the frame reward, lines shift ")
-    assert "no shift of lines" in said_[1]
+    assert said_[0].startswith("In the frame reward, messages shift ")
+    assert "no shift of messages" in said_[1]
     assert "no effect that is distinguishable" in said_[4]
 
 
@@ -79,12 +79,12 @@ def test_two_rooms_have_no_verdict() -> None:
     told = sentences(found, pd.DataFrame([row]), np.nan)
     assert all("fewer than 5 rooms" in line for line in (*told[:4], told[5]))
     assert told[4] == "Null: the neutral frame in other words has an unknown effect: fewer than 5 rooms."
-    assert "the grader's own distance is unknown" in told[6]
+    assert "the grader's own error is unknown" in told[6]
 
 
 def test_the_null_warns_where_wording_alone_moves_lines() -> None:
     row = {"effect": 0.5, "effect_low": 0.2, "effect_high": 0.8, "reason": ""}
-    assert "Wording or chance moves lines here" in _null(row)
+    assert "Wording or chance causes this shift" in _null(row)
 
 
 @check_each(

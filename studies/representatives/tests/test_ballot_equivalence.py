@@ -155,9 +155,9 @@ def test_what_is_said(tmp_path: Path) -> None:
             "the choice stays the same in 1.00 with representatives, 1.00 with strangers' representatives and 0."
             in said
         )
-        assert " That is more often than with random ballots, with a difference of 0." in said
-        assert "whether it is more often than with a stranger's is unknown (no variation)" in said
-    assert "The change of points is 0.00, with random ballots -0." in one
+        assert " The choice stays the same more often than with random ballots, with a difference of 0." in said
+        assert "whether this share is higher than with a stranger's is unknown (no variation)" in said
+    assert "Points change by 0.00 with representatives, and by -0." in one
     others = zip(groups(8, 1.0, 0), groups(8, 0.0, 1), strict=True)
     apart = [one._replace(instead=one.instead | {"stranger": other.instead["own"]}) for one, other in others]
     *_, every = change_sentences(equivalence_table(compare_ballots(apart)))

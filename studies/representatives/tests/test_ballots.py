@@ -137,7 +137,7 @@ def test_only_runs_that_asked_for_no_ballot_are_told_how_to_ask(
     page = (tmp_path / "ballots.md").read_text(encoding="utf-8")
     assert "own ballots are missing" in page
     assert (
-        "It is unknown what a rule changes, because no choice has two candidates and a ballot that could be read."
+        "It is unknown what a rule of choice changes, because no choice has two candidates and a readable ballot."
         in page
     )
     assert run.main([*asked, "--set", "mediator=draft_revise", "--out", str(tmp_path / "none")]) == 0
