@@ -34,14 +34,14 @@ from .measures import (
 from .optimum import AVERAGE, GAIN, MOST, Contest, contest_table, play, strategy_table
 
 READING = (
-    "The AMCE of a level (average marginal component effect) says by how much more often a profile is chosen with "
-    "this level than with the first level of its attribute, averaged over the other attributes. The mean of a level "
-    "is how often profiles with this level are chosen; it is 0.50 if a level does not matter. Brackets hold 95% "
-    "intervals, with errors clustered by respondent. Intervals are not corrected for the number of levels. There is "
-    f"no interval if fewer than {FEWEST} respondents saw a level or its baseline, or if a few respondents have so many "
+    "The AMCE of a level (average marginal component effect) says by how much more often a profile is chosen with this level "
+    "than with the first level of its attribute, averaged over the other attributes. The mean of a level is how often "
+    "profiles with this level are chosen; it is 0.50 if a level does not matter. Brackets hold 95% intervals, with errors "
+    "clustered by respondent. Intervals are not corrected for the number of levels. A level has no interval if fewer than "
+    f"{FEWEST} respondents saw the level or its baseline. A level also has no interval if a few respondents have so many "
     f"tasks that the sample is worth fewer than {FEWEST} equal respondents. Respondents count as independent. If some "
-    "respondents debated with one another, the intervals are too narrow: give each debate one name in the column "
-    "`respondent`, and number its tasks on."
+    "respondents debated with one another, the intervals are too narrow: give all respondents of a debate one name in the "
+    "column `respondent`, and number their tasks on."
 )
 LEVELS: Mapping[str, Column] = {
     "attribute": "attribute", "level": "level", "profiles": "profiles",
@@ -57,10 +57,10 @@ SIDES: Mapping[str, Column] = {
     "side": "side", "against": "against", "respondents": "respondents", "share of choices": estimate("share", 3),
 }  # fmt: skip
 DISTRIBUTIONS = (
-    "A side that cannot fix every attribute chooses a distribution over levels. The best one is close to the "
-    "distribution of the design by a penalty on its distance, which half of the respondents choose over folds. An "
-    "opponent who adapts plays the best answer to a distribution, also learned on that half. The other half judges all "
-    "of them; a share of 0.500 is even, and the last row is a difference."
+    "A side that cannot fix every attribute chooses a distribution over levels. A penalty keeps the best distribution close "
+    "to the distribution of the design; half of the respondents set this penalty by cross-validation. An opponent who adapts "
+    "plays the best answer to a distribution, also learned on this half of the respondents. The other half of the respondents "
+    "judges all distributions. A share of 0.500 is even, and the last row of the table is a difference."
 )
 
 
@@ -96,7 +96,7 @@ def write_conjoint(
     _add_distributions(report, choices, design, study.seed)
     if people is not None:
         _add_people(report, study, effects, people)
-    report.add("`choices.csv` has one row per profile that was shown.")
+    report.add("The file `choices.csv` has one row per profile that was shown.")
     return report.write()
 
 
@@ -127,7 +127,10 @@ def best_lines(best: BestProfile) -> list[str]:
     named = ", ".join(f"{name}: {level}" for name, level in best.levels.items())
     if not best.picked:
         few = f"fewer than {2 * FEWEST} respondents"
-        return [f"It is unknown which profile is the best, because there are {few}; in these choices it has {named}."]
+        return [
+            f"It is unknown which profile is the best, because there are {few}; in these choices the best profile has "
+            f"{named}."
+        ]
     same = [name for name, level in best.levels.items() if best.picked.get(name) == level]
     share = format_estimate(best.share, best.low, best.high, 3)
     often = "more often" if best.low > EVEN else "not clearly more often"
@@ -137,8 +140,8 @@ def best_lines(best: BestProfile) -> list[str]:
     )
     return [
         f"The best profile of all respondents: {named}.",
-        f"One half of the respondents alone picks the same level {agreed}. The other half chooses this "
-        f"profile against a drawn one with a probability of {share}: {verdict}.",
+        f"One half of the respondents alone picks the same level {agreed}. The other half of the respondents chooses this "
+        f"profile over a random profile with a probability of {share}: {verdict}.",
     ]
 
 
@@ -153,16 +156,17 @@ def position_line(choices: pd.DataFrame) -> str:
     if bias["respondents"] < FEWEST:
         return f"{unknown_sentence(asked, too_few('respondent'))} {share}."
     if np.isnan(low):
-        return f"Position: over both orders of each pair, {share} by every respondent; without a position bias it is 0.500."
+        return f"Position: over both orders of each pair, {share} by every respondent (0.500 without a position bias)."
     verdict = "A is preferred" if low > EVEN else "B is preferred" if high < EVEN else "no clear position bias"
-    return f"Position: over both orders of each pair, {share}: {verdict}. Without a position bias it is 0.500."
+    return f"Position: over both orders of each pair, {share}: {verdict}. Without a position bias this probability is 0.500."
 
 
 def _add_distributions(report: Report, choices: pd.DataFrame, design: ConjointDesign, seed: int) -> None:
     """Add the best distribution over profiles, and the one that an opponent who adapts can beat least."""
     if (largest := max(map(len, design.combinations.values()))) > MOST:
         report.section(
-            "Distributions of profiles", f"Not computed: linked attributes have {largest:,} combinations, above {MOST}."
+            "Distributions of profiles",
+            f"Linked attributes have {largest:,} combinations, above {MOST}, so nothing is computed.",
         )
         return
     if (contest := play(choices, design, np.random.default_rng(derive(seed, "distributions")))) is None:
@@ -173,7 +177,7 @@ def _add_distributions(report: Report, choices: pd.DataFrame, design: ConjointDe
     report.lines(f"- {line}" for line in contest_lines(contest, table))
     if len(table):
         report.table(table, SIDES)
-    report.add("`strategies.csv` has the probability of each level.")
+    report.add("The file `strategies.csv` has the probability of each level.")
 
 
 def contest_lines(contest: Contest, table: pd.DataFrame) -> list[str]:
@@ -216,8 +220,8 @@ def _add_people(report: Report, study: ConjointStudy, effects: pd.DataFrame, peo
     count = people.dropna(subset=["chosen"])["respondent"].nunique()
     report.section(
         "People",
-        f"{count_phrase(int(answered), 'choice')} of {count_phrase(int(count), 'respondent')}; {whole - answered} "
-        "choices are missing. The last column is the difference of the two AMCEs; the two groups are independent.",
+        f"{count_phrase(int(answered), 'choice')} of {count_phrase(int(count), 'respondent')}; {whole - answered} choices are "
+        "missing. The last column is the difference between the AMCEs of the two independent groups.",
     )
     report.table(compared, BESIDE)
     report.lines(f"- People. {line}" for line in summarise(people, study.design, study.seed))

@@ -20,13 +20,16 @@ def parser() -> Parser:
         "test what theory predicts of groups of several sizes.",
         "studies/consensus_phases/README.md",
     )
-    about = "people in a room, a number or several with commas; each size has its own curve (default: 3,8)"
+    about = "people in a room: one number, or several separated by commas; each size has its own curve (default: 3,8)"
     add_option(options, "--sizes LIST", about, several(positive), default=(3, 8))
-    about = "sampling temperatures of answers, one or several with commas (default: 1)"
+    about = "sampling temperatures of answers: one, or several separated by commas (default: 1)"
     add_option(options, "--temperatures LIST", about, several(amount), default=(1.0,))
-    add_option(options, "--respondents N", "seats in which a curve is measured (default: 40)", positive, default=40)
+    add_option(
+        options, "--respondents N", "number of people with whom a curve is measured (default: 40)", positive, default=40
+    )
     about = (
-        "what people see in the first round: alone (nothing), for or against (all others hold it) (default: all three)"
+        "answers of others that people see in the first round: alone (none), for (all agree) or against (all disagree) "
+        "(default: all three)"
     )
     add_option(options, "--begins LIST", about, several(_begin), default=BEGINS)
     return options

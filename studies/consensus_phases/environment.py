@@ -41,14 +41,18 @@ class TwoAnswers:
     form: ClassVar = "side"
     knows_topics: ClassVar = False
     controls: ClassVar = {
-        "begins": ("First round", "alone: no answer of others is shown. for, against: all others are said to hold it."),
+        "begins": (
+            "First round",
+            "alone: no answer of others is shown. for, against: all others are said to agree, or to disagree.",
+        ),
         "told": (
             "What people see",
-            "group: the last answers of the others. curve: made-up numbers, to measure the response to each number.",
+            "group: people read the last answers of the others. curve: people read made-up numbers, to measure the response "
+            "to each number.",
         ),
         "levels": (
             "Numbers shown in a curve",
-            "5: no one, a quarter, half, three quarters and all of the others, as far as people can be divided so.",
+            "5: none, a quarter, half, three quarters and all of the others, rounded to whole people.",
         ),
     }
 

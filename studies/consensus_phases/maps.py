@@ -23,8 +23,8 @@ SIZES = (3, 10, 30, 100)
 PULLS, BIASES = (-1.5, 3.0), (-1.5, 1.5)
 ABOUT = (
     "Left: what theory expects of large groups, by pull (how steeply answers follow the others; 1 is critical) and bias. Open "
-    "markers are planted: the law of rule-based people or of the oracle. Filled markers are measured by the response "
-    "curve. Right: the long-run size of the mean answer of groups without bias and noise, computed exactly."
+    "markers are planted laws of rule-based people or of the oracle. Filled markers are measured by the response curve. "
+    "Right: the size of the mean answer in the long run, for groups without bias and noise, computed exactly."
 )
 
 

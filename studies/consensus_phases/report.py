@@ -29,30 +29,29 @@ from .planted import Design, found_by_measurement, rule_rows
 from .predictions import OUTCOMES, Cell, Prediction, misfit, predict, prediction_row
 
 CAPTION = (
-    "People answer for or against a claim and are told how many of the others gave each answer. First the numbers "
-    "are made up, so that the response to each number is measured, with the answers listed in both orders. Then "
-    "groups answer round by round and are told their real numbers. Influence is how much more often people answer "
-    "for the claim if all others do than if none does, leaning is their mean share for the claim minus 50%, and "
-    "order is how much more often than in half of the answers they give the answer listed first, all in percentage "
-    "points. Pull and bias are those of the curve P(for) = 1 / (1 + exp(-2 (pull m + bias))) that is nearest to the "
-    "answers, with m from -1 (no other agrees) to 1 (all agree); in large groups a pull above 1 can hold either "
-    "side. Brackets are 95% intervals over people."
+    "People answer for or against a claim and read how many other people gave each answer. First the numbers are made up, to "
+    "measure the response to each number, with the answers listed in both orders. Then groups answer round by round and read "
+    "their real numbers. Influence says how much more often people answer for the claim if all other people do than if no "
+    "other person does. Leaning is the mean share for the claim minus 50%. Order is the share of answers that were listed "
+    "first minus 50%. Influence, leaning and order are in percentage points. Pull and bias describe the curve P(for) = 1 / (1 "
+    "+ exp(-2 (pull m + bias))) nearest to the answers, with m from -1 (no other person agrees) to 1 (all agree). In large "
+    "groups with a pull above 1, agreement on either side can last. Brackets are 95% intervals over people."
 )
 ONE_MAP = (
-    "Planted points are laws that rules or the oracle follow; measured points are found by the response curve. With "
-    "noise or an effect of order, the planted point is that of the nearest curve without these, as the measurement finds it."
+    "Planted points are laws that rules or the oracle follow; measured points are found by the response curve. For a law with "
+    "noise or an effect of order, the planted point is from the nearest curve without noise and order."
 )
 GROUPS = (
-    "Direction is the mean answer after the last round (1: all for the claim, -1: all against it), agreement is its "
-    "size, and unanimous the share of rooms in which all answer alike then, and once the share in which they did in "
-    "at least one round. The prediction comes from the curve of the same topic, size and temperature, of which the "
-    "groups are no part. Its interval holds 95% of the results that so many rooms would have, given what the curve "
-    "leaves open. Theory takes all people to answer alike, by the pooled curve."
+    "Direction is the mean answer after the last round (1: all for the claim, -1: all against the claim), and agreement is "
+    "the size of this mean. Unanimous is the share of rooms in which all people answer alike after the last round. Once is "
+    "the share of rooms in which all people answered alike in at least one round. The prediction comes from the response "
+    "curve of the same topic, size and temperature, measured without these groups. The interval of a prediction holds 95% of "
+    "the results of as many rooms. Theory takes all people to answer by the pooled curve."
 )
 BY_NOISE = (
-    "Noise is the share of answers that are a coin toss, whatever the others answer; an answer that follows the "
-    "order of the list counts as such. With noise, pull and bias are those of the other answers, and pull is "
-    "multiplied by 1 minus noise. A shallow curve does not tell noise from a gentle response: the interval is then open."
+    "Noise is the share of answers that are random, whatever other people answer, including answers that follow the order of "
+    "the list. The columns `pull with noise` and `bias with noise` describe all other answers; the pull is multiplied by 1 "
+    "minus noise. If a curve is shallow, noise cannot be told from a weak response, and the interval of noise is open."
 )
 
 
@@ -106,7 +105,7 @@ def write(runs: Mapping[str, Tables], folder: Path) -> Path:
     _add_missing(report, runs)
     report.in_short(sentences(responses, predictions))
     label = disclaimers.model_label(header)
-    note = f"{label}, seed {header.scenario['seed']}. Bars: 95% intervals over people; an open interval reaches to the edge"
+    note = f"{label}, seed {header.scenario['seed']}. Bars: 95% intervals over people; open intervals reach the edge"
     report.section("The map", ONE_MAP)
     report.figure(
         draw_map(responses, rules_found, note), "consensus_phases", "Planted and measured points on the map of phases"
@@ -114,7 +113,7 @@ def write(runs: Mapping[str, Tables], folder: Path) -> Path:
     report.table(pd.concat([responses, rules_found]), MAP)
     report.section("Response to the others")
     report.figure(
-        draw_curves(points, f"{label}. Bars: 95% intervals over people. Grey: as many as were said to"),
+        draw_curves(points, f"{label}. Bars: 95% intervals over people. Grey: the share of the others said to agree"),
         "curves",
         "Response curves",
     )
@@ -216,7 +215,7 @@ def sentences(responses: pd.DataFrame, predictions: Sequence[Prediction]) -> lis
 def _influence(row: Mapping[Any, Any]) -> str:
     who = row["who"]
     if row["no_difference"]:
-        return f"{who}: no answer of {row['people']} people depended on what they were told of the others."
+        return f"{who}: no answer of {row['people']} people depended on the answers of others."
     if not np.isfinite(row["influence_low"]):
         reason = (
             f"fewer than {FEWEST} people answered" if row["people"] < FEWEST else "the answers of people do not vary"
@@ -225,9 +224,9 @@ def _influence(row: Mapping[Any, Any]) -> str:
     values = tuple(PERCENT * row[f"influence{end}"] for end in ("", "_low", "_high"))
     size = amount((values[0], values[1], values[2]), HIGHER, "percentage points", 0, f"{row['people']} people")
     share = (
-        f"the share that agrees is {size} if all others agree than if none does"
+        f"the share that agrees is {size} if all others agree than if no other person agrees"
         if round(values[0])
-        else f"the share that agrees differs by {size} between all others agreeing and none"
+        else f"the share that agrees differs by {size} between all others agreeing and no other person agreeing"
     )
     if values[1] <= 0 <= values[2]:
         return f"{who}: it is not shown that people follow the others; {share}."
@@ -243,8 +242,8 @@ def _order(responses: pd.DataFrame) -> str:
     share, low, high = (PERCENT * (0.5 + row[f"order{end}"]) for end in ("", "_low", "_high"))
     shown = format_estimate(share, low, high, 0)
     return (
-        f"The answer listed first is given in {shown}% of the answers where this differs most from 50% "
-        f"({row['who']}); each question is asked in both orders, so this is no influence and no leaning."
+        f"People give the answer listed first in {shown}% of answers in {row['who']}, where order matters most. Each question "
+        "is asked in both orders, so order does not change influence or leaning."
     )
 
 
@@ -252,7 +251,7 @@ def _phases(responses: pd.DataFrame) -> str:
     named = [f"{row['who']}: {row['phase']}" for row in responses.to_dict("records") if row["phase"] != UNCLEAR]
     unclear = int((responses["phase"] == UNCLEAR).sum())
     rest = (
-        f"{unclear} of {len(responses)} lie too near an edge of the map, or have too few people, to tell"
+        f"{unclear} of {len(responses)} points are too near an edge of the map, or have too few people"
         if unclear
         else ""
     )

@@ -20,7 +20,7 @@ from .environment import FOR
 from .group_consensus import rules
 
 FIGURE = "How many people answer for the claim, round by round"
-ABOUT = "All people of a room answer at the same time, and each saw the last answers of the others before."
+ABOUT = "All people of a room answer at the same time, after they have read the last answers of the others."
 
 
 def reading(tables: Tables) -> str:
@@ -31,7 +31,7 @@ def reading(tables: Tables) -> str:
         "curve": "The numbers that people saw were made up, to measure the response to each number.",
     }[setting.told]
     begins = {
-        "alone": "In the first round they saw no answer of others.",
+        "alone": "In the first round people saw no answer of others.",
         "for": "In the first round all others were said to agree with the claim.",
         "against": "In the first round all others were said to disagree with the claim.",
     }[setting.begins]

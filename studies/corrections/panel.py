@@ -26,10 +26,10 @@ from parley.studies.corrections.measures import ALONE, EVIDENCE, REPLACED, SHUFF
 COMPARED = (REPLACED, EVIDENCE, SHUFFLED, SWAPPED)
 EVEN, PERCENT = 0.5, 100
 ABOUT = (
-    "Personas compare replies to the same post with the reply without passages (the draft of `replaced`), in both "
-    "orders: which reply would do more to convince people that the claim of the post is false? At 50%, neither reply "
-    "is preferred. `shuffled` and `swapped` are the nulls: a panel that prefers them as well judges by the presence "
-    "of quotations, and not by what they say. Brackets hold 95% intervals over posts, and then over people."
+    "Personas compare replies to the same post with the reply without passages (the draft of `replaced`), in both orders, and "
+    "choose the reply that would do more to convince people that the claim is false. At 50%, neither reply is preferred. The "
+    "conditions `shuffled` and `swapped` are the nulls: a panel that also prefers their replies judges by the presence of "
+    "quotations, not by their content. Brackets hold 95% intervals over posts, and then over people."
 )
 SHOWN: dict[str, Column] = {
     "condition": "condition", "posts": "posts", "missing": "missing", "preferred (%)": estimate("preferred", 1, PERCENT),
@@ -117,12 +117,12 @@ def verdict(table: pd.DataFrame) -> str:
     null = mean_row((shares[REPLACED] - shares[SHUFFLED]).dropna().to_numpy(dtype=float), bounds=SIGNED)
     if np.isnan(null["low"]):
         return (
-            f"{sentence}It is unknown whether this depends on quotations that fit the post, because too few posts have "
-            "both kinds of replies."
+            f"{sentence}It is unknown whether this preference depends on quotations that fit the post, because too few posts "
+            "have both kinds of replies."
         )
     gap = f"fitting minus other quotations is {_percent(null)} percentage points"
     if null["low"] <= 0 <= null["high"]:
-        return f"{sentence}It cannot be shown that quotations have to fit the post: {gap}."
+        return f"{sentence}It is not shown that quotations have to fit the post: {gap}."
     return f"{sentence}Quotations have to fit the post: {gap}."
 
 

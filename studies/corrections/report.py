@@ -36,9 +36,9 @@ from parley.studies.corrections.measures import (
 from parley.studies.corrections.panel import add_panel
 
 READING = (
-    "A judge rates each quality of a reply from 1 to 5, with a separate question for each; `overall` is the mean of the four. "
-    "The unit is the post: samples of a post are averaged first. Brackets hold 95% intervals over posts (none below five "
-    "posts), which are not corrected for the number of comparisons."
+    "A judge rates each quality of a reply from 1 to 5, with a separate question for each; `overall` is the mean of the four "
+    "ratings. Samples of a post are averaged first. Brackets hold 95% intervals over posts, if there are five posts or more. "
+    "Intervals are not corrected for the number of comparisons."
 )
 DIFFERENCES: Mapping[str, Column] = {
     "measure": "measure", "condition": "condition", "posts": "pairs", "difference": estimate("difference"),
@@ -104,18 +104,18 @@ def write_corrections(
     report.table(quality_rows(compared), ["condition", "posts rated", *TABLED])
     report.section(
         "Differences from replies with evidence",
-        "A negative number is lower than with evidence, within the same posts.",
+        "Differences are within posts. A negative difference is a lower rating than with evidence.",
     )
     shown = compared[compared["condition"] != EVIDENCE]
     report.table(shown, DIFFERENCES)
     if compared_by is not None:
         add_panel(report, compared_by, study.size, study.llm)
-    report.section("Quotations", "Code compares each quotation with the passages, word for word.")
+    report.section("Quotations", "A program compares each quotation with the passages, word for word.")
     report.lines(f"- {kind}: {meaning}" for kind, meaning in QUOTATION_KINDS.items())
     report.table(quoted, {name: name for name in quoted.columns})
     report.section("Retrieval", retrieval_line(retrieved, study.passages))
     _show_examples(report, replies)
-    report.add("`replies.csv` has every reply with its sources, quotations and verdicts.")
+    report.add("The file `replies.csv` has every reply with its sources, quotations and verdicts.")
     return report.write()
 
 
@@ -153,7 +153,7 @@ def findings(replies: pd.DataFrame) -> list[str]:
     made, of = (counts[name].to_numpy(dtype=float) for name in counts)
     share = format_estimate(made.sum() / of.sum(), *clustered_share_interval(made, of)) if of.sum() else DASH
     lines.append(
-        f"invented quotations in replies with passages: {made.sum():.0f} of {of.sum():.0f}, a share of {share}."
+        f"Of quotations in replies with passages, {made.sum():.0f} of {of.sum():.0f} are invented, a share of {share}."
     )
     return lines
 
@@ -166,7 +166,7 @@ def finding(row: pd.Series, measure: str, condition: str, other: str) -> str:
         return f"{start}: no post has rated replies of both kinds."
     size = amount((row["difference"], low, high), HIGHER, of=count_phrase(row["pairs"], "post"))
     if pd.isna(low):
-        return f"{start}: {size}; no interval, so no verdict."
+        return f"{start}: {size} (no verdict, because there is no interval)."
     return f"{start}: {verdict(low, high, '', '', 'no clear difference, ')}{size}."
 
 
@@ -178,7 +178,7 @@ def retrieval_line(retrieved: pd.DataFrame, shown: int) -> str:
     share = format_estimate(hits / posts, *share_interval(hits, posts))
     return (
         f"A passage that answers the claim is among the first {shown} for {hits} of {count_phrase(posts, 'post')} ({share}); "
-        f"among {shown} passages drawn at random it would be for a share of {retrieved['chance'].mean():.2f}."
+        f"among {shown} random passages the expected share is {retrieved['chance'].mean():.2f}."
     )
 
 
@@ -224,9 +224,9 @@ def write_training(
     report.data(samples=rated["samples"], held_out=replies, trained=compared)
     report.add(
         f"{study.llm} was trained by DPO on its own replies, as {study.judge} rated them. {READING}",
-        "All posts below were held out of the training. The null is the same training on shuffled preferences: a random half of "
-        "the pairs is turned round. Intervals over posts describe these adapters only. `words` shows whether a model won its "
-        "ratings by saying less.",
+        "All posts of this report were held out of the training. The null is a training on shuffled preferences: a random "
+        "half of the pairs is reversed. Intervals over posts describe these adapters only. The column `words` shows whether a "
+        "model won its ratings by writing less.",
     )
     report.disclaim_models(study.llm, study.judge)
     report.lines(f"- {fact}" for fact in facts)

@@ -31,13 +31,13 @@ def parser() -> Parser:
     """Return the options of `run.py study search`."""
     options = Parser(
         "study search",
-        "Try many interventions, or audiences of one, on the same rooms, and look for the one that changes an outcome "
-        "most. Then test the best one on new rooms of new people, against no intervention and against a random choice "
-        "(studies/search/README.md).",
+        "Try many interventions, or many audiences of one intervention, in equal rooms, and find the setting that changes an "
+        "outcome most. Then test the best setting in new rooms of new people, against no intervention and against a random "
+        "choice (studies/search/README.md).",
         EXAMPLES,
         cli.society(),
-        cli.topic("those of the space or its scenario"),
-        cli.rounds("those of the space or its scenario"),
+        cli.topic("the values in the space or its scenario"),
+        cli.rounds("the values in the space or its scenario"),
         cli.settings(),
         cli.model("the model that speaks", parties=True),
         cli.budget(),
@@ -45,15 +45,15 @@ def parser() -> Parser:
         cli.out("runs/search-<time>"),
         cli.dry_run("print the planned runs, calls, tokens and cost, and stop: nothing is run"),
     )
-    about = "what may be tried: messages, refutations or audiences (those of Parley), or a .toml file of your own"
+    about = "the interventions to try: messages, refutations or audiences (shipped with Parley), or a .toml file of your own"
     add_option(options, "SPACE", about, nargs="?", default="messages")
     add_option(options, "--trials N", "settings that each method tries: the budget of the search", positive, 20)
     add_option(options, "--rooms N", "repetitions on which each setting is tried", positive, 6)
     add_option(options, "--new-rooms N", "new repetitions on which the best setting is tested", positive, 12)
     add_option(options, "--runners N", "settings after the best that are also tested", natural, 2)
     method = (
-        "how settings are chosen, always compared with random ones: tpe (learns where good settings are; needs the package "
-        "optuna), nsga2 (looks for settings that are cheap and good; needs optuna), random"
+        "how settings are chosen, always compared with random settings: tpe (learns where good settings are; needs the "
+        "package optuna), nsga2 (looks for settings that are cheap and good; needs optuna), random"
     )
     add_option(options, "--method NAME", method, default=TPE, choices=METHODS)
     add_option(options, "--no-qualify", cli.NO_QUALIFY, action="store_true")
@@ -106,7 +106,9 @@ def base_from_args(options: argparse.Namespace, space: Space) -> tuple[Scenario,
         if name in fields:
             raise UserError(f"--set {name}: the search sets it: give --rooms and --new-rooms, or change the space")
     if both := sorted(fields.keys() & space.audience.keys()):
-        raise UserError(f"--set {both[0]}: the space tries several values of it: take it out of its [audience]")
+        raise UserError(
+            f"--set {both[0]}: the space tries several values of {both[0]}: remove {both[0]} from [audience]"
+        )
     total = options.rooms + options.new_rooms
     base = load_preset(space.scenario, {**fields, "repetitions": total, "interventions": ()})
     if base.surveys.survey == "never":
@@ -136,7 +138,9 @@ def make_plan(options: argparse.Namespace, space: Space, base: Scenario) -> Plan
     plan = Plan(space, rooms, options.method, options.trials, options.runners, base.seed)
     costs = [plan.cost(setting) for setting in first_settings(space, base.seed, options.trials)]
     if min(costs) > space.objective.most_cost:
-        raise UserError(f"objective: every setting costs more than most_cost = {space.objective.most_cost:g}: raise it")
+        raise UserError(
+            f"objective: every setting costs more than most_cost={space.objective.most_cost:g}: raise most_cost"
+        )
     return plan
 
 
@@ -176,11 +180,13 @@ def print_planned(plan: Plan, options: argparse.Namespace) -> int:
     size = f"{plan.space.size:,.0f}" if plan.space.size < float("inf") else "any number of"
     print(f"space    {size} settings of {len(plan.space.options)} interventions")
     if plan.space.audience:
-        print(f"         before {len(plan.space.audiences)} audiences; the numbers below are of the largest")
+        print(
+            f"         before {len(plan.space.audiences)} audiences; the numbers of calls are for the largest audience"
+        )
     print(f"search   at most {searched} runs of {first.rooms:,} rooms, {first.calls:,} calls each")
     print(f"test     at most {new} runs of {later.rooms:,} new rooms, {later.calls:,} calls each")
     print(
-        f"in all   at most {searched * first.calls + new * later.calls:,} calls; rounds before an intervention are asked once"
+        f"in all   at most {searched * first.calls + new * later.calls:,} calls; rounds before an intervention are run once"
     )
     prices = [prices_from_args(options, scenario) for scenario in (rooms.first, rooms.all)]
     checks = planned_checks([rooms.first], options.no_qualify)

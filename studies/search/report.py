@@ -24,15 +24,15 @@ from .sentences import debaters_sentence, sentences, setup_sentence, unit_of
 
 NAME = "search"
 HOW = (
-    "An effect is the outcome with a setting minus the outcome without an intervention, in the same room: same "
-    "people, seats and seeds. Brackets are 95% intervals over repetitions, not corrected for the number of rows. "
-    "Replies after an intervention are sampled again, so rooms differ by chance too; intervals include this chance. "
-    "The best of many measured effects is too large by chance (the winner's curse), so only new rooms say what a "
-    "setting does. In `random choice` each new repetition has a random setting of its own."
+    "An effect is the outcome of a room with a setting minus its outcome without an intervention, with equal people, places "
+    "and seeds. Brackets are 95% intervals over repetitions, not corrected for the number of rows. Replies after an "
+    "intervention are sampled again, so rooms also differ by chance, which the intervals include. The best of many measured "
+    "effects is too large by chance (the winner's curse), so only new rooms show the effect of a setting. In the condition "
+    "`random choice` each new repetition has a random setting."
 )
 OF_AUDIENCES = (
-    "Each audience is compared with itself, without the intervention; a random choice draws the audience too. An outcome "
-    "of `search_rooms.csv` is this difference, averaged over the rooms of a repetition."
+    "Each audience is compared with itself without the intervention. A random choice also draws the audience. An outcome in "
+    "the file `search_rooms.csv` is a difference from no intervention, averaged over the rooms of a repetition."
 )
 NEW_ROOMS: Mapping[str, Column] = {
     "condition": "condition", "setting": "setting", "cost": number("cost"), "effect in the search": number("searched"),
@@ -72,7 +72,9 @@ def write_search(found: Found, outcome: RoomOutcome, folder: Path) -> Path:
         report.in_short(
             [*broken, "It is unknown which setting is the best, because no setting has enough rooms with a number."]
         )
-    report.section("In the search", "`front`: no other setting is as cheap and better in the search.")
+    report.section(
+        "In the search", "The column `front` marks a setting if no setting as cheap is better in the search."
+    )
     report.table(trials, TRIALS)
     return report.write()
 
@@ -118,7 +120,7 @@ def new_table(found: Found) -> pd.DataFrame:
 
 def search_figure(found: Found, trials: pd.DataFrame, new: pd.DataFrame, outcome: RoomOutcome, about: str) -> Figure:
     """Draw cost and effect of each setting: open in the search, filled with its interval on new rooms, and the front."""
-    title = "What each setting costs, and what it changes"
+    title = "What each setting costs and changes"
     note = f"{about}. Bars: 95% intervals over repetitions, on new rooms"
     with new_figure(5.6, 3.4, note, title=title, about=setup_sentence(found, outcome)) as figure:
         axis, unit = figure.subplots(), unit_of(outcome)

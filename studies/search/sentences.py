@@ -27,9 +27,9 @@ def setup_sentence(found: Found, outcome: RoomOutcome) -> str:
     plan, rooms = found.plan, found.plan.rooms
     met, people = plan.met
     same = (
-        f" {met} of the {people} people in them were in rooms of the search too."
+        f" {met} of the {people} people in new repetitions were also in rooms of the search."
         if met
-        else " All people in them are new."
+        else " All people in new repetitions are new."
     )
     wanted = plan.space.objective.direction
     audiences = f"and {count_phrase(len(plan.space.audiences), 'audience')} " if plan.space.audience else ""
@@ -87,11 +87,14 @@ def _size(value: Estimate, unit: str) -> str:
 def _main(found: Found, outcome: RoomOutcome, effects: Mapping[str, Estimate], unit: str) -> str:
     best, tried = effects[BEST], found.named[BEST].label
     if np.isnan(best.value):
-        return f"It is unknown what the best setting found does, because no new room has a number with and without it ({tried})."
+        return (
+            f"The effect of the best setting found ({tried}) is unknown, because no new room has a number with and without "
+            "this setting."
+        )
     said = (
         f"On {count_phrase(best.units, 'new repetition')}, the best setting found ({tried}) moved "
-        f"{outcome_words(outcome, found)} {_size(best, unit)}, compared with no intervention; {chance_words(found)} moved it "
-        f"{_size(effects[CHANCE], unit)}."
+        f"{outcome_words(outcome, found)} {_size(best, unit)}, compared with no intervention. For {chance_words(found)} the "
+        f"effect was {_size(effects[CHANCE], unit)}."
     )
     return said if best.units >= FEWEST else f"{said} With fewer than {FEWEST} repetitions there is no verdict."
 
@@ -106,7 +109,7 @@ def chance_words(found: Found) -> str:
 
 
 def _against_chance(gain: Estimate, found: Found, unit: str) -> str:
-    verdict, paid = verdict_on(gain), ", less its cost," if found.plan.space.objective.worth else ""
+    verdict, paid = verdict_on(gain), ", minus the cost," if found.plan.space.objective.worth else ""
     chance = chance_words(found)
     if verdict == UNKNOWN:
         return unknown_sentence(f"whether the best setting found is better than {chance}", gain.reason)
@@ -125,15 +128,17 @@ def _against_chance(gain: Estimate, found: Found, unit: str) -> str:
 
 def _promise(curse: Curse, settings: int, unit: str) -> str:
     if np.isnan(curse.shrinkage):
-        return "It is unknown how much of the effect in the search was chance, because a number is missing."
+        return (
+            "It is unknown how much of the best setting's effect in the search was chance, because a number is missing."
+        )
     searched, corrected = (
         amount((value, np.nan, np.nan), UP_OR_DOWN, unit) for value in (curse.searched.value, curse.corrected)
     )
-    said = f"In the search its effect was {searched}; on new rooms it is {_size(curse.new, unit)}."
+    said = f"The best setting's effect was {searched} in the search, and is {_size(curse.new, unit)} on new rooms."
     if np.isnan(curse.corrected):
         return said
     choice = f"Corrected for the choice among {count_phrase(settings, 'setting')}"
-    return f"{said} {choice}, the rooms of the search alone give {corrected}."
+    return f"{said} {choice}, the rooms of the search give an effect of {corrected}."
 
 
 def _against_random_search(found: Found, unit: str) -> str:

@@ -58,7 +58,7 @@ def parse_varied(where: str, value: Any) -> Varied:
     if not isinstance(value, list) or len(value) < 2 or not all(isinstance(each, Value) for each in value):
         raise UserError(f"{where}: write two or more values as [1, 2], or a range as {{ low = 1, high = 3 }}")
     if len(set(map(repr, value))) < len(value):
-        raise UserError(f"{where}: a value is given twice: leave out one")
+        raise UserError(f"{where}: a value is given twice: leave out one of the two")
     return tuple(value)
 
 
@@ -73,6 +73,6 @@ def _range(where: str, table: Mapping[str, Any]) -> Range:
         raise UserError(f"{where}: a range needs two numbers, as in {{ low = 1, high = 3 }}")
     low, high, step = map(float, numbers)
     if not low < high or step < 0 or step > high - low:
-        raise UserError(f"{where}: low must be less than high, and step from 0 to their difference")
+        raise UserError(f"{where}: low must be less than high, and step must be from 0 to high minus low")
     whole = all(isinstance(each, int) for each in numbers)
     return Range(low, high, whole, step)

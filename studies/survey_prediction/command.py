@@ -32,10 +32,9 @@ def parser() -> Parser:
     """Return the options of `run.py study predict`."""
     options = Parser(
         "study predict",
-        "Hide answers of a survey, and let a model predict them from the other answers of each person. "
-        "There are three kinds: answers of known people to known questions, questions that no one was "
-        "asked, and new people (studies/survey_prediction/README.md).\nWith --train: also train the model "
-        "on the answers that are not hidden.",
+        "Hide answers of a survey, and let a model predict them from the other answers of each person. There are three kinds: "
+        "answers of known people to known questions, answers to new questions, and answers of new people "
+        "(studies/survey_prediction/README.md).\nWith --train: also train the model on the answers that are not hidden.",
         EXAMPLES,
         *cli.asking("runs/predict-<time>", "the model that predicts answers"),
         cli.dry_run("print the number of questions, and stop: no model is called"),

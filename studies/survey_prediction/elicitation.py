@@ -39,7 +39,7 @@ from .survey import Survey
 
 ADAPTIVE, RANDOM, FIXED = "adaptive", "random", "fixed"
 ORDERS: Mapping[str, str] = {
-    ADAPTIVE: "the question with the largest expected information gain about the rest",
+    ADAPTIVE: "the question with the largest expected information gain about the other answers",
     RANDOM: "a random order",
     FIXED: "the order of the questions in the file",
 }
@@ -265,10 +265,10 @@ COLUMNS: Mapping[str, Column] = {
     "minus random": lambda row: "" if row["order"] == RANDOM or not row["asked"] else _difference(row),
 }  # fmt: skip
 READING = (
-    "The error is the mean squared error of the predicted answers to questions that are not asked (0.25 for "
-    f"always 0.5). Brackets hold 95% intervals over people; with fewer than {FEWEST} people there are no "
-    "intervals. Differences are within people. The table is not corrected for the number of comparisons; "
-    "the sentences above are about the average over all numbers of questions."
+    "The error is the mean squared error of the predicted answers to questions that are not asked (0.25 for always 0.5). "
+    f"Brackets hold 95% intervals over people; with fewer than {FEWEST} people there are no intervals. Differences are within "
+    "people. The table is not corrected for the number of comparisons. The sentences in short are about the average over all "
+    "numbers of questions."
 )
 
 
@@ -291,7 +291,7 @@ def write_elicitation(study: ElicitationStudy, rows: pd.DataFrame, interviewer: 
     report.figure(_figure(table, study), "elicitation", "Error of the rest by number of questions asked and order")
     report.section("Errors", READING)
     report.table(table, COLUMNS)
-    report.add("`walks.csv` has every question that was chosen, with its expected information gain in nats.")
+    report.add("The file `walks.csv` has every question that was chosen, with its expected information gain in nats.")
     return report.write()
 
 

@@ -49,7 +49,7 @@ from .survey import Mask, Split, Survey
 
 MEASURES: Mapping[str, str] = {
     "auc": "the chance that an answer of 1 was predicted higher than an answer of 0",
-    "auc_within": "the same between people within a question, averaged over questions (0.5: nothing known of the person)",
+    "auc_within": "the AUC between people within a question, averaged over questions (0.5: nothing known of the person)",
     "r": "correlation of probability and answer",
     "rho": "correlation of predicted and observed shares, over questions",
     "brier": "mean squared error of the probability",

@@ -137,7 +137,7 @@ def _unknown(row: pd.Series) -> str:
         return "no hidden answer has a prediction"
     if not np.isfinite(row["auc"]):
         return "all hidden answers are the same"
-    return "" if np.isfinite(row["auc_low"]) else "fewer than 5 people with hidden answers, or no variation"
+    return "" if np.isfinite(row["auc_low"]) else "fewer than 5 people have hidden answers, or values do not vary"
 
 
 def _null(row: pd.Series) -> str:
@@ -149,7 +149,7 @@ def _null(row: pd.Series) -> str:
         "below": "the predictor is wrong about who gives which answer",
         "inside": "the predictor finds no more than which answers are frequent",
     }[way]
-    return f"This is {way} the range of answers that are shuffled between people ({span}): {meaning}."
+    return f"This AUC is {way} the range for answers shuffled between people ({span}): {meaning}."
 
 
 def _against(rows: pd.DataFrame) -> str:
@@ -162,8 +162,8 @@ def _against(rows: pd.DataFrame) -> str:
             return ""
         size = amount((row["difference"], row["difference_low"], row["difference_high"]), HIGHER, "")
         if row["difference_low"] > 0 or row["difference_high"] < 0:
-            return f" Compared with the AUC of {words}, this AUC is {size}."
-        return f" This AUC is not clearly higher or lower than the AUC of {words}: {size}."
+            return f" Compared with the AUC of {words}, the predictor's AUC is {size}."
+        return f" The predictor's AUC is not clearly higher or lower than the AUC of {words}: {size}."
     return ""
 
 
@@ -184,9 +184,9 @@ DIFFERENCES: Mapping[str, Column] = {
     "difference of AUC": estimate("difference"),
 }  # fmt: skip
 READING = (
-    "AUC, AUC within, r and Brier have 95% intervals over people, rho over questions (none below five). `shuffled` is "
-    "where 95% of AUCs are if each person gets all answers of another: what predictions give that know nothing of the "
-    "person. Four test sets are compared, and nothing is corrected for that number."
+    "AUC, AUC within, r and Brier have 95% intervals over people, and rho has intervals over questions, if there are five or "
+    "more. The column `shuffled` has the range of 95% of AUCs if each person gets all answers of another person. Predictions "
+    "that know nothing of the person have AUCs in that range. Intervals are not corrected for the four test sets."
 )
 
 
@@ -224,10 +224,11 @@ def write_predictions(
     report.table(measured[measured["answers"] > 0], COLUMNS)
     report.lines(f"- {line}" for line in gate_lines(measured, list(predictions)))
     report.section(
-        "Differences of AUC", "Numbers are on the answers that both predict, with 95% intervals over people."
+        "Differences of AUC",
+        "Differences are on the answers that both predictors predict, with 95% intervals over people.",
     )
     report.table(compared[compared["answers"] > 0], DIFFERENCES)
-    report.add("`predictions.csv` has every hidden answer with all predictions.")
+    report.add("The file `predictions.csv` has every hidden answer with all predictions.")
     return report.write()
 
 

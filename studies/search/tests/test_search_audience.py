@@ -191,7 +191,7 @@ def test_the_planted_audience_is_found(tmp_path: Path) -> None:
     assert new.loc[BEST, "gain_low"] > 0
     page = (folder / "search.md").read_text()
     assert "is better than a random audience" in page
-    assert "All people in them are new." in page
+    assert "All people in new repetitions are new." in page
     assert CHANCE in new.index
 
 
