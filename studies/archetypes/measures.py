@@ -213,13 +213,11 @@ HEAD: Mapping[str, Column] = {
     "of a stranger": "stranger",
 }  # fmt: skip
 COST = (
-    "Spread is the standard deviation over people. Error is the mean absolute difference of a person's two "
-    "ratings (0-10), over the people whose rating was drawn; people who were asked have their own answer, "
-    "and are left out. `of a stranger` is the error of the same people if each person had the rating of "
-    "another person of the same row. Brackets are 95% confidence intervals over rooms (over all topics: "
-    "over repetitions, because the same people meet on every topic of one), for the answers of the people "
-    "who were asked here: with other people asked, a mean would be off by another amount. {same:.0%} of the "
-    "lines are the same in both runs. The table has the first and last round; all rounds are in cells.csv."
+    "Spread is the standard deviation over people. Error is the mean absolute difference of a person's two ratings (0-10), "
+    "over the people whose rating was drawn; people who were asked are left out. The column `of a stranger` has the error if "
+    "each person had the rating of another person of the row. Brackets are 95% confidence intervals over rooms (over "
+    "repetitions for all topics together). If other people were asked, the error of a mean would differ. In the two runs, "
+    "{same:.0%} of the messages are the same. The table has the first and last round; the file cells.csv has all rounds."
 )
 
 
@@ -239,8 +237,9 @@ def write_savings(result: SavingsResult, folder: Path, base: Scenario, size: int
     report.table(rows, ["run", *counts])
     report.add(
         f"{size} agents of a kind (topic, group, party, persona variant, survey, last rating in whole points) are surveyed. "
-        f"Every other agent gets one of their answers. After {REUSE} uses per answer the kind is surveyed again, and a sample "
-        "that has changed is replaced. Only answers to the main survey question are shared; every agent still speaks for itself."
+        f"Every other agent of the kind gets one of these answers. After {REUSE} uses per answer the kind is surveyed again, "
+        "and changed answers are replaced. Only answers to the main survey question are shared; every agent still speaks for "
+        "itself."
     )
     report.section("Calls saved and error added", COST.format(same=result.same))
     report.table(
@@ -273,10 +272,10 @@ def savings_headline(result: SavingsResult) -> str:
         f"(difference {gain} points)"
     )
     return (
-        f"{saved}{row['drawn']:,} of {row['n']:,} ratings were shared: another agent's answer was used. "
-        f"Shared ratings differ from the agents' own answers by {error} points of 10 on average; the rating "
-        f"of any agent of the same topic, party and round would differ by {stranger}. {closer}. The mean of "
-        f"a topic, party and round changes by at most {off:.2f} points."
+        f"{saved}{row['drawn']:,} of {row['n']:,} ratings were shared: another agent's answer was used. Shared ratings differ "
+        f"from the agents' own answers by {error} points of 10 on average; the rating of another agent of the topic, party "
+        f"and round differs by {stranger} points. {closer}. The mean of a topic, party and round changes by at most {off:.2f} "
+        "points."
     )
 
 

@@ -92,7 +92,7 @@ def arena_parser() -> Parser:
         "message with the new one (studies/arena/README.md).",
         "arena messages.csv --llm openai:gpt-4o-mini --aim 'to convince people that taxes are fair'\n"
         "arena --topic racism --llm oracle --rewrite",
-        topic="the first of the society, if no file is given",
+        topic="the first topic of the society, if no file is given",
         readers="panel",
         file="messages (CSV with the column message, or .jsonl; studies/arena/README.md); if you give no file, a "
         "model writes messages on the topic",
@@ -101,7 +101,7 @@ def arena_parser() -> Parser:
     add_option(parser, "--write N", "number of messages that the model writes if you give no file", natural, default=6)
     add_option(parser, "--panel N", "number of personas that compare", positive, default=20)
     add_option(parser, "--pairs N", "number of pairs that each persona compares (default: all)", natural, default=0)
-    about = "who is to be persuaded, in the question to the panel\nyou: the persona\ngroup: people like the persona"
+    about = "the person to persuade in the question to the panel\nyou: the persona\ngroup: people like the persona"
     add_option(parser, "--whom", about, default="you", choices=("you", "group"))
     add_option(
         parser,
@@ -153,13 +153,13 @@ def rehearse_parser() -> Parser:
         "Ask a model for advice on a message, let it write candidates, let personas rate them, and choose the best. Other "
         "personas then rate the choice, a random candidate and a message without advice (studies/arena/README.md).",
         "rehearse problems.csv --llm openai:gpt-4o-mini\nrehearse --topic racism,inflation --llm oracle",
-        topic="all of the society, if no file is given; one problem for each",
+        topic="all topics of the society, if no file is given; each topic is one problem",
         readers="audience",
         file="problems (CSV with the column aim, or .jsonl; studies/arena/README.md); without a file, one for each topic",
     )
     about = "number of personas that choose; the same number of other personas rate the choice"
     add_option(parser, "--audience N", about, positive, default=15)
-    about = "pieces of advice in each of three ways; each gives a candidate"
+    about = "number of pieces of advice in each of three ways; each piece of advice gives a candidate message"
     add_option(parser, "--pieces N", about, positive, default=2)
     add_option(parser, "--plain N", "number of messages without advice, for comparison", natural, default=2)
     return parser

@@ -217,9 +217,9 @@ def write(tables: tuple[pd.DataFrame, pd.DataFrame], task: Rehearsal, audience: 
     ways = len(Writer(task.spoken).ways)
     report.add(
         f"For {count_phrase(len(task.problems), 'problem')}, {writer} gave advice in {ways} ways and wrote a message by each "
-        f"piece of advice. {count_phrase(task.audience, 'persona')} of the set {task.personas}, played by {audience}, rated all "
-        f"messages from 0 to 10, and the best one was chosen. {task.audience} others of the set then rated "
-        "all messages. Brackets are 95% confidence intervals over problems."
+        f"piece of advice. {count_phrase(task.audience, 'persona')} of the set {task.personas}, played by {audience}, rated "
+        f"all messages from 0 to 10, and the best one was chosen. {task.audience} other personas of the set then rated all "
+        "messages. Brackets are 95% confidence intervals over problems."
     )
     report.disclaim_models(*dict.fromkeys((audience, writer)))
     for answers, value, what in ((candidates, "text", "messages"), (ratings, "rating", "ratings")):

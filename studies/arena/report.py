@@ -68,14 +68,15 @@ def _missing(report: Report, table: pd.DataFrame) -> None:
 
 def _add_scores(report: Report, scores: pd.DataFrame, values: pd.DataFrame, ids: Sequence[str]) -> None:
     about = (
-        "Bradley-Terry scores are in logits around 0: if the scores of two messages are 1 apart, the "
-        "message with the higher score is preferred in 73% of comparisons. Intervals are over people, so "
-        "they say what another panel drawn from the same set would prefer."
+        "Bradley-Terry scores are in logits around 0: if the scores of two messages are 1 apart, the message with the higher "
+        "score is preferred in 73% of comparisons. Intervals are over people, so they describe other panels drawn from the "
+        "same set of personas."
     )
     report.section("Scores", about)
     if reason := bradley_terry.why_unknown(values, ids):
         report.plain(
-            f"The scores are unknown, because {clause(reason)}. Compare more pairs (--pairs), or give more messages in common."
+            f"The scores are unknown, because {clause(reason)}. Compare more pairs (--pairs), or give personas more messages "
+            "in common."
         )
     else:
         report.add(bradley_terry.clear_difference(values, ids))
@@ -100,9 +101,9 @@ def _place_line(row: Mapping[str, float]) -> str:
     if not row["people"]:
         return "the effect of the place is unknown, because no pair was read in both orders."
     return (
-        f"the message shown first is chosen in {_share_above_half(row, 'place')}% of comparisons; without "
-        f"an effect of the place it would be 50%. The order decided {_percent(row['decided'])} of pairs, "
-        f"and {_percent(row['ties'])} are ties, which count half."
+        f"the message shown first is chosen in {_share_above_half(row, 'place')}% of comparisons; without an effect of the "
+        f"place, 50% is expected. The order decided {_percent(row['decided'])} of pairs, and {_percent(row['ties'])} are "
+        "ties, which count half."
     )
 
 
@@ -112,10 +113,12 @@ def _length_line(row: Mapping[str, float]) -> str:
     few = f"fewer than {FEWEST} people compared them" if row["people"] < FEWEST else "all people answered alike"
     why = unknown_sentence("whether the length matters", few)
     if not math.isnan(row["low"]):
-        why = "If the interval does not contain 50, length may explain the scores of these messages; it need not be the cause."
+        why = (
+            "If the interval does not contain 50, length may explain the scores of messages, but need not be the cause."
+        )
     return (
-        f"the longer message of a pair is preferred in {_share_above_half(row, 'longer')}% of comparisons; "
-        f"without an effect of the length it would be 50%. {why}"
+        f"the longer message of a pair is preferred in {_share_above_half(row, 'longer')}% of comparisons; without an effect "
+        f"of the length, 50% is expected. {why}"
     )
 
 
@@ -136,10 +139,9 @@ def _add_rewritings(report: Report, outcome: Outcome) -> None:
     gains = rewritings.gain_table(pairs, outcome.texts, outcome.rewritten)
     summary = rewritings.summary_table(gains, pairs)
     about = (
-        "The panel compares each message with its rewritten versions, and does not know which is which. "
-        "Gain is the percentage of comparisons in which the new message is preferred, minus 50. The nulls "
-        "are copies and paraphrases. A copy has the same text, so its gain differs from 0 only by chance. A paraphrase "
-        "gains only if the panel reacts to its wording."
+        "The panel compares each message with its rewritten versions, without labels. Gain is the percentage of comparisons "
+        "in which the new message is preferred, minus 50. The nulls are copies and paraphrases. A copy has the same text, so "
+        "its gain differs from 0 only by chance. A paraphrase gains only if the panel reacts to its wording."
     )
     report.section("Does rewriting make messages more persuasive?", about)
     report.data(
@@ -156,8 +158,9 @@ def _add_votes(report: Report, votes: pd.DataFrame, values: pd.DataFrame, ids: S
     people = pair_values(votes, ids, both=False)
     scores, agreement = bradley_terry.score_messages(people, ids), agreement_table(values, people)
     about = (
-        "Votes of your file. Agreement is the share of a person's votes for the message which the panel prefers, or "
-        "which most other people prefer (the ceiling). Chance is 0.5; intervals are over the people who voted."
+        "The table compares the panel with the votes of your file. Agreement is the share of a person's votes for the message "
+        "that the panel prefers, or that most other people prefer (the ceiling). Chance is 0.5; intervals are over the people "
+        "who voted."
     )
     report.section("People's votes", about)
     report.data(votes=votes, people_scores=scores, agreement=agreement)
@@ -165,7 +168,7 @@ def _add_votes(report: Report, votes: pd.DataFrame, values: pd.DataFrame, ids: S
     report.add(f"{lost} of {len(votes):,} votes are missing; {int((votes['share'] == 0.5).sum()):,} votes are ties.")
     if agreement["estimate"].isna().all():
         report.plain(
-            "Agreement is unknown, because no vote is on a pair for which the panel, or another person, has a preference."
+            "Agreement is unknown, because the panel and other people have no preference on any pair with a vote."
         )
     report.table(agreement, AGREEMENT)
     if reason := bradley_terry.why_unknown(people, ids):

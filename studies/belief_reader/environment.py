@@ -49,7 +49,7 @@ class Readers(Network):
 
     voices: ClassVar = (JUDGE,)
     controls: ClassVar = {
-        "listeners": ("Readers", "How many people read and rate, and say nothing."),
+        "listeners": ("Readers", "Number of people who only read and rate."),
         "weights": ("Weights of readers", "A file that `study belief-reader` writes; empty: 0.4 for each reason."),
         "lowest": ("Lowest belief at the start", "0.2: readers begin from 20% of the axis on."),
         "highest": ("Highest belief at the start", "0.8: readers begin up to 80% of the axis."),

@@ -137,12 +137,15 @@ def exam_sentence(exams: Mapping[str, PartExam]) -> str:
     """Return what the exam says of the judge, and whether the reader speaks of results."""
     exam = exams[DIRECTION]
     hits = int(np.trace(exam.counts))
-    shown = f"This judge tells directions apart in {hits} of {exam.read} known lines ({_percent(exam)})"
+    shown = f"The judge tells directions apart in {hits} of {exam.read} known messages ({_percent(exam)})"
     unread = f"; {exam.lines - exam.read} of {exam.lines} answers could not be read" if exam.read < exam.lines else ""
     if passes(exams):
         return f"{shown}{unread}."
     why = "below the bar of" if exam.high < BAR else "not shown to be above the bar of"
-    return f"{shown}{unread}. That is {why} {BAR:.0%}, so no result of this judge is given: choose a better judge."
+    return (
+        f"{shown}{unread}. The share of right answers is {why} {BAR:.0%}, so the report gives no result of this judge: "
+        "choose a better judge."
+    )
 
 
 def _percent(exam: PartExam) -> str:

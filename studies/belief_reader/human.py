@@ -36,9 +36,9 @@ KINDS: Mapping[str, float] = {"reader, a new reason each turn": 1.0, "reader, th
 SLIDE = 5.0
 """Points (0-100) that a slider moves by itself."""
 NOT_COMPARED = (
-    "What cannot be compared: which reasons and appeals move people (the table has no texts), whether people say what they think "
-    "(beliefs are means of sliders), and beliefs after turns of control talks and of talks against the claim, which the public "
-    "table has mirrored or about another claim."
+    "The reader cannot show which reasons and appeals move people, because the table has no texts. Beliefs of people are "
+    "means of sliders, and may differ from what people think. The table mirrors talks against the claim and has control talks "
+    "about another claim, so beliefs after turns of these talks are not compared."
 )
 
 
@@ -123,13 +123,13 @@ def write_traces(traces: Traces, folder: Path, out: Path) -> Path:
     steps, weight = turn_steps(traces.source), Weights().usual
     tables = [by_turn(steps, PEOPLE), *(by_turn(reader_steps(steps, weight, kept), who) for who, kept in KINDS.items())]
     table = pd.concat(tables, ignore_index=True)
-    report = Report(out, "belief-traces", "Beliefs of people from turn to turn, and those of a reader")
+    report = Report(out, "belief-traces", "Beliefs of people and of a reader from turn to turn")
     report.add(f"{traces.source.name}: {traces.source.origin}.", *traces.source.notes)
     report.in_short([*turn_sentences(table), control_sentence(traces.source)])
     about = (
-        f"Steps toward the persuader in points of 100, with 95% intervals over talks. Back: steps of more than {SLIDE:g} points "
-        "away from the persuader. The readers begin where each person began, and each turn gives them a line of weight "
-        f"{weight:g}: the weight is planted, not fitted."
+        "The table has steps toward the persuader in points of 100, with 95% intervals over talks. Steps back are steps of "
+        f"more than {SLIDE:g} points away from the persuader. A reader begins with the belief of a person, and reads a "
+        f"message of weight {weight:g} in each turn. This weight is planted, not fitted."
     )
     report.section("Steps by turn", about)
     report.data(turns=table)
@@ -153,13 +153,15 @@ def turn_sentences(table: pd.DataFrame) -> list[str]:
         return ["The table has no second step of people, so courses cannot be compared."]
     first, second = (_shown(people.loc[turn], "toward", 1, 1) for turn in (1, 2))
     back = _shown(people.loc[2], "back", PERCENT, 0)
-    lines = [f"People moved {first} points toward the persuader in the first turn and {second} in the second."]
+    lines = [f"People moved {first} points toward the persuader in the first turn and {second} in the second turn."]
     for who in KINDS:
         reader = table[table["who"] == who].set_index("turn")["toward"]
-        lines.append(f"The {who}, moved {reader[1]:.1f} and {reader[2]:.1f} points.")
+        lines.append(
+            f"The {who}, moved {reader[1]:.1f} points in the first turn and {reader[2]:.1f} in the second turn."
+        )
     return [
         *lines,
-        f"{back}% of second steps of people went back; no reader goes back when all lines are for one side.",
+        f"{back}% of second steps of people went back; no reader goes back if all messages are for one side.",
     ]
 
 
@@ -173,8 +175,8 @@ def control_sentence(source: Source) -> str:
     treated, control = change_of(source, False), change_of(source, True)
     shown = [format_estimate(mean.value, mean.low, mean.high, 1) for mean in (treated, control)]
     return (
-        f"Over whole talks people moved {shown[0]} points toward the persuader ({treated.n} talks), in control talks {shown[1]} "
-        f"({control.n}); a reader moves 0 in a control talk, because no line is about its claim."
+        f"Over whole talks people moved {shown[0]} points toward the persuader ({treated.n} talks), in control talks "
+        f"{shown[1]} ({control.n}). A reader moves 0 in a control talk, because no message is about the claim."
     )
 
 
@@ -184,11 +186,11 @@ def cluster_sentences(clusters: pd.DataFrame) -> list[str]:
     for row in clusters.itertuples():
         first, end = PERCENT * float(str(row.mean_first_delta)), PERCENT * float(str(row.mean_end_delta))
         lines.append(
-            f"{PERCENT * float(str(row.share)):.0f}% of people ({float(str(row.n)):.0f}) moved {first:.0f} points in the first "
-            f"turn and {end:.0f} in all."
+            f"{PERCENT * float(str(row.share)):.0f}% of people ({float(str(row.n)):.0f}) moved {first:.0f} points in the "
+            f"first turn and {end:.0f} points over all turns."
         )
-    return [*lines, "A reader whose lines are all for one side moves further with each turn, so no reader has a first step "
-            "that is larger than the whole change; two clusters need readers with different weights."]  # fmt: skip
+    return [*lines, "A reader moves further with each message for one side, so no reader has a first step that is larger than "
+                    "the whole change. Two clusters need readers with different weights."]  # fmt: skip
 
 
 def _figure(table: pd.DataFrame) -> Figure:

@@ -29,23 +29,25 @@ from .tags import APPEAL, PARTS, REASON, Tag, tags_in
 DEALS = 99
 """Shuffles of the null."""
 EXAM = (
-    "Each line has known tags: a reason, for or against the claim, and an appeal. Lines that share the words of a core are one "
-    "cluster, so brackets are 95% intervals over cores. Constant: the best judge that always says the same. A part whose "
-    "interval is not above it counts as uninformative: such tags move no reader."
+    "Each known message has tags: a reason, a direction for or against the claim, and an appeal. Messages with the words of "
+    "one core sentence are one cluster, so brackets are 95% intervals over cores. The column `constant` has the share of "
+    "right answers of the best judge that always gives one answer. A tag whose interval is not above `constant` is "
+    "uninformative, and moves no reader."
 )
 WEIGHTS = (
-    "Weights are log odds for one new line for the claim; lines against it count with a minus. `{line}`: the weight of a line, "
-    "whatever it says. A reason: its weight without an appeal. An appeal: what it adds to the reason. The regression also has a "
-    "drift, the belief before, and the direction of the person's own lines. {corrected} Brackets are 95% intervals over "
-    "{unit}s, not corrected for the number of rows."
+    "Weights are log odds for one new message for the claim; messages against the claim count with a minus. The row `{line}` "
+    "has the weight of any message. The row of a reason has its weight without an appeal. The row of an appeal has the weight "
+    "that the appeal adds to a reason. The regression also has a drift, the belief before, and the direction of the person's "
+    "own messages. {corrected} Brackets are 95% intervals over {unit}s, not corrected for the number of rows."
 )
 CORRECTED = "Errors of ratings are corrected by the rating before the last."
 UNCORRECTED = (
-    "Errors of ratings are not corrected, because too few people have three ratings in a row: weights can be too large."
+    "Errors of ratings are not corrected, so weights can be too large: too few people have three ratings in a row."
 )
 COURSES = (
-    "Errors are mean absolute distances in points (0-10) between predicted and own ratings. A course is predicted from the first "
-    "rating and the lines heard, with weights of the other {unit}s. Shuffled: the same with the lines of another {unit}."
+    "Errors are mean absolute distances in points (0-10) between predicted and own ratings. A person's ratings are predicted "
+    "from the first rating and the messages read, with weights of the other {unit}s. A reader of shuffled lines gets the "
+    "messages of another {unit}."
 )
 EXAM_COLUMNS: Mapping[str, Column] = {
     "topic": "topic", "part": "part", "lines": "lines", "cores": "groups", "read": "read", "right": estimate("right"),
@@ -94,7 +96,7 @@ def _of_topic(slug: str, sentence: str, topics: int) -> str:
 
 def _add_exam(report: Report, read: Read) -> None:
     rows = pd.DataFrame([{"topic": slug, **exam.row} for slug, exams in read.exams.items() for exam in exams.values()])
-    report.section("The judge on known lines", EXAM)
+    report.section("The judge on known messages", EXAM)
     report.data(exam=rows, known=read.known)
     report.table(rows, EXAM_COLUMNS)
     for part in PARTS:
@@ -102,33 +104,36 @@ def _add_exam(report: Report, read: Read) -> None:
         counts = sum(
             (exams[part].counts for exams in read.exams.values() if exams[part].answers == answers), np.zeros(1)
         )
-        report.add(f"Lines by true {part} (rows) and by what the judge said (columns)" + _on_first(read, part) + ".")
+        report.add(
+            f"The table counts messages by true {part} (rows) and by the judge's answer "
+            "(columns)" + _on_first(read, part) + "."
+        )
         report.table(
             [[name, *(str(int(count)) for count in row)] for name, row in zip(answers, counts, strict=True)],
             ["", *answers],
         )
     unread = read.known[[f"why_{part}" for part in PARTS]].to_numpy().ravel()
     reasons = [reason for reason in unread if reason]
-    report.missing(len(reasons), len(unread), "answers on known lines could not be read", count_table(reasons))
+    report.missing(len(reasons), len(unread), "answers on known messages could not be read", count_table(reasons))
 
 
 def _on_first(read: Read, part: str) -> str:
     differ = part == REASON and len({exams[part].answers for exams in read.exams.values()}) > 1
-    return ", on topics with the reasons of the first" if differ else ""
+    return ", on topics with the reasons of the first topic" if differ else ""
 
 
 def _add_missing(report: Report, lines: pd.DataFrame) -> None:
     asked = lines[lines["text"].notna()]
     for part in PARTS:
         reasons = [reason for reason in asked[f"why_{part}"] if reason]
-        report.missing(len(reasons), len(asked), f"lines heard have no {part}", count_table(reasons))
+        report.missing(len(reasons), len(asked), f"messages read have no {part}", count_table(reasons))
 
 
 def _add_results(report: Report, read: Read, courses: Courses, lines: pd.DataFrame, sentences: list[str]) -> None:
     tags = list(tags_in(lines))
     worth = {slug: likelihood(exams) for slug, exams in read.exams.items()}
     if not courses.rated:
-        report.in_short([*sentences, "The file has no ratings, so no prediction is compared with ratings."])
+        report.in_short([*sentences, "Predictions are not compared with ratings, because the file has no ratings."])
         _add_planted(report, read, courses, tags)
         return
     panel = panel_of(courses.steps, tags, worth, read.repeat)
@@ -148,23 +153,26 @@ def _add_results(report: Report, read: Read, courses: Courses, lines: pd.DataFra
 def weight_sentence(weight: Weight, null: Null, unit: str) -> str:
     """Return what a line does to beliefs; a claim needs an interval off 0 and a value outside of what shuffled lines give."""
     if math.isnan(weight.low):
-        return unknown_sentence("whether lines move beliefs", weight.reason.replace("unit", unit))
+        return unknown_sentence("whether messages move beliefs", weight.reason.replace("unit", unit))
     shown = format_estimate(weight.value, weight.low, weight.high)
     low, high = null.band
     side = verdict(weight.low, weight.high, 1, -1, 0)
     inside = low <= weight.value <= high
-    chance = f"with lines of other {unit}s it would be {format_number(low)} to {format_number(high)}"
+    chance = f"messages of other {unit}s give {format_number(low)} to {format_number(high)}"
     if not side or inside:
-        return f"It is unknown whether lines move beliefs, because a line is worth {shown} log odds, and {chance}."
+        return (
+            f"It is unknown whether messages move beliefs, because a message moves beliefs by {shown} log odds, and "
+            f"{chance}."
+        )
     moved = f"from 50% to {100 * belief_of(weight.value):.0f}%"
     way = "toward" if side > 0 else "away from"
-    return f"A new line moves beliefs {way} what it argues, by {shown} log odds ({moved}); {chance}."
+    return f"A new message moves beliefs {way} its own side, by {shown} log odds ({moved}); {chance}."
 
 
 def error_sentences(errors: Errors | None, unit: str) -> list[str]:
     """Return whether the reader predicts ratings better than no change, and than a reader of shuffled lines."""
     if errors is None:
-        return [f"Courses are not predicted: this needs ratings in two {unit}s."]
+        return [f"Ratings are not predicted, because a prediction needs ratings in two {unit}s."]
     sentences = []
     for name, other, mean in (
         ("no change", errors.still, errors.against_still),
@@ -172,7 +180,7 @@ def error_sentences(errors: Errors | None, unit: str) -> list[str]:
     ):  # fmt: skip
         start = f"The reader is {errors.reader:.2f} points off own ratings, {name} {other:.2f}"
         if math.isnan(mean.low):
-            sentences.append(f"{start}; whether they differ is unknown, with {mean.clusters} {unit}s.")
+            sentences.append(f"{start}; whether the two errors differ is unknown, with {mean.clusters} {unit}s.")
             continue
         side = verdict(mean.low, mean.high, "the reader is worse", "the reader is better", "no difference is shown")
         sentences.append(f"{start}; {side}: a difference of {format_estimate(mean.value, mean.low, mean.high)}.")
@@ -183,19 +191,21 @@ def _add_weights(report: Report, panel: Panel, weight: Weight, null: Null, unit:
     parts = part_weights(panel)
     table = pd.DataFrame([*[one._asdict() for one in (weight, *parts)]])
     table["reason"] = table["reason"].str.replace("unit", unit)
-    report.section("What a line weighs",
+    report.section("How much a message weighs",
                    WEIGHTS.format(line=LINE, unit=unit, corrected=CORRECTED if panel.corrected else UNCORRECTED))  # fmt: skip
     report.data(weights=table, null=pd.DataFrame({"weight": null.draws}))
     report.table(table, WEIGHT_COLUMNS)
-    report.missing(panel.missing, panel.lines, "lines heard have no direction and move no one", "")
-    report.missing(
-        int((~panel.known).sum()), len(panel.change), "steps are left out", "no rating before, after or earlier"
-    )
+    report.missing(panel.missing, panel.lines, "messages read have no direction and move no one", "")
+    report.missing(int((~panel.known).sum()), len(panel.change), "steps are left out", "a rating is missing")
     if len(shown := table[table["low"].notna()]):
         figure = dot_plot(
-            shown, ["name"], "value", "weight of a line (log odds)", "Estimated from ratings before and after lines"
+            shown,
+            ["name"],
+            "value",
+            "weight of a message (log odds)",
+            "Estimated from ratings before and after messages",
         )
-        report.figure(figure, "weights", "Weights of lines, reasons and appeals, with intervals")
+        report.figure(figure, "weights", "Weights of messages, reasons and appeals, with intervals")
 
 
 def _add_courses(report: Report, errors: Errors | None, rows: pd.DataFrame, courses: Courses) -> None:
@@ -222,7 +232,10 @@ def _add_planted(report: Report, read: Read, courses: Courses, tags: list[Tag]) 
             for number, (place, belief) in enumerate(zip(places, beliefs[1:], strict=True), 1)
         ]
     table = pd.DataFrame(rows)
-    report.section("A reader of given weights", "The reader begins at 50%. Belief: after the line, in percent.")
+    report.section(
+        "A reader of given weights",
+        "The reader begins with a belief of 50%. The table has the belief after the last message, in percent.",
+    )
     report.data(beliefs=table)
     last = table.groupby("person", sort=False).last().reset_index()
     report.table(last, {"reader": "person", "lines": "line", "belief at the end, %": estimate_percent})

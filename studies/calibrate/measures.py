@@ -42,28 +42,28 @@ from parley.model.titles import join_phrases
 COLOURS = ("#555555", "#999999", "#1f5fa8", "#c77b00")
 LIMITS = {"kappa": (-0.05, 0.15), "mu": (-0.05, 0.15), "bias": (0.0, 10.0)}
 NOTE = (
-    "The oracle rows check the analysis: if a planted value is outside its interval in such a row, the analysis has "
-    "an error. The pocket rows show how much of the planted bias pocket learned from the oracle; the planted values "
-    "are those of the oracle. No row says anything about people or about large language models."
+    "The oracle rows check the analysis: if a planted value is outside its interval in an oracle row, the analysis has an "
+    "error. The pocket rows show how much of the oracle's planted bias the model pocket learned. No row says anything about "
+    "people or about large language models."
 )
 
 NONE_IN_COMMON = (
-    "Some of these people are more stubborn than others (planted), so there is no planted value for all of them: "
-    "compare the values by party."
+    "Some people are planted as more stubborn than others, so all people together have no planted value: compare the values "
+    "by party."
 )
 PEOPLE_DIFFER = (
-    "people differ, so one fit to all people does not give their average. Per line heard, influence and "
-    "drift close this share of the distances: {closed}."
+    "people differ, so one fit to all people does not give their average. Per message read, influence and drift close this "
+    "share of the distances: {closed}."
 )
-NO_DIFFERENCE = "no difference between parties was found in how far a line moves them."
+NO_DIFFERENCE = "no difference between parties was found in how far a message moves people."
 
 PROBE = "attitude_labelled"
 SETTINGS = {"repetitions": 40, "rounds": 5}
 """Settings of the three-way debate, unless the options name others."""
 MEANING = {
-    "kappa": "influence: share of the distance to a line that an agent moves when it hears the line",
-    "mu": "drift rate: share of the distance to its own bias that an agent moves per line",
-    "bias": "the level toward which agents drift (missing where there is no drift)",
+    "kappa": "influence: share of the distance to a message that an agent moves when it reads the message",
+    "mu": "drift rate: share of the distance to its own bias that an agent moves per message",
+    "bias": "rating toward which agents drift (missing without drift)",
 }
 
 
@@ -173,15 +173,15 @@ def write(estimates: pd.DataFrame, folder: Path, base: Scenario) -> Path:
     report = Report(folder, "calibration", "Calibration: planted and measured values")
     report.data(calibration=estimates)
     report.add(
-        f"Three-way debates, {base.repetitions} rooms per topic, {base.rounds} rounds, seed {base.seed}, the same "
-        "personas for every speaker. The fitted model (analysis/influence_model.py): a ← a + kappa (g − a) + mu (bias "
-        "− a) for every line of grade g that an agent hears. Brackets are 95% confidence intervals over rooms."
+        f"Three-way debates, {base.repetitions} rooms per topic, {base.rounds} rounds, seed {base.seed}, the same personas "
+        "for every speaker. The fitted model (analysis/influence_model.py): a ← a + kappa (g − a) + mu (bias − a) for every "
+        "message of grade g that an agent reads. Brackets are 95% confidence intervals over rooms."
     )
     report.lines(f"- **{name}**: {meaning}" for name, meaning in MEANING.items())
     report.figure(forest(estimates, base), "calibration", "Planted and measured")
     for speaker, rows in estimates.groupby("speaker", sort=False):
         whole, parts = rows[rows["party"] == ALL], rows[rows["party"] != ALL]
-        graded = f"{rows['graded'].iloc[0]:.0%} of the lines have a known grade."
+        graded = f"{rows['graded'].iloc[0]:.0%} of the messages have a known grade."
         report.section(str(speaker), f"{_hits(whole)} {graded}")
         report.table(*_table(whole, base.society))
         report.add(f"**By party.** {_hits(parts)}")

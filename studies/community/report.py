@@ -35,13 +35,13 @@ from .members import Post
 from .rooms import AFTER, ANSWERED, BEFORE, CONDITIONS, PLAIN, CommunityStudy, Written, post_table
 
 READING = (
-    "Every room has the same people, topics and seeds three times: under the rules before the change, under "
-    "the rules after it, and under the rules after it in other words, which is the null. A post breaks a "
-    "rule if the judge says so. Brackets hold 95% intervals over rooms (none below five), which are not "
-    "corrected for the number of comparisons."
+    "Every room runs three times with equal people, topics and seeds: under the rules before the change, under the rules "
+    "after the change, and under a rewording of the rules after the change (the null). A post breaks a rule if the judge says "
+    "so. Brackets hold 95% intervals over rooms, if there are five rooms or more. Intervals are not corrected for the number "
+    "of comparisons."
 )
 SHOWN_POSTS = 6
-TITLE = "The change of rules, and the same rules in other words"
+TITLE = "The change of rules, and a rewording of the rules"
 
 
 class CommunityOutcome(NamedTuple):
@@ -192,10 +192,10 @@ def draw_effects(effects: pd.DataFrame, rooms: int) -> Figure:
 def add_judge(report: Report, quality: pd.DataFrame) -> None:
     """Add how good the judge is, on known posts."""
     about = (
-        "Known posts are the text of a topic, once without a planted sentence and once with a sentence that breaks "
-        "the rule. Sensitivity: among posts with the planted sentence, the share in which the judge finds the broken "
-        "rule. Specificity: among posts without it, the share in which the judge finds no broken rule. The unit is "
-        "the topic (cases). If a judge has a fault here, nothing is concluded about the rule."
+        "Known posts are the text of a topic, once without and once with a planted sentence that breaks the rule. Sensitivity "
+        "is the share of posts with the planted sentence in which the judge finds the broken rule. Specificity is the share "
+        "of posts without the planted sentence in which the judge finds no broken rule. Cases are topics. If the judge fails "
+        "this test, the report concludes nothing about the rule."
     )
     report.section("The judge", about)
     report.table(
@@ -207,18 +207,18 @@ def add_judge(report: Report, quality: pd.DataFrame) -> None:
 def what_if_lines(row: Mapping[str, Any], fault: str) -> list[str]:
     """Return what an answer does to the continuations of one post, in sentences. row: of `what_if_row`."""
     if fault:
-        return [unknown_sentence("how the thread goes on", fault)]
+        return [unknown_sentence("how the thread continues", fault)]
     lines = [
         f"{kind}: in {scaled(row, (kind, f'{kind}_low', f'{kind}_high'))}% of "
         f"{row[f'{kind}_count']} continuations a reply breaks a rule"
         for kind in (PLAIN, ANSWERED)
     ]
     if reason := row["change_reason"]:
-        return [*lines, unknown_sentence("whether the answer changes how the thread goes on", reason)]
+        return [*lines, unknown_sentence("whether the answer changes how the thread continues", reason)]
     value = scaled(row, ("change", "change_low", "change_high"))
     words = {1: "more often with the answer", -1: "less often with the answer", 0: "no clear difference"}
     sentence = f"A difference of {value} percentage points: {words[side_of(row['change_low'], row['change_high'])]}"
-    return [*lines, f"{sentence}. This result holds for this post alone."]
+    return [*lines, f"{sentence}. This result holds only for the post that was continued."]
 
 
 def add_what_if(
@@ -237,11 +237,11 @@ def add_what_if(
 def origin_line(row: Mapping[str, Any]) -> str:
     """Return whether the judge distinguishes posts of people from those of the model. row: of `origin_table`, of REAL."""
     if reason := why_unknown(row):
-        return unknown_sentence("whether the judge can distinguish posts of people from those of the model", reason)
+        return unknown_sentence("whether the judge can distinguish posts of people from posts of the model", reason)
     share = scaled(row, ("share", "low", "high"))
     words = {
         1: "it can distinguish them", -1: "the judge takes the model's posts for posts of people",
-        0: "it is not shown that this judge can distinguish the two kinds of posts",
+        0: "it is not shown that the judge can distinguish the two kinds of posts",
     }  # fmt: skip
     side = side_of(row["low"], row["high"], EVEN)
     return (

@@ -27,13 +27,13 @@ CONDITIONS: Mapping[str, Mapping[str, str]] = {
     "sequential": {"protocol": "sequential"},
     "simultaneous": {"protocol": "simultaneous"},
 }
-EFFECTS = {"belief": "toward the one that argues for its own belief", "second": "toward the second speaker"}
-NO_SIDE, NO_JUDGE = "the first debater does not argue for a side", "the judge has no rating before or after"
+EFFECTS = {"belief": "toward the debater who argues for its own belief", "second": "toward the second speaker"}
+NO_SIDE, NO_JUDGE = "the first debater does not argue for a side", "the judge has no rating before or after the debate"
 ALIKE = "both debaters, or neither, argue for their own belief"
 CAPTION = (
-    "Points (0-10) by which the judge's attitude changes during the debate. Brackets are 95% confidence "
-    "intervals over repetitions within groups, because the same people meet on every topic; `all` is the "
-    "mean over groups. Rooms without a number are left out, and counted by their reasons."
+    "Points (0-10) by which the judge's attitude changes during the debate. Brackets are 95% confidence intervals over "
+    "repetitions within groups, because people meet again on every topic. The row `all` is the mean over groups. Rooms "
+    "without a number are left out and counted by reason."
 )
 
 

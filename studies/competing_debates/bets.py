@@ -37,10 +37,10 @@ CONDITIONS: Mapping[str, Mapping[str, Any]] = {
 MEASURES = ("start", "end", "escalation")
 PERCENTS = (0.0, 100.0)
 CAPTION = (
-    "Bets are 0-100, averaged over both debaters of a room. A room with a missing bet is left out and counted. "
-    "Escalation is the last bet minus the first. `both at 75 or more` is the share of rooms in which both debaters "
-    "end at 75 or more, though only one can win. Brackets are 95% confidence intervals over repetitions, because the "
-    "same people debate on every topic. Differences are from the first condition, within topic and repetition."
+    "Bets are 0-100, averaged over both debaters of a room. A room with a missing bet is left out and counted. Escalation is "
+    "the last bet minus the first bet. The column `both at 75 or more` has the share of rooms in which both debaters end at "
+    "75 or more, although only one debater can win. Brackets are 95% confidence intervals over repetitions, because people "
+    "debate again on every topic. Differences are from the first condition, within topic and repetition."
 )
 COPIES = "Against its own copy, a debater wins with 50%: a bet above 50, or a bet that rises, is overconfidence."
 
@@ -90,10 +90,10 @@ def by_round(runs: Mapping[str, Tables], probe: str = PROBE) -> pd.DataFrame:
 AGAINST = {
     "another": "Against another debater",
     "own copy": "Against its own copy",
-    "own copy, even chances told": "Against its own copy, and the debater knows that chances are even",
+    "own copy, even chances told": "Against its own copy, told that chances are even",
 }
 """The legend of the figure, by condition."""
-EVEN = "The dotted line at 50 marks an even chance, which is right against one's own copy."
+EVEN = "The dotted line marks a bet of 50, which is right against a debater's own copy."
 
 
 def bet_figure(points: pd.DataFrame, caption: str) -> Figure:
@@ -146,15 +146,15 @@ def _cells(name: str, by_room: pd.DataFrame, tables: Mapping[str, pd.DataFrame])
 WINNING = "winning"
 """The survey question on which debaters bet where a judge decides (probes.toml of a language)."""
 READING = (
-    "After each debate the judge says who made the better case, with the debaters named in both orders. A debater "
-    "wins if the judge names it in both orders; otherwise the debate is a tie, which counts half. Brackets are 95% "
+    "After each debate the judge says which debater made the better case, with the debaters named in both orders. A debater "
+    "wins if the judge names the debater in both orders; otherwise the debate is a tie, which counts half. Brackets are 95% "
     "intervals over pairings of people (repetitions), with all their debates on all topics."
 )
 ABOUT = (
-    "Overconfidence is the bet minus the percentage of debates won, in points. One of two debaters wins, so "
-    "right bets are 50 on average over all debaters. The Brier score is the mean squared distance of bet "
-    "and verdict (0: always right). `even` is the Brier score for a bet of 50 in every debate. `shuffled` "
-    "is the Brier score for bets shuffled among the pairings of people, the null."
+    "Overconfidence is the bet minus the percentage of debates won, in points. Only one of two debaters wins, so the right "
+    "mean bet is 50. The Brier score is the mean squared distance of bet and verdict (0: always right). The column `even` has "
+    "the Brier score for a bet of 50 in every debate. The column `shuffled` has the Brier score for bets shuffled among the "
+    "pairings of people, the null."
 )
 SCORES: Mapping[str, Column] = {
     "bets": "when", "model": "model", "debates": "debates", "mean bet": number("bet", 1),
@@ -227,8 +227,8 @@ def _add_strengths(
     pairs = model_pairs(verdicts, models, named)
     strengths = bradley_terry.score_messages(pairs, named)
     about = (
-        "Bradley-Terry strengths are in logits around 0: of two models whose strengths are 1 apart, the stronger "
-        "model wins 73%. Intervals leave out one pairing of people (repetition) at a time, with all its debates."
+        "Bradley-Terry strengths are in logits around 0: of two models whose strengths are 1 apart, the stronger model wins "
+        "73% of debates. Intervals leave out one pairing of people (repetition) at a time, with all its debates."
     )
     report.section("Strength of the models", about)
     report.data(strengths=strengths.rename(columns={"message": "model"}))

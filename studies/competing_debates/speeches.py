@@ -198,10 +198,10 @@ def add_quality(
     table, values = compared
     quality = quality_table(values)
     about = (
-        f"Personas played by {spec} compared first statements for the same side of a topic, in both orders. "
-        f"`{BELIEF}` is the share that prefers the debater who holds the belief to the one who does not. In "
-        f"`{NULL}` both debaters hold the belief, and one is named at random. The null is 50%. Brackets are "
-        "95% intervals over repetitions, because the same people debate every topic of a repetition."
+        f"Personas played by {spec} compared first statements for the same side of a topic, in both orders. `{BELIEF}` is the "
+        f"share that prefers the debater who holds the belief to the debater who does not. In the row `{NULL}` both debaters "
+        "hold the belief, and one debater is picked at random. The null is 50%. Brackets are 95% intervals over repetitions, "
+        "because people debate every topic of a repetition."
     )
     report.section("Which speech makes the better case?", about)
     report.disclaim_models(spec)
@@ -214,8 +214,8 @@ def add_quality(
     rows = quality[quality["kind"] == BELIEF].to_dict("records")
     lines = [verdict(row, str(row["protocol"])) for row in rows]
     nothing = (
-        "It is unknown which speeches make the better case, because no pair of debaters argued for one side, one of "
-        "them against its belief."
+        "It is unknown which speeches make the better case, because no debater argued against its belief while another argued "
+        "for it."
     )
     report.lines(f"- {line}" for line in [*(lines or [nothing]), *rival_lines(table, every)])
     report.table(quality, QUALITY)
@@ -235,7 +235,7 @@ def _half(row: Mapping[str, float], key: str) -> str:
     if not row["people"]:
         return "in an unknown share: nothing was compared."
     value, low, high = (PERCENT * (0.5 + row[name]) for name in (key, "low", "high"))
-    return f"in {format_estimate(value, low, high, 1)}% (interval over people); without an effect it would be 50%."
+    return f"in {format_estimate(value, low, high, 1)}% (interval over people); without an effect, 50% is expected."
 
 
 QUALITY: Mapping[str, Column] = {

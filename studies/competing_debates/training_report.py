@@ -25,11 +25,11 @@ from .speeches import PERCENT, percent, preference, quality_table, rival_lines
 
 EVEN = 0.5
 ABOUT = (
-    "Debaters of held-out topics speak twice, before and after the training, with the same person, side and "
-    "seed. Personas who gave no verdict in the training compare the two first statements, in both orders. "
-    "`trained` is the debater after training on the verdicts. `shuffled` is the debater after the same "
-    "training on shuffled verdicts. Without an effect the share is 50%. Brackets are 95% intervals over "
-    "repetitions, because the same people debate every topic of a repetition."
+    "Debaters of held-out topics speak twice, before and after the training, with the same person, side and seed. Personas "
+    "who gave no verdict in the training compare the two first statements, in both orders. The row `trained` is the debater "
+    "after training on the verdicts. The row `shuffled` is the debater after a training on shuffled verdicts. Without an "
+    "effect the share is 50%. Brackets are 95% intervals over repetitions, because people debate every topic of a "
+    "repetition."
 )
 SHARES: Mapping[str, Column] = {
     "debater": "kind", "pairs": "pairs", "repetitions": "units", "topics": "topics",
@@ -69,7 +69,10 @@ def training_lines(table: pd.DataFrame, values: pd.DataFrame) -> list[str]:
         return [*lines, unknown_sentence(f"whether {start}", reason)]
     if null_result[0] == 1 and trained["low"] > EVEN:
         return [*lines, f"On these topics, {start}: more than chance, and more than training on shuffled verdicts."]
-    return [*lines, f"That {start} is not shown: the share must be clearly above 50% and above shuffled verdicts."]
+    return [
+        *lines,
+        f"It is not shown that {start}, because the share is not clearly above both 50% and shuffled verdicts.",
+    ]
 
 
 def _why_unknown(row: pd.Series) -> str:
@@ -80,9 +83,9 @@ def _why_unknown(row: pd.Series) -> str:
 
 def _share_line(row: pd.Series) -> str:
     if reason := _why_unknown(row):
-        return unknown_sentence("which speech readers prefer, the trained or the untrained one,", reason)
+        return unknown_sentence("whether readers prefer the trained or the untrained debater's speech", reason)
     phrase = preference(row["low"], row["high"])
-    return f"The trained debater's speech {phrase} than the untrained one's: in {percent(row)}% of comparisons."
+    return f"The trained debater's speech {phrase} than the untrained debater's: in {percent(row)}% of comparisons."
 
 
 def _topic_line(values: pd.DataFrame) -> str:

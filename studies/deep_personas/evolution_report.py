@@ -43,11 +43,11 @@ def write_evolution(study: EvolutionStudy, done: dict[tuple[int, str], Evolution
     report.add(
         f"{count_phrase(study.candidates, 'candidate')} of {count_phrase(study.size, 'agent')} with "
         f"{count_phrase(study.depth, 'attribute')} each, {count_phrase(study.generations, 'generation')}, "
-        f"{count_phrase(study.repeats, 'repetition')}. {study.base.llm} wrote the sentences and answered "
-        f"{len(questions)} questions, {sum(study.targets)} of them targets of the selection. Fit is 1 minus the mean "
-        "total variation from people. Coverage is the share of options that are the likeliest answer of a person. In "
-        "the line *random*, a random half of the candidates survives. Brackets hold 95% intervals over repetitions of "
-        f"the whole evolution; with fewer than {FEWEST} repetitions there are no intervals."
+        f"{count_phrase(study.repeats, 'repetition')}. {study.base.llm} wrote the sentences and answered {len(questions)} "
+        f"questions, {sum(study.targets)} of them targets of the selection. Fit is 1 minus the mean total variation from "
+        "people. Coverage is the share of options that are the likeliest answer of some person. In the condition *random*, a "
+        "random half of the candidates survives. Brackets hold 95% intervals over repetitions of the whole evolution; with "
+        f"fewer than {FEWEST} repetitions there are no intervals."
     )
     report.disclaim_models(study.base.llm)
     lost, answered = (

@@ -99,11 +99,11 @@ def _add_variety(report: Report, about: Depths) -> None:
     report.data(variety=table)
     report.section(
         "Variety",
-        "Uniqueness is 1 minus the cosine (TF-IDF) of a person with the most similar other person, without "
-        "names. *Attributes alone* is the uniqueness if all sentences on an attribute were equal; *words "
-        f"add* is the difference. *Shuffled*, at the largest depth, is the mean of {SHUFFLES} sets in which "
-        "the sentences on each attribute are shuffled among the people who have it. *Even draw* is the "
-        "coverage expected if every attribute had the same chance. The unit is the person.",
+        "Uniqueness is 1 minus the cosine (TF-IDF) of a person with the most similar other person, without names. The column "
+        "*attributes alone* has the uniqueness if all sentences on an attribute were equal. *Words add* is uniqueness minus "
+        f"*attributes alone*. *Shuffled* is the mean of {SHUFFLES} sets in which sentences on an attribute are shuffled among "
+        "the people with this attribute, at the largest depth. *Even draw* is the coverage expected if every attribute had "
+        "the same chance. The unit of analysis is the person.",
     )
     report.table(table, VARIETY)
     report.lines(f"- {line}" for line in variety_lines(table))
@@ -122,7 +122,7 @@ def variety_lines(table: pd.DataFrame) -> list[str]:
         return [*lines, unknown_sentence("whether the sentences of a person belong together", unknown)]
     size, p = last["uniqueness"] - last["dealt"], f"p = {last['p']:.2f}"
     if last["p"] >= 0.05:
-        verdict = "There is no sign that the sentences of a person depend on who the person is"
+        verdict = "It is not shown that the sentences of a person depend on who the person is"
     elif size < 0:
         verdict = "People are more alike than with independent sentences: some share a whole type"
     else:
@@ -140,7 +140,7 @@ def _sign(row: pd.Series, name: str, what: str) -> str:
         return f"It is unknown whether {what}, because there are fewer than {FEWEST} people, or nothing varies."
     size = format_estimate(value, low, high, 3)
     if low <= 0 <= high:
-        return f"It cannot be shown that {what}: the difference is {size}."
+        return f"It is not shown that {what}: the difference is {size}."
     sentence = what if low > 0 else what.replace("more", "less", 1)
     return f"{sentence[0].upper()}{sentence[1:]}: the difference is {size}."
 
@@ -151,7 +151,7 @@ def _add_contradictions(report: Report, judge: str, judged: pd.DataFrame) -> Non
     report.data(contradictions=judged)
     report.section(
         "Contradictions",
-        f"{judge} said of sentences whether they contradict all that is known of the person before. The unit is the person.",
+        f"{judge} said whether sentences contradict earlier sentences about the person. The unit of analysis is the person.",
     )
     report.disclaim_models(judge)
     report.missing(len(lost), len(judged), "verdicts are missing", count_table(lost["reasons"]))
@@ -176,7 +176,7 @@ def contradiction_lines(rates: Contradictions) -> list[str]:
     if math.isnan(rates.corrected_ends[0]):
         return [
             *lines,
-            "After a correction for both errors the share is "
+            "After a correction for both errors of the judge the share of contradictions is "
             f"{share(rates.corrected, rates.corrected_ends)}; there is no interval, because nothing varies.",
         ]
     return [
@@ -210,12 +210,12 @@ def _add_answers(report: Report, study: DepthStudy, shares: dict[str, Floats]) -
         ceiling = format_estimate(second[0], *second[1], 1)
     report.section(
         "Answers to a survey",
-        f"{study.base.llm} answered {count_phrase(questions, 'question')} as each person, at each depth. "
-        "The shares of answers are compared with those of people. The score is 100 for equal shares and 0 "
-        "for even shares. *Nearer* is the total variation from people in the other condition, minus the "
-        "total variation here. In *strangers*, each person has its own core and the attributes of another "
-        "person. *Spread* is the total variation of a person from the mean of all people. The unit is the "
-        f"question. A second sample of the same number of people would score {ceiling}.",
+        f"{study.base.llm} answered {count_phrase(questions, 'question')} as each person, at each depth. The shares of "
+        "answers are compared with those of people. The score is 100 for equal shares and 0 for even shares. *Nearer* is the "
+        "total variation from people in another condition, minus that of the named condition. In the condition *strangers*, "
+        "each person has its own core and the attributes of another person. *Spread* is the total variation of a person from "
+        "the mean of all people. The unit of analysis is the question. A second sample of the same number of people would "
+        f"score {ceiling}.",
     )
     report.disclaim_models(study.base.llm)
     lost = int(sum(np.isnan(condition_shares[..., 0]).sum() for condition_shares in shares.values()))

@@ -40,7 +40,7 @@ def write_dissonance(choices: pd.DataFrame, vectors: pd.DataFrame, source: str, 
     report.add(f"Used: {counted.replace('persons', 'people')}; left out: {fitted['left_out']:,} ({rest}).")
     report.in_short([sentence(fitted, swapped), null_sentence(swapped)])
     report.section(
-        "Choices by relative dissonance", "A is the first of the two beliefs by name. Bins have the same size."
+        "Choices by relative dissonance", "A is the first of two beliefs by name. Bins have equal numbers of choices."
     )
     if len(bins):
         report.figure(_figure(bins, fitted["slope"]), "dissonance", "Probability to choose by relative dissonance")
@@ -66,8 +66,8 @@ def sentence(fitted: Mapping[str, Any], swapped: Swapped) -> str:
         return f"Choices do not clearly depend on relative dissonance ({size}); {nearer}."
     if p >= CHANCE:
         return (
-            f"The slope ({size}) is not clearly steeper than with the beliefs of other people, so what is "
-            "popular can explain it."
+            f"The slope ({size}) is not clearly steeper than with the beliefs of other people, so popular beliefs can explain "
+            "the slope."
         )
     side = "nearer to" if fitted["low"] > 0 else "further from"
     return f"People prefer the belief that is {side} their own ({size}); {nearer}."
@@ -80,9 +80,8 @@ def null_sentence(swapped: Swapped) -> str:
         return "It is unknown how the slope compares with the earlier beliefs of others, because too few slopes can be fitted."
     span = format_span(*np.quantile(swapped.others, [0.025, 0.975]).tolist())
     return (
-        f"With the earlier beliefs of other people, 95% of slopes are from {span}; with the person's own "
-        f"beliefs the slope is {format_number(swapped.own)} (as steep: p {p:.3f}). These numbers leave out "
-        "the two beliefs of a choice from the earlier beliefs."
+        f"With the earlier beliefs of other people, 95% of slopes are from {span}; with the person's own beliefs the slope is "
+        f"{format_number(swapped.own)} (as steep: p {p:.3f}). Earlier beliefs leave out the two beliefs of a choice."
     )
 
 

@@ -27,12 +27,11 @@ from .measures import compare_naming, score_conditions, score_entropies, score_g
 from .worth import FEWEST_QUESTIONS, SET_LEVEL, WORTH_CONDITIONS, measure_worth, show_worth
 
 READING = (
-    "The score is 100 (1 - d / u), where d is the mean distance (total variation) between the answers of "
-    "the model and of people, and u is the mean distance of even shares from people. So even shares score 0 "
-    "by definition, equal shares score 100, and a score below 0 is worse than even shares. `similarity` is "
-    "1 minus the Jensen-Shannon distance (base 2). The Wasserstein distance is a share of the scale's "
-    "length, for questions whose options have an order. The unit is the question: groups of a question are "
-    "averaged first. Brackets hold 95% intervals over questions (none below five questions)."
+    "The score is 100 (1 - d / u), where d is the mean distance (total variation) between the answers of the model and of "
+    "people, and u is the mean distance of even shares from people. So even shares score 0 by definition, equal shares score "
+    "100, and a score below 0 is worse than even shares. The column `similarity` has 1 minus the Jensen-Shannon distance "
+    "(base 2). The Wasserstein distance is a share of the scale's length, for questions whose options have an order. Groups "
+    "of a question are averaged first. Brackets hold 95% intervals over questions, if there are five questions or more."
 )
 SCORES: Mapping[str, Column] = {
     "answers": lambda row: CONDITIONS[row["condition"]], "questions": "questions", "rows": "rows", "score": estimate("score", 1),
@@ -59,11 +58,11 @@ NAMING: Mapping[str, tuple[str, str, str, str]] = {
 }
 """What is said of a difference: above 0, below 0, not clear, and 0 in every question."""
 WORTH = (
-    "A model is worth k people if confidence sets of a sample of k people, drawn around its shares, hold the people's "
-    f"shares in {SET_LEVEL:.0%} of the questions. Shares of a random sample of 100 people are worth 100 people; a "
-    "biased model is worth few people, however many replies it gives. `held out` is the share of questions whose set "
-    "contains the people's shares if k is chosen from all other questions. Brackets are 95% intervals over questions. "
-    f"The worth is unknown with fewer than {FEWEST_QUESTIONS} questions with n."
+    "A model is worth k people if confidence sets of a sample of k people, drawn around its shares, contain the people's "
+    f"shares in {SET_LEVEL:.0%} of the questions. Shares of a random sample of 100 people are worth 100 people; a biased "
+    "model is worth few people, however many replies it gives. The column `held out` has the share of questions whose set "
+    "contains the people's shares if k is chosen from all other questions. Brackets are 95% intervals over questions. The "
+    f"number of people is unknown with fewer than {FEWEST_QUESTIONS} questions with n."
 )
 WORTHS: Mapping[str, Column] = {
     "answers": lambda row: WORTH_CONDITIONS[row["condition"]], "questions": "questions", "worth in people": show_worth,
@@ -95,27 +94,30 @@ def write_distributions(study: Poll, answers: StudyAnswers, folder: Path) -> Pat
     )
     report.section("Scores")
     report.table(scores, SCORES)
-    report.section("What naming the group does", "Differences in total variation (0 to 1), within questions.")
+    report.section(
+        "What naming the group does", "The table has differences in total variation (0 to 1), within questions."
+    )
     report.table(naming, {"measure": "measure", "questions": "questions", "value": estimate("value", 3)})
     report.lines([
         "- steerability: distance from the group without its name, minus the distance with its name",
-        "- own_group: distance of the other groups' answers from the group, minus that of its own: steerability minus its null",
+        "- own_group: distance of the answers for other groups from the group, minus distance of the answers for the group "
+        "itself",
         "- moved: distance between the answers with and without the group's name",
-        "- moved_beyond: this distance, minus the distance when the replies are shuffled among the two "
-            "conditions (0 for exact probabilities)",
+        "- moved_beyond: the distance `moved`, minus the distance when replies are shuffled among the two conditions (0 "
+            "for exact probabilities)",
     ])  # fmt: skip
     report.section("How many people the model is worth", WORTH)
     report.table(worth, WORTHS)
-    about = "How divided people are: the entropy of their shares, from 0 (all agree) to 1 (even shares)."
+    about = "Entropy says how divided people are, from 0 (all agree) to 1 (even shares)."
     report.section("By how divided people are", about)
     report.table(entropies, {"entropy": "part", **PARTS})
     report.section(
         "By group",
-        "The columns without a group say whose answers the model gives by default. Intervals are not corrected for the number "
-        "of groups.",
+        "The columns without a group show which group's answers the model gives by default. Intervals are not corrected for "
+        "the number of groups.",
     )
     report.table(groups, {"group": "part", **PARTS})
-    report.add("`answers.csv` has the shares of people and of the model for every question and group.")
+    report.add("The file `answers.csv` has the shares of people and of the model for every question and group.")
     return report.write()
 
 
@@ -126,9 +128,9 @@ def _asked(study: Poll, rows: pd.DataFrame) -> str:
     told = "The model gave exact probabilities."
     if sampled:
         told = (
-            f"For {sampled:,} of {len(rows):,} rows the model gave no probabilities, so up to "
-            f"{study.samples} replies were counted. With few replies, answers lie farther from people by "
-            "chance. The second ceiling takes this into account."
+            f"For {sampled:,} of {len(rows):,} rows the model gave no probabilities, so up to {study.samples} replies were "
+            "counted. With few replies, answers lie farther from people by chance. The second ceiling includes this "
+            "chance."
         )
     answered = f"{count_phrase(questions, 'question')} for {count_phrase(groups, 'group')} ({study.table.form})"
     naming = f"The group was named by {how}, and each question was also asked without a group."
@@ -165,7 +167,7 @@ def findings(scores: pd.DataFrame, naming: pd.DataFrame, rows: pd.DataFrame) -> 
         reason = (
             "the file does not say how many people were asked (n)"
             if rows["n"].isna().all()
-            else "where n is known, people chose every option equally often"
+            else "on questions with n, people chose every option equally often"
         )
         lines.append(unknown_sentence("what a second sample of people would score", reason))
     else:
@@ -184,7 +186,7 @@ def _score_line(row: pd.Series, rows: pd.DataFrame) -> str:
     shown = format_estimate(row["score"], row["score_low"], row["score_high"], 1)
     over = count_phrase(int(row["questions"]), "question")
     if np.allclose((rows[f"{TVD}_{NAMED}"] - rows[f"{TVD}_{UNIFORM}"]).dropna(), 0.0):
-        return f"The score is {shown} over {over}: in each of them it is exactly the score of even shares."
+        return f"The score is {shown} over {over}, and equals the score of even shares in each question."
     if pd.isna(row["score_low"]):
         reason = too_few("question") if row["questions"] < FEWEST else NO_VARIATION
         return (

@@ -45,12 +45,12 @@ MEASURES = {
     "posts": "posts in a room",
 }
 CAPTION = (
-    "Effects are differences between two conditions in the same room: same people, links and random streams, and the "
-    "same words before round {}, the round of the first statement (checked). Sentiment is the mean score of a room's "
-    "posts from that round on, by {}; 0 is very negative, 10 very positive. Attitude is the mean rating in the last "
-    "survey. Brackets are 95% intervals over rooms, not corrected for the number of rows. `empty` minus `none` is the "
-    "effect of an interruption without content: the null. Replies after the first statement are sampled again in each "
-    "condition, so rooms differ by chance too; intervals include this chance."
+    "Effects are differences between two conditions in a room with equal people, links and random streams, and equal words "
+    "before round {}, the round of the first statement (checked). Sentiment is the mean score of a room's posts after the "
+    "first statement, by {}; 0 is very negative, 10 very positive. Attitude is the mean rating in the last survey. Brackets "
+    "are 95% intervals over rooms, not corrected for the number of rows. The null is `empty` minus `none`: the effect of an "
+    "interruption without content. Replies after the first statement are sampled again in each condition, so rooms also "
+    "differ by chance, which the intervals include."
 )
 EFFECTS: Mapping[str, Column] = {
     "measure": "measure", "contrast": "contrast", "pairs": "pairs", "left out": "missing", "effect": estimate("effect"),
@@ -148,8 +148,8 @@ def paradox(whole: Mapping[str, Any], content: Mapping[str, Any]) -> str:
     )
     if np.isnan([whole["effect_low"], content["effect_low"]]).any():
         return (
-            f"It is unknown whether there is an empathy paradox, because this needs posts with a score in {FEWEST} "
-            "repetitions, and effects that differ between them."
+            f"It is unknown whether there is an empathy paradox, because a verdict needs posts with a score in {FEWEST} "
+            "repetitions, and effects that differ between repetitions."
         )
     if sides == [-1, -1]:
         return f"Empathy paradox: empathy made posts more negative, by {sizes}."
@@ -163,8 +163,8 @@ def paradox(whole: Mapping[str, Any], content: Mapping[str, Any]) -> str:
     if not clear:
         return "No empathy paradox was found: posts under empathy cannot be distinguished from posts without it."
     return (
-        f"No empathy paradox was found: under empathy, posts are {' and '.join(clear)}. A paradox must show "
-        "both compared with no statement and compared with an empty statement."
+        f"No empathy paradox was found: under empathy, posts are {' and '.join(clear)}. A paradox needs more negative posts "
+        "than both no statement and an empty statement."
     )
 
 
@@ -204,7 +204,8 @@ def write(
     scores = tables["verdicts"].loc[tables["verdicts"]["text"].notna(), "sentiment"]
     report.add(f"{count_phrase(int(scores.isna().sum()), 'post')} of {len(scores):,} had no readable score.")
     report.add(
-        "`rounds.csv` has sentiment and posts by round and condition. Each condition is a complete run in its own folder."
+        "The file `rounds.csv` has sentiment and posts by round and condition. Each condition is a complete run in its own "
+        "folder."
     )
     return report.write()
 

@@ -18,10 +18,10 @@ from .periods import FEW_ACTS, Period, periods
 ORDER = 30
 TITLE = "Herding time"
 NOTE = (
-    "Herding time is the place, in the order of choosing, of the first person from whom on all choose the "
-    "same option. *Expected by chance* is the mean of this place over all orders of the same choices, computed "
-    "exactly. People who do not look at each other are as likely in one order as in another. For them "
-    "`earlier` (expected by chance minus herding time) is 0 on average. Periods are averaged within rooms."
+    "Herding time is the place, in the order of choosing, of the first person from whom on all choose the same option. "
+    "*Expected by chance* is the mean of this place over all orders of the same choices, computed exactly. For people who do "
+    "not look at each other, the column `earlier` (expected by chance minus herding time) is 0 on average. Periods are "
+    "averaged within rooms."
 )
 LABELS = {
     "rooms": "rooms", "time": "herding time", "chance": "expected by chance", "earlier": "earlier", "reason": "reason if missing",
@@ -45,9 +45,9 @@ def headline(table: pd.DataFrame) -> str:
 
 def _sentence(row: Mapping[Any, Any]) -> str:
     if np.isnan(row["time"]) or np.isnan(row["earlier_low"]):
-        return "It is unknown whether people herd, because these rooms are too few or too alike for an interval."
+        return "It is unknown whether people herd, because rooms are too few or too alike for an interval."
     alike, chance = f"all choose alike from person {row['time']:.1f} on", f"{row['chance']:.1f}"
-    same = f"{alike}; in a random order of the same choices it would be from person {chance} on"
+    same = f"{alike}, compared with person {chance} in a random order of the same choices"
     if row["earlier_low"] > 0:
         return f"People herd: {same}."
     return f"People do not herd by more than chance: {same}."

@@ -42,10 +42,10 @@ MEASURES = ("right", "chose_a", "wrong", "time", "precision", "cost")
 SHARES = frozenset({"right", "chose_a", "wrong"})
 """Measures whose intervals end at 0 and 1, and those of their differences at -1 and 1."""
 CAPTION = (
-    "Right is the share of right choices. Chose A is the share of choices of A. Wrong cascades is the share of "
-    "periods that end in one. Herding time is the place of the first person from whom on all choose the same option. "
-    "Precision and cost are means per person. Numbers are means over rooms, and brackets are 95% intervals over "
-    "rooms. Differences are from the same rooms without a planner: the same states, and the same luck of signals."
+    "Right is the share of right choices. Chose A is the share of choices of A. Wrong cascades is the share of periods that "
+    "end in a wrong cascade. Herding time is the place of the first person from whom on all people choose one option. "
+    "Precision and cost are means per person. Numbers are means over rooms, and brackets are 95% intervals over rooms. "
+    "Differences are from rooms without a planner that have equal states and equal luck of signals."
 )
 
 
@@ -180,8 +180,8 @@ def _add_theory(report: Report, tables: Tables) -> None:
     report.section(
         "What theory expects of Bayesians",
         f"Without a planner, {expected.correct:.1%} of choices are right, and {expected.wrong:.1%} of periods end in a wrong "
-        "cascade. "
-        "The table has the planner's expected payoff per person: the chance that a person chooses as it aims, minus the cost.",
+        "cascade. The table has the planner's expected payoff per person: the chance that a person chooses as the planner "
+        "wants, minus the cost.",
     )
     report.table(rows, ["planner for", "optimum", "best fixed precision", "which", "free precision"])
 
@@ -192,7 +192,7 @@ ORDER = (
 
 
 def _figure(runs: Mapping[str, Tables], caption: str) -> Figure:
-    title = "How often people choose right, one after another"
+    title = "How often people make the right choice, one after another"
     note = f"Points are means over rooms, bars are 95% intervals over rooms. {caption}"
     with new_figure(5.2, 3.6, note, title=title, about=ORDER) as figure:
         axis = figure.subplots()

@@ -22,10 +22,10 @@ from . import wrong_cascades
 from .periods import rules
 
 READING = (
-    "The unit of analysis is the room: its periods are averaged first, or taken as one cluster. Brackets hold 95% intervals over "
-    "rooms. A Bayesian reads the choices of others by Bayes' rule, taking them for Bayesians; "
+    "The unit of analysis is the room: periods of a room are averaged first, or taken as one cluster. Brackets hold 95% "
+    "intervals over rooms. A Bayesian reads the choices of others by Bayes' rule, as choices of Bayesians; "
 )
-TIES = {"coin": "an undecided one tosses a coin.", "own": "an undecided one follows its own signal."}
+TIES = {"coin": "an undecided Bayesian tosses a coin.", "own": "an undecided Bayesian follows its own signal."}
 
 
 def reading(tables: Tables) -> str:
@@ -37,7 +37,7 @@ def _setting(tables: Tables) -> str:
     """Return the options of the environment as a sentence."""
     setting = rules(tables)
     planner = {
-        "none": "No planner changes this.",
+        "none": "No planner changes this precision.",
         "optimum": "A planner sets the precision of each signal, as is best with Bayesians.",
         "model": "A planner that is a model sets the precision of each signal.",
     }[setting.planner]
@@ -57,7 +57,7 @@ def silent_planners(tables: Tables) -> str:
         return ""
     reasons = ", ".join(f"{reason} {count}" for reason, count in unread.value_counts().items())
     often = f"{count_phrase(len(unread), 'time')} of {len(tables.decisions):,} ({escape_markdown(reasons)})"
-    return f"The planner could not be read {often}; these signals kept the free precision."
+    return f"The planner's reply could not be read {often}; signals without a readable reply kept the free precision."
 
 
 def by_position(tables: Tables) -> pd.DataFrame:
@@ -77,11 +77,10 @@ def by_position(tables: Tables) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-FIGURE = "Do people who choose one after another choose right?"
+FIGURE = "Do people who choose one after another make the right choice?"
 ENDS = (
-    "The left panel shows the share of right choices by place in the order, and of right private signals. "
-    "The right panel shows how the rows of choices ended. In a cascade everyone follows the choices before, "
-    "whatever the own signal says."
+    "The left panel shows the share of right choices by place in the order, and the share of right private signals. The right "
+    "panel shows how the periods ended. In a cascade everyone follows earlier choices, whatever the own signal says."
 )
 
 
@@ -127,7 +126,10 @@ def _draw_ends(axis: Axes, table: pd.DataFrame) -> None:
 
 def _transcript(tables: Tables) -> Iterator[str]:
     yield f"# {escape_markdown(tables.header.scenario['name'])}: choices\n"
-    yield f"Model: {escape_markdown(disclaimers.model_label(tables.header))}. Signals are private; choices are seen by all.\n"
+    yield (
+        f"Model: {escape_markdown(disclaimers.model_label(tables.header))}. Signals are private, and all people see all "
+        "choices.\n"
+    )
     for room, rows in tables.decisions.groupby("room", sort=False):
         yield f"\n## Room {escape_markdown(str(room))}"
         for round_, period in rows.groupby("round", sort=False):

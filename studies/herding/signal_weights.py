@@ -32,15 +32,15 @@ from .periods import Period, periods
 ORDER = 33
 TITLE = "Own signal and choices of others"
 NOTE = (
-    "The log-odds of choosing A are fitted by logistic regression: own × the log-odds of the person's own signal, "
-    "plus others × the log-odds of A for a Bayesian who sees the choices before, plus a constant (lean: a liking for "
-    "the letter A). A person who chooses each option with the probability that it is right has the weights 1 and 1; a "
-    "person who chooses at random has 0 and 0. If the model tells the probability of A, this probability is used in "
-    "place of the choice. Intervals take rooms as clusters. A taste that the people of a room share also gives others "
-    "a weight, in any order of choosing. By order is the mean weight of others when the people of a period, each with "
-    "its signal and its choice, are put in orders at random (99 times). p says how often that weight is at least as "
-    "large (only if the interval is above 0). Against is the share of people who follow their signal although it "
-    "contradicts choices that outweigh it (Bayesians 0, at random 0.5, signals alone 1)."
+    "A logistic regression fits the log-odds of choosing A. `own` is the weight of the log-odds of the person's own signal. "
+    "`others` is the weight of the log-odds of A for a Bayesian who sees the earlier choices. `lean` is a constant: a liking "
+    "for the letter A. A person who chooses each option with the probability that it is right has the weights 1 and 1; a "
+    "person who chooses at random has 0 and 0. If the model gives the probability of A, the probability is used in place of "
+    "the choice. Intervals take rooms as clusters. A taste that the people of a room have in common also gives `others` a "
+    "weight, in any order of choosing. `by order` is the mean weight of `others` when the people of a period are put in 99 "
+    "random orders. p says how often a random order has a weight at least as large (only if the interval is above 0). "
+    "`against` is the share of people who follow their signal against earlier choices that outweigh the signal (Bayesians 0, "
+    "at random 0.5, signals alone 1)."
 )
 LABELS = {
     "rooms": "rooms", "own": "own", "others": "others", "by_order": "by order", "p": "p", "lean": "lean",
@@ -88,9 +88,9 @@ def _sentence(row: Mapping[Any, Any]) -> str:
     ends = [f"{row[name]:.2f} ({row[f'{name}_low']:.2f} to {row[f'{name}_high']:.2f})" for name in ("own", "others")]
     if row["p"] >= CHANCE:
         return (
-            f"People give their own signal the weight {ends[0]}. Whether they weigh the choices of others is unclear: the "
-            f"weight is {ends[1]}, but orders at random give {row['by_order']:.2f} (p {format_p(row['p'])}), as a taste that "
-            "a room shares does."
+            f"People give their own signal the weight {ends[0]}. Whether people weigh the choices of others is unclear: the "
+            f"weight is {ends[1]}, but random orders give {row['by_order']:.2f} (p {format_p(row['p'])}), as a taste that a "
+            "room shares does."
         )
     by_order = "" if math.isnan(row["p"]) else f" (orders at random: {row['by_order']:.2f})"
     return (

@@ -17,8 +17,8 @@ from .choice_rows import AGAINST, PeriodRows, room_periods
 ORDER = 2
 TITLE = "Choices"
 HOW = (
-    f"Each row is a period, from the first person to the last. {AGAINST} marks a choice against the own signal, and – "
-    "a choice that could not be read. In each period, everyone gets a new signal, and the right option is drawn again."
+    f"Each row is a period, from the first person to the last. {AGAINST} marks a choice against the own signal, and – marks "
+    "an unreadable choice. In each period, everyone gets a new signal, and the right option is drawn again."
 )
 
 
@@ -78,4 +78,4 @@ def choice_lines(tables: Tables, room: str, periods: list[PeriodRows]) -> list[L
     return lines
 
 
-FOLLOWS = "From place {} on, a Bayesian follows the others whatever its own signal says: it chooses {}."
+FOLLOWS = "From place {} on, a Bayesian chooses {}, whatever its own signal says."

@@ -20,12 +20,11 @@ from .periods import Period, periods, rules, theory
 ORDER = 32
 TITLE = "Welfare"
 NOTE = (
-    "Right is the share of choices of the right option. Signals right is the share of the same people's "
-    "private signals that pointed to the right option. Gain is right minus signals right: what people gain "
-    "from each other. Gain is exactly 0 if all people follow their own signals. Payoff is the planner's "
-    "payoff: the share of people who choose as the planner aims, minus what the precision costs for each "
-    "person. Bayesians is the share of right choices expected of Bayesians, computed exactly, where no "
-    "planner varies the precision. Periods are averaged within rooms."
+    "Right is the share of choices of the right option. Signals right is the share of private signals that pointed to the "
+    "right option. Gain (right minus signals right) is what people gain from each other; it is exactly 0 if all people follow "
+    "their own signals. Payoff is the share of people who choose as the planner wants, minus the cost of precision per "
+    "person. Bayesians is the share of right choices expected of Bayesians, computed exactly if no planner varies the "
+    "precision. Periods are averaged within rooms."
 )
 LABELS = {
     "rooms": "rooms", "right": "right", "alone": "signals right", "gain": "gain", "payoff": "payoff", "cost": "cost",

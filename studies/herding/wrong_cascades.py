@@ -20,12 +20,11 @@ from .periods import VARIES, Period, cascade_start, periods, theory
 ORDER = 31
 TITLE = "Cascades of choices"
 NOTE = (
-    "A cascade begins where a Bayesian who sees the choices so far would choose the same option whatever "
-    "its own signal says. A cascade that begins after the last person counts. A cascade is right or wrong "
-    "if all later people choose its option, and left if one of them does not. Shares are of periods; their "
-    "intervals take rooms as clusters. Followed is the share of people in a cascade who choose its option. "
-    "For comparison, two shares of wrong cascades are computed exactly: if all people were Bayesians "
-    "(Bikhchandani, Hirshleifer and Welch 1992), and if all followed their own signals alone."
+    "A cascade begins where a Bayesian who sees the choices so far would choose the same option whatever its own signal says. "
+    "A cascade that begins after the last person counts. A cascade is right or wrong if all later people choose the option of "
+    "the cascade, and left if one person does not. Shares are of periods, with intervals that take rooms as clusters. "
+    "Followed is the share of people in a cascade who choose its option. The expected shares of wrong cascades are computed "
+    "exactly, for Bayesians (Bikhchandani, Hirshleifer and Welch 1992) and for people who follow only their own signals."
 )
 LABELS = {
     "rooms": "rooms", "right": "right", "wrong": "wrong", "left": "left", "none": "no cascade", "followed": "followed",
@@ -60,9 +59,9 @@ def headline(table: pd.DataFrame) -> str:
 def _sentence(row: Mapping[Any, Any]) -> str:
     if np.isnan(row["wrong_low"]):
         return unknown_sentence(
-            "how often people end in a wrong cascade", "these rooms are too few or too alike for an interval"
+            "how often people end in a wrong cascade", "rooms are too few or too alike for an interval"
         )
-    bayes = "" if np.isnan(row["wrong_bayes"]) else f"; of Bayesians {row['wrong_bayes']:.0%} would"
+    bayes = "" if np.isnan(row["wrong_bayes"]) else f"; for Bayesians {row['wrong_bayes']:.0%} is expected"
     return f"{row['wrong']:.0%} of periods ended in a wrong cascade ({row['wrong_low']:.0%} to {row['wrong_high']:.0%}){bayes}."
 
 

@@ -35,26 +35,25 @@ NUMBER_ROOMS = 40
 LAW, BASELINE, LEFT = "#0072b2", "#777777", "white"
 """Blue and grey differ in lightness too; a law that is beaten is drawn hollow, so no meaning hangs on colour alone."""
 ABOUT = (
-    "Each law predicts the next attitude of an agent from what the agent knew and heard. Each room is predicted by a fit to "
-    "all other rooms. The error is the root mean square over rooms, in points. `explained` is the share of the squared error "
-    "of `no agent moves` that a law saves. Brackets hold 95% intervals over rooms."
+    "Each law predicts the next attitude of an agent from the messages that the agent read. Each room is predicted by a fit "
+    "to all other rooms. The error is the root mean square over rooms, in points. The column `explained` has the share by "
+    "which a law reduces the squared error of the law `no agent moves`. Brackets hold 95% intervals over rooms."
 )
 WORSE = (
-    "`worse` is the squared error minus the squared error of the law named first, in squared points; its "
-    "intervals are widened for the number of laws. A law is beaten if the squared error of another law is "
-    "smaller, and such an interval excludes 0."
+    "The column `worse` has the squared error minus the squared error of the best law, in squared points, with intervals "
+    "widened for the number of laws. A law is beaten if the squared error of another law is smaller, and the interval of the "
+    "difference excludes 0."
 )
 CONTAINS = (
     "If a law contains a simpler law, only the simpler law stays in the contest, unless the larger law is "
     "better by the test of Clark and West (2007)."
 )
 LIMITS = (
-    "All agents have the same numbers, except if each party has its own level. A law that is not in this "
-    "table cannot win. Noise in the ratings makes every law look weaker and favours `regression`. The "
-    "contest judges one interval at a time, so it says nothing about more rounds than the run has. Agents "
-    "of a debate speak in turn, but a law moves all agents at once. Therefore intervals of numbers can be a "
-    "little too narrow in debates: in simulated debates of 40 to 320 rooms, 91 to 98% of the intervals "
-    "contained the planted numbers, where 95% is promised (benchmarks/law_intervals.py)."
+    "All agents have the same numbers, except for laws in which each party has its own. A law outside the table cannot win. "
+    "Noise in the ratings makes every law look weaker and favours `regression`. The contest judges one interval at a time, so "
+    "it says nothing about more rounds than the run has. Agents of a debate speak in turn, but a law moves all agents at "
+    "once. Therefore intervals of numbers can be a little too narrow in debates: in simulated debates of 40 to 320 rooms, 91 "
+    "to 98% of the 95% intervals contained the planted numbers (benchmarks/law_intervals.py)."
 )
 
 
@@ -80,7 +79,7 @@ def verdict_line(result: Contest) -> str:
     if result.best.mechanism.baseline:
         sentence = f"No law predicts better than a baseline. The baseline is {sentence}"
     if verdict.equals:
-        sentence += f" The run does not exclude laws that contain this law: {', '.join(verdict.equals)}."
+        sentence += f" The run does not exclude laws that contain the best law: {', '.join(verdict.equals)}."
     return sentence
 
 
@@ -229,7 +228,7 @@ def _add_topic(
          "beaten": lambda row: "yes" if row["beaten"] else "no"},
     )  # fmt: skip
     report.table(
-        list(_number_rows(numbers)), ["law", f"numbers, with 95% intervals of the draws (from {NUMBER_ROOMS} rooms on)"]
+        list(_number_rows(numbers)), ["law", f"numbers of the law, with 95% intervals (from {NUMBER_ROOMS} rooms on)"]
     )
 
 

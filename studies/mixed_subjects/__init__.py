@@ -2,4 +2,4 @@
 
 from parley.llm.studies import PEOPLE, Study
 
-STUDY = Study("mixed", "estimate from a few people and the predictions of a model", group=PEOPLE)
+STUDY = Study("mixed", "estimate a mean or an effect from a few people and a model's predictions", group=PEOPLE)

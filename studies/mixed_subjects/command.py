@@ -18,9 +18,8 @@ def parser() -> Parser:
     """Return the options of `run.py study mixed`."""
     options = Parser(
         "study mixed",
-        "Estimate a mean or an effect from people and from what a model predicts for them and for others, "
-        "without the model's bias; say how many people the model is worth, and how many people to ask "
-        "(studies/mixed_subjects/README.md).",
+        "Estimate a mean or an effect from people and a model's predictions, without the model's bias. The report says how "
+        "many people the model is worth, and how many people to ask (studies/mixed_subjects/README.md).",
         EXAMPLES,
         cli.seed(),
         cli.out("FILE without .csv"),
@@ -33,7 +32,7 @@ def parser() -> Parser:
     )
     about = "take predictions from the last ratings of a run: its folder, or CONDITION=FOLDER for each condition"
     options.add_argument("--run", metavar="[CONDITION=]FOLDER", action="append", default=[], help=about)
-    about = "budget, price of a person, price of a prediction: plan what to buy, such as 1000,5,0.01"
+    about = "budget, price of a person and price of a prediction, such as 1000,5,0.01: plan how many of each to buy"
     add_option(options, "--prices NUMBERS", about)
     return options
 

@@ -34,11 +34,10 @@ PLAN: Mapping[str, Column] = {
     "by the interval of r": "range",
 }  # fmt: skip
 READING = (
-    "The predictions may be wrong in any way: their mean error on the people who answered is subtracted. "
-    "The subtraction needs people who are a random sample of everyone in the file, and, with two "
-    "conditions, were put into them at random. Tuned estimators weight the predictions so that the interval "
-    "is narrowest; the weight of a person is computed from all other people. Brackets hold 95% intervals "
-    f"over {{unit}}; there are none below {FEWEST} {{unit}} in a condition."
+    "Predictions may be wrong in any way, because their mean error on the people who answered is subtracted. The people who "
+    "answered must be a random sample of everyone in the file. With two conditions, people must be assigned to conditions at random. Tuned "
+    "estimators weight the predictions so that the interval is narrowest; the weight of a person is computed from all other "
+    f"people. Brackets hold 95% intervals over {{unit}}, if a condition has at least {FEWEST} {{unit}}."
 )
 APART = (
     "People count as independent. If some people belong together, such as the people of one debate, these "
@@ -141,7 +140,8 @@ def estimate_lines(people: People, sample: Sample, estimates: pd.DataFrame) -> l
     if np.isnan(main["low"]):
         whole = format_estimate(alone["estimate"], alone["low"], alone["high"], 3)
         return [
-            f"{_subject(people)}: {whole} of people alone. With predictions there is no interval: all outcomes are equal."
+            f"{_subject(people)}: {whole} of people alone. With predictions the interval is missing, because all outcomes are "
+            "equal."
         ]
     if main.name == PEOPLE_ALONE:
         return [*lines, "The predictions add nothing: at least two people without an outcome need predictions."]
@@ -164,7 +164,7 @@ def error_line(sample: Sample) -> str:
     return f"The model's own effect minus the effect among people is {shown}."
 
 
-LEVEL_NOTE = " This correlation says nothing about the level of the predictions: see predictions minus outcomes."
+LEVEL_NOTE = " The correlation says nothing about the mean of the predictions: see predictions minus outcomes."
 
 
 def worth_lines(worth: Worth, fewest: int) -> list[str]:
@@ -180,8 +180,8 @@ def worth_lines(worth: Worth, fewest: int) -> list[str]:
     if np.isnan(worth.low):
         return [
             f"It is unknown what the model is worth, because the correlation of predictions and outcomes ({r}) has no "
-            "interval. Either the correlation is 1, or a few people with extreme values make it: a kurtosis "
-            "above 5, where normal numbers have 3."
+            "interval. Either the correlation is 1, or a few people have extreme values (a kurtosis above 5; normal numbers "
+            "have 3)."
         ]
     value, ceiling = (format_estimate(*span, 1) for span in (worth.worth, worth.ceiling))
     gate = gate_sentence("predictions for comparing people", "their correlation with outcomes (within conditions, if any)",
@@ -213,9 +213,9 @@ def _add_plan(report: Report, sample: Sample, worth: Worth, prices: tuple[float,
     who = "People per condition" if len(sample.arms) > 1 else "People"
     report.section("How many people to ask")
     report.add(
-        f"The table shows the number of {who} who must answer for an interval of plus or minus so many "
-        "points on average, alone and with the model (endless predictions, a tuned estimator); the number "
-        f"is at least {FEWEST_PEOPLE}. The last column has the ends of the interval of the correlation."
+        f"The table shows how many {who} must answer for a mean interval of plus or minus a number of points, without and "
+        f"with the model (endless predictions, a tuned estimator). The number of people is at least {FEWEST_PEOPLE}. The last "
+        "column has the numbers at the ends of the interval of the correlation."
     )
     report.table(table, PLAN)
     if prices:
@@ -241,6 +241,7 @@ def purchase_line(plan: Purchase, prices: tuple[float, float, float]) -> str:
             f"{costs}: ask {plan.people:,} people and buy no predictions; plus or minus {format_number(plan.alone, 3)}."
         )
     return (
-        f"{costs}: ask {plan.people:,} people and buy {plan.predictions:,} predictions, one for each of them and the rest for "
-        f"others: plus or minus {format_number(plan.reach, 3)}. People alone: {format_number(plan.alone, 3)}."
+        f"{costs}: ask {plan.people:,} people and buy {plan.predictions:,} predictions, one for each asked person and the "
+        f"other predictions for further people: plus or minus {format_number(plan.reach, 3)}. People alone: "
+        f"{format_number(plan.alone, 3)}."
     )

@@ -42,11 +42,11 @@ from .versions import (
 
 LOOKS = (*OTHERS, *STYLES.values())
 READING = (
-    "A version is what one person wrote on one day. The judge compares it with the true report in six dimensions, "
-    "from 0 (no difference) to 10; deviation is the mean of the six. On day 0 there is only the report, so deviation "
-    "is 0. Numbers are means of room means, with 95% intervals over rooms in brackets (over repetitions, where the "
-    "same people pass on several items). The judge's reading of the unchanged report, once for each room, is its "
-    "floor: a deviation that is not above the floor does not show a change."
+    "A version is what one person wrote on one day. The judge compares it with the true report in six dimensions, from 0 (no "
+    "difference) to 10; deviation is the mean of the six. On day 0 all people have the true report, so deviation is 0. "
+    "Numbers are means of room means, with 95% intervals over rooms in brackets (over repetitions, if people pass on several "
+    "items). The judge's floor is its reading of the unchanged report, once for each room. A deviation that is not above the "
+    "floor does not show a change."
 )
 LEVEL = 0.05
 DAYS: Mapping[str, Column] = {
@@ -57,8 +57,8 @@ ITEMS: Mapping[str, Column] = {
     "growth a day": estimate("growth"),
 }  # fmt: skip
 ADDED = (
-    "Added is the deviation of a version minus the deviation of the version from which it was made, so that "
-    "each version is compared with its own source. p is corrected by Holm for the number of roles."
+    "Added deviation is the deviation of a version minus the deviation of its source version. p is corrected (Holm) for the "
+    "number of roles."
 )
 STEPS: Mapping[str, Column] = {
     "role": "role", "versions": "versions", "rooms": "rooms", "added": estimate("added"),
@@ -75,7 +75,10 @@ def _change(table: pd.DataFrame) -> str:
     units = unit_means(by_room(table).dropna(subset="above"), ["last", "above", "growth"])
     last, above, growth = (units[name].dropna().to_numpy(dtype=float) for name in units)
     if not len(above):
-        return "It is unknown how far the story moved, because the judge read no version of the last day, or not the report."
+        return (
+            "It is unknown how far the story moved, because the judge could not read the report, or no version of the last "
+            "day."
+        )
     day = int(table["round"].max())
     size = f"Versions of day {day} are {last.mean():.1f} of 10 points from the report"
     base = f"the judge gives the unchanged report {(last - above).mean():.1f}"
@@ -121,7 +124,7 @@ def _dimension(table: pd.DataFrame) -> str:
         if corrected_p < LEVEL and size > 0
     ]
     if not moved:
-        return "No single dimension is clearly above what the judge gives the unchanged report."
+        return "No single dimension is clearly above the judge's reading of the unchanged report."
     ordered = [f"{name} ({size:.1f})" for size, name in sorted(moved, reverse=True)]
     return f"Above the floor on the last day, by points: {', '.join(ordered)}."
 
@@ -164,7 +167,7 @@ def write(table: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
     report.figure(figure(points, base, caption), "deviation", "Deviation by day, role and dimension")
     report.section("By day")
     zero = [_day_zero("0, the report", dict.fromkeys(MEASURES, 0.0))]
-    zero.append(_day_zero("0, as the judge reads it", floor(table).mean().to_dict()))
+    zero.append(_day_zero("0 (judge's reading)", floor(table).mean().to_dict()))
     report.table([*zero, *points[points["role"] == ALL_ROLES].to_dict("records")], DAYS)
     if len(items) > 1:
         report.section("By item of news", "Numbers of the last day; items are not compared with each other.")
@@ -172,7 +175,8 @@ def write(table: pd.DataFrame, tables: Tables, folder: Path, spec: str) -> Path:
     report.section("What one retelling adds", ADDED)
     report.table(steps, STEPS)
     report.add(
-        "`deviation.csv` has every role and day, `verdicts.csv` every version and what it was made of (studies/news/README.md)."
+        "The file `deviation.csv` has every role and day; the file `verdicts.csv` has every version and its source "
+        "(studies/news/README.md)."
     )
     return report.write()
 

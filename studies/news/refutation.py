@@ -33,11 +33,10 @@ NONE, EARLY, LATE = "no statement", "early statement", "late statement"
 STATEMENT = "{report}"
 SPEAKER = "Press Office"
 CAPTION = (
-    "The statement is the true report; all people hear it before the day that is named. Deviation is the "
-    "deviation of the versions of the last day, 0-10, and growth is in points a day; the rubric deviation "
-    "judges both. Numbers are means over rooms, and brackets are 95% intervals over rooms. If the same "
-    "people pass on several items, intervals are over repetitions, and a repetition without a number on one "
-    "of its items is missing. Differences are between rooms with the same item, people and links."
+    "The statement is the true report, which all people read before the named day. Deviation is the mean distance of the last "
+    "day's versions from the true report (0-10); growth is in points a day. Numbers are means over rooms, and brackets are "
+    "95% intervals over rooms. If people pass on several items, intervals are over repetitions, and a repetition without a "
+    "number on one item is missing. Differences are between rooms with equal items, people and links."
 )
 MEASURES = ("last", "growth")
 

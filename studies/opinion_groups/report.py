@@ -19,26 +19,27 @@ from parley.studies.opinion_groups.votes import common_ground, group_votes, rand
 
 NAME = "opinion_groups"
 READING = (
-    "The unit is the person. Groups are found as Polis finds them, on as many principal components as the "
-    "votes have more than chance gives (at least two). k-means always finds groups, so groups count only if "
-    "their silhouette is larger than in 95% of two kinds of artificial data without groups: votes shuffled "
-    "within each statement, and a spectrum of opinions without gaps, as skewed or flat as the opinions of "
-    "these people. People count as independent. If people debated with one another before they voted, the "
-    "people of a debate are alike, and debates may look like groups: compare the groups with the debates."
+    "Groups are found with the method of Polis, on the principal components that exceed chance (at least two). k-means always "
+    "finds groups, so groups count only if their silhouette is larger than in 95% of two kinds of artificial data without "
+    "groups: votes shuffled within each statement, and a spectrum of opinions without gaps, as skewed or flat as the observed "
+    "opinions. People count as independent. If people debated with one another before they voted, the people of a debate are "
+    "alike, and debates may look like groups: compare the groups with the debates."
 )
 WANTS = (
-    "The table lists statements that a group accepts (or rejects) clearly, and clearly more than other groups do, by "
-    "the rule of Polis. Groups were formed from the same votes, so this is a choice of statements, not a test."
+    "The table lists statements that a group accepts (or rejects) clearly, and clearly more than other groups do, by the rule "
+    "of Polis. Groups were formed from the same votes, so the list of statements is not a test."
 )
-GROUND = "Group-aware consensus is the product of the shares of agreement of all groups: it is high only if each group agrees."
+GROUND = (
+    "Group-aware consensus is the product of all groups' shares of agreement, and is high only if each group agrees."
+)
 PARTIES = (
     "Groups are found by votes alone; parties are the parties of the personas. The adjusted Rand index is 1 if groups "
     "and parties divide the agents in the same way, and about 0 if groups and parties are unrelated."
 )
 SLATES = (
-    "JR counts failures of this kind: as many people as deserve a statement (people divided by statements) "
-    "agree with a common statement, but with none of the slate. EJR is JR for larger groups and more "
-    "statements. A missing vote does not count as agreement."
+    "JR (justified representation) fails if enough people for a statement of their own agree with a common statement, but "
+    "with no statement of the slate. Enough people are all people divided by the number of statements. EJR is JR for larger "
+    "groups and more statements. A missing vote does not count as agreement."
 )
 WANTED: Mapping[str, Column] = {
     "group": "group", "statement": "statement", "direction": "direction", "share": number("share"), "votes": "votes",
@@ -151,7 +152,7 @@ def sentences(grouping: Grouping, people: int, slates: pd.DataFrame) -> Iterator
 def draw_map(people: pd.DataFrame, seed: int) -> PaperFigure:
     """Return the map of people: a colour and a marker per group."""
     looks = styles_by_party([f"group {group}" for group in sorted(people["group"].unique())])
-    note = f"A point is a person. Axes are the first two principal components of the votes; seed {seed}"
+    note = f"Each point is a person. Axes are the first two principal components of the votes; seed {seed}"
     with new_figure(5, 3.6, note, title="People who vote alike are close") as figure:
         axis = figure.subplots()
         for group, rows in people.groupby("group"):

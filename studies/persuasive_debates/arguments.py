@@ -24,10 +24,10 @@ KINDS = ("as it likes", "knowledge", "trust", "status", "support")
 CONVINCER, SKEPTIC = "convincer", "skeptic"
 MEASURE = "toward"
 CAPTION = (
-    "Points (0-10) by which the skeptic's attitude moves toward the convincer's attitude before the debate, averaged "
-    "over rooms. Brackets are 95% confidence intervals over repetitions, because the same people meet on every topic. "
-    "The difference compares a kind of argument with a convincer that argues freely, within rooms. Rooms with a "
-    "missing rating, or in which both agents began with the same attitude, are left out and counted."
+    "Points (0-10) by which the skeptic's attitude moves toward the convincer's attitude before the debate, averaged over "
+    "rooms. Brackets are 95% confidence intervals over repetitions, because people meet again on every topic. The difference "
+    "compares a kind of argument with a convincer that argues freely, within rooms. Rooms with a missing rating, or with "
+    "equal attitudes at the start, are left out and counted."
 )
 
 

@@ -39,10 +39,10 @@ EFFECTS = {
 PEOPLE = ("Human-Human", "Human-Human, personalized", "Human-AI", "Human-AI, personalized")
 """The conditions of the published table, the reference first."""
 ODDS = (
-    "The table is from a proportional odds regression of agreement with the opponent's side after the debate (five "
-    "points) on the condition and on agreement before it. The odds ratio compares a condition with the first "
-    "condition of its source: 1 is no difference, 2 doubles the odds of each higher answer. Brackets are 95% "
-    "intervals, clustered by debate, or by set of people if one set debates on several topics."
+    "The table is from a proportional odds regression of agreement with the opponent's side after the debate (five points) on "
+    "the condition and on agreement before it. The odds ratio compares a condition with the first condition of its source: 1 "
+    "is no difference, 2 doubles the odds of each higher answer. Brackets are 95% intervals, clustered by debate, or by group "
+    "of people if a group debates on several topics."
 )
 PAPER = (
     "Salvi et al. report 81.7% higher odds (a ratio of 1.82) for people who debated GPT-4 with access to their personal "
@@ -51,9 +51,9 @@ PAPER = (
 POINTS = 4
 """Points from one end of the scale of five to the other."""
 CAPTION = (
-    "Change is in points of 1-5, positive toward the opponent's side. The same people meet in every condition: "
-    "effects are averages of differences within rooms, over rooms (debates) with ratings in all four conditions. The "
-    "same people also meet on every topic, so brackets of effects are 95% confidence intervals over repetitions."
+    "Change is in points of 1-5, positive toward the opponent's side. People are the same in every condition: effects are "
+    "averages of differences within rooms (debates) with ratings in all four conditions. People are also the same on every "
+    "topic, so brackets of effects are 95% confidence intervals over repetitions."
 )
 
 

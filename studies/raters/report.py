@@ -32,14 +32,18 @@ APART = (
     "intervals are too narrow: add a column `cluster` with the name of the debate."
 )
 IN_GENERAL = (
-    "This section holds if the raters of the file are a random sample of raters: what would other raters give? It uses "
-    "the items that every rater scored. Brackets are 95% intervals over items and raters."
+    "This section estimates what other raters would give, if the raters of the file are a random sample of raters. The "
+    "section uses the items that every rater scored. Brackets are 95% intervals over items and raters."
 )
 COLUMNS: Mapping[str, Column] = {
     "rater": "rater", "items": "items", "mean score": lambda row: format_number(row["mean"]), "severity": estimate("severity"),
     "error, SD": estimate("error"), "reliability": estimate("reliability"),
 }  # fmt: skip
-ERRORS: Mapping[str, Column] = {"rater": "rater", "items": "items", "another than the true category": estimate("wrong")}
+ERRORS: Mapping[str, Column] = {
+    "rater": "rater",
+    "items": "items",
+    "a category other than the true category": estimate("wrong"),
+}
 
 
 def read_ratings(path: Path) -> pd.DataFrame:
@@ -161,8 +165,8 @@ def _add_categories(report: Report, table: pd.DataFrame) -> None:
     wide = table.pivot(index=ITEM, columns=RATER, values=CATEGORY).fillna("")
     names = sorted(set(table[CATEGORY]) - {""})
     about = (
-        "Dawid and Skene's model: each item has one true category, and each rater errs independently of the others. "
-        "If raters share a mistake, the model takes this mistake for the truth. Brackets are 95% intervals."
+        "Dawid and Skene's model: each item has one true category, and each rater errs independently of the others. If all "
+        "raters make a mistake, the model takes the mistake for the truth. Brackets are 95% intervals."
     )
     report.section("Categories", about)
     report.missing(int((table[CATEGORY] == "").sum()), len(table), "rows have no category", "")

@@ -39,12 +39,12 @@ OUTCOMES = {
     "size": "size of change",
     "stance": "stance of lines",
 }
-CONFOUNDED = "it goes with the party: all people of a party have the same value"
+CONFOUNDED = "the attribute goes with the party: all people of a party have the same value"
 COLUMNS = ["attribute", "values", "outcome", "units", "agents", "effect", "low", "high", "p", "reason"]
 
 
 VERDICTS = {
-    KEPT: "Attributes on which ratings or lines depend, with the difference in points of 10 within rooms",
+    KEPT: "Attributes on which ratings or messages depend, with the difference in points of 10 within rooms",
     BROKEN: f"No outcome differs by {TOLERANCE:g} of 10 points between",
     UNKNOWN: "Whether ratings depend on an attribute is unknown",
 }

@@ -14,8 +14,8 @@ def parser() -> Parser:
     """Return the options of `run.py study sheet`."""
     options = Parser(
         "study sheet",
-        "Fill in reporting standards from the folder of a run: each cell is evidence with its place, an answer of the author, or "
-        "not known (studies/sheets/README.md).",
+        "Fill in reporting standards from the folder of a run: each cell is evidence with its source, an answer of the "
+        "author, or not known (studies/sheets/README.md).",
         "study sheet runs/a\nstudy sheet runs/a --form pimmur --answers answers.toml",
         cli.out("RUN/sheets"),
     )

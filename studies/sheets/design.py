@@ -19,7 +19,7 @@ ROBUST = {
     "disclose": "what agents know of each other",
     "frame": "the frame of the conversation",
     "memory": "the form of memory",
-    "words": "the length of a line",
+    "words": "the length of a message",
     "temperature": "the temperature of replies",
     "probe": "the wording of the survey question",
     "environment": "the environment",

@@ -15,10 +15,10 @@ from parley.studies.sheets.forms import Answers, Form, Item
 
 EVIDENCE, AUTHOR, UNKNOWN = "evidence", "the author says", "not known"
 READ = (
-    "**evidence** is read from the folder of the run, and the column *from* says where. **the author says** "
-    "marks an answer that is not evidence from the run. **not known** means that the run does not show it: "
-    "the author must say it (`--answers FILE`). A sheet describes one run. The sheet does not say that the "
-    "design is good, and a cell with evidence may show a fault."
+    "**evidence** is read from the folder of the run, and the column *from* names the file. **the author says** marks an "
+    "answer that is not evidence from the run. **not known** means that the run does not show the answer, so the author must "
+    "give the answer (`--answers FILE`). A sheet describes one run. The sheet does not say that the design is good, and a "
+    "cell with evidence may show a fault."
 )
 
 
@@ -56,7 +56,7 @@ def sheet_text(form: Form, run: SheetRun, cells: Sequence[Cell], author: str, fo
     report = Report(folder, form.name, f"{form.title} sheet: {run_heading(run.tables)}")
     report.disclaim(run.tables.header)
     if not run.tables.finished:
-        report.note("This run is unfinished. The sheet describes what its record has so far.")
+        report.note("This run is unfinished, and the sheet describes the recorded part.")
     report.plain(f"{form.about} Source: {form.source}.")
     if author:
         report.plain(f"Author: {author}.")

@@ -39,7 +39,7 @@ def talk(run: SheetRun) -> Fact | None:
     missing = int(asked_for(lines)["text"].isna().sum())
     rooms = run.tables.agents.groupby("room")["agent"].nunique()
     alone = int((lines["room"].map(rooms) < 2).sum())
-    text = f"{count_phrase(len(lines), 'line')}, {missing} of them missing; {alone} said in a room with no other agent."
+    text = f"{count_phrase(len(lines), 'message')}, {missing} missing; {alone} said in a room with no other agent."
     return Fact(text, "tables/utterances.csv, text, reason")
 
 
@@ -50,18 +50,18 @@ def heard(run: SheetRun) -> Fact | None:
     if rows.empty:
         return None
     mean = len(rows) / max(run.tables.utterances["iteration"].count(), 1)
-    return Fact(f"A line was heard by {mean:.1f} agents on average ({len(rows):,} times in all).", "tables/heard.csv")
+    return Fact(f"A message was read by {mean:.1f} agents on average ({len(rows):,} times in all).", "tables/heard.csv")
 
 
 @fact
 def remembered(run: SheetRun) -> Fact:
     """In how many prompts for a line an earlier line of another agent of the room appears; and, as a control, of another room."""
     if isinstance(run.prompts, str):
-        return Fact(unknown_sentence("whether prompts hold earlier lines", run.prompts), PLACE, known=False)
+        return Fact(unknown_sentence("whether prompts contain earlier messages", run.prompts), PLACE, known=False)
     prompts = [exchange for exchange in run.prompts if exchange.call.purpose == SPEECH and exchange.call.round > 1]
     if not prompts:
-        why = "no line was asked for after round 1"
-        return Fact(unknown_sentence("whether prompts hold earlier lines", why), PLACE, known=False)
+        why = "no agent spoke after round 1"
+        return Fact(unknown_sentence("whether prompts contain earlier messages", why), PLACE, known=False)
     spoken = run.tables.utterances.dropna(subset=["text"])
     lines = {
         key: list(rows[["agent", "round", "text"]].itertuples(index=False)) for key, rows in spoken.groupby("room")
@@ -69,12 +69,12 @@ def remembered(run: SheetRun) -> Fact:
     after = dict(zip(lines, [*list(lines)[1:], *list(lines)[:1]], strict=True))
     looked = prompts[:: -(-len(prompts) // MOST)]
     own_count = sum(_holds(exchange, lines.get(exchange.call.room, ())) for exchange in looked)
-    what = "Prompts for a line after round 1 that hold an earlier line of another agent word for word"
+    what = "Prompts after round 1 that contain an earlier message of another agent word for word"
     text = f"{what}: {own_count:,} of {len(looked):,}"
     if len(lines) < 2:
         return Fact(f"{text} (with one room there is no control).", PLACE)
     other = sum(_holds(exchange, lines.get(after.get(exchange.call.room, ""), ())) for exchange in looked)
-    return Fact(f"{text}; as a control, an earlier line of another room: {other:,}.", PLACE)
+    return Fact(f"{text}; as a control, an earlier message of another room: {other:,}.", PLACE)
 
 
 def _holds(exchange: Exchange, lines: Sequence[Any]) -> bool:
@@ -131,7 +131,7 @@ def example(run: SheetRun) -> Fact | None:
     if not speech_prompts:
         return None
     text = strip_controls(_text(speech_prompts[0].request))
-    return Fact(f"A prompt for a line ends: “…{text[-QUOTED:]}”", PLACE)
+    return Fact(f"A prompt for a message ends: “…{text[-QUOTED:]}”", PLACE)
 
 
 def _text(request: Request | None) -> str:

@@ -141,9 +141,8 @@ def verdict(table: pd.DataFrame, moved: pd.DataFrame) -> str:
         return unknown_sentence("whether debaters follow the judge", reason)
     if row["low"] <= 0 <= row["high"]:
         return (
-            "It is not shown that debaters follow the judge: what the judge believes does not clearly move "
-            f"their choice more than a detail without meaning does ({_points(row, 'shift', 'low', 'high')} "
-            "points, the interval contains 0)."
+            "It is not shown that debaters follow the judge: the judge's belief does not clearly move choices more than a "
+            f"meaningless detail does ({_points(row, 'shift', 'low', 'high')} points, the interval contains 0)."
         )
     word = "to" if row["shift"] > 0 else "away from"
     size = amount((PERCENT * row["shift"], PERCENT * row["low"], PERCENT * row["high"]), HIGHER, "percentage points", 1)

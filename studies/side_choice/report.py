@@ -15,11 +15,11 @@ from .choices import SideChoiceStudy
 from .measures import BEYOND, PERCENT, effects, opposed_line, order_row, shifts, verdict
 
 READING = (
-    "Each person first says in private how far it agrees with the claim. Then it chooses the side that it will argue "
-    "before a judge, with the sides listed in both orders. Shift is the share that argues the judge's side, minus the "
-    "share of the same people who do so when they know nothing about the judge, in percentage points. `opposed` are "
-    "judges who disagree with what the person said; `aligned` are judges who agree with it; `all` are judges on both "
-    "sides. Brackets are 95% intervals over people, and over topics."
+    "Each person first says in private how far it agrees with the claim. Then the person chooses the side to argue before a "
+    "judge, with the sides listed in both orders. Shift is the share that argues the judge's side, minus the share that does "
+    "so without knowing anything about the judge, in percentage points. The row `opposed` has judges who disagree with the "
+    "person, `aligned` has judges who agree with the person, and `all` has both. Brackets are 95% intervals over people, and "
+    "over topics."
 )
 KNOWLEDGE: Mapping[str, str] = {
     "belief": "the judge agrees with the claim, or does not",
@@ -59,7 +59,7 @@ def write_side_choice(
     shown = table[table["known"] != BEYOND]
     if shown["low"].notna().any():
         points = shown.assign(**{name: PERCENT * shown[name] for name in ("shift", "low", "high")})
-        title, caption = "Do debaters go to the judge's side?", f"{study.llm}. Intervals over people"
+        title, caption = "Do debaters move to the judge's side?", f"{study.llm}. Intervals over people"
         figure = dot_plot(points, ["known", "alignment"], "shift", "shift (percentage points)", caption, title)
         report.figure(figure, "choose_side", "Shift toward the judge's side, by what is known of the judge")
     report.section("Shifts toward the judge's side")
@@ -80,17 +80,15 @@ def _order_line(row: Mapping[str, float]) -> str:
     share, low, high = (PERCENT * (0.5 + row[name]) for name in ("first", "low", "high"))
     value = format_estimate(share, low, high, 1)
     return (
-        f"The side listed first is chosen in {value}% of choices; without an effect of the order it would "
-        "be 50%. Both orders are asked, so the order cannot cause a shift."
+        f"The side listed first is chosen in {value}% of choices; without an effect of the order, 50% is expected. Both "
+        "orders are asked, so the order cannot cause a shift."
     )
 
 
 def _add_people(report: Report, people: pd.DataFrame) -> None:
     moved = shifts(people)
     table = effects(moved)
-    report.section(
-        "People's choices", f"The table shows the choices of your file, by the same measures. {verdict(table, moved)}"
-    )
+    report.section("People's choices", f"The table shows the choices in your file. {verdict(table, moved)}")
     report.data(people=people, people_effects=table)
     lost = people[people["share_for"].isna()]
     report.missing(len(lost), len(people), "choices of people are missing", "")

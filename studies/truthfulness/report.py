@@ -33,12 +33,12 @@ ROWS: Mapping[str, Column] = {
 }  # fmt: skip
 READING = (
     "Everyone rated every statement from 1 to 7, with a separate question for each dimension and for truthfulness overall. "
-    "`alpha` is Krippendorff's alpha of the crowd (1: agreement, 0: chance). `experts` is Spearman's rho with labels. "
-    "`beyond overall` is the share of what the crowd agrees on in a dimension that is not in its overall ratings (0: nothing). "
-    "`shuffled`: each person's ratings are shuffled among statements; 95% of the values are smaller in size. "
-    f"Brackets hold 95% intervals over statements, which are not corrected for the number of rows; below {FEWEST} there are "
-    f"none, and of alpha none below {FEWEST_STATEMENTS}. Statements count as independent. If several are of one debate or one "
-    "source, they are alike, and the intervals are too narrow: keep one statement of each."
+    "The column `alpha` has Krippendorff's alpha of the crowd (1: agreement, 0: chance). The column `experts` has Spearman's "
+    "rho with labels. The column `beyond overall` has the share of the crowd's agreement on a dimension that its overall "
+    "ratings do not explain. The column `shuffled` has the size below which 95% of values are if each person's ratings are "
+    f"shuffled among statements. Brackets hold 95% intervals over statements (at least {FEWEST}, for alpha "
+    f"{FEWEST_STATEMENTS}), not corrected for the number of rows. Statements count as independent. Statements of one debate "
+    "or source are alike, and make intervals too narrow: keep one statement of each debate or source."
 )
 
 
@@ -100,7 +100,7 @@ def findings(measured: pd.DataFrame, labels: np.ndarray, people: int) -> list[st
     named = f" ({', '.join(sure['aspect'])})" if len(sure) else ""
     return [
         *lines,
-        f"{len(sure)} of {judged} dimensions with an interval say something beyond overall truthfulness{named}.",
+        f"{len(sure)} of {judged} dimensions with an interval add something to overall truthfulness{named}.",
     ]
 
 
@@ -116,7 +116,7 @@ def _line(start: str, row: pd.Series, name: str, few: str) -> str:
         return f"{start} is unknown, because {clause(few or NO_VARIATION)}{sample}."
     sentence = f"{start}: {format_estimate(value, low, high)}"
     if np.isnan(null):
-        return f"{sentence}. It is unknown whether this is chance, because it cannot be computed for shuffled ratings."
+        return f"{sentence}. It is unknown whether this value is chance, because shuffled ratings have no value."
     beyond = abs(value) > null and (low > 0 or high < 0)
     verdict = "more than by chance" if beyond and value > 0 else "less than by chance" if beyond else "no sign of it"
     return f"{sentence}; {chance}: {verdict}."

@@ -49,10 +49,10 @@ def test_an_interval_around_nothing_is_not_told_as_nothing() -> None:
     side = pd.DataFrame([{"known": side_choice.BEYOND, "people": 8, "shift": 0.1, "low": -0.1, "high": 0.3}])
     low = {"overconfidence": -10.0, "overconfidence_low": -18.0, "overconfidence_high": -2.0}
     told = {
-        "it is not shown that this judge can distinguish the two kinds of posts": community.origin_line(row),
+        "it is not shown that the judge can distinguish the two kinds of posts": community.origin_line(row),
         "it is not shown that their moves differ from what they said": games._gap_line(gap),
         "are not clearly too high or too low": bet_calibration._overconfidence_line(pd.Series(bet | ends)),
-        "does not clearly move their choice more than a detail without meaning does": side_choice.verdict(side, side),
+        "does not clearly move choices more than a meaningless detail does": side_choice.verdict(side, side),
         "is not clearly preferred more or less often than the untrained": debater_report._share_line(pd.Series(row)),
         "is not clearly preferred more or less often than the speech": speech_quality.verdict(row, "sequential"),
         "and 50% of debaters win. The mean is 10.0 points lower": bet_calibration._overconfidence_line(

@@ -199,7 +199,7 @@ def test_the_study_reports_saving_and_error(both: tuple[Tables, Tables], tmp_pat
     asked = calls_used(both[1])["surveys"]
     assert f"{asked} survey calls instead of 72" in text
     assert f"{72 - asked} of 72 ratings were shared" in text
-    assert "100% of the lines are the same in both runs" in text
+    assert "In the two runs, 100% of the messages are the same" in text
     assert (tmp_path / "archetypes.png").stat().st_size > 10_000
     assert len(pd.read_csv(tmp_path / "cells.csv")) == 9
 

@@ -104,7 +104,7 @@ def test_an_exam_of_a_right_a_constant_and_a_guessing_judge() -> None:
     """Only the first passes; the answers of the others are worth nothing."""
     right = examine(tagged("racism", lambda part, true, place: true), RACISM)
     assert passes(right)
-    assert exam_sentence(right).startswith("This judge tells directions apart in 48 of 48 known lines (100%")
+    assert exam_sentence(right).startswith("The judge tells directions apart in 48 of 48 known messages (100%")
     same = examine(tagged("racism", lambda part, true, place: answers_of(RACISM, part)[0]), RACISM)
     assert not passes(same)
     assert same["direction"].right == pytest.approx(21 / 48) == same["direction"].constant
@@ -113,7 +113,7 @@ def test_an_exam_of_a_right_a_constant_and_a_guessing_judge() -> None:
     for exams in (same, guess):
         assert not any(exam.informs for exam in exams.values())
         assert steps_of(likelihood(exams), Weights(5.0)) == pytest.approx(0, abs=1e-9)
-        assert "no result of this judge is given" in exam_sentence(exams)
+        assert "the report gives no result of this judge" in exam_sentence(exams)
         assert all(exam.row["chance"] == pytest.approx(1 / len(exam.answers)) for exam in exams.values())
 
 

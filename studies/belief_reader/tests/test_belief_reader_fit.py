@@ -206,7 +206,7 @@ def test_the_command_reads_texts_refuses_a_bad_judge_and_asks_nothing_twice(
     assert main(command) == 0
     page = (tmp_path / "texts" / "belief-reader.md").read_text(encoding="utf-8")
     assert "48 of 48 known lines (100%" in page
-    assert "1 of 4 lines heard have no direction (no_known_sentence 1)" in page
+    assert "1 of 4 messages read have no direction (no_known_sentence 1)" in page
     beliefs = pd.read_csv(tmp_path / "texts" / "beliefs.csv")["belief"]
     assert (beliefs.diff().dropna() <= 1e-9).all()
     assert beliefs.iloc[3] == pytest.approx(beliefs.iloc[2])
@@ -214,8 +214,8 @@ def test_the_command_reads_texts_refuses_a_bad_judge_and_asks_nothing_twice(
     assert main([*command, "--max-calls", "0"]) == 0, "a second start asked again"
     assert main([*command[:-1], "oracle,tag_right=0.3", "--keep-going", "--out", str(tmp_path / "bad")]) == 0
     bad = (tmp_path / "bad" / "belief-reader.md").read_text(encoding="utf-8")
-    assert "no result of this judge is given" in bad
-    assert "What a line weighs" not in bad
+    assert "the report gives no result of this judge" in bad
+    assert "How much a message weighs" not in bad
     assert "A reader of given weights" not in bad
 
 

@@ -175,7 +175,7 @@ def test_continuations_by_hand() -> None:
     assert row[PLAIN] == 0.5
     assert row[f"{PLAIN}_count"] == 2
     assert "fewer than 5 continuations" in what_if_lines(row, "")[-1]
-    assert what_if_lines(row, "it lies") == ["It is unknown how the thread goes on, because it lies."]
+    assert what_if_lines(row, "it lies") == ["It is unknown how the thread continues, because it lies."]
 
 
 def test_posts_of_people_are_found_unless_they_are_alike(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_posts_of_people_are_found_unless_they_are_alike(tmp_path: Path) -> None
     assert table.loc[REAL, "low"] > 0.7
     assert "it can distinguish them" in origin_line(table.loc[REAL])
     assert table.loc[NULL, ["pairs", "share"]].tolist() == [6, 0.5]
-    assert "it is not shown that this judge can distinguish the two kinds of posts" in origin_line(
+    assert "it is not shown that the judge can distinguish the two kinds of posts" in origin_line(
         rows([f"{text} More." for text in own]).loc[REAL]
     )
     assert "fewer than 5 pairs" in origin_line(rows(real[:2]).loc[REAL])
@@ -331,7 +331,7 @@ def test_a_bad_judge_leaves_no_numbers_about_rules(tmp_path: Path) -> None:
     assert run.main([*words, "--what-if", "No.", "--continuations", "2", "--out", str(tmp_path)]) == 0
     page = (tmp_path / "community.md").read_text()
     assert "because the judge" in page
-    assert "It is unknown how the thread goes on, because the judge" in page
+    assert "It is unknown how the thread continues, because the judge" in page
     table = pd.read_csv(tmp_path / "effects.csv").set_index("measure")
     assert table.loc[ANY, ["before", "after", "reworded", "change"]].isna().all()
 

@@ -81,7 +81,7 @@ def test_a_gain_counts_only_beside_trainings_on_shuffled_verdicts() -> None:
     """Every training moves a model: what shuffled ones give as well is no gain; few nulls, topics or pairs give no verdict."""
     nulls = [0.45, 0.52, 0.48, 0.55, 0.5]
     won = said([0.8, *nulls])
-    assert "preferred more often than the untrained one's" in won[0]
+    assert "preferred more often than the untrained debater's" in won[0]
     assert "the trained debater is above" in won[1]
     assert "Over 6 held-out topics the share is" in won[2]
     assert won[-1].startswith("On these topics, training on verdicts makes speeches that readers prefer")

@@ -149,7 +149,7 @@ def test_a_slope_that_people_also_have_with_the_beliefs_of_others_is_no_preferen
     found = {"slope": 1.0, "low": 0.5, "high": 1.5, "nearer": 0.6, "reason": ""}
     rare, common = (Swapped(1.0, np.linspace(*ends, 199)) for ends in ((-0.5, 0.5), (0.5, 1.5)))
     assert "People prefer the belief that is nearer" in sentence(found, rare)
-    assert "what is popular can explain it" in sentence(found, common)
+    assert "popular beliefs can explain the slope" in sentence(found, common)
     assert "do not clearly depend" in sentence(found | {"low": -0.1}, rare)
     assert "because few" in sentence(found | {"low": np.nan, "reason": "few"}, rare)
 

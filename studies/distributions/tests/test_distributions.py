@@ -112,7 +112,7 @@ def test_even_people_have_no_score(tmp_path: Path) -> None:
     found = measured(tmp_path, "oracle", SurveyTable((row,), "Parley"))
     lines = findings(score_conditions(found), compare_naming(found), found)
     assert lines[0] == "The score is unknown, because people chose every option equally often."
-    assert lines[1].endswith("because where n is known, people chose every option equally often.")
+    assert lines[1].endswith("because on questions with n, people chose every option equally often.")
 
 
 @pytest.mark.parametrize("way", ["prefix", "persona"])
@@ -156,7 +156,7 @@ def test_even_shares_score_zero(tmp_path: Path) -> None:
     """The score is a share of the distance of even shares, so the null is 0 by definition, with no interval."""
     rows = measured(tmp_path, "oracle,peaked=0", planted_survey())
     assert score(rows, NAMED)[0] == 0
-    assert "exactly the score of even shares" in findings(score_conditions(rows), compare_naming(rows), rows)[0]
+    assert "equals the score of even shares" in findings(score_conditions(rows), compare_naming(rows), rows)[0]
 
 
 @pytest.mark.thorough

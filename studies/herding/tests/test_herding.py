@@ -179,7 +179,7 @@ def test_a_taste_that_a_room_shares_is_no_look_at_others() -> None:
     assert row["others_low"] > 0
     assert row["by_order"] == pytest.approx(row["others"], abs=0.3)
     assert row["p"] > 0.05
-    assert "Whether they weigh the choices of others is unclear" in signal_weights.headline(found)
+    assert "Whether people weigh the choices of others is unclear" in signal_weights.headline(found)
     looking = signal_weights.compute(simulated(Person(noise=1), 1))
     assert looking["p"].iloc[0] < 0.05
     assert "the choices of others 0.71 (0.41 to 1.01) (orders at random: 0." in signal_weights.headline(looking)
@@ -246,7 +246,7 @@ def test_below_five_rooms_the_study_has_no_verdict(tmp_path: Path) -> None:
     runs["Bayesians, planner for A"].decisions.loc[:3, "planner_reason"] = "no number"
     page = write(runs, tmp_path).read_text(encoding="utf-8")
     assert "2 of 90 choices are missing (refusal 2)." in page
-    assert "Bayesians, planner for A: The planner could not be read 4 times of 30 (no number 4)" in page
+    assert "Bayesians, planner for A: The planner's reply could not be read 4 times of 30 (no number 4)" in page
 
 
 def test_intervals_of_shares_end_where_shares_end() -> None:

@@ -114,7 +114,7 @@ def test_nothing_planted_is_no_change(ran: Callable[..., Path]) -> None:
     assert sentences(table) == [
         "The story did not change: versions of day 3 are 0.0 of 10 points from the report, and the judge gives the unchanged "
         "report 0.0.",
-        "No single dimension is clearly above what the judge gives the unchanged report.",
+        "No single dimension is clearly above the judge's reading of the unchanged report.",
     ]
 
 
@@ -127,7 +127,7 @@ def test_nothing_planted_is_no_change(ran: Callable[..., Path]) -> None:
         ([2.0] * 5, 3.0, "No change of the story is shown"),  # nearer to the report than the report itself
         ([5.0] * 5, 5.0, "No change of the story is shown"),  # a judge that always says 5
         ([3.0] * 5, 2.0, "The story changed"),
-        ([np.nan] * 5, 0.0, "because the judge read no version"),
+        ([np.nan] * 5, 0.0, "because the judge could not read the report, or no version"),
         ([2.0, 2.5, 1.5, 2.2, 1.8], 0.5, "The story changed"),
     ],
 )
@@ -206,7 +206,7 @@ def test_the_command_ends_in_a_report(ran: Callable[..., Path], tmp_path: Path, 
     assert run.main(["study", "judge", folder, "--rubric", "deviation", "--llm", "oracle", "--out", str(tmp_path)]) == 0
     text = (tmp_path / "deviation.md").read_text()
     assert "| 0, the report |" in text
-    assert "| 0, as the judge reads it |" in text
+    assert "| 0 (judge's reading) |" in text
     assert (tmp_path / "deviation.png").exists()
     assert run.main(["study", "judge", folder, "--rubric", "deviation", "--llm", "fake", "--out", str(tmp_path)]) == 2
     assert (

@@ -43,9 +43,9 @@ def test_facts_are_those_of_the_record(ran: Callable[..., Path]) -> None:
     """
     run = SheetRun(ran())
     text = {name: found.text for name, function in FACTS.items() if (found := function(run))}
-    assert text["talk"].startswith("12 lines, 0 of them missing; 0 said in a room with no other agent")
+    assert text["talk"].startswith("12 messages, 0 missing; 0 said in a room with no other agent")
     assert "9 agents with 9 different personas of 3 kinds (default, democrat, republican)" in text["people"]
-    assert "word for word: 6 of 6; as a control, an earlier line of another room: 0." in text["remembered"]
+    assert "word for word: 6 of 6; as a control, an earlier message of another room: 0." in text["remembered"]
     assert text["hints"].startswith("Prompts with a word such as experiment, study or hypothesis: 0 of ")
     assert "human_data" not in text
     assert "no interval and no verdict" in text["change"] or "unknown" in text["change"]
